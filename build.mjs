@@ -6,12 +6,12 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 
-// Builds dist/. `node build.mjs` makes the scripts: the command and the library in one file with every dependency inside,
-// large packages that not every run needs in files of their own, and the compiled code that V8 caches. All of it is
-// CommonJS: Node starts scripts 7 ms sooner than modules, and caches compiled code of scripts alone.
-// `node build.mjs --types` adds the types, which only publishing needs. `node build.mjs --if-changed` makes the scripts where
-// anything that they were made of is not as it was: `npm start` asks it each time, and
-// with --dry-run it only says so.
+// Builds dist/. `node build.mjs` builds the scripts: one file with the command, the library and their dependencies; separate
+// files for large packages that not every run needs; and the compiled code that V8 caches. All of it is CommonJS: Node starts
+// scripts 7 ms sooner than modules, and can cache compiled code only of scripts.
+// `node build.mjs --types` adds the types, which only publishing needs. `node build.mjs --if-changed` builds the scripts only
+// if their inputs or outputs have changed since the last build; `npm start` runs it each time. With --dry-run it only reports
+// whether it would build.
 
 const require = createRequire(import.meta.url)
 const { name: packageName, version } = require('./package.json')
@@ -25,23 +25,23 @@ const INSIDE_JITI = {
   'resolve-pkg-maps': 'Copyright (c) Hiroki Osame <hiroki.osame@gmail.com>',
 }
 
-/** Packages that modules import which are themselves loaded late, or that code requires where it cannot wait for import(). */
+/** Packages to load late although import() is not used: late modules import them, or the code cannot wait for import(). */
 const LATE = ['@faker-js/faker/locale/en', '@eslint-community/regexpp', 're2js', 'croner', 'express']
 
-// The compiler API, which TypeScript 7 has no more, comes with api-extractor.
+// TypeScript 7 no longer has the compiler API; api-extractor brings an older TypeScript that has it.
 const loadCompiler = () => createRequire(require.resolve('@microsoft/api-extractor'))('typescript')
 let ts
 const SRC = `${resolve('src')}/`
 const INFERRED = /\bz\.(output|input|infer)<|\btypeof\b|\bPrimitives\b/
-/** Tables of routes: no declaration that is published names them. */
+/** Tables of routes: no published declaration uses them. */
 const TABLES = /\b(CallsOf|Ask)<|ReturnType<typeof ownRoutes>/
-/** Deeper types are circular: only types that nothing published names. */
+/** Deeper types are circular; no published declaration uses one. */
 const MAX_INDENT = 60
 
-/** What dist/ was made of, and with what, for the next build to compare. */
+/** The version of Node and the files that the last build read and wrote, for --if-changed. */
 const RECORD = 'dist/build.json'
 const DASHBOARD = 'src/adapters/dashboard/app'
-/** Files that decide about a build without being in its scripts. */
+/** Files that a build depends on although they are not in its scripts. */
 const BESIDES = [
   'build.mjs',
   'package.json',
@@ -57,7 +57,7 @@ else if (!process.argv.includes('--if-changed') || hasChanged()) {
   else await buildScripts()
 }
 
-/** Whether a build would not leave dist/ as it is. A missing or unreadable record is a change, too. */
+/** Whether a build would change dist/. A missing or unreadable record counts as a change. */
 function hasChanged() {
   try {
     const { node, inputs, outputs } = readJson(RECORD)
@@ -70,10 +70,10 @@ function hasChanged() {
   }
 }
 
-/** Differs when a file was written again; a change of its content alone would not show in time. Throws where there is none. */
+/** Size and time of a file: they change when it is written, and are faster to compare than contents. Throws if it is missing. */
 function stampOf(file) {
   const { size, mtimeMs } = fs.statSync(file)
-  // Nobody can set a time to more than milliseconds: it would not come back as it was.
+  // Times can be set to milliseconds at most, so that a restored file would differ in a smaller unit.
   return `${size} ${Math.round(mtimeMs)}`
 }
 
@@ -86,7 +86,7 @@ function recordBuild(built) {
   const written = outputs
     .filter((each) => each.isFile())
     .map((each) => join(each.parentPath ?? each.path, each.name))
-  // Caches are written by runs, too: one with another Node adds its own.
+  // Caches are left out: runs write them, too, one for each version of Node.
   const kept = written.filter((file) => !file.endsWith('.cache'))
   const record = {
     node: process.version,
@@ -107,10 +107,10 @@ async function buildScripts() {
     legalComments: 'none',
     logLevel: 'warning',
     metafile: true,
-    // Its CommonJS form calls require by another name, which no bundler follows.
+    // The CommonJS form of jsonc-parser calls require by another name, which bundlers do not follow.
     alias: { 'jsonc-parser': './node_modules/jsonc-parser/lib/esm/main.js' },
   }
-  // src/adapters/load.ts calls it as Node calls a CommonJS module.
+  // src/adapters/load.ts calls this function as Node calls a CommonJS module.
   const asFunction = {
     banner: { js: '(function (exports, require, module, scriptUrl, importModule) {' },
     footer: { js: '})' },
@@ -131,7 +131,7 @@ async function buildScripts() {
       },
       outfile: 'dist/emulator.cjs',
       define: { 'import.meta.url': 'scriptUrl' },
-      // Scripts that run from a cache cannot import(); require() reads the lazy packages as well.
+      // Scripts that run from a cache cannot use import(), so lazy packages are loaded by require().
       supported: { 'dynamic-import': false },
       ...asFunction,
       plugins: [lazyPackages(lazy)],
@@ -145,13 +145,13 @@ async function buildScripts() {
       },
       outfile: 'dist/scenario-process.cjs',
       ...asFunction,
-      // The module form of jiti finds its compiler by createRequire, which no bundler follows.
+      // The module form of jiti finds its compiler by createRequire, which bundlers do not follow.
       alias: { ...shared.alias, jiti: './node_modules/jiti/lib/jiti.cjs' },
       plugins: [importsFromOutside()],
       // The compiler is one line; formatted, it would be a million lines.
       minifyWhitespace: true,
     }),
-    // Vitest consists of modules alone; Playwright's own loader prefers scripts.
+    // Vitest has only modules; Playwright's loader works better with scripts.
     build({ ...own, ...testRunnerEntry('vitest'), format: 'esm', outExtension: { '.js': '.mjs' } }),
     build({ ...own, ...testRunnerEntry('playwright') }),
     buildDashboard(build, shared),
@@ -202,12 +202,12 @@ async function buildDashboard(build, { legalComments, logLevel, alias }) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     tsconfigRaw: {},
-    // Reachable from core by a function that no browser calls.
+    // Only a function of core that browsers never call imports it.
     external: ['@faker-js/faker/*'],
     plugins: [withoutSideEffects()],
   })
   fs.copyFileSync(`${DASHBOARD}/icon.svg`, 'dist/dashboard/icon.svg')
-  // The browser would find the parts of the script only when it has read it.
+  // Without preloads a browser would find the parts of the script only after it has read the script.
   const preloads = built.metafile.outputs['dist/dashboard/main.js'].imports
     .filter(({ kind }) => kind === 'import-statement')
     .map(({ path }) => `<link rel="modulepreload" href="${relative('dist/dashboard', path)}" />`)
@@ -216,7 +216,7 @@ async function buildDashboard(build, { legalComments, logLevel, alias }) {
   return built
 }
 
-/** Other modules of ours do nothing but declare, so that one of which nothing is used need not be in a browser. */
+/** Marks our modules outside the dashboard as free of side effects: those without a used export stay out of its bundle. */
 function withoutSideEffects() {
   return {
     name: 'without-side-effects',
@@ -231,7 +231,7 @@ function withoutSideEffects() {
   }
 }
 
-/** A script of a scenario may import a module. jiti then imports it, by the function that src/adapters/load.ts hands over. */
+/** A script of a scenario may import a module. jiti then imports it with the function that src/adapters/load.ts passes in. */
 function importsFromOutside() {
   const name = 'imports-from-outside'
   const setup = ({ onLoad }) =>
@@ -250,7 +250,7 @@ function importsFromOutside() {
   return { name, setup }
 }
 
-/** A package that the code imports with import(), or that is listed as late, becomes a file beside the script, which is read when it is needed. */
+/** Builds packages that are loaded by import(), or are listed in LATE, as separate files, which are read only when needed. */
 function lazyPackages(found) {
   return {
     name: 'lazy-packages',
@@ -265,7 +265,7 @@ function lazyPackages(found) {
   }
 }
 
-/** The entry point for a test runner. It imports the library from the file beside it, and the runner of its user. */
+/** The entry point for a test runner. It imports the library from ./index.js, and the test runner that its user has installed. */
 function testRunnerEntry(runner) {
   const library = resolve('src/index.ts')
   return {
@@ -292,7 +292,7 @@ function testRunnerEntry(runner) {
   }
 }
 
-/** Leaves only our own sources in a source map: half of it is about packages, whose code the bundle shows as it is. */
+/** Removes packages from a source map. They are half of it, and their code is readable in the bundle. */
 async function keepOwnSources(file) {
   const { decode, encode } = await import('@jridgewell/sourcemap-codec')
   const { sources, sourcesContent, mappings } = readJson(file)
@@ -300,7 +300,7 @@ async function keepOwnSources(file) {
   const lines = decode(mappings).map((line) =>
     line
       .map(([column, source, ...place]) =>
-        // A segment without a source ends ours: otherwise the packages that follow would count as ours.
+        // A segment without a source ends one of ours: otherwise the package code after it would count as ours.
         ours.includes(source) ? [column, ours.indexOf(source), place[0], place[1]] : [column],
       )
       .filter((segment, index, all) => segment.length > 1 || (index > 0 && all[index - 1].length > 1)),
@@ -316,13 +316,13 @@ async function writeEntryPoints() {
   const vm = require('node:vm')
   vm.Script = class extends vm.Script {
     constructor(code, options) {
-      // Through a buffer: a part of a string is kept with the whole of it.
+      // The buffer copies the name: V8 keeps a substring together with its whole string, here the path.
       super(code, { ...options, filename: Buffer.from(basename(options.filename)).toString() })
     }
   }
   const { evaluate, keepCompiled } = require('./dist/load.js')
   const bundle = evaluate('emulator.cjs')
-  // One assignment each, by which Node and bundlers find the names without running the file.
+  // Node and bundlers find exported names without running the file only if each is a separate assignment.
   const names = Object.keys(bundle.library()).map((name) => `exports.${name} = library.${name}\n`)
   fs.writeFileSync(
     'dist/index.js',
@@ -335,7 +335,7 @@ async function writeEntryPoints() {
     "const { evaluate, keepIfPossible } = require('./load.js')\nevaluate('scenario-process.cjs').performTasks(keepIfPossible)\n",
   )
 
-  // V8 caches the functions that have run, so that one start, one request, one command and one log line are made first.
+  // V8 caches only functions that have run, so one start, one request, one command and one log line run first.
   const data = fs.mkdtempSync(join(tmpdir(), 'workspace-emulator-build-'))
   const errors = []
   let out
@@ -355,14 +355,14 @@ async function writeEntryPoints() {
   fs.rmSync(data, { recursive: true, force: true })
   keepCompiled()
 
-  // The process for scripts has another flag, and V8 accepts a cache under the same flags only.
+  // V8 accepts a cache only with the flags it was written with, and the process for scripts has another flag.
   setFlagsFromString(`--max-old-space-size=${bundle.SCRIPT_LIMITS.heapMb}`)
   const { Scripts } = evaluate('scenario-process.cjs')
   await new Scripts(resolve('scenarios')).load(resolve('scenarios/happy-path.ts'))
   keepCompiled()
 }
 
-/** The licences of the packages that files of the bundle come from. Packages whose licences differ only in the copyright share a text. */
+/** The licences of the packages in the bundle. Packages whose licences differ only in the copyright line share a text. */
 function licences(files) {
   const packages = files.filter((file) => file.includes('node_modules/')).flatMap(packagesOf)
   const unique = new Map(packages.map((each) => [`${each.name} ${each.version}`, each]))
@@ -370,7 +370,7 @@ function licences(files) {
   for (const { name, version, license, copyright, text } of [...unique.values()].sort((a, b) =>
     a.name < b.name ? -1 : 1,
   )) {
-    // The same words are the same licence, whatever the line breaks and quotation marks.
+    // Licences with the same words are the same, even if line breaks and quotation marks differ.
     const words = text.replaceAll(/[“”']/g, '"').split(/\s+/).join(' ')
     const shared = texts.get(words) ?? { license, text, lines: [] }
     shared.lines.push([`${name} ${version}`, ...copyright].join('\n    '))
@@ -421,8 +421,8 @@ function licenceIn(folder) {
 }
 
 /**
- * Writes one file of types for each entry point, which imports only Node and its test runner: the compiler writes a
- * declaration file for each source, and the extractor collects from them what the entry point exports.
+ * Writes one file of types for each entry point, which imports only Node and its test runner. The compiler writes a
+ * declaration file for each source; the extractor collects the exports of the entry point from them.
  */
 async function buildTypes() {
   const folder = fs.mkdtempSync(join(tmpdir(), 'workspace-emulator-types-'))
@@ -460,7 +460,7 @@ async function buildTypes() {
     }
     const { succeeded } = Extractor.invoke(config, { localBuild: true, messageCallback })
     if (!succeeded) throw new Error(`The types of ${entry} cannot be rolled up.`)
-    // The extractor follows exports, and leaves out declarations that are merged into other modules.
+    // The extractor follows only exports: declarations that are merged into other modules are added here.
     const texts = [fs.readFileSync(rolled, 'utf8'), ...mergedInto(fs.readFileSync(file, 'utf8'))]
     const libraryImport = new RegExp(`^(import .* from) '${packageName}'`, 'gm')
     fs.writeFileSync(output, texts.join('\n').replaceAll(libraryImport, "$1 './index.js'"))
@@ -476,7 +476,7 @@ async function buildTypes() {
   rollUp('playwright.d.ts', 'dist/playwright.d.ts')
 }
 
-/** Adds the descriptions of the start options, which editors show. */
+/** Adds the descriptions of the start options as comments, which editors show. */
 function describeOptions(file) {
   const { startOptions } = require('./dist/load.js').evaluate('emulator.cjs')
   const text = fs.readFileSync(file, 'utf8').replaceAll(/^ +(\w+): Option</gm, (line, name) => {
@@ -492,7 +492,7 @@ function emitDeclarations(folder, outDir) {
     noEmit: false,
     declaration: true,
     emitDeclarationOnly: true,
-    // `npm run types` checks.
+    // `npm run types` checks the types.
     noCheck: true,
     rootDir: resolve('src'),
     outDir,
@@ -523,7 +523,7 @@ function rewriteImports(file, root) {
       resolve(file, '..', path) === join(root, 'index')
     return `${verb}${quote}${isLibrary ? packageName : `${path}.js`}${quote}`
   })
-  // Declarations that are merged into another module may use every type of their file.
+  // Declarations that are merged into another module may use every type of their file, so all are exported.
   const exported = rewritten.replaceAll(/^(?:declare )?(?=(?:type|interface) )/gm, 'export ')
   fs.writeFileSync(file, mergedInto(text).length > 0 ? exported : rewritten)
 }
@@ -563,7 +563,7 @@ function flatten(entries, declarations) {
   }
 }
 
-// A primitive or a union of literals has no identity that a name could stand for.
+// Two aliases of a primitive or a union of literals have the same type, so the type does not lead back to a name.
 function isNamed({ node, type }) {
   return (
     (type.flags & ts.TypeFlags.Object) !== 0 &&
@@ -655,7 +655,7 @@ function members(type, context, indent) {
   return lines.length + indexes.length === 0 ? '{}' : `{\n${[...lines, ...indexes].join('')}${indent}}`
 }
 
-// The compiler keeps boolean as two literals, and literals in the order in which it met them.
+// The compiler splits boolean into two literals, and orders literals as it found them.
 function union(type, context, indent) {
   const isBoolean = (each) => (each.flags & ts.TypeFlags.BooleanLiteral) !== 0
   const both = type.types.filter(isBoolean).length === 2

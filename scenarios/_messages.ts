@@ -1,4 +1,4 @@
-/** What several scenarios say of one conversation. Files that begin with an underscore are no scenarios of their own. */
+/** The messages of one conversation, for several scenarios. Files that begin with an underscore are not scenarios. */
 export const messages = [
   {
     object: 'message',

@@ -1,10 +1,10 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// Each way in which a connection can let a client down, once per request that is sent anew: with retries and an
-// Idempotency-Key a whole batch comes through, exactly once. What a draw decides depends on the seed alone.
+// Each retry of a request meets another failure of the connection. A client that retries with an Idempotency-Key gets its
+// batch created exactly once. Random decisions depend only on the seed.
 export default defineScenario({
   description:
-    'Lost responses, resets, gateways and half bodies; a client that retries with an Idempotency-Key succeeds',
+    'Lost responses, connection resets, gateway errors and half bodies; a client that retries with an Idempotency-Key succeeds',
   faults: [
     { preset: 'lost-response-after-commit', when: { nth: 1, by: 'idempotency_key' } },
     {

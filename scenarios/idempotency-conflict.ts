@@ -1,7 +1,7 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// Three requests with one key: the first meets itself (409, still under way), the second loses its response although the batch
-// is made, the third gets the replay. Another body under that key is a true 409, without any fault.
+// Three requests with one key: the first gets 409 (the key is in use), the second loses its response although the batch is
+// created, the third gets the replay. Another body with that key gets a real 409, without any fault.
 export default defineScenario({
   description: 'A key is in use, then its response is lost, then it replays',
   faults: [

@@ -1,9 +1,9 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// Every read of results is broken in another way, in turn; the ninth and all later ones are as they should be. Outputs hold
-// characters of two to four bytes, so that a decoder that works by the piece shows itself.
+// Each of the first eight reads of results is broken in another way; later ones are correct. Outputs have characters of two
+// to four bytes, so that a decoder fails if it handles each chunk separately.
 export default defineScenario({
-  description: 'Eight reads of results, each broken in another way, then whole ones',
+  description: 'Eight reads of results, each broken in a different way, then complete ones',
   outcomes: [{ output: { text: 'Brücke – 橋 – 🏗' } }],
   faults: [
     {

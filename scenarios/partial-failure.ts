@@ -1,6 +1,6 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// The batch completes, its items do not all: the case that a client forgets which looks at the status alone.
+// The batch completes, but some of its items fail: a client that checks only the status of the batch misses this case.
 export default defineScenario({
   description: 'Batches complete while every third item and each custom_id that starts with "bad" is errored',
   outcomes: [

@@ -1,11 +1,11 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// A busy afternoon in one teamspace. Creating meets each admission policy once and then goes through; of the polls every
-// other one is refused, four times, each time with another Retry-After. A client that waits as it is told, or backs off by
-// itself where it is told nothing, gets through with at most four retries of one request.
+// Creating a batch is refused by each of the four admission policies once, and then succeeds. Every second poll is refused,
+// four times, each time with another Retry-After. A client that respects Retry-After, or backs off when the header is
+// missing, succeeds with at most four retries of one request.
 export default defineScenario({
   description:
-    'Creations meet every admission policy, and four polls a 429 that tells its wait in another way each',
+    'Creations reach the limit of every admission policy, and four polls get a 429, each with a different Retry-After',
   faults: [
     {
       id: 'storm-create',

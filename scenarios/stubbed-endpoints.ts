@@ -1,10 +1,10 @@
 import { defineScenario } from 'agent-workspace-emulator'
 import { messages } from './_messages.ts'
 
-// Endpoints whose contract the specification does not show respond with 501 until somebody says what they answer. This is how a
-// team writes down what it has agreed on. `{ $request: ... }` is replaced by that part of the request, unchanged.
+// Endpoints without a contract in the specification respond with 501 until a stub defines their response. A team can record
+// here what it has agreed on. `{ $request: ... }` is replaced by that part of the request, unchanged.
 export default defineScenario({
-  description: 'Converse, search and reading messages answer as a team has agreed',
+  description: 'Converse, search and reading messages respond as a team has agreed',
   stubs: [
     {
       method: 'POST',

@@ -1,9 +1,9 @@
 import { defineScenario } from 'agent-workspace-emulator'
 
-// Five batches, four troubles: the first webhook comes twice, the second behind the third, the fourth ten minutes late, the
-// fifth never. A receiver that acts on ids and looks the batch up is not misled by any of them.
+// Five batches, four faults: the first webhook is delivered twice, the second after the third, the fourth ten minutes late,
+// the fifth never. A receiver that deduplicates by id and looks the batch up handles all of them.
 export default defineScenario({
-  description: 'Webhooks come twice, out of order, late, or not at all',
+  description: 'Webhooks are delivered twice, out of order, late, or never',
   faults: [
     {
       id: 'trouble',

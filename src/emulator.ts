@@ -63,7 +63,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     lock = await lockData(options)
     const maker = new WorkspaceSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
     sandboxes = await openSandboxes(options, maker)
-    // Before the first request, which is one of the scenario.
+    // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
     emulator = await serve(options, { sandboxes, scenarios, maker, lock })
     lock?.startHeartbeat('soon')
@@ -77,7 +77,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
   }
 }
 
-/** The scripts of the scenarios, and what runs them. */
+/** The runner of scenarios; `close` also closes the sources of their scripts. */
 interface Scenarios {
   readonly runner: ScenarioRunner
   close(): Promise<void>
@@ -108,7 +108,7 @@ async function openScenarios(options: InternalOptions): Promise<Scenarios> {
   }
 }
 
-/** The default sandbox is opened; the others that the disk holds are known by their names. */
+/** Opens the default sandbox. Other saved sandboxes are opened on first use; only their names are read here. */
 async function openSandboxes(options: InternalOptions, maker: WorkspaceSandboxes): Promise<Sandboxes> {
   const sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict' })
   try {
@@ -135,7 +135,7 @@ async function serve(
   const { host = startOptions.host.default, port = startOptions.port.default } = options
   const hosts = allowHosts(host, options.allowHosts)
   const closing = new AbortController()
-  // As many requests may wait as there are connections; Node would warn of more than ten.
+  // Every waiting request adds a listener; Node would warn about more than ten.
   setMaxListeners(0, closing.signal)
   const api = new Api({
     operations: workspaceService.operations.values(),
@@ -189,7 +189,7 @@ async function serve(
     close: async () => {
       closing.abort()
       stopOpening()
-      // Requests that take longer are cut: the last checkpoint must not wait for a reader that never ends.
+      // Requests that take longer are cut: the last checkpoint must not wait for a client that never finishes reading.
       const cut = later(GRACE, () => {
         options.logger?.warn(`Some requests in flight were cut: they took more than ${GRACE} ms to finish.`)
         void close(server, { graceful: false })
@@ -199,7 +199,7 @@ async function serve(
       await scenarios.close()
       await sandboxes.close()
       maker.tellLeft()
-      // Last: until then no other process may touch the files.
+      // The lock is released last: until then no other process may touch the files.
       await lock?.release()
     },
   }
@@ -229,7 +229,7 @@ function controlWithoutHttp(host: ControlHost): Transport {
   }
 }
 
-/** How this machine reaches an address that is listened on. */
+/** The host under which this machine reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host

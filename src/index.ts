@@ -38,7 +38,7 @@ type ServiceCalls = CallsOf<
 
 type ServiceAsk = Ask<ServiceCalls>
 
-/** What a test can do to batch predictions beside what the API offers. Each rejects with `conflict` in the wrong state. */
+/** Control of batch predictions that the API does not offer. Changes reject with `conflict` if the batch has the wrong state. */
 export type SandboxBatches = ReturnType<typeof batchesOver>
 
 function batchesOver(ask: ServiceAsk) {
@@ -46,8 +46,8 @@ function batchesOver(ask: ServiceAsk) {
     /** Every batch with its progress, and when its next phases are expected. */
     list: (): Promise<readonly BatchSummary[]> => entriesOf(ask('GET /batches')),
     /**
-     * Results of a batch in the order of its items, before it is terminal as its plan says.
-     * @param page 1,000 results from the first one on, unless it says otherwise
+     * Results of a batch in the order of its items. Before the batch is terminal they are the results that its plan predicts.
+     * @param page `limit`: default 1,000, at most 10,000; `offset`: default 0
      */
     results: (
       id: string,
@@ -61,13 +61,13 @@ function batchesOver(ask: ServiceAsk) {
       ),
     /** The plan of a batch, its counts now, and its future events. */
     show: (id: string): Promise<BatchView> => ask('GET /batches/{id}', { params: { id } }),
-    /** Changes the pace or the outcomes of what is still to come, holds the batch or lets it go on. */
+    /** Changes the pace or the outcomes of unfinished items, holds the batch or releases it. */
     change: (id: string, plan: BatchPlanChange): Promise<BatchView> =>
       ask('PATCH /batches/{id}', { params: { id }, body: plan }),
     /** Fails a batch that is validating or in progress. */
     fail: (id: string, failure?: BatchFailure): Promise<BatchView> =>
       ask('POST /batches/{id}/fail', { params: { id }, body: failure }),
-    /** Takes a batch through the remaining phases, at once. */
+    /** Completes a batch at once, through its remaining phases. The batch fails if its items do not validate. */
     complete: (id: string): Promise<BatchView> => ask('POST /batches/{id}/complete', { params: { id } }),
     /** Ends the completion window of a batch that is validating or in progress. */
     expire: (id: string): Promise<BatchView> => ask('POST /batches/{id}/expire', { params: { id } }),
@@ -76,12 +76,12 @@ function batchesOver(ask: ServiceAsk) {
   }
 }
 
-/** What makes agents run, and the history of it. */
+/** Provider events, which start agent runs, and the history of the runs. */
 export type SandboxAgents = ReturnType<typeof agentsOver>
 
 function agentsOver(ask: ServiceAsk) {
   return {
-    /** Lets a provider emit an event: every trigger for it fires, or is named with the reason why not. */
+    /** Emits an event of a provider. The result has the triggers that fired, and those that did not, with the reason. */
     emit: (event: ProviderEventDraft): Promise<ProviderEventResult> =>
       ask('POST /provider-events', { body: event }),
     /** Every run, in the order in which they were queued. */
@@ -91,7 +91,7 @@ function agentsOver(ask: ServiceAsk) {
   }
 }
 
-/** MCP servers, as far as the API leaves them to others. */
+/** Control of MCP servers that the API does not offer. */
 export type SandboxMcpServers = ReturnType<typeof mcpServersOver>
 
 function mcpServersOver(ask: ServiceAsk) {
@@ -101,13 +101,13 @@ function mcpServersOver(ask: ServiceAsk) {
   }
 }
 
-/** Teamspaces, as far as the API leaves them to others. */
+/** Control of teamspaces that the API does not offer. */
 export type SandboxTeamspaces = ReturnType<typeof teamspacesOver>
 
 function teamspacesOver(ask: ServiceAsk) {
   return {
     /**
-     * Lets a user of the organization join an open teamspace unaided; a closed one rejects with `conflict`.
+     * Lets a user of the organization join an open teamspace without approval. Rejects with `conflict` for a closed one.
      * @param role default `member`
      */
     join: (teamspaceId: string, userId: string, role?: string): Promise<Membership> =>
@@ -118,12 +118,12 @@ function teamspacesOver(ask: ServiceAsk) {
   }
 }
 
-/** Connections that were asked for. */
+/** Connections that clients have requested. */
 export type SandboxConnections = ReturnType<typeof connectionsOver>
 
 function connectionsOver(ask: ServiceAsk) {
   return {
-    /** A connection, with what its consent page has come to. */
+    /** A connection, with the result of its consent page. */
     show: (id: string): Promise<ConnectionView> => ask('GET /connections/{id}', { params: { id } }),
   }
 }
@@ -131,12 +131,12 @@ function connectionsOver(ask: ServiceAsk) {
 /** The virtual clock of a sandbox. */
 export type SandboxClock = ClockOf<BatchGoal>
 
-/** How far time is to pass. */
+/** How far the clock is advanced. */
 export type ClockTarget = TargetOf<BatchGoal>
 
 /**
- * One sandbox: a whole emulated service of its own, with its state, clock, limits, faults, request log, webhooks and
- * scenario. Every method rejects with an `EmulatorError` where the emulator refuses, or none answers.
+ * One sandbox: a separate emulated service with its own state, clock, limits, faults, request log, webhooks and scenario.
+ * Every method rejects with an `EmulatorError` when the emulator refuses or does not respond.
  */
 export interface SandboxClient extends SandboxOf<BatchGoal> {
   readonly batches: SandboxBatches
@@ -161,9 +161,9 @@ const extend = (ask: ServiceAsk) => ({
 })
 
 /**
- * Starts an emulator in this process and resolves when it answers. Rejects when the fixtures (`FixturesError`), another option
- * or the scenario (`EmulatorError`) is wrong, or the port or the state file is taken. At an address that other machines reach it
- * takes a `controlToken`.
+ * Starts an emulator in this process and resolves when it accepts requests. Rejects when the fixtures (`FixturesError`), another
+ * option or the scenario (`EmulatorError`) is invalid, or the port or the state file is in use. A `controlToken` is required when
+ * other machines can reach the `host`.
  * @example
  * await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
  * const response = await emulator.defaultSandbox.fetch('/organization/mcp-servers')
@@ -176,7 +176,7 @@ export function startEmulator(options?: EmulatorOptions): Promise<Emulator> {
  * A client of an emulator that runs elsewhere: in another process, or in a container. Nothing is sent before it is used.
  * @param url of the emulator, as it prints it: its origin, its base URL or its control URL. One that names a sandbox
  *   (`http://127.0.0.1:4010/@w1`) makes that one the `defaultSandbox` of the client.
- * @throws TypeError when it is no such URL, or an option is not one of these
+ * @throws TypeError when `url` is not the address of an emulator, or an option is unknown
  * @example
  * const emulator = connect('http://127.0.0.1:4010')
  * await emulator.ready()

@@ -11,7 +11,7 @@ import { formatInstant, parseInstant } from './core/time/instant.ts'
 import type { TurnLimit } from './core/time/turn.ts'
 import { zodIssues } from './core/zod-issues.ts'
 
-/** Why the text of an option is refused and what to give instead; the option's name and the text are put in front. */
+/** The text of an option is invalid. The message has the reason and what to give instead; callers put name and text in front. */
 export class BadValue extends Error {
   override readonly name = 'BadValue'
 }
@@ -19,7 +19,7 @@ export class BadValue extends Error {
 /** Turns the text of a flag or an environment variable into a value. Throws {@link BadValue}. */
 export type Parse<T> = (text: string) => T
 
-/** A zod schema. Its own name stays out of the types of the library, which import no package. */
+/** The part of a zod schema that is used here: the published types of the library must not import zod. */
 interface Schema<T> {
   parse(value: unknown): T
 }
@@ -40,16 +40,16 @@ export interface Kind<T> {
  */
 export interface Option<T, C = T> {
   readonly schema: Schema<T>
-  /** Of a list: one of its values. */
+  /** Parses the value, or one value of a list. */
   readonly parse: Parse<unknown>
-  /** A `switch` takes no value; a `list` may be repeated, and is separated by commas in the environment. */
+  /** A `switch` has no value; a `list` may be repeated, and is separated by commas in the environment. */
   readonly kind: 'value' | 'switch' | 'list'
   readonly placeholder?: string
   readonly default: C
-  /** The default in help texts, where the value itself says too little. */
+  /** The default in help texts, if the value itself does not explain it. */
   readonly shown?: string
   readonly description: string
-  /** The name of the flag, where it is not that of the option. */
+  /** The name of the flag, if it differs from the name of the option. */
   readonly flag?: string
   readonly short?: string
 }
@@ -126,7 +126,7 @@ export function textOption(placeholder: string): Kind<string> {
 export const instant = kind(
   'instant',
   timestamp(),
-  'is not an instant. Give an ISO 8601 one, such as 2026-03-01T12:00:00Z.',
+  'is not an instant. Give an ISO 8601 date-time, such as 2026-03-01T12:00:00Z.',
   (value) => {
     const parsed = parseInstant(value)
     return parsed && formatInstant(parsed.ms)
@@ -136,7 +136,7 @@ export const instant = kind(
 const port = kind(
   'number',
   z.int().min(0).max(65_535),
-  'is not a port. Give a whole number from 0 (any free one) to 65535.',
+  'is not a port. Give a whole number from 0 (any free port) to 65535.',
   decimal,
 )
 
@@ -150,17 +150,17 @@ export const seed = kind(
 const rate = kind(
   'number',
   z.number().min(0).max(FASTEST),
-  `is not a rate. Give a number from 0 (the clock stands still) to ${FASTEST}.`,
+  `is not a rate. Give a number from 0 (the clock is frozen) to ${FASTEST}.`,
   decimal,
 )
 
-/** An address or name to listen on. The command line takes an IPv6 address also in brackets. */
+/** An address or name to listen on. The command line also accepts an IPv6 address in brackets. */
 const bindAddress = kind(
   'address',
   z.string().regex(/^(?:[a-z0-9._-]+|[0-9a-f:.]+(?:%[a-z0-9]+)?)$/i, {
     error: 'must be a name or an address without scheme and port, such as 0.0.0.0',
   }),
-  'is not an address to listen on. Give one without scheme and port, such as 0.0.0.0.',
+  'is not an address to listen on. Give a name or an address without scheme and port, such as 0.0.0.0.',
   (value) => /^\[(.+)\]$/.exec(value)?.[1] ?? value,
 )
 
@@ -175,8 +175,8 @@ const hostHeader = kind(
 
 const webhookReceiver = kind(
   'host:port',
-  z.string().refine(isReceiver, { error: 'must be host and port alone, such as receiver:8080' }),
-  'is not a receiver. Give host and port alone, such as receiver:8080 or [fd00::5]:8080.',
+  z.string().refine(isReceiver, { error: 'must be only host and port, such as receiver:8080' }),
+  'is not a receiver. Give only host and port, such as receiver:8080 or [fd00::5]:8080.',
 )
 
 function isReceiver(value: string): boolean {
@@ -184,16 +184,16 @@ function isReceiver(value: string): boolean {
   return Number(digits) >= 1 && Number(digits) <= 65_535 && URL.canParse(`http://${value}`)
 }
 
-/** An origin as browsers write it; `*` for all but the opaque one, which only `null` allows. */
+/** An origin as browsers write it. `*` allows all origins except the opaque one, which is allowed by `null`. */
 const origin = kind(
   'origin',
   z
     .string()
     .refine(
       (value) => ['*', 'null'].includes(value) || (URL.canParse(value) && new URL(value).origin === value),
-      { error: 'must be scheme, host and port alone, such as https://app.example:8443, or *' },
+      { error: 'must be only scheme, host and port, such as https://app.example:8443, or *' },
     ),
-  'is not an origin. Give scheme, host and port alone, such as https://app.example:8443.',
+  'is not an origin. Give only scheme, host and port, such as https://app.example:8443.',
 )
 
 const token = kind(
@@ -211,46 +211,47 @@ const latency = kind(
   z.string().refine((text) => latencyOf(text) !== undefined, {
     error: 'must be a duration such as 300ms, 300-800ms or 2s, at most 60s',
   }),
-  'is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s.',
+  'is not a latency. Give a duration such as 300ms, 300-800ms or 2s, at most 60s.',
 )
 
 const fixtures: z.ZodType<string | JsonObject> = z.custom<string | JsonObject>(
   (value) => typeof value === 'string' || isObject(value),
-  { error: 'must be the name of a shipped data, the path of a JSON file, or a fixtures document' },
+  { error: 'must be the name of shipped fixtures, the path of a JSON file, or a fixtures document' },
 )
 const settings = anyObject() as z.ZodType as z.ZodType<JsonObject>
 
 /** Every option that an emulator starts with: of the library, the command line and the README. */
 export const startOptions = {
-  port: option(port, 4010, { short: '-p', description: 'TCP port; 0 takes a free one and prints it' }),
+  port: option(port, 4010, { short: '-p', description: 'TCP port; 0 chooses a free port and prints it' }),
   host: option(bindAddress, '127.0.0.1', {
-    description: 'address to listen on; any but a loopback one makes a control token mandatory',
+    description: 'address to listen on; any address except loopback requires a control token',
   }),
   data: option(textOption('dir'), '.workspace-emulator', {
     description: 'directory of the state: default.json and its log',
   }),
   ephemeral: toggle('keep everything in memory, write nothing to disk'),
   fixtures: document(fixtures, 'demo' as string, {
-    description: 'starting state: a shipped one (empty, demo, large) or a JSON file',
+    description: 'starting state: shipped fixtures (empty, demo, large) or a JSON file',
   }),
   scenarios: option(textOption('dir'), 'scenarios', {
-    description: 'directory of your scenarios, beside the built-in ones; what changes in it is loaded again',
+    description:
+      'directory of your scenarios, in addition to the built-in ones; changed files are loaded again',
   }),
-  scenario: optional(textOption('name'), 'none', 'scenario that is active from the start on'),
+  scenario: optional(textOption('name'), 'none', 'scenario that is active from the start'),
   settings: document(settings, undefined as string | undefined, {
     shown: 'none',
     description: 'JSON file with names and choices that the specification leaves open',
   }),
-  seed: option(seed, 1, { description: 'decides everything that is left to chance' }),
+  seed: option(seed, 1, { description: 'seed of all random decisions' }),
   clock: optional(instant, 'now', 'virtual instant at which a new sandbox starts'),
   rate: option(rate, 1, { description: 'virtual seconds per real second; 0 freezes the clock' }),
   skipOnPoll: toggle('a poll of an unfinished batch first advances the clock to its next work event'),
   sandboxes: option(choiceOption('mode', ['create', 'strict']), 'create', {
-    description: 'create: a sandbox is created when it is first named; strict: unknown names are refused',
+    description: 'create: the first request to a sandbox creates it; strict: unknown names are refused',
   }),
   auth: option(choiceOption('mode', ['registered', 'any']), 'registered', {
     description:
-      'registered: only keys that the sandbox knows; any: an unknown key acts as the first of its kind',
+      'registered: only keys of the sandbox; any: an unknown key acts as the first key of its kind',
   }),
   limits: option(onOff, true, {
     shown: 'on',
@@ -261,9 +262,9 @@ export const startOptions = {
   latency: optional(latency, 'none', 'delay of every response of a new sandbox, such as 300ms or 300-800ms'),
   revealFaults: toggle('responses name the fault rules that fired on them: header X-Emulator-Fault'),
   durability: option(choiceOption('level', ['process', 'power']), 'process', {
-    description: 'what may not lose an acknowledged write: the death of the process, or a power cut',
+    description: 'failure that acknowledged writes survive: a crash of the process, or a power cut',
   }),
-  controlToken: optional(token, 'none', 'bearer token that the control interface demands'),
+  controlToken: optional(token, 'none', 'bearer token that the control interface requires'),
   allowHosts: listOption(hostHeader, {
     flag: 'allow-host',
     description: 'further host name under which clients address the emulator; may be repeated',
@@ -271,7 +272,7 @@ export const startOptions = {
   allowWebhooks: listOption(webhookReceiver, {
     flag: 'allow-webhook',
     description:
-      'receiver of webhooks beyond this machine, to which alone the emulator sends; may be repeated',
+      'receiver of webhooks on another machine; the emulator sends to no other machine; may be repeated',
   }),
   corsOrigins: listOption(origin, {
     flag: 'cors-origin',
@@ -285,14 +286,14 @@ type StartValues = {
     | undefined
 }
 
-/** How an emulator is started. Everything has a default; the command line has a flag for each. */
+/** Options of `startEmulator`. Each may be left out; the command line has a flag for each. */
 export interface EmulatorOptions extends StartValues {
-  /** Receives what happens to the state file, and defects. Default: nothing is logged. */
+  /** Receives notices about the files of the state, about scenarios, and defects. Default: nothing is logged. */
   readonly logger?: Logger | undefined
 }
 
 /**
- * Refuses options of the library by name and value, and a control interface that other machines could reach without a token.
+ * Refuses unknown options, invalid values, and a control interface that other machines could reach without a token.
  * @throws Refusal `validation_failed`, with the JSON Pointer of each
  */
 export function checkStartOptions(options: EmulatorOptions): void {
@@ -306,7 +307,7 @@ export function checkStartOptions(options: EmulatorOptions): void {
   if (error !== undefined) refuseInvalid(zodIssues(error, ''))
   const { host = startOptions.host.default, controlToken } = options
   if (isLoopback(host) || controlToken !== undefined) return
-  const detail = `is required where other machines can reach the emulator, as they can at ${host}: the control interface would be open to them`
+  const detail = `is required because other machines can reach the emulator at ${host}: without it, the control interface would be open to them`
   refuseInvalid([{ pointer: '/controlToken', detail }])
 }
 
@@ -317,13 +318,13 @@ export interface InternalOptions extends EmulatorOptions {
   readonly hostTime?: HostTime
   /** How many events run before requests are served again. */
   readonly turn?: TurnLimit
-  /** What the lock of the data folder needs of its process. */
+  /** Files, timers and processes, as the lock of the data folder sees them. */
   readonly lockPorts?: LockPorts
-  /** Ends the process that the emulator runs in; absent where it is not the emulator's own. */
+  /** Ends the process. Absent when the emulator runs in a process of its user. */
   readonly onShutdown?: () => void
 }
 
-/** Takes log entries. */
+/** Receives log entries. */
 export interface Logger {
   info(message: string, fields?: Readonly<Record<string, unknown>>): void
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void
@@ -333,7 +334,7 @@ export interface Logger {
 /** Logs nothing. */
 export const SILENT: Logger = { info: () => {}, warn: () => {}, error: () => {} }
 
-/** Whether only this machine reaches what listens at an address or name. */
+/** Whether only this machine can reach a server that listens on `host`. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { beforeAll, expect, test } from 'vitest'
 
-// Playwright as its users run it: what they read is what is asserted. It needs no browser where no test asks for a page.
+// Runs Playwright as its users do, and asserts what it prints. No browser is needed, since no test uses a page.
 let output: string
 
 beforeAll(async () => {
@@ -18,20 +18,20 @@ beforeAll(async () => {
   })
 })
 
-test('options and matchers are those of Vitest', () => {
+test('options and matchers work as with Vitest', () => {
   expect(output).toContain('1 passed')
 })
 
-test('the error of a failed test has the whole report of what its sandbox has seen', () => {
+test('the error of a failed test has the whole report of its sandbox', () => {
   expect(output).toContain('The emulated service, as this test left it (sandbox ')
   expect(output).toMatch(/GET \/v1\/data-views {2}429 {2}fault rate-limited {2}[\w-]+-000001\n/)
   // The end of a report that is longer than the 300 characters of an attachment that Playwright prints.
   expect(output).toContain('faults that were armed and never fired: lost-response-after-commit')
 })
 
-test('a matcher says what came nearest', () => {
+test('a failed matcher shows the nearest request', () => {
   expect(output).toContain(
-    'to have received at least 1 request with {"operation":"pages.create"}; 0 of 1 came.',
+    'to have received at least 1 request with {"operation":"pages.create"}; 0 of 1 requests match.',
   )
   expect(output).toContain('operation: expected "pages.create", was "data-views.list"')
 })

@@ -6,9 +6,9 @@ import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/test
 import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
 
 /**
- * Playwright's `test` with a sandbox of the emulated service for each test that asks for one, on an emulator that the tests of a
- * worker share. Pages on loopback origins may call it as it is. When a test fails, its error has a report of what its
- * sandbox has seen. Options: `test.use({ sandboxOptions, emulatorOptions })`, or `use` in the configuration.
+ * Playwright's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests
+ * of a worker share one emulator. Web pages on loopback origins may call it without `corsOrigins`. The error of a failed test
+ * includes a report of its sandbox. Options: `test.use({ sandboxOptions, emulatorOptions })`, or `use` in the configuration.
  */
 const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
   emulatorOptions: [{}, { scope: 'worker', option: true }],
@@ -38,7 +38,7 @@ const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
   },
 })
 
-// Playwright prints 300 characters of an attachment, and all of an error. A test that was to fail and passed has no error yet.
+// Playwright prints 300 characters of an attachment, but the whole error. A test that passed unexpectedly has no error yet.
 async function tell(info: TestInfo, report: string): Promise<void> {
   const error = info.errors.at(-1)
   if (error?.message === undefined) {

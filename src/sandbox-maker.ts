@@ -36,10 +36,10 @@ import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { assumptions } from './resources/index.ts'
 import { workspaceService } from './service.ts'
 
-/** Milliseconds for which a starting state is used again: its relative timestamps may be that much older than the clock. */
+/** Milliseconds for which a starting state is reused: its relative timestamps may be older than the clock by that much. */
 const MAX_AGE = 60_000
 
-/** The starting state of a sandbox for which nothing else is asked, and what it was made from. */
+/** The starting state of sandboxes that give no fixtures, seed, clock or settings, and the files that it was built from. */
 interface Usual extends BuiltState {
   readonly files: FilesRead
   readonly madeAt: number
@@ -51,7 +51,7 @@ interface SandboxAdapters {
   readonly scenarios: ScenarioRunner
 }
 
-/** Makes the sandboxes of one emulator: their starting states and files, and the adapters that act for them. */
+/** Creates the sandboxes of one emulator: their starting states and files, and the adapters that act for them. */
 export class WorkspaceSandboxes implements SandboxMaker {
   readonly #options: InternalOptions
   readonly #adapters: SandboxAdapters
@@ -62,7 +62,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
   /** Sandboxes that start from it share its records. */
   #usual: Usual | undefined
 
-  /** @param lock that of the data folder; absent where nothing is written */
+  /** @param lock the lock of the data folder; absent when nothing is written */
   constructor(options: InternalOptions, adapters: SandboxAdapters, lock?: Lock) {
     this.#options = options
     this.#adapters = adapters
@@ -95,7 +95,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     return { rate: rate ?? usual, skip_on_poll: skip_on_poll ?? skipOnPoll }
   }
 
-  // To start a sandbox again means to read the files again, at the present instant.
+  // A reset reads the files again, and its timestamps are relative to the present instant.
   async #isFresh({ madeAt, isTimeless, files }: Usual, now: number, again: boolean): Promise<boolean> {
     const hasFixedClock = this.#options.clock !== undefined
     if (again) return (hasFixedClock || isTimeless) && areUnchanged(files)
@@ -115,11 +115,11 @@ export class WorkspaceSandboxes implements SandboxMaker {
     const disk = this.#openDisk(name)
     let isOurs = false
     try {
-      // A file that cannot be read is moved aside. One that can be read was not there when the emulator started.
+      // `load` moves an unreadable file aside. A readable one was created after the start of the emulator.
       const found = await disk.persistence.load(workspaceService, assumptions, this.#strict)
       if (found !== undefined)
         refuse('conflict', {
-          detail: `${this.#fileOf(name)} holds a sandbox that has come there since the emulator was started.`,
+          detail: `${this.#fileOf(name)} has a sandbox that was created after the start of the emulator.`,
           mitigation: 'Start the emulator again to open it, or move the file away.',
         })
       isOurs = true
@@ -129,7 +129,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
       return this.#opened(sandbox, disk)
     } catch (error) {
       if (!isOurs) await disk.persistence.close()
-      // The first failure is reported.
+      // A failure of the removal is ignored, since the first failure is reported.
       else await remove(disk).catch(() => {})
       throw error
     }
@@ -207,7 +207,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     sandbox.setClock({ rate, skip_on_poll: skipOnPoll })
   }
 
-  /** Reports, when all sandboxes are closed, the files without a last checkpoint. */
+  /** Logs which files have no last checkpoint. Call it after all sandboxes are closed. */
   tellLeft(): void {
     const { message } = this.#budget
     if (message !== undefined) this.#options.logger?.info(message, { event: 'checkpoint_left' })
@@ -240,7 +240,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     const lock = this.#lock
     const files = lock === undefined ? nodeFiles : guardedFiles(nodeFiles, lock)
     const report = noticesTo(this.#options)
-    // The lost lock has been reported. What happens to files of another process is not.
+    // After the lock is lost, the files belong to another process. The loss itself has been logged.
     const onNotice: OnNotice = (notice) => {
       if (lock?.lost === undefined) report(notice)
     }
@@ -337,13 +337,13 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 }
 
-/** Takes the lock of the data folder; undefined where nothing is written. May wait, and reports that. */
+/** Acquires the lock of the data folder; undefined when nothing is written. May wait for the lock, and logs that. */
 export async function lockData(options: InternalOptions): Promise<Lock | undefined> {
   const { ephemeral, lockPorts } = options
   return ephemeral === true ? undefined : Lock.take(dataOf(options), noticesTo(options), lockPorts)
 }
 
-// What is absent stays as the state has it.
+// The state keeps its own value for a field that is absent.
 function given({ rate, skip_on_poll }: Origin): Partial<Pick<ClockRow, 'rate' | 'skip_on_poll'>> {
   return { ...(rate !== undefined && { rate }), ...(skip_on_poll !== undefined && { skip_on_poll }) }
 }
@@ -356,7 +356,7 @@ function refuseSaved(name: string, problem: string): never {
   return refuse('storage_unavailable', {
     detail: `The sandbox "${name}" cannot be opened: ${problem.replace(/\.$/, '')}.`,
     mitigation:
-      'Mend it or move it away; the next request for the sandbox tries again. The others are there.',
+      'Repair the file or move it away; the next request for the sandbox tries again. The other sandboxes still work.',
   })
 }
 
@@ -370,7 +370,7 @@ interface OnDisk {
   readonly snapshots: SnapshotFiles
 }
 
-// First the state file: without it the sandbox is gone, even if snapshots are left.
+// The state file is removed first: without it the sandbox no longer exists, even if snapshots are left.
 async function remove({ persistence, snapshots }: OnDisk): Promise<void> {
   await persistence.remove()
   snapshots.clear()
@@ -380,7 +380,7 @@ function dataOf({ data = startOptions.data.default }: InternalOptions): string {
   return data
 }
 
-/** Bytes of a state file that takes a while to read. */
+/** Bytes; reading a larger state file blocks the event loop for longer than a heartbeat of the lock may wait. */
 const LARGE = 16 * 1024 * 1024
 
 /** The folder of all sandboxes but the default one: their names must not clash with other files. */

@@ -23,12 +23,12 @@ export interface CheckedScenario {
   readonly problems: readonly ScriptProblem[]
 }
 
-/** What scenarios of this service may speak of. */
+/** The events that scenarios of this service can subscribe to, and the checks of their fields. */
 export function scenarioVocabulary(settings = new Settings()): ScenarioVocabulary {
   return {
     events: [...workspaceService.happenings.keys()],
     checks: {
-      // Whether its records fit can be told of a sandbox alone.
+      // Whether the records fit depends on the sandbox: `checkScenarios` checks them.
       fixtures: (raw) => (isObject(raw) ? [] : MUST_BE_OBJECT),
       settings: (raw) => (isObject(raw) ? assumptions.check(raw) : MUST_BE_OBJECT),
       pace: short('pace'),
@@ -41,7 +41,7 @@ export function scenarioVocabulary(settings = new Settings()): ScenarioVocabular
 }
 
 /**
- * Loads scenarios as a start does, and holds what they add to a sandbox against a given one; nothing is changed in it.
+ * Loads scenarios as the start of an emulator does, and checks their fixtures against a sandbox, which stays unchanged.
  * @param source a folder, or files
  */
 export async function checkScenarios(
@@ -59,11 +59,11 @@ function issuesOf(checked: { readonly issues: readonly Issue[] } | object): read
   return 'issues' in checked ? checked.issues : []
 }
 
-/** A member of scenarios that is short for a setting of a resource. */
+/** Checks a field of scenarios that is short for a setting of a resource. */
 function short(name: string): Check {
   return (raw) => {
     const setting = workspaceService.script?.short[name]
-    if (setting === undefined) return [{ pointer: '', detail: 'is nothing that this service knows' }]
+    if (setting === undefined) return [{ pointer: '', detail: 'is not supported by this service' }]
     const { error } = setting.schema().safeParse(raw)
     return error === undefined ? [] : zodIssues(error, '')
   }

@@ -5,7 +5,7 @@ import { service } from './core/service.ts'
 import { resources } from './resources/index.ts'
 import { presets } from './resources/presets/index.ts'
 
-/** What fault rules can do, those that have a name, and how they are written. */
+/** The primitives and presets of fault rules, and the functions with which state documents and scenarios change rules. */
 export const serviceFaults = {
   primitives: [...wirePrimitives, ...statePrimitives],
   presets,

@@ -6,7 +6,7 @@ const test = base.extend('emulatorOptions', { scope: 'file' }, { seed: 3 })
 const names: string[] = []
 
 describe.concurrent('side by side', () => {
-  test.for([1, 2, 3, 4, 5, 6])('each test has a sandbox of its own (%i)', async (n, { sandbox }) => {
+  test.for([1, 2, 3, 4, 5, 6])('each test has its own sandbox (%i)', async (n, { sandbox }) => {
     names.push(sandbox.name)
     await sandbox.fetch('/pages', { json: { name: `Plan ${n}` } })
     await expect(sandbox).toHaveReceived({ operation: 'pages.create' }, 1)
@@ -14,18 +14,18 @@ describe.concurrent('side by side', () => {
   })
 })
 
-test('which is removed behind it', async ({ emulator }) => {
+test('sandboxes are removed after their tests', async ({ emulator }) => {
   expect(new Set(names).size).toBe(6)
   expect((await emulator.sandboxes.list()).map(({ name }) => name)).toEqual(['default'])
 })
 
-test('the emulator starts as the file says', async ({ sandbox, emulator }) => {
+test('the emulator starts with the options of the file', async ({ sandbox, emulator }) => {
   expectTypeOf(sandbox).toEqualTypeOf<SandboxClient>()
   expectTypeOf(emulator).toEqualTypeOf<EmulatorClient>()
   expect((await emulator.sandboxes.show(sandbox.name)).seed).toBe(3)
 })
 
-describe('a suite', () => {
+describe('sandboxOptions of a suite', () => {
   test.override({ sandboxOptions: { seed: 4, rate: 2, settings: { 'success.create': 201 } } })
   let before: SandboxClient | undefined
 
@@ -33,14 +33,14 @@ describe('a suite', () => {
     before = sandbox
   })
 
-  test('has sandboxes as it says, in its hooks, too', async ({ sandbox, emulator }) => {
+  test('apply to the sandboxes of its tests and hooks', async ({ sandbox, emulator }) => {
     expect(sandbox).toBe(before)
     expect(await emulator.sandboxes.show(sandbox.name)).toMatchObject({ seed: 4, rate: 2 })
     expect((await sandbox.fetch('/pages', { json: { name: 'x' } })).status).toBe(201)
   })
 })
 
-test('a sandbox that its test has removed itself is fine', async ({ sandbox }) => {
+test('a test may delete its sandbox', async ({ sandbox }) => {
   await sandbox.delete()
 })
 

@@ -9,16 +9,16 @@ import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.t
 import type { RequestMatch, SandboxClient } from './index.ts'
 
 /**
- * Vitest's `test` with a sandbox of the emulated service for each test that asks for one, on an emulator that the tests of a file
- * share. Sandboxes do not see each other, so that tests run in parallel as they like. When a test fails, its error also tells what
- * its sandbox has seen.
+ * Vitest's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests of a
+ * file share one emulator. Sandboxes are isolated from each other, so tests can run in parallel. The error of a failed test
+ * includes a report of its sandbox.
  *
- * Options of the sandboxes of a suite: `test.override({ sandboxOptions: { ... } })` in its `describe`. Those of a file or of a project
- * make a test of its own: `test.extend('emulatorOptions', { scope: 'file' }, { ... })`, since an override at the top of a file
- * reaches all files of a worker where Vitest runs them without isolation.
+ * Sandbox options for a suite: call `test.override({ sandboxOptions: { ... } })` in its `describe`. Options for a file or a
+ * project: extend the test with `test.extend('emulatorOptions', { scope: 'file' }, { ... })`. An override at the top of a file
+ * would reach all files of a worker when Vitest runs them without isolation.
  * @example
- * test('makes a page', async ({ sandbox }) => {
- *   await makePage({ baseUrl: sandbox.baseUrl, apiKey: sandbox.apiKey })
+ * test('creates a page', async ({ sandbox }) => {
+ *   await createPage({ baseUrl: sandbox.baseUrl, apiKey: sandbox.apiKey })
  *   await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
  * })
  */
@@ -45,7 +45,7 @@ const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
     })
     const earlier = task.result?.errors?.length ?? 0
     await use(sandbox)
-    // Hooks for failed tests run when fixtures are gone; the errors of this try are known by now, and not yet reported.
+    // Vitest runs hooks for failed tests after it has removed fixtures. Here the errors of this attempt are not yet reported.
     const error = task.result?.errors?.slice(earlier).at(-1)
     try {
       if (error !== undefined) addReport(error, await reportOn(sandbox))
@@ -58,19 +58,19 @@ const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
 
 expect.extend(matchers)
 
-/** What a matcher about a sandbox is, and nothing on any other value. */
+/** The type of a matcher for a sandbox; `never` for any other value, so that its use does not compile. */
 type OnSandbox<T, M> = T extends SandboxClient ? M : never
 
 declare module 'vitest' {
   // biome-ignore lint/suspicious/noExplicitAny: an interface merges with one whose parameters are written alike, no other.
   interface Matchers<T = any> {
-    /** Requests that match have come: at least one, unless `count` says otherwise; a number is exactly so many. */
+    /** Matching requests were received. Default of `count`: at least one; a number is an exact count. */
     toHaveReceived: OnSandbox<T, (match: RequestMatch, count?: ExpectedCount) => Promise<void>>
-    /** Webhooks that match were delivered: at least one, unless `count` says otherwise; a number is exactly so many. */
+    /** Matching webhooks were delivered. Default of `count`: at least one; a number is an exact count. */
     toHaveDelivered: OnSandbox<T, (match?: DeliveryMatch, count?: ExpectedCount) => Promise<void>>
-    /** Every client that a 429 or 503 has told to wait, by Retry-After, has come again no earlier. Rejects when nobody was told to. */
+    /** After each 429 or 503 with Retry-After the client has waited that long. Rejects when there was no such response. */
     toHaveRespectedRetryAfter: OnSandbox<T, (match?: RequestMatch) => Promise<void>>
-    /** Every fault rule of the sandbox has fired at least once. Rejects when there is none. */
+    /** Every fault rule of the sandbox has fired at least once. Rejects when there are no rules. */
     toHaveFiredAllFaults: OnSandbox<T, () => Promise<void>>
   }
 }

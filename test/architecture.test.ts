@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 import { declaredTwice, sourceFiles } from './shape/source.ts'
 
-/** One source file: its path below `src`, its text without comments, and what it imports. */
+/** One source file: its path below `src`, its text without comments, and its imports. */
 interface Source {
   readonly path: string
   readonly code: string
@@ -48,11 +48,11 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'fixtures.ts': ['zod'],
 }
 
-/** Calls that have exactly one home. */
+/** Calls that are allowed in one place only. */
 const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   {
     call: /\bDate\.now\(|\bperformance\.now\b/,
-    // The heartbeat's thread has nothing but its own text.
+    // The thread of the heartbeat runs from a text and imports nothing.
     home: /^(core\/time\/clock|adapters\/storage\/heartbeat|adapters\/dashboard\/app\/browser)\.ts$/,
     instead: 'use the `now` that handlers are given, clock.now, or elapsedTime for how long something took',
   },
@@ -74,7 +74,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bprocess\.env\b/,
-    // The snippets of the dashboard are code for the programs of users.
+    // The dashboard shows snippets of code that users copy into their own programs.
     home: /^adapters\/(cli\/options|testing\/running|scenarios\/script-process|dashboard\/app\/snippets)\.ts$/,
     instead: 'add an option to adapters/cli/options.ts',
   },
@@ -90,7 +90,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
 ]
 
-test('no file reaches for time, chance, timers, the environment or the console outside its one owner', () => {
+test('the clock, randomness, timers, the environment and the console are each used in one place only', () => {
   const found = sources.flatMap(({ path, code }) =>
     BANNED.filter(({ call, home }) => call.test(code) && !home.test(path)).map(
       ({ call, instead }) => `${path}: ${call.source} is banned here: ${instead}`,
@@ -99,7 +99,7 @@ test('no file reaches for time, chance, timers, the environment or the console o
   expect(found).toEqual([])
 })
 
-test('imports follow the layers: core below, resources and adapters beside each other, emulator.ts on top', () => {
+test('imports follow the layers: core, then resources and adapters, then emulator.ts', () => {
   const found = sources.flatMap(({ path, imports }) =>
     imports.flatMap((target) => {
       const reason = forbidden(path, target)
@@ -109,7 +109,7 @@ test('imports follow the layers: core below, resources and adapters beside each 
   expect(found).toEqual([])
 })
 
-test('core knows no resource: the word batch is in no code of it', () => {
+test('core does not depend on resources: its code never contains the word batch', () => {
   // Documents of version 0.1.0 have a field of this name.
   const found = sources.filter(({ path, code }) => {
     return path.startsWith('core/') && path !== 'core/state/migrate.ts' && /batch/i.test(code)
@@ -119,7 +119,7 @@ test('core knows no resource: the word batch is in no code of it', () => {
   ).toEqual([])
 })
 
-test('faults are outside the pipeline: three files of core know them', () => {
+test('faults are outside the pipeline: only three files of core import them', () => {
   const found = sources.filter(({ path, imports }) => {
     const isOutside = path.startsWith('core/') && !path.startsWith('core/faults/')
     return isOutside && imports.some((target) => target.startsWith('core/faults/'))
@@ -130,7 +130,7 @@ test('faults are outside the pipeline: three files of core know them', () => {
   ).toEqual(['core/explain/trace.ts', 'core/sandboxes/sandbox.ts', 'core/service.ts'])
 })
 
-test('there is no circle of imports, types included', () => {
+test('there are no import cycles, type imports included', () => {
   const graph = new Map(sources.map(({ path, imports }) => [path, imports]))
   const done = new Set<string>()
   const circles: string[] = []
@@ -144,7 +144,7 @@ test('there is no circle of imports, types included', () => {
   expect(circles).toEqual([])
 })
 
-test('src holds the layers, the entry points and the composition root, and nothing else', () => {
+test('src contains only the layers, the entry points and the composition root', () => {
   const top = new Set(sources.map(({ path }) => path.split('/')[0]))
   expect([...top].sort()).toEqual([
     'adapters',
@@ -162,12 +162,12 @@ test('src holds the layers, the entry points and the composition root, and nothi
   ])
 })
 
-test('one name is one thing: no exported name is declared in two files', () => {
+test('no exported name is declared in two files', () => {
   const found = [...declaredTwice(sourceFiles('.'))].map(([name, paths]) => `${name}: ${paths.join(', ')}`)
   expect(found, 'rename one, or declare it once').toEqual([])
 })
 
-test('a file that needs more than 400 lines holds a second concept that wants a file of its own', () => {
+test('no file of src has more than 400 lines of code', () => {
   const long = sources.filter(({ code }) => code.split('\n').length > 400).map(({ path }) => path)
   expect(long).toEqual([])
 })
@@ -189,7 +189,7 @@ function forbidden(path: string, target: string): string | undefined {
   return 'an adapter imports core and itself; emulator.ts passes it what it needs of others'
 }
 
-// The command line, the test library and the dashboard are users of the emulator: they start it, and ask it things.
+// The command line, the test library and the dashboard are users of the emulator: they start it and call it.
 const isUser = (module: string) => ['cli', 'testing', 'dashboard'].includes(module)
 const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/random.ts', 'core/regex.ts']
 const ENTRY_POINTS = ['emulator.ts', 'index.ts', 'options.ts']
@@ -199,12 +199,12 @@ function resourceMay(path: string, module: string, target: string, to: { word: s
   if (to.word === 'json-schema') return undefined
   if (to.word !== 'resources') return 'a resource imports core, json-schema and itself'
   if (path === 'resources/index.ts' || module === to.module) return undefined
-  // A module of one file is its own schema; a module with a folder shares its schema.ts alone.
+  // A module of one file may be imported; of a module with a folder, only its schema.ts.
   if (target.split('/').length === 2 || target.endsWith('/schema.ts')) return undefined
   return 'of another module only schema.ts may be imported'
 }
 
-// A single file in adapters is for every adapter: the owner of timers, the reader of fixtures.
+// A single file directly in `adapters` is shared by all adapters, for example the owner of timers or the reader of fixtures.
 function isShared(module: string): boolean {
   return module.endsWith('.ts')
 }

@@ -6,18 +6,18 @@ import { MESSAGE, sampleRecords } from './support/sample-calls.ts'
 const ids = (letter: string, count: number, digits: number) =>
   Array.from({ length: count }, (_, n) => letter + String(n + 1).padStart(digits, '0'))
 
-test('every open item and every ambiguity of the specification is in the assumptions, once', () => {
+test('every open item and every ambiguity of the specification is listed once in the assumptions', () => {
   expect([...assumptions.items.keys()].sort()).toEqual([...ids('T', 40, 2), ...ids('U', 80, 3)].sort())
 })
 
-test('every item says what is open and what is done about it, in sentences', () => {
+test('every assumption describes the open question and the decision in sentences', () => {
   for (const { id, open, decision } of assumptions.items.values()) {
     expect(open, id).toMatch(/^[A-Z0-9"`X].{10,}\.$|^[a-z_`/].{10,}\.$/s)
     expect(decision, id).toMatch(/.{10,}\.$/s)
   }
 })
 
-test('every setting answers an item of the assumptions, has a sentence, and defaults that its own schema takes', () => {
+test('every setting belongs to an assumption, has a description, and accepts its own default', () => {
   for (const { key, item, description, schema, default: value, strict } of assumptions.settings.values()) {
     expect(assumptions.items.has(item), key).toBe(true)
     expect(description, key).toMatch(/[.\]}]$/)
@@ -35,7 +35,7 @@ test('an unknown setting is refused with the nearest known one, a wrong value wi
   ])
 })
 
-test('a response that rests on an open item says which, and one that does not says nothing', {
+test('a response that relies on an open item names it, and other responses name none', {
   tags: ['R004'],
 }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })

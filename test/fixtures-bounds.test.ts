@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonObject } from '../src/core/json.ts'
 import { type AnyRecord, demoWith, issuesOf } from './support/starting-states.ts'
 
-/** One bound of a stored member: a value of a given size there, and the issue that names the bound. */
+/** The bound of one stored field: a document with a value of a given size in this field, and the issue that reports the bound. */
 interface Bound {
   readonly description: string
   readonly bound: number
@@ -21,7 +21,7 @@ function x(size: number): string {
   return 'x'.repeat(size)
 }
 
-// An emoji of two UTF-16 units is one character (T02).
+// Length counts code points (T02), so one emoji of two UTF-16 units is one character.
 function emoji(size: number): string {
   return '🌉'.repeat(size)
 }
@@ -95,27 +95,31 @@ const bounds: readonly Bound[] = [
 ]
 
 test.for(bounds)(
-  '$says may have the size $bound in fixtures',
+  '$description may have the size $bound in fixtures',
   { tags: ['R284'] },
   async ({ bound, document }) => {
     expect(await issuesOf(document(bound))).toEqual([])
   },
 )
 
-test.for(bounds)('$says of one more than $bound is refused by its bound', { tags: ['R284'] }, async (row) => {
-  const [issue, ...others] = await issuesOf(row.document(row.bound + 1))
-  expect(issue?.pointer).toContain(row.at)
-  expect(issue?.detail.replace(',', '')).toContain(String(row.bound))
-  expect(others).toEqual([])
-})
+test.for(bounds)(
+  '$description beyond $bound is refused with an issue that names the bound',
+  { tags: ['R284'] },
+  async (row) => {
+    const [issue, ...others] = await issuesOf(row.document(row.bound + 1))
+    expect(issue?.pointer).toContain(row.at)
+    expect(issue?.detail.replace(',', '')).toContain(String(row.bound))
+    expect(others).toEqual([])
+  },
+)
 
-// Page sizes are in no record, but a setting holds one.
+// No record stores a page size; it is only a setting.
 test.for([
   [0, false],
   [1, true],
   [100, true],
   [101, false],
-] as const)('a page size of %i from the settings: %s', { tags: ['R284'] }, async ([size, good]) => {
+] as const)('a page size of %i in the settings is accepted: %s', { tags: ['R284'] }, async ([size, good]) => {
   const issues = await issuesOf({ extends: 'empty' }, { 'lists.default_limit': size })
   if (good) expect(issues).toEqual([])
   else {

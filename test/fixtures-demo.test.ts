@@ -18,13 +18,13 @@ const SERVICE = 'service_demo'
 
 const demo = async (collection: string) => records(await shippedEmulator('demo'), collection)
 
-test('demo is the sandbox of an emulator that is told nothing', async () => {
+test('an emulator without fixtures starts with demo', async () => {
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock: START })
   await emulator.close()
   expect(emulator.sandbox.document().collections).toEqual((await shippedEmulator('demo')).collections)
 })
 
-test('the two teamspaces of demo stand on different clouds, one open and one closed', {
+test('the two teamspaces of demo are on different clouds, one open and one closed', {
   tags: ['R019'],
 }, async () => {
   const facts = (await demo('teamspaces')).map(({ cloud_provider, access }) => [cloud_provider, access])
@@ -40,7 +40,7 @@ test('demo has skills of each of the eleven categories', { tags: ['R035'] }, asy
   expect([...used].sort()).toEqual([...skillCategories].sort())
 })
 
-test('demo has skills of each scope, and of a company its override of a built-in one', {
+test('demo has skills of each scope, and an account skill that overrides a built-in one', {
   tags: ['R034'],
 }, async () => {
   const skills = await demo('skills')
@@ -49,7 +49,7 @@ test('demo has skills of each scope, and of a company its override of a built-in
   expect(overrides).toMatchObject([{ id: 'skill-clause-finder-larkmoor' }])
 })
 
-test('the keys of demo are of the kinds, teamspaces and rights that their names say', {
+test('the keys of demo have the kinds, teamspaces and rights that their names suggest', {
   tags: ['R227'],
 }, async () => {
   const keys = await demo('api_keys')
@@ -98,14 +98,14 @@ test.for([
   [MEMBER, 200, 404],
   [OUTSIDER, 404, 200],
   [SERVICE, 200, 404],
-] as const)('%s reaches its own teamspace and not the other', async ([token, harbor, depot]) => {
+] as const)('%s can access its own teamspace but not the other', async ([token, harbor, depot]) => {
   const ask = await serve('demo')
   const statusIn = async (id: string) =>
     (await ask(token, 'GET', `/organization/teamspaces/${id}/users`)).status
   expect([await statusIn('teamspace-harbor'), await statusIn('teamspace-depot')]).toEqual([harbor, depot])
 })
 
-test('the outsider of demo sees the data views and MCP servers of another teamspace than the owner', {
+test('the outsider of demo sees the data views and MCP servers of its own teamspace only', {
   tags: ['R229'],
 }, async () => {
   const ask = await serve('demo')
@@ -119,7 +119,7 @@ test('the outsider of demo sees the data views and MCP servers of another teamsp
   expect(await idsAt(OUTSIDER, '/organization/mcp-servers')).toEqual(['mcp-track-access'])
 })
 
-test('the owner of demo promotes a skill, the member none, not even an own one', {
+test('the owner of demo can promote a skill, the member cannot promote even an own skill', {
   tags: ['R174'],
 }, async () => {
   const ask = await serve('demo')
@@ -127,7 +127,7 @@ test('the owner of demo promotes a skill, the member none, not even an own one',
   const promoted = await promote(OWNER, 'skill-takeoff')
   expect(promoted.status).toBeLessThan(300)
   expect(promoted.body).toMatchObject({ scope: 'account', account_id: 'org-larkmoor', promoted_at: START })
-  // A private one of another user does not exist for the member.
+  // The private skill of another user is hidden from the member, hence 404 and not 403.
   expect((await promote(MEMBER, 'skill-tender-letter')).status).toBe(404)
   expect((await promote(MEMBER, 'skill-site-diary')).status).toBe(403)
 })
@@ -152,7 +152,7 @@ test('the pending flow of demo completes with its documented state and code, for
   expect(done.body).toMatchObject({ oauth_configured: true, tools_synced: true })
 })
 
-test('the member of demo completes the flow without a sync, and one server syncs for nobody', async () => {
+test('demo completes the flow of a member without a sync, and the sync of one server always fails', async () => {
   const ask = await serve('demo')
   const withoutRight = await complete(ask, MEMBER, 'drawings', LOCAL)
   expect(withoutRight.body).toMatchObject({ oauth_configured: true, tools_synced: false })
@@ -160,7 +160,7 @@ test('the member of demo completes the flow without a sync, and one server syncs
   expect(failing.body).toMatchObject({ oauth_configured: true, tools_synced: false })
 })
 
-test('the claim tokens of demo work once, the claimed one and that of another teamspace do not', {
+test('each claim token of demo works once, and only in its teamspace', {
   tags: ['R119'],
 }, async () => {
   const ask = await serve('demo')
@@ -175,7 +175,7 @@ test('the claim tokens of demo work once, the claimed one and that of another te
 })
 
 test.for(['direct', 'channel', 'chats'])(
-  'the root conversation %s of demo stays',
+  'the root conversation %s of demo cannot be deleted',
   { tags: ['R225'] },
   async (name) => {
     const ask = await serve('demo')
@@ -183,7 +183,7 @@ test.for(['direct', 'channel', 'chats'])(
   },
 )
 
-test('conversations of demo are shown to those who may see them', { tags: ['R229'] }, async () => {
+test('demo shows conversations only to users who may see them', { tags: ['R229'] }, async () => {
   const ask = await serve('demo')
   const seenBy = async (token: string) =>
     (await ask(token, 'GET', '/conversations')).body.data.map(({ id }: AnyRecord) => id.slice(13)).sort()
@@ -210,7 +210,7 @@ test.for([
   },
 )
 
-test('content blocks of the type json and of an unknown type are kept as they are written', {
+test('content blocks of type json and of an unknown type are returned as written', {
   tags: ['R290'],
 }, async () => {
   const written: AnyRecord[] = shipped('demo').collections.messages
@@ -221,7 +221,7 @@ test('content blocks of the type json and of an unknown type are kept as they ar
   )
 })
 
-test('the deleted automation of demo is shown no more, and its runs are kept', {
+test('the deleted automation of demo is hidden, and its runs are kept', {
   tags: ['R120'],
 }, async () => {
   const ask = await serve('demo')
@@ -234,7 +234,7 @@ test('the deleted automation of demo is shown no more, and its runs are kept', {
   expect(runs).toHaveLength(3)
 })
 
-test('schedules in demo are five fields, as cron has them', async () => {
+test('schedules in demo have the five fields of cron', async () => {
   const schedules = (await demo('automations')).flatMap(({ _emulator }) => _emulator.schedule ?? [])
   expect(schedules.length).toBeGreaterThan(2)
   expect(schedules.filter((schedule) => !/^([\d*/,-]+ ){4}[\d*/,-]+$/.test(schedule))).toEqual([])
@@ -251,7 +251,7 @@ test('demo has event triggers of every kind', async () => {
   expect(kinds(({ _emulator }) => _emulator.condition_verdict)).toBe(2)
 })
 
-test('demo has files with pages and without, of a type that batches do not take, and one that cannot be read', async () => {
+test('demo has files with and without pages, one of an unsupported type, and one that is unreadable', async () => {
   const files = (await demo('files')).filter(({ teamspace_id }) => teamspace_id === 'teamspace-harbor')
   const usable = files.filter(({ supported, readable }) => supported && readable)
   expect(usable.some(({ kind, pages }) => kind === 'pdf' && pages > 1)).toBe(true)

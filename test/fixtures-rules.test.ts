@@ -10,7 +10,7 @@ import { skillCategories } from '../src/resources/skills.ts'
 import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-states.ts'
 
 test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@example.com', 7, true])(
-  'the e-mail address %j is refused by the place where it stands',
+  'the e-mail address %j is refused at its field',
   { tags: ['R029'] },
   async (email) => {
     const [issue, ...others] = await issuesOf(demoWith('users', 'user-ines', () => ({ email })))
@@ -20,7 +20,9 @@ test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@exam
   },
 )
 
-test('an emulator does not start on a bad e-mail address, and says which', { tags: ['R029'] }, async () => {
+test('an emulator does not start with an invalid e-mail address, and names it', {
+  tags: ['R029'],
+}, async () => {
   const fixtures = demoWith('users', 'user-ines', () => ({ email: 'ines at example.com' }))
   const starting = openEmulator({ port: 0, ephemeral: true, rate: 0, fixtures })
   await expect(starting).rejects.toThrow(/\/collections\/users\/2\/email: must be an e-mail address/)
@@ -31,7 +33,7 @@ test.for([...skillCategories])('a skill may be of the category %s', { tags: ['R0
   expect(await issuesOf(demoWith('skills', 'skill-takeoff', () => ({ category })))).toEqual([])
 })
 
-test('a twelfth category is refused, and the eleven are named', { tags: ['R035'] }, async () => {
+test('an unknown category is refused, and the message lists the eleven', { tags: ['R035'] }, async () => {
   const [issue, ...others] = await issuesOf(
     demoWith('skills', 'skill-takeoff', () => ({ category: 'gardening' })),
   )
@@ -40,7 +42,7 @@ test('a twelfth category is refused, and the eleven are named', { tags: ['R035']
   expect(others).toEqual([])
 })
 
-/** Writes JSON files into a folder that is gone at the end of the test; hands back the path of the first. */
+/** Writes JSON files into a folder that is removed after the test; returns the path of the first. */
 function written(files: Readonly<Record<string, unknown>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'fixtures-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -85,7 +87,7 @@ test('extends adds records, replaces those with the same id, and overrides how m
   expect(records(document, 'api_keys')).toHaveLength(2)
 })
 
-test('extends never loses or doubles an id', async () => {
+test('extends never loses or duplicates an id', async () => {
   const ids = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'constructor', '__proto__', 'toString'))
   await fc.assert(
     fc.asyncProperty(ids, ids, async (below, above) => {
@@ -110,7 +112,9 @@ test.for([
   ['itself', { 'a.json': { extends: 'a.json' } }],
   ['another that extends it', { 'a.json': { extends: 'b.json' }, 'b.json': { extends: './a.json' } }],
 ] as const)('a document that extends %s is refused', async ([, files]) => {
-  await expect(readFixtures(written(files))).rejects.toThrow(/\/extends: leads back to .*a\.json/)
+  await expect(readFixtures(written(files))).rejects.toThrow(
+    /\/extends: forms a cycle that contains .*a\.json/,
+  )
 })
 
 test('a pointer into a document that extends another counts the records of that document', async () => {
@@ -124,7 +128,7 @@ test('X4 a collection called __proto__ is unknown in a document that extends ano
   expect((await issuesOf(document)).map(({ pointer }) => pointer)).toEqual(['/collections/__proto__'])
 })
 
-test('a document that extends a file that is not there is refused by the name of the file', async () => {
+test('a document that extends a missing file is refused, and the message names the file', async () => {
   const decision = readFixtures(written({ 'a.json': { extends: 'demmo' } }))
   await expect(decision).rejects.toThrow(/demmo: .*cannot be read.*empty, demo, large/)
 })
@@ -145,7 +149,7 @@ test.for([
 test.for([
   ['{"collections": ', /a\.json: \/: is not JSON/],
   ['[]', /a\.json: \/: must be a JSON object/],
-] as const)('a file that holds %s is refused by its name', async ([text, message]) => {
+] as const)('a file that contains %s is refused, and the error names the file', async ([text, message]) => {
   await expect(readFixtures(written({ 'a.json': text }))).rejects.toThrow(message)
 })
 
@@ -205,7 +209,7 @@ test.for(['-30', '-30 days', '-', 'yesterday', '30d', '2026-02-30T00:00:00Z'])(
   },
 )
 
-test('what a generator lacks is said in words', async () => {
+test('the message names the records that a generator needs', async () => {
   const building = documentOf({ extends: 'empty', generate: { messages: 1 } })
   await expect(building).rejects.toThrow('To generate messages, the sandbox needs at least one conversation')
 })

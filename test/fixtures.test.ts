@@ -15,7 +15,7 @@ import {
   shippedEmulator,
 } from './support/starting-states.ts'
 
-// The end of a leap day, the second in which 32-bit times overflow and the largest seed are where sandboxes break.
+// Edge cases of seed and clock: the end of a leap day, the second in which 32-bit times overflow, and the largest seed.
 const starts = [
   { seed: 1, clock: START },
   { seed: 2, clock: '2028-02-29T23:59:59.999Z' },
@@ -27,17 +27,21 @@ test.for(everyStart)('$name builds under the seed $seed at $clock', async ({ nam
   expect(records(await shippedEmulator(name, start), 'api_keys')).not.toHaveLength(0)
 })
 
-test.for(everyStart)('no time in $name lies after its start ($seed, $clock)', async ({ name, ...start }) => {
+test.for(everyStart)('$name has no time after its start ($seed, $clock)', async ({ name, ...start }) => {
   const times = instantsIn((await shippedEmulator(name, start)).collections)
   expect(times.length).toBeGreaterThan(2)
   expect(times.filter((time) => !(Date.parse(time) <= Date.parse(start.clock)))).toEqual([])
 })
 
-test.for([...SHIPPED_FIXTURES])('the same seed gives %s byte for byte', { tags: ['R296'] }, async (name) => {
-  expect(JSON.stringify(await documentOf(name))).toBe(JSON.stringify(await shippedEmulator(name)))
-})
+test.for([...SHIPPED_FIXTURES])(
+  'the same seed produces identical bytes for %s',
+  { tags: ['R296'] },
+  async (name) => {
+    expect(JSON.stringify(await documentOf(name))).toBe(JSON.stringify(await shippedEmulator(name)))
+  },
+)
 
-test.for(['demo', 'large'])('another seed gives other records in %s', { tags: ['R296'] }, async (name) => {
+test.for(['demo', 'large'])('another seed produces other records in %s', { tags: ['R296'] }, async (name) => {
   const sandboxes = [await shippedEmulator(name), await shippedEmulator(name, starts[1])]
   const [emails, otherEmails] = sandboxes.map((sandbox) =>
     records(sandbox, 'users').map(({ email }) => email),
@@ -49,13 +53,13 @@ test.for(['demo', 'large'])('another seed gives other records in %s', { tags: ['
   expect(otherCredits).not.toEqual(credits)
 })
 
-test('sandboxes that are built at the same time do not share their chance', { tags: ['R296'] }, async () => {
+test('sandboxes built at the same time do not share randomness', { tags: ['R296'] }, async () => {
   const [demo, seeds] = [shipped('demo'), [{ seed: 1 }, { seed: 2 }]]
   const alone = [await documentOf(demo, seeds[0]), await documentOf(demo, seeds[1])]
   expect(await Promise.all(seeds.map((seed) => documentOf(demo, seed)))).toEqual(alone)
 })
 
-test('what is written in demo does not depend on the seed, and large has all of it', async () => {
+test('the written records of demo do not depend on the seed, and large contains all of them', async () => {
   const sandboxes = [await shippedEmulator('demo', { seed: 2 }), await shippedEmulator('large')]
   const demo = await shippedEmulator('demo')
   for (const [name, written] of Object.entries<AnyRecord[]>(shipped('demo').collections)) {
@@ -66,7 +70,7 @@ test('what is written in demo does not depend on the seed, and large has all of 
   }
 })
 
-test.for(['demo', 'large'])('%s holds as many records as it says', async (name) => {
+test.for(['demo', 'large'])('%s has the number of records that it declares', async (name) => {
   const document = await shippedEmulator(name)
   const { generate } = shipped(name)
   const written = { organizations: [1], ...shipped('demo').collections }
@@ -76,7 +80,7 @@ test.for(['demo', 'large'])('%s holds as many records as it says', async (name) 
   )
 })
 
-test('empty holds what the API needs to be called, and nothing else', async () => {
+test('empty has only the records that the API needs', async () => {
   const { collections } = await shippedEmulator('empty')
   const sizes = Object.entries(collections).map(([name, rows]) => [name, rows.length])
   expect(Object.fromEntries(sizes.filter(([, size]) => size !== 0))).toEqual({
@@ -88,7 +92,7 @@ test('empty holds what the API needs to be called, and nothing else', async () =
   })
 })
 
-test('empty answers its owner and its service key', async () => {
+test('empty accepts its owner key and its service key', async () => {
   const ask = await serve('empty')
   const list = await ask('live_demo_owner', 'GET', '/organization/teamspaces/teamspace-demo/users')
   expect(list.body.data).toMatchObject([{ id: 'user-owner', permissions: { role: 'owner' } }])
@@ -102,7 +106,7 @@ test.for([...SHIPPED_FIXTURES])('X6 no token and no other secret is in the docum
   expect([...told, 'generated-claim-token'].filter((secret) => text.includes(secret))).toEqual([])
 })
 
-test('demo is small, its times are relative to the start, its addresses belong to nobody', () => {
+test('demo is small, its times are relative to the start, and its addresses are reserved examples', () => {
   const text = readFileSync(shippedFile('fixtures', 'demo.json'), 'utf8')
   expect(Buffer.byteLength(text)).toBeLessThan(60_000)
   expect(instantsIn(JSON.parse(text)).filter((time) => !/^-\d+[mhd]$/.test(time))).toEqual([])
@@ -112,7 +116,7 @@ test('demo is small, its times are relative to the start, its addresses belong t
   expect([...new Set(hosts)].sort()).toEqual(['example.com', 'localhost'])
 })
 
-test('generated memberships are of generated users, one each: who is written keeps to what is written', async () => {
+test('each generated membership belongs to a different generated user, never to a written one', async () => {
   for (const name of ['demo', 'large']) {
     const document = await shippedEmulator(name)
     const written = new Set(shipped('demo').collections.memberships.map(({ id }: AnyRecord) => id))
@@ -150,7 +154,7 @@ test.for(['demo', 'large'])('every id that %s refers to exists', async (name) =>
   expect(found.find(({ to, id }) => !ids.get(to)?.has(id))).toBeUndefined()
 })
 
-/** Every value of a member that names an instant, at any depth. */
+/** All values that are instants, at any depth. */
 function instantsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(instantsIn)
   if (!isObject(value)) return []
@@ -159,7 +163,7 @@ function instantsIn(value: unknown): string[] {
   )
 }
 
-/** The values of all members of a fixtures document that are declared secret. */
+/** The values of all fields of a fixtures document that are declared secret. */
 function secretsOf({ collections }: AnyRecord): string[] {
   return [...workspaceService.collections.values()].flatMap(({ name, secrets }) =>
     (collections[name] ?? []).flatMap((record: AnyRecord) => secrets.map((member) => record[member])),

@@ -17,7 +17,7 @@ async function send({ port }: Probed, body: Buffer): Promise<number> {
   return response.status
 }
 
-test('100 MiB are accepted one after the other, one byte more is not, and nothing of them stays in memory', {
+test('bodies of 100 MiB are accepted in sequence, one byte more is refused, and no memory is retained', {
   tags: ['R270'],
 }, async () => {
   await using stage = new Stage()
@@ -25,7 +25,7 @@ test('100 MiB are accepted one after the other, one byte more is not, and nothin
   const largest = creationOf(100 * MIB)
   const before = await server.look()
   for (let n = 0; n < 2; n++) expect(await send(server, largest)).toBe(200)
-  // The bytes, their text and the longest text in it, of one body and of the one before it.
+  // In MB: the bytes, their text and its longest string, for this body and the one before it.
   expect(server.resident().most).toBeLessThan(before.memory.rss + 800)
   expect(await send(server, creationOf(100 * MIB + 1))).toBe(413)
   const after = await server.look()

@@ -13,10 +13,10 @@ import { zodIssues } from '../core/zod-issues.ts'
 import { lineAndColumn, syntaxIssue } from './json-text.ts'
 import { shippedFile } from './package.ts'
 
-/** The sandboxes that are shipped. */
+/** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
 
-/** A fixtures document that could not be used: the file, and everything that is wrong with it. */
+/** Thrown for a fixtures document that cannot be used. Has the file and all problems found in it. */
 export class FixturesError extends Error {
   readonly file: string
   readonly issues: readonly Issue[]
@@ -33,7 +33,7 @@ const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object'
 
 const text = () => z.string({ error: 'must be a string' }).optional()
 
-/** A fixtures document; its records are checked with the state that they become. */
+/** The shape of a fixtures document. Its records are validated later, with the whole starting state. */
 const fixturesDocument = strictObject({
   extends: text(),
   description: text(),
@@ -43,10 +43,10 @@ const fixturesDocument = strictObject({
   stubs: z.array(z.unknown(), { error: 'must be an array of stubs' }).default([]),
 })
 
-/** The files that a starting state was read from, each with the digest of its bytes. */
+/** The files that a starting state was read from: path to SHA-256 of the bytes, in hexadecimal digits. */
 export type FilesRead = Map<string, string>
 
-/** Whether files are as they were when they were read. Without any there is no telling. */
+/** Whether all files still have the bytes that were read. False for an empty map, because nothing can be compared. */
 export async function areUnchanged(files: FilesRead): Promise<boolean> {
   for (const [file, digest] of files) {
     const bytes = await readFile(file).catch(() => undefined)
@@ -56,9 +56,9 @@ export async function areUnchanged(files: FilesRead): Promise<boolean> {
 }
 
 /**
- * Reads a starting state: the name of a shipped one, the path of a JSON file, or the document itself. `extends` is
- * followed; records of the extending document replace those with the same id. Throws {@link FixturesError}.
- * @param files takes the files that were read
+ * Reads a starting state from the name of shipped fixtures, the path of a JSON file, or the document itself. Follows
+ * `extends`: records of the extending document replace records with the same id. Throws {@link FixturesError}.
+ * @param files filled with the files that were read
  */
 export async function readFixtures(
   source: string | JsonObject,
@@ -72,7 +72,7 @@ export async function readFixtures(
   if (!isObject(document)) throw new FixturesError(name, [{ pointer: '', detail: 'must be a JSON object' }])
   const { data, error } = fixturesDocument.safeParse(document)
   const issues = error === undefined ? [] : zodIssues(error, '')
-  if (seen.includes(name)) issues.push({ pointer: '/extends', detail: `leads back to ${name}` })
+  if (seen.includes(name)) issues.push({ pointer: '/extends', detail: `forms a cycle that contains ${name}` })
   if (data === undefined || issues.length > 0) throw new FixturesError(name, issues)
   const { organization, generate = {}, stubs } = data
   const organizations = organization === undefined ? {} : { organizations: [organization] }
@@ -129,7 +129,7 @@ function merge(base: Fixtures, own: Fixtures): Fixtures {
   return { collections: Object.fromEntries(collections), generate, stubs }
 }
 
-// A stub replaces the one of its id, and the one of its place.
+// A stub replaces the stub with the same id and the stub with the same endpoint (method and path).
 function mergeStubs(base: readonly unknown[], own: readonly unknown[]): unknown[] {
   const keysOf = (stub: unknown): unknown[] =>
     isObject(stub) ? [endpointOf(stub), ...(stub.id === undefined ? [] : [stub.id])] : []
@@ -137,7 +137,7 @@ function mergeStubs(base: readonly unknown[], own: readonly unknown[]): unknown[
   return [...own, ...base.filter((stub) => !keysOf(stub).some((key) => replaced.has(key)))]
 }
 
-// Own records come first, so that a pointer to one of them holds in the document that it stands in.
+// Own records come first, so that a JSON pointer to one of them is also correct in the extending document.
 function mergeRecords(base: readonly unknown[], own: readonly unknown[]): unknown[] {
   const idOf = (record: unknown): unknown => (isObject(record) ? record.id : undefined)
   const replaced = new Set(own.map(idOf))
@@ -148,35 +148,36 @@ function mergeRecords(base: readonly unknown[], own: readonly unknown[]): unknow
 export interface PlainKey {
   readonly token: string
   readonly kind: 'user' | 'service'
-  /** What tells it from the others. */
+  /** Distinguishes it from other keys: the user, or `service key`, and the teamspace. */
   readonly description: string
 }
 
-/** API keys of a sandbox in plain text, one of each sort; null where it has none, or none is known in plain text. */
+/** API keys of a sandbox in plain text. `null` if the sandbox has no such key, or its plain text is not known. */
 export interface SandboxKeys {
-  /** Of the first user. */
+  /** The first user key of the fixtures. */
   readonly user: string | null
-  /** Of another user. */
+  /** The second user key of the fixtures. */
   readonly member: string | null
+  /** The first service key of the fixtures. */
   readonly service: string | null
 }
 
 /**
- * The keys that the fixtures show and the sandbox knows. The sandbox keeps digests alone, so that only its fixtures can tell
- * them; a sandbox from an older state file may have others, of which nothing is said.
+ * The API keys that the fixtures contain in plain text and that the sandbox has. A sandbox stores only digests, so the plain
+ * text comes from its fixtures. Other keys of the sandbox, for example from an older state file, are left out.
  */
 export async function plainKeys(fixtures: string | JsonObject, store: Store): Promise<PlainKey[]> {
   const tokens = [...store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
   return knownKeys(await writtenKeys(fixtures), tokens)
 }
 
-/** The keys that a starting state shows in plain text. Throws `FixturesError` when it cannot be read. */
+/** The API keys that a starting state contains in plain text. Throws `FixturesError` when it cannot be read. */
 export async function writtenKeys(fixtures: string | JsonObject): Promise<PlainKey[]> {
   const { collections } = await readFixtures(fixtures)
   return keysIn(collections.api_keys)
 }
 
-/** The records of keys that show their token. */
+/** The keys among these records whose token is in plain text. Sealed tokens are left out. */
 export function keysIn(records: unknown): PlainKey[] {
   if (!Array.isArray(records)) return []
   return records.filter(isObject).flatMap((key): PlainKey[] => {
@@ -194,13 +195,13 @@ export function keysIn(records: unknown): PlainKey[] {
   })
 }
 
-/** Those whose digest a sandbox has. @param tokens the tokens of its keys, as it keeps them */
+/** The keys that a sandbox has. @param tokens the sealed tokens of its keys */
 export function knownKeys(written: readonly PlainKey[], tokens: readonly unknown[]): PlainKey[] {
   const known = new Set(tokens)
   return written.filter(({ token }) => known.has(seal(token)))
 }
 
-/** One key of each sort: the first user's, another user's, and the first service key. */
+/** The first two user keys and the first service key. */
 export function readyKeys(keys: readonly PlainKey[]): SandboxKeys {
   const [user, member] = keys.filter(({ kind }) => kind === 'user')
   const service = keys.find(({ kind }) => kind === 'service')

@@ -5,16 +5,16 @@ import { keysOf } from '../core/json.ts'
 const forms = { ...jsonc } as { readonly default?: unknown }
 const { parseTree, printParseErrorCode, visit } = (forms.default ?? jsonc) as typeof import('jsonc-parser')
 
-/** A place in a text, both counted from 1. */
+/** A place in a text. Line and column start at 1. */
 export interface TextPlace {
   readonly line: number
   readonly column: number
 }
 
-/** Where a text stops being JSON and what is wrong there. */
+/** A syntax error: its place in the text and its description. */
 export interface SyntaxIssue {
   readonly offset: number
-  /** Quotes at most one character of the text, which may hold secrets. */
+  /** Contains at most one character of the text, because the text may contain secrets. */
   readonly detail: string
 }
 
@@ -28,9 +28,12 @@ export function lineAndColumn(text: string, offset: number): TextPlace {
   return { line, column: offset - start + 1 }
 }
 
-/** The first thing that is wrong with a text as JSON (RFC 8259); undefined when it is JSON. `JSON.parse` does not always say where. */
+/**
+ * The first syntax error of a text as JSON (RFC 8259); undefined when it is JSON. The errors of `JSON.parse` do not always
+ * have a position.
+ */
 export function syntaxIssue(text: string): SyntaxIssue | undefined {
-  // Ten times as fast as looking for the place of what is nearly never there.
+  // JSON.parse is ten times as fast as the visit below, and nearly every text is valid.
   if (parses(text)) return undefined
   let issue: SyntaxIssue | undefined
   const onError = (code: number, offset: number): void => {
@@ -42,15 +45,16 @@ export function syntaxIssue(text: string): SyntaxIssue | undefined {
     return undefined
   } catch (error) {
     if (error === issue) return issue
-    // The visit is recursive.
+    // The visit is recursive, so a deeply nested text exhausts the stack.
     if (error instanceof RangeError) return TOO_DEEP
     throw error
   }
 }
 
 /**
- * Finds the values of a valid JSON text by RFC 6901 pointer; where there is none, the innermost value that contains the place.
- * If a key occurs twice, the last one counts, as in `JSON.parse`.
+ * Returns a function that finds the place of a value in a valid JSON text by RFC 6901 pointer. If the pointer leads to no
+ * value, the place of the nearest existing value around it is returned. If a key occurs twice, the last one counts, as in
+ * `JSON.parse`.
  */
 export function placesIn(text: string): (pointer: string) => TextPlace {
   const root = parseTree(text)
@@ -70,7 +74,7 @@ function childOf({ type, children = [] }: jsonc.Node, key: string): jsonc.Node |
   return children.findLast(({ children: [name] = [] }) => name?.value === key)?.children?.[1]
 }
 
-const TOO_DEEP: SyntaxIssue = { offset: 0, detail: 'it is nested too deeply to say where it is wrong' }
+const TOO_DEEP: SyntaxIssue = { offset: 0, detail: 'the text is nested too deeply to locate the error' }
 
 const UNQUOTED = 'strings and property names need double quotes'
 

@@ -3,10 +3,10 @@ import type { FaultDraft } from '../core/faults/rule.ts'
 /** The id of the fault rule that delays every response. */
 export const LATENCY = 'latency'
 
-/** Milliseconds that a latency may have at most. */
+/** Maximum latency, in milliseconds. */
 const MAX_LATENCY = 60_000
 
-/** A delay of every response: real milliseconds, from the first to the second. */
+/** A delay of every response: minimum and maximum, in real milliseconds. */
 export type Latency = readonly [from: number, to: number]
 
 /** Reads `300ms`, `2s` or `300-800ms`; undefined for anything else, and for more than a minute. */
@@ -16,7 +16,7 @@ export function latencyOf(text: string): Latency | undefined {
   return from !== undefined && to !== undefined && from <= to && to <= MAX_LATENCY ? [from, to] : undefined
 }
 
-/** The rule that delays every response; further rules act as they do without it. */
+/** The fault rule that delays every response. Rules after it still apply. */
 export function latencyRule([from, to]: Latency): FaultDraft {
   const jitter = to > from ? { jitter_ms: to - from } : {}
   return {

@@ -21,7 +21,7 @@ declare const BUILD_ID: string
 /** The length of the CRC-32 after the data of a cache. */
 const SUM_BYTES = 4
 
-/** A script that has run, and where V8's compiled code of it belongs. */
+/** A script that has run, and the path of its code cache. */
 interface Loaded {
   readonly script: Script
   readonly cache: string
@@ -31,10 +31,10 @@ interface Loaded {
 const loaded = new Map<string, Loaded>()
 const modules = new Map<string, { exports: unknown }>()
 
-// Compiling the bundle takes longer than running it, so that V8's compiled code is read from a cache: one for each script,
-// build and version of V8. Modules have no such interface before Node 22; therefore the bundle is a script.
+// Compiling the bundle takes longer than running it. So V8's compiled code is read from a cache: one file for each script,
+// build and version of V8. ES modules have no such interface before Node 22; therefore the bundle is a script.
 
-/** What a script beside this one exports; it runs once in a process. */
+/** Runs a script in the folder of this one and returns its exports. Each script runs only once per process. */
 export function evaluate(name: string): unknown {
   const known = modules.get(name)
   if (known !== undefined) return known.exports
@@ -42,7 +42,7 @@ export function evaluate(name: string): unknown {
   const cache = join(import.meta.dirname, `${parse(name).name}-${BUILD_ID}-${cachedDataVersionTag()}.cache`)
   const wasThere = existsSync(cache)
   const cachedData = readCompiled(cache)
-  // Scripts of ASCII alone may be read as Latin-1, which takes half the time and memory.
+  // The scripts contain only ASCII. Reading them as Latin-1 gives the same text in half the time and memory.
   const source = readFileSync(file, 'latin1')
   const script = new Script(source, { filename: file, ...(cachedData === undefined ? {} : { cachedData }) })
   if (script.cachedDataRejected !== false) {
@@ -55,34 +55,34 @@ export function evaluate(name: string): unknown {
   return module.exports
 }
 
-/** What the scripts get as `require`: large packages that not every run needs are scripts of their own. */
+/** The `require` of the scripts. Large packages that only some runs need are separate scripts below `./lazy/`. */
 function requireLate(id: string): unknown {
   return id.startsWith('./lazy/') ? evaluate(id.slice(2)) : require(id)
 }
 
-// Scripts that run from a cache cannot import().
+// A script that runs from a cache cannot call import() itself.
 function importModule(id: string): Promise<unknown> {
   return import(id)
 }
 
-/** Writes the code that V8 has compiled so far beside the bundle, for later processes. Throws when it cannot be written. */
+/** Writes the code that V8 has compiled so far next to the bundle, for later processes. Throws when a write fails. */
 export function keepCompiled(): void {
   for (const each of loaded.values()) {
-    // Of several first processes, one is enough; a cache that could not be used is replaced.
+    // One of several parallel first processes is enough. A cache that was there but could not be used is replaced.
     if (each.wasThere || !existsSync(each.cache)) keep(each)
   }
 }
 
 function keep({ script, cache }: Loaded): void {
   const draft = `${cache}.${process.pid}-${threadId}`
-  // A killed process may have left one with this number: in a container the number is always the same.
+  // A killed process may have left a draft with this name: in a container the process id is always the same.
   rmSync(draft, { force: true })
   const handle = openSync(draft, 'wx')
   try {
     const data = script.createCachedData()
     writeFileSync(handle, data)
     writeFileSync(handle, sumOf(data))
-    // All of it or none, even after a power cut.
+    // After a power cut the cache is either complete or missing.
     fsyncSync(handle)
     renameSync(draft, cache)
   } finally {
@@ -91,14 +91,14 @@ function keep({ script, cache }: Loaded): void {
   }
 }
 
-// V8 trusts its cache: one wrong bit ends this process with a signal, and every one after it.
+// V8 does not verify its cache: one wrong bit crashes this process and every later one. Hence the CRC-32.
 function readCompiled(cache: string): Buffer | undefined {
   try {
     const bytes = readFileSync(cache)
     const data = bytes.subarray(0, -SUM_BYTES)
     return sumOf(data).equals(bytes.subarray(-SUM_BYTES)) ? data : undefined
   } catch {
-    // There is none, or this user may not read it: compiling takes longer, with the same result.
+    // The cache is missing, or this user may not read it. Compiling takes longer, with the same result.
     return undefined
   }
 }
@@ -109,11 +109,11 @@ function sumOf(data: Buffer): Buffer {
   return sum
 }
 
-/** Packages are published without a cache, since V8 refuses that of another version: the first run writes one. */
+/** Writes the cache if possible. Packages are published without one, because V8 rejects a cache of another version. */
 export function keepIfPossible(): void {
   try {
     keepCompiled()
   } catch {
-    // Installed where this user may not write: the next run compiles again.
+    // This user may not write to the package folder: the next run compiles again.
   }
 }

@@ -4,31 +4,31 @@ import { isObject } from '../core/json.ts'
 /** Name of the lock in a data folder. */
 export const LOCK = 'lock'
 
-/** A holder in another place whose lock has not changed for this many milliseconds is dead. */
+/** A holder in another place counts as dead when its lock has not changed for this many milliseconds. */
 export const SILENCE = 5_000
 
-/** Monotonic milliseconds, the same in all threads. They may stand still while the machine sleeps. */
+/** Monotonic milliseconds, the same in all threads. The clock may stop while the machine sleeps. */
 export function ticks(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
-/** Milliseconds between two looks at the lock of such a holder. */
+/** Milliseconds between two reads of the lock of a holder in another place. */
 export const LOOK_AGAIN = 250
 
-/** Where a process runs. Its process number means something to the processes of the same place only. */
+/** Where a process runs. Its pid is only meaningful to processes in the same place. */
 export interface ProcessPlace {
   readonly host: string
-  /** One run of the operating system; null where it has no name. */
+  /** The boot id of Linux, different after each start of the machine; `null` if there is none. */
   readonly boot: string | null
-  /** The pid namespace: a container has its own. Null where there are none. */
+  /** The pid namespace: each container has its own. `null` if there is none. */
   readonly namespace: string | null
 }
 
-/** Who has a lock. */
+/** The holder of a lock. */
 export interface LockHolder extends ProcessIdentity {
-  /** One acquisition; no two ever have the same. */
+  /** Unique for each acquisition of a lock. */
   readonly id: string
-  /** Null in the locks of 0.1.0, which knew one place only. */
+  /** `null` in locks of version 0.1.0, which did not record the place. */
   readonly place: ProcessPlace | null
 }
 
@@ -37,7 +37,7 @@ export interface LocatedHolder extends LockHolder {
   readonly place: ProcessPlace
 }
 
-/** This process, and where it runs. */
+/** This process and its place, as the holder of a lock. */
 export function thisHolder(id: string): LocatedHolder {
   const place = {
     host: hostname(),
@@ -47,7 +47,7 @@ export function thisHolder(id: string): LocatedHolder {
   return { ...thisProcess(), id, place }
 }
 
-/** Whether the holder's process number means the same process here. Linux without the names of boot and namespace cannot tell. */
+/** Whether the holder's pid means the same process here. False on Linux without boot id or pid namespace: it is unknown there. */
 export function isHere({ place }: LockHolder, here: ProcessPlace): boolean {
   if (place === null) return true
   const isNamed = process.platform !== 'linux' || (place.boot !== null && place.namespace !== null)
@@ -55,14 +55,14 @@ export function isHere({ place }: LockHolder, here: ProcessPlace): boolean {
   return isNamed && isSame
 }
 
-/** Digits of the heartbeat. It comes first, so that writing it never moves anything else. */
+/** Number of digits of the heartbeat. It is fixed, so that writing a heartbeat changes no other byte. */
 export const BEAT_DIGITS = 20
-/** What every lock begins with. */
+/** The first bytes of every lock. */
 export const LOCK_START = '{"beat":"'
-/** Byte at which the digits begin. */
+/** Offset of the first digit, in bytes. */
 export const BEAT_AT = LOCK_START.length
 
-/** The heartbeat of a moment: it differs from that of any other. */
+/** The heartbeat for a moment in milliseconds, with microsecond precision, so that each one is different. */
 export function beatAt(ms: number): string {
   return String(Math.round(ms * 1_000)).padStart(BEAT_DIGITS, '0')
 }
@@ -86,19 +86,22 @@ export function holderIn(text: string): LockHolder | undefined {
   }
 }
 
-/** A holder in words. */
+/** Describes a holder for messages. */
 export function describeHolder(holder: LockHolder | undefined, here: ProcessPlace): string {
-  if (holder === undefined) return 'an unknown process, which has not written all of it'
+  if (holder === undefined) return 'an unknown process (the lock is incomplete)'
   const { pid, place } = holder
   if (place === null || isHere(holder, here)) return `process ${pid}`
   const isSameHost = place.host === here.host
   return `process ${pid} on host "${place.host}"${isSameHost ? ' (in another container, or before a restart of the host)' : ''}`
 }
 
-/** What is known of the holder of a lock after one more look at it. */
+/** The state of the holder of a lock after one more read of the lock. */
 export type HolderState = 'alive' | 'dead' | 'unknown'
 
-/** Tells whether the holder of one lock is alive: by its process, or in another place by its heartbeat, which changes the content. */
+/**
+ * Decides whether the holder of one lock is alive. In the same place its process is checked. In another place the heartbeat
+ * is checked, which changes the content of the lock.
+ */
 export class Observation {
   readonly #here: ProcessPlace
   readonly #isRunning: (process: ProcessIdentity) => boolean
@@ -111,9 +114,9 @@ export class Observation {
   }
 
   /**
-   * @param text the present content of the lock
+   * @param text the current content of the lock
    * @param before monotonic milliseconds before it was read
-   * @param after the same, after it was read
+   * @param after monotonic milliseconds after it was read
    */
   look(text: string, before: number, after: number): HolderState {
     const holder = holderIn(text)
@@ -145,21 +148,21 @@ function textOf(read: () => string): string | null {
   }
 }
 
-/** One process. A later one with the same number has another start. */
+/** Identifies one process. A later process with the same pid has another start time. */
 export interface ProcessIdentity {
   readonly pid: number
-  /** When it started, in clock ticks since the machine did; null where the system does not say. */
+  /** Start time, in clock ticks since the machine booted; `null` if the system does not report it. */
   readonly started: string | null
 }
 
-/** This process. */
+/** The identity of this process. `started` is null on systems without `/proc`. */
 function thisProcess(): ProcessIdentity {
   return { pid: process.pid, started: statusOf(process.pid)?.started ?? null }
 }
 
 /**
- * Whether a process still runs; no process has a number below 1. One that has ended and whose parent has not yet asked for its status does not. Where the
- * system does not tell start times, any process with the number counts.
+ * Whether a process still runs. A zombie, which has ended but whose parent has not read its status, does not. No process has
+ * a pid below 1. If the system reports no start times, any process with the pid counts.
  */
 export function isRunning({ pid, started }: ProcessIdentity): boolean {
   if (pid < 1 || !signalReaches(pid)) return false
@@ -174,7 +177,7 @@ function signalReaches(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Refused, by a process of another user, which is there all the same.
+    // The process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

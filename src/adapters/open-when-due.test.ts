@@ -7,7 +7,7 @@ const MINUTE = 60_000
 
 type WakeTime = number | 'never' | 'unknown'
 
-/** A process on a disk that holds these sandboxes, in which time passes by its own pauses alone. */
+/** Runs `openWhenDue` for saved sandboxes with these wake times. Time advances only by its pauses and 30 ms per opening. */
 function opening(wakeTimes: Readonly<Record<string, WakeTime>>, stopAfter = Number.POSITIVE_INFINITY) {
   const opened: string[] = []
   const problems: string[] = []
@@ -35,7 +35,7 @@ function opening(wakeTimes: Readonly<Record<string, WakeTime>>, stopAfter = Numb
       later: (ms, call) => {
         waits.push(ms)
         if (waits.length > stopAfter) stop()
-        // The rest behind the last one.
+        // This is the pause after the last sandbox.
         if (opened.length === due || waits.length > stopAfter)
           queueMicrotask(() => resolve({ opened, problems, waits }))
         now += ms
@@ -47,7 +47,7 @@ function opening(wakeTimes: Readonly<Record<string, WakeTime>>, stopAfter = Numb
   })
 }
 
-test('sandboxes are opened in the order in which they are due, a minute ahead, with a rest behind each', async () => {
+test('sandboxes are opened in the order of their due times, a minute early, with a pause after each', async () => {
   const { opened, problems, waits } = await opening({
     later: NOW + 10 * MINUTE,
     never: 'never',
@@ -60,13 +60,13 @@ test('sandboxes are opened in the order in which they are due, a minute ahead, w
   expect(problems).toEqual(['unknown: broken', 'over: broken', 'soon: broken', 'later: broken'])
 })
 
-test('one that cannot be looked at keeps no other from being opened', async () => {
+test('a sandbox with an unreadable file does not prevent others from being opened', async () => {
   const { opened, problems } = await opening({ due: NOW, unreadable: 'never' })
   expect(opened).toEqual(['due at 0'])
   expect(problems).toEqual(['unreadable: no file', 'due: broken'])
 })
 
-test('nothing is opened once it has been stopped', async () => {
+test('no sandbox is opened after a stop', async () => {
   const { opened } = await opening({ first: NOW, second: NOW }, 0)
   expect(opened).toEqual(['first at 0'])
 })

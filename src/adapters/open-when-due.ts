@@ -3,10 +3,10 @@ import type { Sandboxes } from '../core/sandboxes/sandboxes.ts'
 import type { HostTime } from '../core/time/clock.ts'
 import type { Cancel, Later } from './realtime.ts'
 
-/** Milliseconds between the opening of a sandbox and its next event: opening takes a while. */
+/** Milliseconds between the opening of a sandbox and its next event, because opening takes time. */
 const AHEAD = 60_000
 
-/** Sandboxes whose files are read in one turn of the event loop. */
+/** Maximum number of sandboxes whose files are read in one turn of the event loop. */
 const AT_ONCE = 20
 
 export interface OpeningOptions {
@@ -20,8 +20,8 @@ export interface OpeningOptions {
 }
 
 /**
- * Opens saved sandboxes before their next event is due, so that it happens in time: one after the other, those whose due time
- * is not known first. Sandboxes that only wait for requests stay closed.
+ * Opens saved sandboxes one after the other, before their next event is due, so that it runs in time. Sandboxes with an
+ * unknown due time come first. Sandboxes that only wait for requests stay closed.
  * @returns a function that stops opening
  */
 export function openWhenDue({ sandboxes, wakeTime, onProblem, later, host }: OpeningOptions): Cancel {
@@ -56,7 +56,7 @@ export function openWhenDue({ sandboxes, wakeTime, onProblem, later, host }: Ope
       if (isStopped) return
       const began = host()
       await sandboxes.openSaved(name).catch((error) => onProblem(name, error))
-      // As long as that took: requests get at least half of the time.
+      // The pause is as long as the opening took, so that requests get at least half of the time.
       await pause(Math.max(0, host() - began))
     }
   }

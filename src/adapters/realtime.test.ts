@@ -9,12 +9,12 @@ import { keepAwake } from './realtime.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Resolves when something is so, looked at after each round of the event loop. */
+/** Resolves when the condition is true. It is checked once per turn of the event loop. */
 async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn()
 }
 
-test('what is due by itself runs in turns of so many events, and the loop goes round in between', async () => {
+test('due events run in batches, and the event loop turns between the batches', async () => {
   let host = START
   const turns: number[] = []
   const sandbox = await clockwork({
@@ -27,14 +27,14 @@ test('what is due by itself runs in turns of so many events, and the loop goes r
   })
   onTestFinished(keepAwake(sandbox))
   host += 60_000
-  // A request finds it first, and leaves what is more than one turn.
+  // A request runs the first batch and leaves the rest.
   expect(runDueEvents(sandbox)).toMatchObject({ ran: 10, reached: false })
   await until(() => ran(sandbox).length === 95)
   expect(turns).toEqual([20, 30, 40, 50, 60, 70, 80, 90])
   expect(sandbox.running).toBeUndefined()
 })
 
-test('an event that schedules itself without end at one instant is told of once, and the rest of the sandbox goes on', async () => {
+test('an event that schedules itself endlessly at one instant is reported once, and requests are still served', async () => {
   let host = START
   const defects: unknown[] = []
   const sandbox = await clockwork({ rate: 1, host: () => host, defects, mostEvents: 2_000 })
@@ -48,7 +48,7 @@ test('an event that schedules itself without end at one instant is told of once,
   await until(() => defects.length > 0)
   expect(defects[0]).toBeInstanceOf(Refusal)
   expect(String(defects[0])).toContain('Most frequent of the last 1000: stuck r/1 (1000 times)')
-  // Requests are served, where time stands.
+  // Requests are served, but the clock stays at the instant of the stuck event.
   expect(runDueEvents(sandbox)).toMatchObject({ ran: 0, reached: false })
   expect(sandbox.lag).toBe(59_000)
   change(sandbox, ({ unschedule }) => unschedule('r/1', ['stuck']))
@@ -56,7 +56,7 @@ test('an event that schedules itself without end at one instant is told of once,
   expect(defects).toHaveLength(1)
 })
 
-test('while an advance is under way nothing else runs events, and afterwards it goes on', async () => {
+test('during an advance only the advance runs events; afterwards due events run again', async () => {
   let host = START
   const sandbox = await clockwork({ rate: 1, host: () => host })
   change(sandbox, ({ schedule }) => {
@@ -74,7 +74,7 @@ test('while an advance is under way nothing else runs events, and afterwards it 
   sandbox.pendingWork = outbox
   const passage = advance(sandbox, { to: (now) => now + 1_000 })
   host += 2_500
-  // Each commit plans the next wake-up, which is at once.
+  // Each commit plans the next wake-up, in this case immediately.
   sandbox.store.transaction(sandbox.document().clock.now, (tx) => tx.put('others', { id: 'any' }))
   for (let n = 0; n < 50; n++) await turn()
   expect(ran(sandbox)).toEqual([])

@@ -1,31 +1,31 @@
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { CLOCK, SANDBOX_TABLE } from '../core/state/state.ts'
-import { behindMessage, runBacklog } from '../core/time/run-events.ts'
+import { lagMessage, runBacklog } from '../core/time/run-events.ts'
 
-/** Takes a planned call back; harmless once it has run. */
+/** Cancels a planned call. Does nothing if the call has already run. */
 export type Cancel = () => void
 
-/** Calls back after so many real milliseconds. */
+/** Plans a call after `ms` real milliseconds. @returns a function that cancels it */
 export type Later = (ms: number, call: () => void) => Cancel
 
-// A timer of more than 2^31 ms fires at once, so that a longer wait is made of shorter ones.
-const LONGEST = 3_600_000
+// Node fires a timer of more than 2^31 ms at once. A longer wait must consist of several shorter ones.
+const MAX_DELAY = 3_600_000
 
-/** How long to wait before writing is tried again after it has failed. */
+/** Milliseconds before the next try after a failure, or while an advance is in progress. */
 const RETRY = 1_000
 
-/** Calls back after some real time. The only timers of the emulator are made here. */
+/** Calls back after `ms` real milliseconds, but at most one hour. All timers of the emulator process are created here. */
 export function later(ms: number, call: () => void): Cancel {
-  const timer = setTimeout(call, Math.min(ms, LONGEST))
+  const timer = setTimeout(call, Math.min(ms, MAX_DELAY))
   return () => clearTimeout(timer)
 }
 
-/** How often at least the host's clock is looked at while something is due later: the machine may have slept. */
+/** Maximum milliseconds between two reads of the host's clock while an event is pending: the machine may have slept. */
 const LOOK = 60_000
 
 /**
- * Wakes a sandbox when its next event is due by the host's clock, as long as its clock runs, and has it run what is due.
- * @returns stops waking
+ * Runs the due events of a sandbox in real time, as long as its clock runs: a timer is set for the next event.
+ * @returns a function that stops it
  */
 export function keepAwake(sandbox: Sandbox): Cancel {
   const stopped = new AbortController()
@@ -51,11 +51,11 @@ export function keepAwake(sandbox: Sandbox): Cancel {
   const onBehind = (): void => {
     if (isToldBehind) return
     isToldBehind = true
-    sandbox.options.onWarning(behindMessage(sandbox))
+    sandbox.options.onWarning(lagMessage(sandbox))
   }
   const wake = (): void => {
     armedFor = undefined
-    // An advance runs what is due itself, and changes the clock at its end.
+    // An advance runs the due events itself, and changes the clock at its end.
     if (sandbox.running === 'advance') cancel = later(RETRY, wake)
     else {
       isWorking = true
@@ -65,19 +65,19 @@ export function keepAwake(sandbox: Sandbox): Cancel {
   const done = (): void => {
     isWorking = false
     told = undefined
-    // Of a sandbox that is retired the rest does not run; it is let go of in a moment.
+    // A closed sandbox runs no more events.
     if (sandbox.closedReason === undefined) arm()
   }
   const failed = (error: unknown): void => {
     isWorking = false
     if (stopped.signal.aborted) return
-    // Tried again every second, what has not changed is not said again.
+    // The run is repeated every second, but the same message is reported only once.
     if (messageOf(error) !== told) sandbox.options.onDefect(error)
     told = messageOf(error)
     cancel = later(RETRY, wake)
   }
   const stopHearing = sandbox.store.onCommit(({ changes }) => {
-    // A change of the clock moves every wake-up, also one for an instant that is armed already.
+    // A change of the clock moves every wake-up, even for the instant that the timer is already set for.
     if (changes.some(({ table, id }) => table === SANDBOX_TABLE && id === CLOCK)) {
       armedFor = undefined
       isToldBehind = false
@@ -86,7 +86,7 @@ export function keepAwake(sandbox: Sandbox): Cancel {
   })
   arm()
   return () => {
-    // A commit that comes later still must not wake anybody again.
+    // A later commit must not set the timer again.
     stopHearing()
     stopped.abort()
     cancel()

@@ -1,14 +1,14 @@
 import { distance } from 'fastest-levenshtein'
 import type { Method } from '../core/operation.ts'
 
-/** What a table of routes reads of each: an operation of the API, a stub, a route of the control interface. */
+/** A route of any kind: an operation of the API, a stub, or a route of the control interface. */
 export interface AnyRoute {
   readonly method: Method
   /** Path template: `/pages`, `/skills/{skill_id}/promote`. */
   readonly path: string
 }
 
-/** What a method and a path lead to. */
+/** The result of matching a method and a path. */
 export type Match<R extends AnyRoute> =
   | { readonly kind: 'route'; readonly route: R; readonly params: Readonly<Record<string, string>> }
   | { readonly kind: 'wrong_method'; readonly allow: readonly string[] }
@@ -22,8 +22,8 @@ interface Entry<R> {
 }
 
 /**
- * The routes of an interface. Paths are exact: letter case counts, and so does a trailing slash (U072). Of templates that fit
- * a path the one with the most literal segments decides, whatever the method is.
+ * The routes of an interface. Paths are case-sensitive, and a trailing slash counts (U072). If several templates match a
+ * path, the one with the most literal segments wins, regardless of the method.
  */
 export class RouteTable<R extends AnyRoute> {
   readonly #byLength = new Map<number, Entry<R>[]>()
@@ -42,7 +42,7 @@ export class RouteTable<R extends AnyRoute> {
     }
   }
 
-  /** Finds the route for a path, still percent-encoded. HEAD finds what GET finds. */
+  /** Finds the route for a percent-encoded path. HEAD matches the routes of GET. */
   match(method: string, path: string): Match<R> {
     const segments = path.split('/')
     const wanted = method === 'HEAD' ? 'GET' : method
@@ -68,7 +68,7 @@ export class RouteTable<R extends AnyRoute> {
     return this.#entries.map(({ route }) => route)
   }
 
-  /** A route that shares the first segment of a path. */
+  /** The first route that has the same first segment as a path. */
   relatedTo(path: string): R | undefined {
     const first = path.split('/')[1]
     return this.#entries.find(({ segments }) => segments[1] === first)?.route
@@ -102,7 +102,7 @@ function decode(
 ): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (let index = 1; index < template.length; index++) {
-    const part = template[index] as string // it is one of them
+    const part = template[index] as string // the index is in range
     if (!isParameter(part)) continue
     const value = decoded(segments[index] ?? '')
     if (value === undefined) return undefined
@@ -120,7 +120,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-// One point for each segment in common, less for one that is merely alike, less what one path has more than the other.
+// One point for each equal segment, less for a similar one, minus 0.25 for each segment of difference in length.
 function likeness(template: readonly string[], segments: readonly string[]): number {
   const given = segments.filter((segment) => segment !== '').map((segment) => segment.toLowerCase())
   const known = template.filter((part) => part !== '')

@@ -24,11 +24,11 @@ test.for([
   ['//@w1/v1', ''],
   ['x@w1/v1', ''],
   ['', ''],
-])('before the path of %s stands "%s"', ([target = '', prefix]) => {
+])('the path prefix of %s is "%s"', ([target = '', prefix]) => {
   expect(pathPrefixOf(target)).toBe(prefix)
 })
 
-test('any key without "@" and any name behind it come apart again, for the API alone', () => {
+test('an API key and the sandbox name after its "@" are separated, but only for the API', () => {
   const key = fc.string({ minLength: 1 }).filter((text) => /^[^\s,@]+$/.test(text))
   fc.assert(
     fc.property(key, name, (token, sandbox) => {
@@ -44,7 +44,7 @@ test('any key without "@" and any name behind it come apart again, for the API a
   )
 })
 
-test('whatever a request says, it chooses a well-formed name or is refused as a bad request', () => {
+test('every request chooses a well-formed sandbox name or is refused as a bad request', () => {
   const text = fc.option(fc.oneof(fc.string(), name), { nil: undefined })
   const bearer = fc.option(
     fc.tuple(fc.string(), fc.string()).map(([key, suffix]) => `Bearer ${key}@${suffix}`),
@@ -70,7 +70,7 @@ test('whatever a request says, it chooses a well-formed name or is refused as a 
   )
 })
 
-test('a log keeps the header where it is a name, and nothing of it otherwise', () => {
+test('a log keeps the sandbox header only if its value is a valid name', () => {
   const good = { host: 'a', 'x-emulator-sandbox': 'w1' }
   expect(withoutBadName(good)).toBe(good)
   expect(withoutBadName({ host: 'a', 'x-emulator-sandbox': 'Live_Key' })).toEqual({ host: 'a' })

@@ -10,13 +10,13 @@ import { FixturesError } from './fixtures.ts'
 export interface Selection {
   readonly name: string
   readonly chosenBy: ChosenBy
-  /** What stands before the path that is served: `/@name` where the path chooses, otherwise nothing. */
+  /** The prefix of the path that chooses the sandbox: `/@name`, or empty. */
   readonly pathPrefix: string
-  /** The `Authorization` header, without the name behind an API key. */
+  /** The `Authorization` header, without the sandbox name after an API key. */
   readonly authorization: string | undefined
 }
 
-/** The parts of a request that can choose. */
+/** The parts of a request, other than its path, that can choose a sandbox. */
 export type Signs = Pick<IncomingMessage, 'headers' | 'headersDistinct'>
 
 const HEADER = 'x-emulator-sandbox'
@@ -24,24 +24,24 @@ const AT = 64
 
 /** The `/@name` at the beginning of a request target, well-formed or not; empty when there is none. */
 export function pathPrefixOf(target: string): string {
-  // Asked of every request, and nearly always answered by one character.
+  // Called for every request. For nearly all of them one character is enough to decide.
   if (target.charCodeAt(1) !== AT) return ''
   return /^\/@[^/?]*/.exec(target)?.[0] ?? ''
 }
 
 /**
- * The sandbox of a request of the API: that of its path, else of its header, else of its API key. Refuses with
- * `bad_request` when any of them is malformed, also one that is outdone by another.
+ * The sandbox of a request to the API: from its path, else from its header, else from its API key, else the default one.
+ * Refuses with `bad_request` when any of these names is malformed, even if another one is used.
  */
 export function chooseForApi(target: string, signs: Signs): Selection {
   const { authorization } = signs.headers
   if (authorization?.includes('@') !== true) return choose(target, signs, authorization)
   const [, key, suffix] = /^(bearer +[^\s,]*)@([^\s,@]*) *$/i.exec(authorization) ?? []
   if (suffix === undefined) return choose(target, signs, authorization)
-  return choose(target, signs, key, wellFormed(suffix, 'API key, after its last "@",'))
+  return choose(target, signs, key, wellFormed(suffix, 'API key (after its last "@")'))
 }
 
-/** The sandbox of a request of the control interface, which knows no API keys: that of its path, else of its header. */
+/** The sandbox of a request to the control interface: from its path, else from its header. API keys are not used there. */
 export function chooseForControl(target: string, signs: Signs): Selection {
   return choose(target, signs, signs.headers.authorization)
 }
@@ -67,44 +67,44 @@ function headerName({ headersDistinct }: Signs): string {
   return wellFormed(value, 'header X-Emulator-Sandbox')
 }
 
-/** A name of a sandbox that is one; refused otherwise. @param place where it stands */
+/** Returns a well-formed name of a sandbox. Refuses with `bad_request` otherwise. @param place where it was found */
 export function wellFormed(name: string, place: string): string {
   if (NAME_PATTERN.test(name)) return name
   return refuse('bad_request', {
-    detail: `The ${place} names a sandbox, and the name ${faultOf(name)}.`,
-    mitigation: `The name of a sandbox is ${NAME_RULE}. Without one, the request is about the sandbox "${DEFAULT_SANDBOX}".`,
+    detail: `The name of the sandbox in the ${place} ${faultOf(name)}.`,
+    mitigation: `The name of a sandbox is ${NAME_RULE}. Without a name, the request uses the sandbox "${DEFAULT_SANDBOX}".`,
   })
 }
 
-// The name itself is not repeated: behind an API key, or in the wrong header, it may be part of a secret.
+// The message does not repeat the name: after an API key, or in the wrong header, it may be part of a secret.
 function faultOf(name: string): string {
   if (name === '') return 'is empty'
-  if (/[^a-z0-9-]/.test(name)) return 'has a character that names cannot have'
+  if (/[^a-z0-9-]/.test(name)) return 'contains a character that is not allowed'
   return name.startsWith('-') ? 'begins with a hyphen' : `has ${name.length} characters`
 }
 
-/** The headers of a request as a log may keep them: what is no name of a sandbox may be a key in the wrong place. */
+/** The headers of a request for a log. A malformed sandbox name is removed, because it may be an API key in the wrong header. */
 export function withoutBadName(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { [HEADER]: name, ...others } = headers
   return name === undefined || NAME_PATTERN.test(String(name)) ? headers : others
 }
 
 /**
- * Whether a page of another site may be behind a request without an `Origin`: an image or a link of it sends none. Browsers
- * say so in `Sec-Fetch-Site`. One that is too old for that is known by its other headers, and trusted when it sends what no
- * image can: a key, a header of ours, or another method. Clients that are no browsers have none of these signs.
+ * Whether a request without an `Origin` may come from a page of another site: images and links send none. Browsers report
+ * that in `Sec-Fetch-Site`. An older browser is recognised by its other headers. It is trusted when it sends something that
+ * an image cannot: a key, a header of the emulator, or another method. Clients that are not browsers have none of these signs.
  */
 export function isForeignFetch({ method, headers }: Pick<IncomingMessage, 'method' | 'headers'>): boolean {
   const { 'sec-fetch-site': site, authorization = '', accept = '', referer } = headers
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   if (method !== 'GET' && method !== 'HEAD') return false
-  // An address such as http://a:b@127.0.0.1/ sends a name and a password of its own.
+  // Basic credentials do not count: an image can send them with an address such as http://a:b@127.0.0.1/.
   if (/^bearer /i.test(authorization) || headers[HEADER] !== undefined) return false
   const isBrowser = /^(?:Mozilla|Opera)\//.test(headers['user-agent'] ?? '')
   return isBrowser || referer !== undefined || accept.startsWith('image/')
 }
 
-/** Where a response is given that makes no sandbox: the chosen one if it is there, otherwise the default one. */
+/** The chosen sandbox if it exists, otherwise the default one. For responses that must not create a sandbox. */
 export function presentSandbox(sandboxes: Sandboxes, choice: () => Selection): [Sandbox, ChosenBy] {
   try {
     const { name, chosenBy } = choice()
@@ -117,25 +117,25 @@ export function presentSandbox(sandboxes: Sandboxes, choice: () => Selection): [
 }
 
 /**
- * The sandbox with a name, made when it is not there. Refuses when it cannot be made, and where `onlyReads` is true an unknown
- * name: looking at a sandbox must not make one that a mistake has named.
+ * The sandbox with a name, created when it is missing. Refuses with `conflict` when its starting state is not valid. With
+ * `onlyReads`, an unknown name is refused with `not_found`, so that a request with a mistyped name creates no sandbox.
  */
 export async function openSandbox(sandboxes: Sandboxes, name: string, onlyReads = false): Promise<Sandbox> {
   if (onlyReads) return (await sandboxes.find(name)).sandbox
   try {
     return await sandboxes.open(name)
   } catch (error) {
-    // A generator that lacks the records it refers to says so in a plain Error, too.
+    // A generator reports missing records with a plain Error.
     const isBroken = error instanceof FixturesError || (error instanceof Error && error.constructor === Error)
     if (!isBroken) throw error
     return refuse('conflict', {
-      detail: `There is no sandbox "${name}", and none can be made, since its starting state is not valid: ${error.message}`,
-      mitigation: 'Mend the fixtures; the next request tries again.',
+      detail: `The sandbox "${name}" cannot be created, because its starting state is not valid: ${error.message}`,
+      mitigation: 'Fix the fixtures; the next request tries again.',
     })
   }
 }
 
-/** `http://host:port` that a request came to, as its Host header has it; nothing without one. */
+/** The origin that a request was sent to, `http://host:port`, from its `Host` header. Empty without that header. */
 export function originOfRequest({ headers, socket }: IncomingMessage): { readonly origin?: string } {
   const { host } = headers
   return host === undefined ? {} : { origin: `${'encrypted' in socket ? 'https' : 'http'}://${host}` }

@@ -3,13 +3,13 @@ import { didYouMean } from './did-you-mean.ts'
 import { type Immutable, type Issue, pointer } from './json.ts'
 
 /**
- * One thing that the specification leaves open and that a user may choose.
- * `strict` is the value under `--strict`, where the default would invent something.
+ * A choice that the specification leaves open and that a user can make.
+ * `strict` is the value under `--strict`, for a setting whose default would invent something.
  */
 export interface Setting<T> {
   /** Dotted, snake_case, unique: the key in a settings file. */
   readonly key: string
-  /** The assumption that this setting answers. */
+  /** The id of the assumption that this setting decides. */
   readonly item: string
   /** One sentence for the reference table. */
   readonly description: string
@@ -24,34 +24,33 @@ export interface Setting<T> {
 export type AnySetting = Setting<any>
 
 /**
- * An assumption that a response relies on, and the settings of it that the response reads. It is settled when all of them are
- * given; without settings it is always open.
+ * An assumption that a response relies on, and those of its settings that the response reads. It is settled when all of these
+ * are given; without settings it is always open.
  */
 export type Reliance = readonly [item: string, ...settings: readonly AnySetting[]]
 
 /**
- * One decision where the specification is silent.
- * `reportedIn`: in the response's `X-Emulator-Assumed` header; only in the request log, because nearly every response relies on it;
- * or nowhere, because no response relies on it.
+ * One decision where the specification is silent. `reportedIn`: in the response header `X-Emulator-Assumed`; only in the
+ * request log, because nearly every response relies on it; or nowhere, because no response relies on it.
  */
 export const assumption = () =>
   z.strictObject({
     /** `U` and three digits for what is left open, `T` and two for an ambiguity. */
     id: z.string(),
-    /** What the specification does not say. */
+    /** The question that the specification leaves open. */
     open: z.string(),
-    /** What the emulator does about it, and why. */
+    /** The behaviour of the emulator, and the reason for it. */
     decision: z.string(),
     reportedIn: z.enum(['response', 'log', 'nowhere']),
-    /** Why no response names it, where that is so. */
+    /** Why no response names it; absent when responses do. */
     unnamed: z.string().exactOptional(),
-    /** Why responses name it also where every setting is given, where that is so. */
+    /** Why responses name it also when all of its settings are given; absent when they do not. */
     unsettled: z.string().exactOptional(),
   })
 
 export type Assumption = Immutable<z.output<ReturnType<typeof assumption>>>
 
-/** An assumption that the responses that rely on it name. @param unsettled why no setting settles it, where that is so */
+/** An assumption that is named by the responses that rely on it. @param unsettled why no setting can decide it */
 export function inResponse(id: string, open: string, decision: string, unsettled?: string): Assumption {
   const named = { id, open, decision, reportedIn: 'response' } as const
   return unsettled === undefined ? named : { ...named, unsettled }
@@ -101,7 +100,7 @@ export class AssumptionCatalog {
       .join(',')
   }
 
-  /** Everything wrong with a settings object, by JSON Pointer; an unknown key gets the nearest known one. */
+  /** All issues of a settings object, by JSON Pointer. The issue of an unknown key suggests the most similar known one. */
   check(values: Readonly<Record<string, unknown>>): Issue[] {
     return Object.entries(values).flatMap(([key, value]) => {
       const known = this.settings.get(key)
@@ -122,7 +121,7 @@ export class AssumptionCatalog {
     })
   }
 
-  // Reported at each key of the pair that is given: the other one may be the default.
+  // Reported at each given key of the pair: the other key may have its default.
   #clash({ key, unlike }: Setting<unknown>, values: Readonly<Record<string, unknown>>): Issue[] {
     if (unlike === undefined) return []
     const other = Object.hasOwn(values, unlike) ? values[unlike] : this.settings.get(unlike)?.default
@@ -131,15 +130,15 @@ export class AssumptionCatalog {
   }
 }
 
-/** The settings in force in one sandbox. Immutable: a change of settings makes a new object. */
+/** The settings in force in one sandbox. Immutable: a change of settings creates a new object. */
 export class Settings {
   readonly overrides: Readonly<Record<string, unknown>>
   readonly strict: boolean
-  /** The same for settings with the same values. */
+  /** A key for caches: equal for settings with the same values. */
   readonly text: string
   readonly #read = new Map<string, unknown>()
 
-  /** The overrides were checked by the catalog. */
+  /** The catalog must have checked the overrides. */
   constructor(overrides: Readonly<Record<string, unknown>> = {}, strict = false) {
     this.overrides = overrides
     this.strict = strict
@@ -151,24 +150,24 @@ export class Settings {
     return this.strict && setting.strict !== undefined ? setting.strict : setting.default
   }
 
-  /** Whether all of these settings are given, also with the value of the default. False for none. */
+  /** Whether all of these settings are given, also with the value of the default. False for an empty list. */
   settle(settings: readonly AnySetting[]): boolean {
     return settings.length > 0 && settings.every(({ key }) => Object.hasOwn(this.overrides, key))
   }
 
-  // Parsed, so that fields with a default have it; once, because handlers ask for every request.
+  // Parsed, so that absent fields get their defaults. Only once, because handlers read settings for every request.
   #override<T>({ key, schema }: Setting<T>): T {
     if (!this.#read.has(key)) this.#read.set(key, schema().parse(this.overrides[key]))
     return this.#read.get(key) as T
   }
 }
 
-/** For how many choices of settings the same is kept. */
+/** The maximum number of choices of settings whose values are kept. */
 const MAX_CHOICES = 16
 
 /**
- * A function that makes something once for all settings with the same values, such as a schema: zod compiles one when it
- * is first used, which takes far longer than to use it.
+ * A function that creates a value, such as a schema, once for all settings with the same values. zod compiles a schema at its
+ * first use, which takes far longer than later uses.
  */
 export function oncePerSettings<Owner extends object, T>(
   make: (owner: Owner, settings: Settings) => T,

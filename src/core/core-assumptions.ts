@@ -6,7 +6,7 @@ import type { PolicySyntax } from './request/rate-limiter.ts'
 export const unknownFields = setting<'ignore' | 'reject'>({
   key: 'unknown_fields',
   item: 'U018',
-  description: 'Fields and query parameters that no operation knows: ignored or refused.',
+  description: 'Unknown fields and query parameters: ignored or refused.',
   schema: () => z.enum(['ignore', 'reject']),
   default: 'ignore',
 })
@@ -19,14 +19,14 @@ export const compareBodies = setting<'json' | 'bytes'>({
   default: 'json',
 })
 
-/** What an Idempotency-Key can be unique in, beside its operation. */
+/** The scope in which an Idempotency-Key can be unique, in addition to its operation. */
 export type KeyScope = 'teamspace' | 'organization' | 'api_key'
 
 export const keyScope = setting<KeyScope>({
   key: 'idempotency.scope',
   item: 'U059',
   description:
-    'What an Idempotency-Key is unique in, beside its operation: a teamspace, an organization, or an API key.',
+    'The scope of an Idempotency-Key, in addition to its operation: a teamspace, an organization, or an API key.',
   schema: () => z.enum(['teamspace', 'organization', 'api_key']),
   default: 'teamspace',
 })
@@ -34,7 +34,7 @@ export const keyScope = setting<KeyScope>({
 export const keyLength = setting({
   key: 'idempotency.max_length',
   item: 'U059',
-  description: 'Characters that an Idempotency-Key may have.',
+  description: 'The maximum number of characters of an Idempotency-Key.',
   schema: () => intBetween(1, 8_000),
   default: 255,
 })
@@ -43,7 +43,7 @@ export const policySyntax = setting<PolicySyntax>({
   key: 'limits.admission.syntax',
   item: 'U064',
   description:
-    'The syntax of RateLimit and RateLimit-Policy: structured fields as the IETF draft has them now, or limit=5, remaining=0, reset=30 as its version 7 had.',
+    'The syntax of RateLimit and RateLimit-Policy: structured fields, as in the present IETF draft, or limit=5, remaining=0, reset=30, as in its version 7.',
   schema: () => z.enum(['structured', 'draft_07']),
   default: 'structured',
 })
@@ -51,7 +51,7 @@ export const policySyntax = setting<PolicySyntax>({
 export const pathKey = setting<'template' | 'concrete'>({
   key: 'limits.path_key',
   item: 'T03',
-  description: 'What a rate window belongs to: the path template or the concrete path.',
+  description: 'The scope of a rate window: the path template or the concrete path.',
   schema: () => z.enum(['template', 'concrete']),
   default: 'template',
 })
@@ -59,7 +59,7 @@ export const pathKey = setting<'template' | 'concrete'>({
 export const limitClock = setting<'virtual' | 'wall'>({
   key: 'limits.clock',
   item: 'T07',
-  description: 'Which clock rate windows go by.',
+  description: 'The clock of rate windows.',
   schema: () => z.enum(['virtual', 'wall']),
   default: 'virtual',
 })
@@ -76,7 +76,7 @@ export type LimitOverride = z.output<typeof limitOverride>
 export const limitsEnforced = setting<boolean | null>({
   key: 'limits.enforced',
   item: 'U063',
-  description: 'Whether a full rate window refuses; null: as the emulator was started (--limits).',
+  description: 'Whether a full rate window refuses requests; null: as the option --limits of the emulator.',
   schema: () => boolean().nullable(),
   default: null,
 })
@@ -85,7 +85,7 @@ export const limitOverrides = setting<readonly LimitOverride[]>({
   key: 'limits.overrides',
   item: 'U063',
   description:
-    'Operations with a limit of their own: [{"operation": "pages.create", "limit": 5, "window_s": 60}].',
+    'Operations with their own limit: [{"operation": "pages.create", "limit": 5, "window_s": 60}].',
   schema: () => z.array(limitOverride),
   default: [],
 })
@@ -125,7 +125,7 @@ export function requiredFlag(operation: string, member: string, value: boolean) 
   })
 }
 
-/** The schema as it is, or optional, as a flag says. */
+/** The schema itself when `required` is true, otherwise an optional one. */
 export function requiredIf<T extends z.ZodType>(required: boolean, schema: T): T | z.ZodOptional<T> {
   return required ? schema : schema.optional()
 }
@@ -133,7 +133,8 @@ export function requiredIf<T extends z.ZodType>(required: boolean, schema: T): T
 export const emptyPatch = setting<'noop' | 'reject'>({
   key: 'patch.empty',
   item: 'U016',
-  description: 'A PATCH that names no known field: answered with the unchanged object, or refused.',
+  description:
+    'A PATCH without a known field: the response is the unchanged object, or the request is refused.',
   schema: () => z.enum(['noop', 'reject']),
   default: 'noop',
 })
@@ -149,7 +150,7 @@ export const immutableMembers = setting<'reject' | 'ignore'>({
 export const bodyLimit = setting({
   key: 'http.body_limit',
   item: 'U053',
-  description: 'Bytes that the body of an operation without a limit of its own may have.',
+  description: 'The maximum body size in bytes, for operations without their own limit.',
   schema: () => intBetween(1, 104_857_600),
   default: 1_048_576,
 })

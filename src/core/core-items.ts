@@ -36,7 +36,7 @@ import {
   listOrder,
 } from './request/pagination.ts'
 
-/** What core itself decides where the specification is silent. Resources declare the rest next to their code. */
+/** The assumptions of core, where the specification is silent. Resources declare the rest next to their code. */
 export const coreAssumptions: Assumptions = {
   items: [
     inLog(
@@ -54,13 +54,13 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'U015',
       'Which fields of a body are required.',
-      'Those without which the operation means nothing. A setting decides about each that it could do without.',
+      'Those without which the operation has no meaning. For every other field, a setting decides.',
       'Without prompt, model or items there is nothing to do, so no other choice is possible for them.',
     ),
     inResponse(
       'U016',
-      'What a PATCH without a known field does.',
-      'Nothing: the object comes back unchanged, updated_at included.',
+      'The response to a PATCH without a known field.',
+      'The unchanged object, updated_at included.',
     ),
     inResponse(
       'U017',
@@ -77,8 +77,8 @@ export const coreAssumptions: Assumptions = {
     inResponse('U020', 'The order of lists.', 'Newest first, ties by id.'),
     inResponse(
       'U022',
-      'What a cursor that leads nowhere does.',
-      'It is refused, so that a mistake in paging code shows.',
+      'The response to an unknown cursor.',
+      'It is refused, so that a mistake in paging code is noticed.',
     ),
     inResponse(
       'U023',
@@ -99,7 +99,7 @@ export const coreAssumptions: Assumptions = {
       'Only the limits of bodies and URLs.',
       'Nothing is refused for it.',
     ),
-    inResponse('U053', 'The body limit of operations without a limit of their own.', '1 MiB after decoding.'),
+    inResponse('U053', 'The body limit of operations without their own limit.', '1 MiB after decoding.'),
     inResponse(
       'U059',
       'Scope and syntax of Idempotency-Key, and what is recorded.',
@@ -108,7 +108,7 @@ export const coreAssumptions: Assumptions = {
     unnamedItem(
       'U063',
       'Limits of individual endpoints.',
-      'None differ until a setting or the control API says so.',
+      'All have the default limit until a setting or the control API changes it.',
       'X-RateLimit-Limit shows the limit that is in force, as specified.',
     ),
     inResponse(
@@ -156,7 +156,7 @@ export const coreAssumptions: Assumptions = {
     ),
     unnamedItem(
       'U073',
-      'When statusCode goes away.',
+      'When statusCode is removed.',
       'A setting removes it.',
       'The specification has the field; only the setting removes it.',
     ),
@@ -175,18 +175,18 @@ export const coreAssumptions: Assumptions = {
       'T02',
       'What a character is.',
       'A Unicode code point, as JSON Schema counts.',
-      'A text within the bound in one way of counting and beyond it in another is too rare to mark every text for it.',
+      'A text that is within the bound by only one way of counting is too rare to mark every text for it.',
     ),
     unnamedItem(
       'T03',
       'Whether a rate window belongs to a path template or a concrete path.',
       'The template: individual endpoints have limits, concrete paths do not.',
-      'It decides which requests share a window, not what a response says.',
+      'It decides which requests share a window, not the content of a response.',
     ),
     unnamedItem(
       'T04',
       'Whether refused requests count in the window.',
-      'A 429 does not, every other response does; otherwise Retry-After would not hold.',
+      'A 429 does not, every other response does; otherwise Retry-After would be wrong.',
       'It decides how a window is filled, which X-RateLimit-Remaining shows; status and body rely on U065.',
     ),
     unnamedItem(
@@ -203,21 +203,21 @@ export const coreAssumptions: Assumptions = {
     ),
     unnamedItem(
       'T07',
-      'Which clock rate windows go by.',
+      'The clock of rate windows.',
       'The virtual one, so that advancing it frees a window; a setting chooses the host clock.',
       'It decides when a window frees a place; the 429 itself is specified.',
     ),
     unnamedItem(
       'T08',
       'How client libraries treat Retry-After.',
-      'It is never 0, because clients retry at once on it.',
+      'It is never 0, because clients would retry at once.',
       'It is the meaning of a header that every 429 carries.',
     ),
     unnamedItem(
       'T09',
       'Whether a replay shows the original response or the present state.',
       'The original status and body; rate headers are those of the new request.',
-      'The specification says that the original response is replayed; rate headers are no part of it.',
+      'The specification says that the original response is replayed; rate headers are not part of it.',
     ),
     unnamedItem(
       'T10',
@@ -228,8 +228,8 @@ export const coreAssumptions: Assumptions = {
     unnamedItem(
       'T11',
       'When exactly an idempotency record expires.',
-      'At 24 hours after acceptance it is gone; replays do not prolong it.',
-      'The 24 hours are specified; only a request of the very millisecond could tell.',
+      'Exactly 24 hours after acceptance; replays do not extend it.',
+      'The 24 hours are specified; only a request in exactly that millisecond shows the difference.',
     ),
     unnamedItem(
       'T20',
@@ -252,12 +252,12 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'T28',
       'How stable cursors are.',
-      'Object-id cursors survive inserts, restarts and the deletion of their own record, by the API, a fault, the control interface or an edit of the state file; position cursors shift, as stated. Named where the record of a cursor is gone.',
+      'Object-id cursors survive inserts, restarts and the deletion of their own record, by the API, a fault, the control interface or an edit of the state file; position cursors shift, as stated. Responses name it when the record of a cursor was deleted.',
     ),
     unnamedItem(
       'T36',
       'Endpoints whose section does not list 429.',
-      'They are limited all the same, as every endpoint is.',
+      'They are limited like every other endpoint.',
       'The specification says that every endpoint is limited.',
     ),
   ],

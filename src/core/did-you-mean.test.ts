@@ -26,10 +26,10 @@ test.for([
   ['slow', 'slow-drip'],
   ['lost-resp', 'lost-response-after-commit'],
   ['lost_response_after_commit', 'lost-response-after-commit'],
-])('%s was meant as %s', ([name, near]) => {
+])('the suggestion for %s is %s', ([name, near]) => {
   expect(didYouMean(name as string, KNOWN)).toBe(` Did you mean "${near}"?`)
 })
 
-test.for(['', 'x', 'rm', 'key', 'thunder', 'rate', '--hard', 'nope'])('%j is near to nothing', (name) => {
+test.for(['', 'x', 'rm', 'key', 'thunder', 'rate', '--hard', 'nope'])('%j gets no suggestion', (name) => {
   expect(didYouMean(name, KNOWN)).toBe('')
 })

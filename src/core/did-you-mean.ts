@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein'
 
-/** ` Did you mean "x"?`, or nothing when no known name is near. */
+/** ` Did you mean "x"?`, or an empty text when no known name is similar. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = nearest(name, known)
   return near === undefined ? '' : ` Did you mean "${near}"?`
@@ -9,7 +9,7 @@ export function didYouMean(name: string, known: readonly string[]): string {
 function nearest(name: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined
   const near = known.find((each) => isOneSlip(name, each)) ?? closest(name, known)
-  // Of a short name most letters have to stay: many words are as near to it as any other. The hyphens of a flag do not count.
+  // At most a third of the letters may differ, because a short name is similar to many words. Hyphens of a flag do not count.
   const letters = name.replace(/^-+/, '').length
   if (distance(name, near) <= letters / 3 || isOneSlip(name, near)) return near
   return name.length < 3 ? undefined : known.find((each) => each.startsWith(name))

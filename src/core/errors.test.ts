@@ -15,11 +15,11 @@ const MISSING = { pointer: '/name', detail: 'is required' }
 const ODD = { pointer: '/colour', detail: 'is not a known field' }
 const MISSPELT = { pointer: '/nmae', detail: 'is not a known field. Did you mean "name"?' }
 
-test('one wrong field is named with what is wrong', () => {
+test('the message names an invalid field and its problem', () => {
   expect(refusalOf([MISSING]).options.detail).toBe('One field is not valid: /name: is required')
 })
 
-test('of several wrong fields all are named, and a misspelt one is explained first', () => {
+test('the message names all invalid fields, and explains a misspelt one first', () => {
   const { detail, issues } = refusalOf([MISSING, ODD, MISSPELT]).options
   expect(detail).toBe(
     '3 fields are not valid: /nmae: is not a known field. Did you mean "name"? (also /name, /colour)',
@@ -27,7 +27,7 @@ test('of several wrong fields all are named, and a misspelt one is explained fir
   expect(issues).toEqual([MISSPELT, MISSING, ODD])
 })
 
-test('a field with two mistakes is named once, and a long list is cut short', () => {
+test('the message names a field with two mistakes once, and shortens a long list', () => {
   expect(refusalOf([MISSING, { ...MISSING, detail: 'is wrong' }]).options.detail).not.toContain('also')
   const many = Array.from({ length: 30 }, (_, n) => ({ pointer: `/items/${n}`, detail: 'is wrong' }))
   const { detail, issues } = refusalOf(many).options

@@ -13,9 +13,9 @@ export interface ErrorKind {
   readonly title: string
   /** Whether the same request can succeed later. */
   readonly retryable: boolean
-  /** The way out, where it is always the same. */
+  /** How to fix the problem, when the advice is always the same. */
   readonly mitigation?: string
-  /** True where the specification itself names this code. */
+  /** True when the specification itself names this code. */
   readonly documented?: boolean
 }
 
@@ -55,7 +55,7 @@ export const catalog = {
     title: 'Unauthorized',
     retryable: false,
     mitigation:
-      'Send "Authorization: Bearer <key>" with a key that this sandbox knows; the banner and the fixtures name them.',
+      'Send "Authorization: Bearer <key>" with a key of this sandbox; the banner and the fixtures list them.',
   },
   forbidden: { status: statusSettings.forbidden, title: 'Forbidden', retryable: false },
   mcp_oauth_requires_user_principal: {
@@ -114,36 +114,37 @@ export const catalog = {
     status: 507,
     title: 'Storage Unavailable',
     retryable: true,
-    mitigation: 'Free disk space or mend the permissions of the data directory; writing resumes by itself.',
+    mitigation:
+      'Free disk space or fix the permissions of the data directory; writing then resumes automatically.',
   },
 } as const satisfies Readonly<Record<string, ErrorKind>>
 
 export type ErrorCode = keyof typeof catalog
 
-/** What a refusal may say beyond its catalog entry. */
+/** The facts of a refusal, in addition to its catalog entry. */
 export interface RefusalOptions {
-  /** What happened, for this caller and this request. */
+  /** The message for this caller and this request. */
   readonly detail: string
-  /** Every field that is wrong, where the refusal is about the request's fields. */
+  /** All invalid fields, when the refusal is about fields of the request. */
   readonly issues?: readonly Issue[]
-  /** The way out, where it depends on the request. */
+  /** How to fix the problem, when the advice depends on the request. It replaces that of the catalog. */
   readonly mitigation?: string
   readonly headers?: readonly (readonly [string, string])[]
   /** `details` of the standard body. */
   readonly details?: JsonObject
-  /** Whether the same request can succeed later, where the catalog does not know. */
+  /** Whether the same request can succeed later, when that differs from the catalog. */
   readonly retryable?: boolean
-  /** A status other than the catalog's, where an operation's own setting decides. */
+  /** A status other than the catalog's, when a setting of the operation decides it. */
   readonly status?: number
-  /** The rule that refused, where it is not the operation's own window: the rate-limit headers describe it. */
+  /** The decision that the rate-limit headers describe, when another rule than the operation's own window has refused. */
   readonly admission?: Admission
-  /** What happened in fact, where the response must not say it: for the request log. */
+  /** The real reason, for the request log, when the response must not reveal it. */
   readonly reason?: string
   /** Assumptions that the refusal relies on, beyond those of its code and status. */
   readonly assumed?: readonly Reliance[]
 }
 
-/** A request that is answered with an error. Thrown anywhere in the pipeline; nothing of the transaction remains. */
+/** An error response to a request. Can be thrown anywhere in the pipeline; the writes of the transaction are then dropped. */
 export class Refusal extends Error {
   readonly code: ErrorCode
   readonly options: RefusalOptions
@@ -155,7 +156,7 @@ export class Refusal extends Error {
     this.options = options
   }
 
-  /** This refusal in the place of another: the request log has the detail of both, the response only that of this one. */
+  /** This refusal instead of another. The request log has the details of both, the response only the detail of this one. */
   because(reason: Refusal): Refusal {
     const assumed = [...(this.options.assumed ?? []), ...(reason.options.assumed ?? [])]
     return new Refusal(this.code, { ...this.options, assumed, reason: reason.message })
@@ -167,7 +168,7 @@ export function refuse(code: ErrorCode, options: RefusalOptions): never {
   throw new Refusal(code, options)
 }
 
-/** A defect of ours: the client learns no more than that, and the log has the cause. */
+/** The refusal for a defect of the emulator. The response has no details; the log has the cause. */
 export function defect(): Refusal {
   return new Refusal('internal_error', {
     detail:
@@ -176,10 +177,10 @@ export function defect(): Refusal {
   })
 }
 
-/** Fields that one message names; the list of issues has them all. */
+/** The maximum number of further fields that one message names; `issues` contains all of them. */
 const MAX_NAMED = 20
 
-/** Throws `validation_failed` when there are issues. The message names every field, a misspelt one first. */
+/** Throws `validation_failed` when there are issues. The message names up to 21 fields, misspelt ones first. */
 export function refuseInvalid(given: readonly Issue[]): void {
   if (given.length === 0) return
   // A misspelt field is often the reason why another one is missing.
@@ -202,7 +203,7 @@ function alsoNamed(pointers: readonly string[]): string {
   return ` (also ${pointers.slice(0, MAX_NAMED).join(', ')}${more})`
 }
 
-/** Everything about an error response that does not depend on its error format. */
+/** The facts of an error response that do not depend on its error format. */
 export interface ErrorFacts {
   readonly kind: ErrorKind
   readonly status: number
@@ -210,19 +211,19 @@ export interface ErrorFacts {
   readonly assumed: readonly Reliance[]
 }
 
-/** The status under the settings in force, and what it and the code rely on. */
+/** The status under the settings in force, and the assumptions that status and code rely on. */
 export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
   const kind: ErrorKind = catalog[refusal.code]
   const assumed: Reliance[] = [...(refusal.options.assumed ?? [])]
   if (kind.documented !== true) assumed.push([errorCodes.item, errorCodes])
   if (typeof kind.status === 'number') return { kind, status: refusal.options.status ?? kind.status, assumed }
-  // A status that the refusal itself fixes is not the setting's.
+  // The refusal has its own status, so the response does not rely on the setting.
   if (refusal.options.status !== undefined) return { kind, status: refusal.options.status, assumed }
   assumed.push([kind.status.item, kind.status])
   return { kind, status: settings.get(kind.status), assumed }
 }
 
-/** What the fields of an error body rely on, beside status and code. */
+/** The assumptions that the fields of an error body rely on, in addition to those of status and code. */
 export function bodyReliances({ code, options }: Refusal, errorFormat: ErrorFormat): readonly Reliance[] {
   const reads: AnySetting[] = []
   const hasIssues = options.issues !== undefined
@@ -240,7 +241,7 @@ const ownCodes = Object.keys(catalog).filter(
   (code) => !('documented' in catalog[code as ErrorCode]),
 ) as OwnCode[]
 
-/** What responses call the errors whose codes the specification does not show. */
+/** The codes in responses for errors whose codes the specification does not contain. */
 export const errorCodes = setting<Readonly<Partial<Record<OwnCode, string>>>>({
   key: 'errors.codes',
   item: 'U067',
@@ -280,7 +281,7 @@ export const problemErrors = setting({
   default: true,
 })
 
-/** Whether error bodies still carry the deprecated twin of `status_code`. */
+/** Whether error bodies still have `statusCode`, the deprecated copy of `status_code`. */
 export const deprecatedStatusCode = setting({
   key: 'errors.deprecated_status_code',
   item: 'U073',
@@ -289,7 +290,7 @@ export const deprecatedStatusCode = setting({
   default: true,
 })
 
-/** Stands in a setting for the control interface of the sandbox, as an absolute URL. */
+/** A placeholder in settings for the control interface of the sandbox, as an absolute URL. */
 const EMULATOR = '{emulator}'
 
 /** A URL of a setting as a response shows it. @param controlUrl the control interface of the sandbox, as an absolute URL */
@@ -297,12 +298,12 @@ export function resolveUrl(template: string, controlUrl: string): string {
   return template.replaceAll(EMULATOR, controlUrl)
 }
 
-/** What the type of a problem starts with. */
+/** The beginning of the type URL of problems. */
 export const errorTypeBase = setting({
   key: 'errors.type_base',
   item: 'U066',
   description:
-    'What the type URL of a problem starts with; the code follows after a slash. {emulator} stands for the control interface of the sandbox, at the origin of the request.',
+    'The beginning of the type URL of a problem; a slash and the code follow. {emulator} is replaced by the URL of the control interface of the sandbox, at the origin of the request.',
   schema: () => nonEmptyText(),
   default: `${EMULATOR}/problems`,
 })
@@ -349,14 +350,14 @@ export function problemBody(
   }
 }
 
-/** A path as a URI reference (RFC 3986): a request line is taken with characters that no path may have. */
+/** A path as a URI reference (RFC 3986). The server accepts characters that a path must not have; these are encoded. */
 function uriReference(path: string): string {
   return path.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent)
 }
 
 const NOT_IN_A_PATH = /[^A-Za-z0-9_.~!$&'()*+,;=:@/%-]|%(?![0-9A-Fa-f]{2})/gu
 
-/** Under which settings a problem is shown, and the control interface of its sandbox, as an absolute URL. */
+/** The settings for a problem, and the control interface of its sandbox, as an absolute URL. */
 export interface ProblemPlace {
   readonly settings: Settings
   readonly controlUrl: string
@@ -378,7 +379,7 @@ export function problem(
   return { type: problemType(at, code), title, status, detail }
 }
 
-/** Whether something has failed because nothing can be written at present. */
+/** Whether an error means that the disk cannot be written at present. */
 export function isStorageFailure(error: unknown): boolean {
   return error instanceof Refusal && error.code === 'storage_unavailable'
 }

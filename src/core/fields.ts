@@ -3,9 +3,9 @@ import { type Immutable, type Issue, isObject } from './json.ts'
 import { LAST_NUMBER } from './random.ts'
 import { parseDuration, parseInstant } from './time/instant.ts'
 
-/** What schemas of inputs are made with, so that the settings about inputs hold in every one of them. */
+/** The functions to build schemas of inputs, so that the settings about inputs apply to all of them. */
 export interface FieldKit {
-  /** An object whose unknown fields are dropped or refused, as the setting `unknown_fields` says. */
+  /** An object whose unknown fields are dropped or refused, depending on the setting `unknown_fields`. */
   readonly object: <T extends z.ZodRawShape>(shape: T) => z.ZodObject<T>
 }
 
@@ -14,10 +14,10 @@ export function fieldKit(unknown: 'ignore' | 'reject'): FieldKit {
   return { object: (shape) => (unknown === 'reject' ? z.strictObject(shape) : z.object(shape)) }
 }
 
-/** The type of what a schema gives, to be exported beside the schema. */
+/** The output type of a schema, to be exported next to the schema. */
 export type ShapeOf<Schema extends (...args: never[]) => z.ZodType> = Immutable<z.output<ReturnType<Schema>>>
 
-/** The type of what a schema takes, to be exported beside the schema. */
+/** The input type of a schema, to be exported next to the schema. */
 export type InputOf<Schema extends (...args: never[]) => z.ZodType> = Immutable<z.input<ReturnType<Schema>>>
 
 /** A string of at most `max` characters, counted in Unicode code points as JSON Schema's maxLength counts (T02). */
@@ -65,14 +65,14 @@ export function intBetween(min: number, max: number): z.ZodType<number, number> 
     .meta({ type: 'integer', minimum: min, maximum: max })
 }
 
-/** A number that is counted on from. After the last one, each next one would be the same again. */
+/** The value of a counter, from 0 to `LAST_NUMBER`. After that, numbers would no longer be unique. */
 export function counter(): z.ZodType<number, number> {
   return intBetween(0, LAST_NUMBER)
 }
 
 /**
  * A query parameter that is an integer between two bounds, written in plain decimal digits: `1e1`, `0x10`, ` 5` and a
- * repeated parameter are refused, never guessed at.
+ * repeated parameter are refused.
  */
 export function queryInt(min: number, max: number): z.ZodType<number, string> {
   return z
@@ -106,7 +106,7 @@ export function duration(): z.ZodType<string, string> {
   })
 }
 
-/** A {@link duration} of at most `max`, which is one itself. */
+/** A {@link duration} of at most `max`, which is written in the same form. */
 export function durationUpTo(max: string): z.ZodType<string> {
   const bound = parseDuration(max) ?? 0
   return duration().refine((value) => (parseDuration(value) ?? 0) <= bound, {
@@ -114,24 +114,24 @@ export function durationUpTo(max: string): z.ZodType<string> {
   })
 }
 
-/** A JSON object taken as it is, whatever its keys. zod's record would drop a key named `__proto__`. */
+/** A JSON object with any keys, which is returned unchanged. zod's record would drop a key named `__proto__`. */
 export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
   return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
 }
 
-/** What takes no body, or no parameters, takes instead. */
+/** The schema of a missing body, or of no parameters: an empty object. */
 export const nothing = () => z.strictObject({}).prefault({})
 
-/** A list as the control interface shows it. */
+/** The schema of a list in the control interface. */
 export const listOf = <Item extends z.ZodType>(item: Item) =>
   z.strictObject({ object: z.literal('list'), data: z.array(item) })
 
-/** Such a list. */
+/** A list in the form of {@link listOf}. */
 export function list<T>(data: readonly T[]): { readonly object: 'list'; readonly data: readonly T[] } {
   return { object: 'list', data }
 }
 
-/** One thing that is wrong with an input. */
+/** The schema of one problem of an input. */
 export const issue = (): z.ZodType<Issue> =>
   z.strictObject({ pointer: z.string(), detail: z.string(), custom_id: z.string().exactOptional() })
 

@@ -15,15 +15,15 @@ test.for<[place: string, found: Json | undefined]>([
   ['/toString', undefined],
   ['/__proto__', undefined],
   ['/list/1/0', undefined],
-])('the value at %s', ([place, found]) => {
+])('valueAt finds the value at %s, if there is one', ([place, found]) => {
   expect(valueAt(odd, place)).toEqual(found)
 })
 
-test('the empty pointer is the whole', () => {
+test('the empty pointer refers to the whole value', () => {
   expect(valueAt(odd, '')).toBe(odd)
 })
 
-test('keys survive being made into a pointer', () => {
+test('keys are the same after a conversion to a pointer and back', () => {
   fc.assert(
     fc.property(fc.array(fc.string()), (keys) => {
       expect(isPointer(pointer(...keys))).toBe(true)
@@ -32,7 +32,7 @@ test('keys survive being made into a pointer', () => {
   )
 })
 
-test('what is no pointer is known', () => {
+test('isPointer is false for a text that is no pointer', () => {
   expect(['name', 'a/b', '/a~', '/a~2'].filter(isPointer)).toEqual([])
 })
 
@@ -61,7 +61,7 @@ test.for<[target: Json, patch: Json, result: Json]>([
   expect(mergePatch(target, patch)).toEqual(result)
 })
 
-test('a member named __proto__ is merged, kept and removed like any other, and pollutes nothing', () => {
+test('a field named __proto__ is merged, kept and removed like any other, and changes no prototype', () => {
   const parse = (text: string) => JSON.parse(text) as Json
   const once = mergePatch(parse('{"a":1}'), parse('{"__proto__":{"polluted":true},"constructor":{"x":1}}'))
   expect(JSON.stringify(once)).toBe('{"a":1,"__proto__":{"polluted":true},"constructor":{"x":1}}')
@@ -71,7 +71,7 @@ test('a member named __proto__ is merged, kept and removed like any other, and p
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
-test('patching twice is patching once, and neither argument changes', () => {
+test('a second merge of the same patch changes nothing, and neither argument changes', () => {
   const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>
   fc.assert(
     fc.property(json, json, (target, patch) => {

@@ -1,21 +1,21 @@
-/** Anything that JSON can carry. */
+/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** A JSON object. Its keys are caller strings: `__proto__` is as good a key as any other. */
+/** A JSON object. Its keys come from callers, so `__proto__` is a key like any other. */
 export type JsonObject = { readonly [key: string]: Json }
 
-/** A type all of whose fields and lists are readonly. JSON itself is so already. */
+/** A type with all its fields and lists readonly. The type {@link Json} is so already. */
 export type Immutable<T> = [Json] extends [T]
   ? T
   : T extends object
     ? { readonly [K in keyof T]: Immutable<T[K]> }
     : T
 
-/** One thing that is wrong with an input: where (RFC 6901 JSON Pointer, `''` for the whole) and what. */
+/** One problem of an input: its place (RFC 6901 JSON Pointer, `''` for the whole input), and a description. */
 export type Issue = {
   readonly pointer: string
   readonly detail: string
-  /** The item that the pointer leads into, where items have names of their own. */
+  /** The `custom_id` of the item that contains the problem, when items have one. */
   readonly custom_id?: string
 }
 
@@ -34,7 +34,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether two values are the same JSON: the order of fields does not matter, one that is undefined is none. */
+/** Whether two values are equal as JSON. The order of fields does not matter, and an undefined field counts as absent. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (Array.isArray(a) || Array.isArray(b)) {
@@ -43,7 +43,7 @@ export function same(a: unknown, b: unknown): boolean {
     )
   }
   if (!isObject(a) || !isObject(b)) return false
-  // Sandboxes are compared record by record, so that lists of keys would be most of the work.
+  // Sandboxes are compared record by record, and lists of keys would be most of the work.
   let more = 0
   for (const key in a) {
     if (a[key] === undefined) continue
@@ -54,7 +54,7 @@ export function same(a: unknown, b: unknown): boolean {
   return more === 0
 }
 
-/** The keys that an RFC 6901 JSON Pointer leads through. */
+/** The keys of an RFC 6901 JSON Pointer: the inverse of {@link pointer}. */
 export function keysOf(pointer: string): string[] {
   return pointer
     .split('/')
@@ -67,7 +67,7 @@ export function isPointer(text: string): boolean {
   return /^(?:\/(?:[^~/]|~[01])*)*$/s.test(text)
 }
 
-/** The value at a pointer, or below the keys that lead to it; undefined where there is none. */
+/** The value at a pointer, or at a list of keys; undefined when there is none. */
 export function valueAt(value: unknown, place: string | readonly string[]): Json | undefined {
   const keys = typeof place === 'string' ? keysOf(place) : place
   return keys.reduce(fieldOf, value as Json | undefined)

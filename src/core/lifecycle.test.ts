@@ -9,7 +9,7 @@ const hatch = lifecycle([
   { from: 'closed', on: 'shut', to: 'closed', because: 'spec' },
 ])
 
-test('a lifecycle follows its arrows and says of any other move what is possible', () => {
+test('a lifecycle follows its arrows, and refuses any other move with the possible actions', () => {
   expect(hatch.move('open', 'shut')).toBe('closed')
   expect(hatch.next('open', 'lock')).toBeUndefined()
   expect(() => hatch.move('open', 'lock')).toThrow(
@@ -41,7 +41,7 @@ test('UUIDs have the form of version 4 and differ', () => {
   ).toBe(true)
 })
 
-test('a draw depends on the seed and its labels alone', { tags: ['R296'] }, () => {
+test('a draw depends only on the seed and its labels', { tags: ['R296'] }, () => {
   expect(hash(1, 'a', 2)).toBe(hash(1, 'a', 2))
   expect(
     new Set([hash(1, 'a', 2), hash(2, 'a', 2), hash(1, 'b', 2), hash(1, 'a', 3), hash(1, 'a')]).size,
@@ -65,7 +65,7 @@ test('draws are spread evenly', () => {
   expect(Math.max(...counts)).toBeLessThan(1_150)
 })
 
-test('a sealed secret does not show, is equal to itself sealed again, and only named members are sealed', {
+test('a sealed secret is not readable, sealing it again changes nothing, and only the named fields are sealed', {
   tags: ['R049'],
 }, () => {
   const sealed = seal('live_owner')

@@ -1,22 +1,22 @@
 import { refuse } from './errors.ts'
 
-/** One arrow: from a state, on an action, to a state; and whether the specification shows it or we assume it. */
+/** One transition: from a state, on an action, to a state; and whether it is in the specification or assumed. */
 export interface Arrow {
   readonly from: string
   readonly on: string
   readonly to: string
-  /** `spec`, or the assumption that the arrow rests on. */
+  /** `spec`, or the id of the assumption that it relies on. */
   readonly because: 'spec' | `U${string}` | `T${string}`
 }
 
 /** A lifecycle as a table of arrows. States and actions are types: a misspelt one does not compile. */
 export interface Lifecycle<State extends string, Action extends string> {
   readonly arrows: readonly (Arrow & { from: State; on: Action; to: State })[]
-  /** The state that the action leads to; undefined where the table has no such arrow. */
+  /** The state after the action; undefined when the table has no such arrow. */
   next(from: State, on: Action): State | undefined
-  /** As `next`, but an arrow that does not exist is refused with `conflict`, naming state and possible actions. */
+  /** As `next`, but refuses a missing arrow with `conflict` and names the state and the possible actions. */
   move(from: State, on: Action): State
-  /** True for a state without a way out. */
+  /** Whether no arrow leads from a state to another one. */
   terminal(state: State): boolean
 }
 

@@ -24,21 +24,24 @@ export type ParamsOf<Path extends string> = Path extends `${string}{${infer Name
   ? { readonly [Key in Name]: string } & ParamsOf<Rest>
   : unknown
 
-/** A part of an operation's input as its schema has read it; unknown where it has no schema. */
+/** A part of an operation's input, parsed by its schema; `unknown` when it has no schema. */
 export type Parsed<I extends Input, K extends keyof Input> = I[K] extends z.ZodType ? z.output<I[K]> : unknown
 
-/** The response of an operation. `body`: anything that serialises to JSON; undefined for none. `lines`: an NDJSON stream, made as the client reads; an empty text gives the thread back. */
+/**
+ * The response of an operation. `body`: anything that serialises to JSON; undefined for none. `lines`: an NDJSON stream,
+ * created while the client reads it; at an empty text, other work gets a turn.
+ */
 export interface Reply {
   /** Overrides the operation's success status. */
   readonly status?: number
   readonly body?: object
-  /** The body serialised, where it is known already. */
+  /** The serialised body, when it is known already. */
   readonly text?: string
   readonly lines?: Iterable<string>
   readonly headers?: readonly (readonly [string, string])[]
 }
 
-/** What every handler, of a request or of an event, can do. It destructures what it needs. */
+/** The capabilities of every handler, of a request or of an event. A handler destructures those that it needs. */
 export interface Scope {
   /** The transaction that everything here belongs to. */
   readonly tx: Transaction
@@ -50,7 +53,7 @@ export interface Scope {
   /** Name of the sandbox. */
   readonly sandbox: string
   readonly settings: Settings
-  /** The control interface of this sandbox as an absolute URL: where URLs in responses lead to. */
+  /** The control interface of this sandbox as an absolute URL, for URLs in responses. */
   readonly controlUrl: string
   /** The cause of all changes: the id of a request or of an event, or a word for anything else. */
   readonly cause: string
@@ -60,32 +63,32 @@ export interface Scope {
   newUuid(): string
   /** A stream of draws that depends on the seed and the labels alone. */
   chance(...labels: readonly Label[]): Chance
-  /** Puts an event into the schedule; it replaces one of the same kind about the same record. */
+  /** Adds an event to the schedule. It replaces an event of the same kind about the same record. */
   schedule(event: NewEvent): void
-  /** Takes the events of these kinds about a record out of the schedule. */
+  /** Removes the events of these kinds about a record from the schedule. */
   unschedule(ref: string, kinds: readonly string[]): void
   /**
-   * What happens to a new webhook for a receiver; undefined: it is delivered as usual.
+   * How a new webhook for a receiver is treated; undefined: it is delivered as usual.
    * @param resource id of the record that it is about
    */
   treatmentOf(type: string, url: string, resource: string): Treatment | undefined
-  /** Why no webhook may go to a URL, as far as the URL alone tells; undefined for nothing known. */
+  /** Why no webhook may be sent to a URL, decided from the URL alone; undefined when no problem is known. */
   receiverProblem(url: string): string | undefined
 }
 
-/** What a request's handler has beyond the scope. */
+/** The scope of a request's handler, with the facts about the request. */
 export interface Request<I extends Input, Target> extends Scope {
   readonly params: Readonly<Record<string, string>>
   readonly query: Parsed<I, 'query'>
   readonly body: Parsed<I, 'body'>
   readonly caller: Caller
-  /** What `find` returned. */
+  /** The result of `find`. */
   readonly target: Target
   /** The text before `/v1` in the request's path: empty, or `/@name` where the path selects the sandbox. */
   readonly pathPrefix: string
   /** The request body as the client sent it, parsed. */
   readonly rawBody: Json | undefined
-  /** The request itself: method, path and query as they came, headers by lower-case name. */
+  /** The request itself: method, path and query as the client sent them, headers by lower-case name. */
   readonly call: {
     readonly method: string
     readonly path: string
@@ -94,11 +97,11 @@ export interface Request<I extends Input, Target> extends Scope {
   }
   /** Reads a setting, and notes that the response relies on its assumption unless the setting is given. */
   assume<T>(setting: Setting<T>): T
-  /** Notes that the response relies on an assumption, unless all the settings that it names with it are given. */
+  /** Notes that the response relies on an assumption, unless all settings in `reliance` are given. */
   note(...reliance: Reliance): void
 }
 
-/** What `find` sees: the path and the caller, not the body. */
+/** The parts of a request that `find` gets: the path and the caller, not the body. */
 export type Finder = Pick<
   Request<Input, unknown>,
   'params' | 'caller' | 'tx' | 'now' | 'assume' | 'note' | 'settings'
@@ -106,9 +109,9 @@ export type Finder = Pick<
 
 /** An operation that polls a record. */
 export interface Poll {
-  /** The record polled, as `collection/id`. */
+  /** The polled record, as `collection/id`. */
   readonly ref: (params: Readonly<Record<string, string>>) => string
-  /** Notes one poll, in a transaction of its own before the handler runs. */
+  /** Notes one poll, in a separate transaction before the handler runs. */
   readonly progress: (scope: Scope, ref: string) => void
 }
 
@@ -127,9 +130,9 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   /** False for an endpoint that the specification names without a contract. */
   readonly contract: boolean
   readonly beta?: boolean
-  /** Which keys may call; another kind is refused with the given code. */
+  /** The kind of key that may call; the other kind is refused with the given code. Absent: both may call. */
   readonly principal?: { readonly kind: PrincipalKind; readonly code: 'mcp_oauth_requires_user_principal' }
-  /** True where the specification shows which permissions a caller needs; elsewhere that is assumed (U071). */
+  /** True when the specification contains the permissions that a caller needs; otherwise they are assumed (U071). */
   readonly permissionShown?: boolean
   /** Bytes of the decoded body; 1 MiB when absent. */
   readonly bodyLimit?: number
@@ -137,28 +140,28 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   readonly secrets?: readonly string[]
   /** Whether an `Idempotency-Key` header is honoured. */
   readonly idempotent?: boolean
-  /** Where the success status comes from: the specification (a number) or a setting. */
+  /** The success status: a number from the specification, or a setting. */
   readonly success: number | Setting<number>
   /** `application/x-ndjson` for the result stream; JSON when absent. */
   readonly media?: 'application/x-ndjson'
   /** Shape of the successful body, for the OpenAPI document and the tests of conformance. */
   readonly output?: (settings: Settings) => z.ZodType
   readonly input?: (fields: FieldKit, settings: Settings) => I
-  /** Codes of its own refusals, beside those that its declaration shows; for the OpenAPI document. */
+  /** Codes of its own refusals, in addition to those that follow from its declaration; for the OpenAPI document. */
   readonly refusals?: readonly ErrorCode[]
   /** Refuses ids in the path that are malformed. Runs before permissions are checked. */
   readonly checkPathIds?: (params: Readonly<Record<string, string>>) => void
   /**
-   * Set where the specification makes no difference between what does not exist and what the caller may not access: the
-   * refusal for both. It replaces a missing permission's, so that a response never says which of the two it was.
+   * The refusal for both a missing object and one that the caller may not access, when the specification makes no difference.
+   * It replaces the refusal for a missing permission, so that a response does not reveal which of the two it was.
    */
   readonly missingOrForbidden?: (params: Readonly<Record<string, string>>) => Refusal
-  /** Path and permission: finds what the request is about, or refuses. Runs before the body is looked at (R123, T34). */
+  /** Finds the object of the request by path and caller, or refuses. Runs before the body is validated (R123, T34). */
   readonly find?: (finder: Finder) => Target
-  /** Set where a call polls something that makes progress. */
+  /** Set when a request polls a record that makes progress. */
   readonly poll?: Poll
   readonly handle: (request: Request<I, Target>) => Reply
-  /** Set where a stub replaces the service: its id. */
+  /** The id of the stub that responds instead of the service, if there is one. */
   readonly stub?: string
 }
 
@@ -176,14 +179,14 @@ export function operation<I extends Input = Input, Target = undefined>(
   return declared
 }
 
-/** What happens when a scheduled event is due. */
+/** The handler of one kind of scheduled events. */
 export interface EventHandler {
   readonly kind: string
   /** One sentence for the reference: what the event does. */
   readonly description: string
   /**
-   * What has to be done before the event happens, in pieces of a few milliseconds; undefined for nothing. The clock waits
-   * for it, and requests are served between the pieces. What it does must not depend on how often it is interrupted.
+   * Work before the event runs, in parts of a few milliseconds; undefined for none. The clock waits for it, and requests are
+   * handled between the parts. Its result must not depend on the number of interruptions.
    */
   readonly prepare?: (scope: Scope, event: ScheduledEvent) => Iterator<void, void> | undefined
   readonly handle: (scope: Scope, event: ScheduledEvent) => void
@@ -209,15 +212,15 @@ export interface Happening {
   readonly status: string | null
 }
 
-/** Records as scripts of scenarios know them. */
+/** The records that scripts of scenarios can read and move. */
 export interface Script {
   /** The collection. */
   readonly table: string
-  /** One as the responses of the API show it. */
+  /** A record as the responses of the API show it. */
   readonly show: (record: Row, at: Pick<Scope, 'now' | 'sandbox' | 'settings' | 'controlUrl'>) => JsonObject
-  /** What can be done to one: interventions whose path has its id as `{id}`. */
+  /** The interventions on a record: controls whose path has its id as `{id}`. */
   readonly moves: readonly AnyControl[]
-  /** The fields of a scenario that are short for a setting: `pace`. */
+  /** The fields of a scenario that are short forms of a setting: `pace`. */
   // biome-ignore lint/suspicious/noExplicitAny: settings of every value type; each checks its own value.
   readonly short: Readonly<Record<string, Setting<any>>>
 }
@@ -228,7 +231,7 @@ export interface Move<A> {
   readonly name: string
   readonly description: string
   readonly schema: (settings: Settings) => z.ZodType<A>
-  /** `id`: the record that is meant; undefined when nothing names one. Does nothing where the record is in the wrong state. */
+  /** `id`: the record to change; undefined when none is named. Does nothing when the record is in the wrong state. */
   readonly apply: (scope: Scope, id: string | undefined, argument: A) => void
 }
 
@@ -242,22 +245,22 @@ export interface Notice {
   readonly description: string
 }
 
-/** Something about a record that time can be advanced to: `{"until": {"batch": "...", "status": "terminal"}}`. */
+/** A condition of a record that time can be advanced to: `{"until": {"batch": "...", "status": "terminal"}}`. */
 export interface Milestone<G> {
   /** The field of `until` that names the record. */
   readonly name: string
-  /** All of `until`. */
+  /** The schema of the whole `until`. */
   readonly schema: () => z.ZodType<G>
   /** The record, as `collection/id`. */
   readonly ref: (goal: G) => string
   /**
-   * The virtual instant at which it is reached, at the latest now when it has been. Undefined while another event about the
-   * record has to come first. Refuses when it never will be.
+   * The virtual instant at which it is reached, in milliseconds; now or earlier when it has been reached. Undefined while
+   * another event about the record has to run first. Refuses when it cannot be reached.
    */
   readonly reachedAt: (scope: Scope, goal: G) => number | undefined
 }
 
-/** What `authorize` sees. */
+/** The argument of `authorize`. */
 export interface AuthorizeRequest {
   readonly caller: Caller
   readonly operation: AnyOperation
@@ -265,7 +268,7 @@ export interface AuthorizeRequest {
   readonly settings: Settings
 }
 
-/** An intervention from outside the API: a move that a test wants to make. Declared like an operation. */
+/** An intervention of a test from outside the API, declared like an operation. */
 export interface Control<
   Verb extends Method = Method,
   Path extends string = string,
@@ -277,16 +280,16 @@ export interface Control<
   /** Path template below `/__emulator`: `/batches/{id}/fail`. */
   readonly path: Path
   readonly summary: string
-  /** Without a body it is empty or `{}`, without a query no parameter is known. */
+  /** Without a schema for the body, it must be empty or `{}`. Without one for the query, every parameter is unknown. */
   readonly input?: (settings: Settings) => I
-  /** Shape of what `handle` returns. */
+  /** Shape of the result of `handle`. */
   readonly output: (settings: Settings) => Output
-  /** What has to be done before `handle`, in pieces as of {@link EventHandler.prepare}. */
+  /** Work before `handle`, in parts as in {@link EventHandler.prepare}. */
   readonly prepare?: (
     scope: Scope,
     input: { readonly params: ParamsOf<Path> },
   ) => Iterator<void, void> | undefined
-  /** Gets what the schemas of body and query have read. */
+  /** Gets the body and the query as parsed by their schemas. */
   readonly handle: (
     scope: Scope,
     input: {

@@ -1,14 +1,14 @@
 import type { Faker } from '@faker-js/faker'
 
-/** Anything that a draw can be named by. */
+/** A part of the name of a random draw. */
 export type Label = string | number
 
 const MIX_A = 0x9e3779b1
 const MIX_B = 0x85ebca6b
 
 /**
- * A 32-bit hash of a seed and any number of labels. The same arguments give the same number on every machine, so that a
- * decision named by what it is about does not depend on what was decided before it.
+ * A 32-bit hash of a seed and any number of labels. The same arguments give the same number on every machine, so a decision
+ * with its own labels does not depend on earlier decisions.
  */
 export function hash(seed: number, ...labels: readonly Label[]): number {
   let state = mix(seed ^ MIX_A)
@@ -26,7 +26,7 @@ export function chanceOf(seed: number, ...labels: readonly Label[]): number {
   return hash(seed, ...labels) / 2 ** 32
 }
 
-/** A stream of draws (mulberry32: small, fast, good enough for test data; no secret ever rests on it). */
+/** A stream of draws (mulberry32: small, fast, good enough for test data; never used for secrets). */
 export class Chance {
   #state: number
 
@@ -53,10 +53,10 @@ export class Chance {
   }
 }
 
-/** The last number that anything is counted to: ids have twelve hexadecimal digits for theirs. */
+/** The maximum of every counter: ids have twelve hexadecimal digits for their number. */
 export const LAST_NUMBER = 2 ** 48 - 1
 
-/** The n-th id of a sandbox: 24 hexadecimal characters that sort in order of creation. Specification: Conventions, object-id style. */
+/** The n-th id of a sandbox: 24 hexadecimal characters, sorted by creation. Specification: Conventions, object-id style. */
 export function objectId(seed: number, n: number): string {
   const sandbox = hex(hash(seed, 'id', 0), 8) + hex(hash(seed, 'id', 1) & 0xffff, 4)
   return sandbox + hex(n, 12)
@@ -70,7 +70,7 @@ export function uuid(seed: number, n: number): string {
 }
 
 /**
- * The faker, for sandboxes that are generated. Loading it takes longer than starting, so it is loaded when first asked for.
+ * The faker, for generated records. Loading it takes longer than a start without it, so it is loaded at its first use.
  * All sandboxes share it: seed it before use, with no `await` in between.
  */
 export async function loadFaker(): Promise<Faker> {

@@ -3,8 +3,8 @@ import type { RE2JS } from 're2js'
 
 type RegexModule = typeof import('re2js')
 
-// As with schedules: a bundler sees the plain require, and plain ESM falls back on createRequire. The engine takes time in
-// proportion to the text whatever the expression, which the built-in one does not; sandboxes without expressions never load it.
+// A bundler finds the plain `require`; without a bundler, ESM uses `createRequire`. RE2 takes linear time for every expression,
+// which the built-in engine does not. It is loaded only when a sandbox has an expression.
 function regexModule(): RegexModule {
   try {
     return require('re2js') as RegexModule
@@ -13,10 +13,10 @@ function regexModule(): RegexModule {
   }
 }
 
-/** Characters of an expression. */
+/** The maximum length of an expression, in characters. */
 export const MAX_REGEX_LENGTH = 1_000
 
-/** Compiled expressions that are kept: as many as one sandbox may have rules. */
+/** The maximum number of compiled expressions in memory: as many as one sandbox may have rules. */
 const MAX_KEPT = 1_000
 
 const kept = new Map<string, RE2JS>()
@@ -34,7 +34,7 @@ export function regexProblem(expression: string): string | undefined {
   }
 }
 
-/** Whether an expression can be compiled, of any length. */
+/** Whether an expression of any length can be compiled. */
 export function isRegex(expression: string): boolean {
   try {
     linearRegex(expression)
@@ -44,12 +44,12 @@ export function isRegex(expression: string): boolean {
   }
 }
 
-/** Whether an expression that has no problem matches anywhere in a text. */
+/** Whether a valid expression matches anywhere in a text. Throws for an invalid one. */
 export function fitsRegex(expression: string, text: string): boolean {
   return linearRegex(expression).matcher(text).find()
 }
 
-/** The compiled expression, in the syntax of RE2. Throws for one that it does not have. */
+/** The compiled expression. Throws when it is not valid in the syntax of RE2. */
 export function linearRegex(expression: string): RE2JS {
   const known = kept.get(expression)
   if (known !== undefined) return known

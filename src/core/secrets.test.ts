@@ -15,7 +15,7 @@ const value = fc.record({
   bare: fc.array(fc.oneof(fc.string(), fc.nat(), fc.constant(null))),
 })
 
-test('whatever a value holds, its masks stand for its own secrets, in any order of its items', () => {
+test('the masks of a value are replaced by its own secrets, with any contents and any order of items', () => {
   fc.assert(
     fc.property(value, (stored) => {
       const shown = withoutSecret(stored)
@@ -29,7 +29,7 @@ test('whatever a value holds, its masks stand for its own secrets, in any order 
   )
 })
 
-test('a mask stays where nothing is stored, and a secret that was given is never replaced', () => {
+test('a mask without a stored secret stays, and a given secret is never replaced', () => {
   const masked = { id: 'a', secret: REDACTED }
   expect(withSecrets([masked], [{ id: 'b', secret: 's' }])).toEqual([masked])
   expect(withSecrets([masked], [{ id: 'a', secret: null }])).toEqual([masked])
@@ -42,7 +42,7 @@ test('a mask stays where nothing is stored, and a secret that was given is never
   expect(JSON.stringify(withSecrets(odd, {}))).toBe(JSON.stringify(odd))
 })
 
-test('what a scenario has chosen is masked too, and only secrets that sign webhooks are', () => {
+test('secrets that sign webhooks are masked, also in the settings of a scenario; others are not', () => {
   const chosen = { header: 'X-S', secret: 's-scenario' }
   const document = {
     settings: { 'webhooks.signature': chosen },
@@ -62,7 +62,7 @@ test('what a scenario has chosen is masked too, and only secrets that sign webho
 })
 
 test.for([[null], ['text'], [[]], [{}], [{ collections: 5, settings: null, scenario: [] }]])(
-  'what is no document is left as it is: %j',
+  'a value that is no document does not change: %j',
   ([raw]) => {
     const never = () => {
       throw new Error('there is no mask to look up')

@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto'
 import { isObject } from './json.ts'
 
-/** What is shown in the place of a secret. */
+/** The mask that is shown instead of a secret. */
 export const REDACTED = '(redacted)'
 
 const MARK = 'sha256:'
 const SEALED = /^sha256:[0-9a-f]{64}$/
 
 /**
- * Turns a secret (an API key, a claim token, an OAuth state) into the digest that the sandbox keeps, so that neither the
- * state file nor an export nor a log can give the secret away. A sealed value stays as it is.
+ * Converts a secret (an API key, a claim token, an OAuth state) to the digest that the sandbox stores, so that the state file,
+ * exports and logs do not contain the secret. A sealed value is returned unchanged.
  */
 export function seal(secret: string): string {
   if (isSealed(secret)) return secret
   return MARK + createHash('sha256').update(secret).digest('hex')
 }
 
-/** True for what {@link seal} returns. Where a caller presents a secret, a sealed one must be refused. */
+/** Whether a text is a result of {@link seal}. Such a text must be refused when a caller presents it as a secret. */
 export function isSealed(secret: string): boolean {
   return SEALED.test(secret)
 }
 
-/** Replaces the named fields of a record by their digests. Fields that are absent or not strings stay as they are. */
+/** Replaces the named fields of a record by their digests. Fields that are absent or not strings do not change. */
 export function sealMembers<T extends object>(record: T, members: readonly string[]): T {
   let sealed = record
   for (const member of members) {
@@ -31,7 +31,7 @@ export function sealMembers<T extends object>(record: T, members: readonly strin
   return sealed
 }
 
-/** A value without its secrets: the fields named `secret`, which sign webhooks, have a mask instead. */
+/** A copy of a value without its secrets: the fields named `secret`, which sign webhooks, have a mask instead. */
 export function withoutSecret<T>(value: T): T
 export function withoutSecret(value: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => withoutSecret(each))
@@ -45,7 +45,7 @@ export function withoutSecret(value: unknown): unknown {
   )
 }
 
-/** Whether a value has a mask in the place of a secret. */
+/** Whether a value has a mask instead of a secret. */
 export function isMasked(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(isMasked)
   if (!isObject(value)) return false
@@ -55,8 +55,8 @@ export function isMasked(value: unknown): boolean {
 }
 
 /**
- * The inverse of {@link withoutSecret}: where a value has a mask, the secret that is stored in the same place. Items of a
- * list are the same by id, key or url. A mask stays where nothing is stored; the schema of the secret refuses it.
+ * The inverse of {@link withoutSecret}: replaces each mask by the secret that is stored in the same place. Items of lists are
+ * matched by id, key or url. A mask without a stored secret stays, and the schema of the secret refuses it.
  */
 export function withSecrets<T>(given: T, stored: unknown): T
 export function withSecrets(given: unknown, stored: unknown): unknown {

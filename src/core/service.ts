@@ -22,11 +22,11 @@ import { apiKeys } from './request/auth.ts'
 import type { AnyCollection } from './state/collection.ts'
 import type { Row } from './state/commit.ts'
 
-/** What state documents and scenarios do with fault rules. */
+/** The operations on fault rules that state documents and scenarios need. */
 export interface FaultRules {
-  /** What users write. */
+  /** The schema of a rule as users write it. */
   draft(service: Service, settings: Settings): z.ZodType<FaultDraft>
-  /** Compares a rule as it is written with everything that a rule may be. Issues have pointers into it. */
+  /** Checks a rule as users write it. Issues have pointers into the rule. */
   check(
     raw: unknown,
     service: Service,
@@ -36,9 +36,9 @@ export interface FaultRules {
   arm(scope: Scope, service: Service, draft: FaultDraft, source: FaultSource, wall: string): FaultRule
   /** Removes a rule; refuses an unknown id. */
   remove(scope: Pick<Scope, 'tx'>, id: string): void
-  /** Removes the rules of a source; with ids, only those of them. */
+  /** Removes the rules of a source; with `ids`, only those with these ids. */
   removeOf(scope: Pick<Scope, 'tx'>, source: FaultSource, ids?: readonly string[]): void
-  /** The rules and counters of a state document; what is wrong with them is added to the issues. */
+  /** Checks the rules and counters of a state document, and adds to the issues. */
   accept(
     raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },
     service: Service,
@@ -47,14 +47,14 @@ export interface FaultRules {
   ): StoredFaults
 }
 
-/** What is known of faults, for {@link service}. */
+/** The faults of a service, for {@link service}. */
 export interface ServiceFaults {
   readonly primitives: readonly AnyPrimitive[]
   readonly presets: readonly Preset[]
   readonly rules: FaultRules
 }
 
-/** Everything that makes one service: the resources joined. Built once, shared by all sandboxes. */
+/** One service: the declarations of all its resources. Built once and shared by all sandboxes. */
 export interface Service {
   readonly resources: readonly Resource[]
   readonly operations: ReadonlyMap<string, AnyOperation>
@@ -65,21 +65,21 @@ export interface Service {
   /** Every type of webhook. */
   readonly notices: readonly Notice[]
   readonly moves: ReadonlyMap<string, AnyMove>
-  /** What fault rules can do. */
+  /** The actions that fault rules can have. */
   readonly primitives: PrimitiveMap
   readonly rules: FaultRules
   readonly magic: readonly MagicValue[]
   /** Rules with a name, in the order in which they are listed. */
   readonly presets: ReadonlyMap<string, Preset>
   readonly happenings: ReadonlyMap<string, Happening>
-  /** What scenarios can do with records; at most one resource declares it. */
+  /** The records that scripts of scenarios can move; at most one resource declares it. */
   readonly script: Script | undefined
 }
 
 /**
- * Joins resources into a service; the keys, which core itself needs, are always there. Throws when two resources declare the
- * same name.
- * @param faults what fault rules can do to it, and the rules that have a name
+ * Joins resources into a service. The collection of API keys, which core needs, is always included. Throws when two resources
+ * declare the same name.
+ * @param faults the actions of fault rules, and the presets
  */
 export function service(resources: readonly Resource[], faults: ServiceFaults): Service {
   const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
@@ -128,7 +128,7 @@ export function armRecord(service: Service, scope: Scope, table: string, record:
   for (const resource of service.resources) resource.arm?.(scope, table, record)
 }
 
-/** One resource of the service: what it declares is all that adapters and core know of it. */
+/** One resource of the service. Adapters and core use only what it declares here. */
 export interface Resource {
   readonly name: string
   readonly operations: readonly AnyOperation[]
@@ -145,19 +145,19 @@ export interface Resource {
   readonly authorize?: (request: AuthorizeRequest) => void
   /** Interventions that the control API offers on records of this resource. */
   readonly controls?: readonly AnyControl[]
-  /** Pages on which a person allows or denies something that clients have asked for. */
+  /** Pages on which a person allows or denies a request of a client. */
   readonly consents?: readonly Consent[]
-  /** What time can be advanced to. */
+  /** Conditions of records that time can be advanced to. */
   readonly milestones?: readonly AnyMilestone[]
   /** Types of the webhooks that records of this resource cause. */
   readonly notices?: readonly Notice[]
-  /** What the fault primitive `state` can do to records of this resource. */
+  /** Changes that the fault primitive `state` can make to records of this resource. */
   readonly moves?: readonly AnyMove[]
   /** Values of requests that trigger a fault, as test cards do with a payment provider; not under `--strict`. */
   readonly magic?: readonly MagicValue[]
-  /** What scenarios can have a hook on. */
+  /** Events that scenarios can have a hook on. */
   readonly happenings?: readonly Happening[]
-  /** What scenarios can do with records of this resource. */
+  /** Records of this resource that scripts of scenarios can move. */
   readonly script?: Script
 }
 

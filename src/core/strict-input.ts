@@ -3,33 +3,34 @@ import { didYouMean } from './did-you-mean.ts'
 import { isObject, type Json, keysOf } from './json.ts'
 import { zodIssues } from './zod-issues.ts'
 
-/** Entries of one map that a user writes. */
+/** The maximum number of entries of one map that a user writes. */
 const MAX_ENTRIES = 100
 
-/** Names that one message can list. */
+/** The maximum number of names that one message lists. */
 const MAX_NAMES = 20
 
-/** An object whose unknown fields are refused with the nearest known name, or with those that there are. */
+/** An object that refuses unknown fields. The message suggests the most similar known name, or lists all known names. */
 export function strictObject<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
   const known = Object.keys(shape)
   const unknown = z.custom<never>(() => false, {
-    error: ({ path }) => `is not a known field.${wayOut(String(path?.at(-1) ?? ''), known)}`,
+    error: ({ path }) =>
+      `is not a known field.${hintFor(String(path?.at(-1) ?? ''), known, listOf('Known fields:', known))}`,
   })
   const strict = z.object(shape).catchall(unknown).meta({ additionalProperties: false })
-  // Nothing is what it catches; as a type, that would be fields of every name.
+  // The catchall accepts no value, but its type would have fields of every name.
   return strict as unknown as z.ZodObject<S, z.core.$strict>
 }
 
-/** The hint for an unknown name. */
-function wayOut(name: string, known: readonly string[], elsewhere = listOf(known)): string {
-  return didYouMean(name, known) || elsewhere
+/** The hint for an unknown name: the most similar known name, or else `all`. */
+function hintFor(name: string, known: readonly string[], all: string): string {
+  return didYouMean(name, known) || all
 }
 
-function listOf(known: readonly string[]): string {
-  return known.length > MAX_NAMES ? '' : ` There are ${known.join(', ')}.`
+function listOf(intro: string, known: readonly string[]): string {
+  return known.length > MAX_NAMES ? '' : ` ${intro} ${known.join(', ')}.`
 }
 
-/** As {@link strictObject}, with at least one field: an empty one would say nothing. */
+/** As {@link strictObject}, but at least one field must have a value. */
 export function someOf<S extends z.ZodRawShape>(shape: S) {
   return strictObject(shape).refine((value) => membersOf(value).length > 0, {
     error: `must have at least one of ${Object.keys(shape).join(', ')}`,
@@ -41,7 +42,7 @@ export function membersOf(value: object): string[] {
   return Object.entries(value).flatMap(([name, member]) => (member === undefined ? [] : [name]))
 }
 
-/** An object from names that a user chooses. zod's record would drop a key named `__proto__`, and a criterion with it. */
+/** An object of at most 100 fields whose names a user chooses. zod's record would drop a field named `__proto__`. */
 export function mapOf<T>(
   value: z.ZodType<T>,
   problemOf: (key: string) => string | undefined = () => undefined,
@@ -69,11 +70,11 @@ export interface Form {
 }
 
 /**
- * A value that may have several forms. The first form that fits by its type is checked, so that an issue is reported
- * at its own place: a union of zod's would say no more than that nothing fits.
+ * A value that may have several forms. It is checked against the first form that fits its type, so that an issue is reported
+ * at its exact place: a union of zod would only report that no form fits.
  */
 export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<T, T> {
-  let told: unknown[] | undefined
+  let described: unknown[] | undefined
   const schema = z.custom<T>((value) => value !== undefined, { error: 'is required', abort: true })
   return schema
     .superRefine((value, context) => {
@@ -82,15 +83,15 @@ export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<
       else addIssues(context, form.schema, value)
     })
     .meta({
-      // Made when the schema is described, and read several times then.
+      // Created when the schema is described, because it is then read several times.
       get anyOf() {
-        told ??= forms.map((form) => plainSchema(form.schema))
-        return told
+        described ??= forms.map((form) => plainSchema(form.schema))
+        return described
       },
     })
 }
 
-/** The forms of {@link either} that differ by the type of the value alone. */
+/** The forms of {@link either} that differ only by the type of the value. */
 export const form = {
   text: (schema: z.ZodType): Form => ({ fits: (value) => typeof value === 'string', schema }),
   list: (schema: z.ZodType): Form => ({ fits: Array.isArray, schema }),
@@ -98,22 +99,22 @@ export const form = {
 }
 
 /**
- * One of some names; the message for another one has the nearest, or all of them.
- * @param elsewhere the sentence that says where they are listed, a blank in front
+ * One of the known names. The message for another name suggests the most similar one, or lists all known names.
+ * @param elsewhere a sentence that names the place of the list, with a space in front; default: the list
  */
 export function nameAmong<T extends string>(
   known: readonly T[],
   noun: string,
-  elsewhere?: string,
+  elsewhere = listOf('Use one of', known),
 ): z.ZodType<T, T> {
   const isKnown = (name: string) => (known as readonly string[]).includes(name)
   return z
     .string()
-    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${wayOut(String(input), known, elsewhere)}` })
+    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${hintFor(String(input), known, elsewhere)}` })
     .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T, T>
 }
 
-/** Any JSON value. What comes from a script need not be one. */
+/** Any JSON value. A value from a script may be something else, which is refused. */
 export function json(): z.ZodType<Json, Json> {
   return z.custom<Json>(isJson, { error: 'must be a JSON value' }).meta({})
 }
@@ -125,7 +126,7 @@ function isJson(value: unknown): boolean {
   return Object.values(value).every(isJson)
 }
 
-/** Adds to a schema what has to hold between its parts, once each of them is right. */
+/** Adds rules between the parts of a value to its schema. They are checked only when all parts are valid. */
 export function together<S extends z.ZodType>(schema: S, check: (value: z.output<S>) => readonly Clash[]): S {
   return schema.superRefine((value, context) => {
     if (context.issues.length > 0) return
@@ -134,7 +135,7 @@ export function together<S extends z.ZodType>(schema: S, check: (value: z.output
   })
 }
 
-/** What does not hold between the parts of a value, and where. */
+/** A broken rule between the parts of a value, and its place. */
 export interface Clash {
   readonly path: readonly PropertyKey[]
   readonly message: string

@@ -3,13 +3,13 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** Characters of one text that are kept: pointers, details and values quote what a client chose, however long. */
+/** The maximum length of one text: pointers, details and values may quote a text of any length from a client. */
 const MAX_CHARACTERS = 1_000
 
-/** The beginning of a text that a client may have made as long as it likes. */
+/** The first 1,000 characters of a text, with its full length when it is longer. */
 export function truncated(text: string): string {
   if (text.length <= MAX_CHARACTERS) return text
-  // Through a buffer, since a part of a string keeps the whole of it alive.
+  // Copied through a buffer, because a substring would keep the whole string in memory.
   const part = Buffer.from(text.slice(0, MAX_CHARACTERS)).toString()
   return `${part} … (${text.length} characters)`
 }

@@ -8,7 +8,7 @@ const schema = z.strictObject({
   like: z.literal([1, -1], { error: 'in words of its own' }),
 })
 
-test('a choice that is missing is required, one that is wrong is told the choices', () => {
+test('a missing choice is required, and the message for a wrong one lists the choices', () => {
   expect(zodIssues(schema.safeParse({ like: 0 }).error as z.ZodError, '')).toEqual([
     { pointer: '/access', detail: 'is required' },
     { pointer: '/type', detail: 'is required' },

@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { type Issue, pointer } from './json.ts'
 import { counted } from './words.ts'
 
-/** What is said of a field that is missing. */
+/** The message for a missing field. */
 export const REQUIRED = 'is required'
 
-// zod itself does not tell a choice that is missing from one that is wrong. A schema's own words come before these.
+// zod has one message for a missing choice and for a wrong one. A message that a schema sets takes precedence over these.
 z.config({
   customError: (issue) => {
     if (issue.code === 'too_small' || issue.code === 'too_big') return outOfBounds(issue)
@@ -18,7 +18,7 @@ z.config({
 
 type OutOfBounds = z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig>
 
-// zod's own sentence would be about an "array to have >=1 items".
+// zod's own message would be about an "array to have >=1 items".
 function outOfBounds({ origin, inclusive, ...issue }: OutOfBounds): string {
   const [bound, atBound, beyond] =
     issue.code === 'too_small'
@@ -30,14 +30,14 @@ function outOfBounds({ origin, inclusive, ...issue }: OutOfBounds): string {
   return `must be ${limit} ${bound}`
 }
 
-/** zod's issues as ours. A schema may name the item that an issue lies in through `params.custom_id`. */
+/** Converts the issues of zod, with pointers below `at`. A schema may name the item of an issue in `params.custom_id`. */
 export function zodIssues(error: z.ZodError, at: string): Issue[] {
   return error.issues.flatMap((issue) => {
     const where = at + pointer(...issue.path)
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ pointer: where + pointer(key), detail: 'is not a known field' }))
     }
-    // Only zod's own sentence is replaced: where a schema says in its own words what it wants, those stand.
+    // Only zod's own message is replaced, not one that a schema sets.
     const received = issue.code === 'invalid_type' ? /received (\w+)$/.exec(issue.message)?.[1] : undefined
     if (issue.code === 'invalid_type' && received !== undefined) {
       const detail =

@@ -5,15 +5,15 @@ import { compilePattern } from './pattern.ts'
 import { canonical, isMultiple, type Schema } from './schema.ts'
 import { spend } from './steps.ts'
 
-/** The keyword that leads from one part of a schema to others. */
+/** A custom keyword, which calls the compiled validators of other parts of the schema. */
 export const PARTS = 'emulatorParts'
-/** What `additionalProperties` says next to very many `properties`. */
+/** A custom keyword, in place of `additionalProperties` when a schema has very many `properties`. */
 export const OTHERS = 'emulatorOthers'
 
 type AjvModule = typeof import('ajv/dist/2020.js')
 type FormatsModule = typeof import('ajv-formats')
 
-// As with patterns: the bundler sees the plain require, and plain ESM falls back on createRequire.
+// The bundler resolves the plain require; in ESM without a bundle that name is missing, and createRequire is used.
 function ajvModule(): AjvModule {
   try {
     return require('ajv/dist/2020.js') as AjvModule
@@ -33,7 +33,7 @@ function formatsModule(): FormatsModule {
 const OPTIONS: Options = {
   strict: false,
   logger: false,
-  // Stopping at the first fault, it skips `contains` on an array that is shorter than its prefixItems.
+  // Without it, ajv skips `contains` on an array that is shorter than its prefixItems.
   allErrors: true,
   // Otherwise a missing property with an empty name counts as present within `if` and `not`.
   loopRequired: 1,
@@ -41,16 +41,16 @@ const OPTIONS: Options = {
   validateSchema: false,
   addUsedSchema: false,
   ownProperties: true,
-  // Ajv's own optimizer takes as long as the rest of the compilation, and V8 does not need it.
+  // Ajv's optimizer takes as long as the rest of the compilation, and V8 optimizes the code anyway.
   code: { optimize: false, regExp: Object.assign(boundedExpression, { code: 'boundedExpression' }) },
 }
 
 export type Compiled = Pick<ValidateFunction<Json>, 'errors'> & ((value: Json) => boolean)
 
-/** In place of the parts inside, while a part is called for the first time. */
+/** Replaces the inner parts while a part is called for the first time. */
 export const WARM: Compiled = () => true
 
-/** An instance for one schema, since it keeps all that it ever compiled. */
+/** Creates an instance for one schema: an instance never frees a schema that it has compiled. */
 export function newAjv(compiled: (part: number) => Compiled): Ajv2020 {
   const { Ajv2020: Ajv } = ajvModule()
   const ajv = new Ajv(OPTIONS)
@@ -135,8 +135,8 @@ function checkOf(parts: readonly PartAt[], compiled: (part: number) => Compiled)
   return check
 }
 
-// The stock keywords compare each pair of items, which takes minutes for a hundred thousand of them, and throw
-// on an object with a field named toString. Texts of values can be compared by the set, and hold any name.
+// Ajv's own keyword compares each pair of items, which takes minutes for 100,000 items, and throws on an object with a
+// field named toString. A set of texts is faster, and any name is allowed.
 const UNIQUE_ITEMS = {
   type: 'array',
   schemaType: 'boolean',
@@ -158,7 +158,7 @@ const CONST = {
   error: { message: 'must be equal to constant' },
 } as const
 
-// The stock keyword writes each quotient as a text and reads it again.
+// Ajv's own keyword converts each quotient to a text and back, which is slower.
 const MULTIPLE_OF = {
   type: 'number',
   schemaType: 'number',
@@ -166,7 +166,7 @@ const MULTIPLE_OF = {
   error: { message: 'must be a multiple of multipleOf' },
 } as const
 
-/** As `canonical`, for a value that is inside of nothing; most are texts. */
+/** As `canonical`, but faster for texts, which most values are. Keys of texts lack the closing quote. */
 function keyOf(value: Json): string {
   return typeof value === 'string' ? `"${value}` : canonical(value)
 }
@@ -176,7 +176,7 @@ function oneOfValues(values: readonly Json[]): (value: Json) => boolean {
   return (value) => known.has(keyOf(value))
 }
 
-// A pattern that is too large fails when a text gets to it, not when the schema is compiled.
+// A pattern that is too large fails when a text is tested, not when the schema is compiled.
 function boundedExpression(source: string): { test(text: string): boolean; toString(): string } {
   return { test: (text) => compilePattern(source).test(text), toString: () => `/${source}/` }
 }
@@ -187,7 +187,7 @@ const FORMATS =
   'uri-template url uuid'
 const ASSERTED = new Set(FORMATS.split(' '))
 
-/** True for a format that values are checked against. Any value has a format that nobody knows. */
+/** True for a format that values are checked against. An unknown format accepts every value. */
 export function isAsserted(format: string): boolean {
   return ASSERTED.has(format)
 }

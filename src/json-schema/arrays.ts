@@ -18,21 +18,21 @@ import { negations } from './negations.ts'
 import { canonical, isSchema } from './schema.ts'
 import { spend } from './steps.ts'
 
-// Lists inside lists inside lists grow fast: the deeper, the shorter.
+// Nested lists grow fast, so deeper ones are shorter.
 const USUAL_LENGTHS = [
   [2, 3],
   [1, 2],
 ] as const
 const TRIES_PER_ITEM = 12
 
-/** One `contains`: what some items have to match, how many have to, and how many may. */
+/** One `contains`: the clause that items have to match, and the least and largest number of them. */
 interface Wish {
   readonly clause: Clause
   readonly min: number
   readonly max: number
 }
 
-/** Makes arrays of the right length whose items satisfy the clauses in their places and all together. */
+/** Makes arrays of a valid length. Each item satisfies the clauses for its index, and all items those for the whole array. */
 export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
   const shape = new ArrayShape(clauses, generator)
   return { make: (draw) => shape.make(draw) }
@@ -65,10 +65,10 @@ class ArrayShape {
     const at = placeOf(this.clauses, 'minItems')
     if (min > max) return draw.fail(at, 'minItems', 'leaves no number of items below maxItems')
     if (min > MAX_VALUES)
-      return draw.fail(at, 'minItems', `asks for more items than the ${MAX_VALUES} that are made`)
+      return draw.fail(at, 'minItems', `is more than ${MAX_VALUES}, the maximum of generated items`)
     const impossible = this.wishes.find((wish) => wish.min > wish.max)
     if (impossible !== undefined)
-      return draw.fail(impossible.clause.at, 'maxContains', 'allows fewer items than contains asks for')
+      return draw.fail(impossible.clause.at, 'maxContains', 'allows fewer items than contains requires')
     const { failure } = draw
     const items = new Items(this.isUnique, this.wishes)
     const wished = this.placesOfWishes(draw)
@@ -78,7 +78,7 @@ class ArrayShape {
       const granted = wished.filter((each) => each.at === index).map(({ wish }) => wish)
       if (!this.add(items, index, granted, draw)) break
     }
-    // A contains that had no luck at its place may have it at another.
+    // A `contains` that found no item at its index may find one at another.
     for (let tries = 0; items.list.length < max && tries < TRIES_PER_ITEM; tries++) {
       const open = this.wishes.filter((wish) => items.matching(wish) < wish.min)
       if (open.length === 0 || !this.add(items, items.list.length, open.slice(0, 1), draw)) break
@@ -96,10 +96,12 @@ class ArrayShape {
   private failed(draw: Draw, items: Items): undefined {
     const { length } = items.list
     const isShort = length < this.min && this.wishes.every((wish) => items.matching(wish) >= wish.min)
-    // An item that could not be made has said why.
+    // An item that could not be made has already reported the reason.
     if (isShort && !this.isUnique && draw.failure !== undefined) return undefined
     const keyword = isShort ? (this.isUnique ? 'uniqueItems' : 'minItems') : 'contains'
-    const why = isShort ? `finds no more than ${length} items` : 'asks for items that were not found'
+    const why = isShort
+      ? `was not satisfied: only ${length} items were found`
+      : 'requires items that were not found'
     return draw.fail(placeOf(this.clauses, keyword), keyword, why)
   }
 
@@ -113,7 +115,7 @@ class ArrayShape {
     return fewest === most ? fewest : draw.chance.int(fewest, most)
   }
 
-  /** Where the items that match a `contains` shall be: after the prefix if there is room, else inside it. */
+  /** The indexes of items that have to match a `contains`: after the prefix if there is room, else inside it. */
   private placesOfWishes(draw: Draw): { at: number; wish: Wish }[] {
     const places: { at: number; wish: Wish }[] = []
     for (const wish of this.wishes) {
@@ -130,7 +132,7 @@ class ArrayShape {
     return places.sort((a, b) => a.at - b.at)
   }
 
-  /** The first place that nothing may stand at. */
+  /** The first index at which no item is allowed. */
   private closedAt(): number {
     const isClosed = this.clauses.some(
       ({ schema }) =>
@@ -153,7 +155,7 @@ class ArrayShape {
       if (full.some(({ clause }) => this.isMatch(value, clause))) continue
       if (this.keep(items, value)) return true
       if (maker.nth === undefined || tries < 2) continue
-      // Values that can be counted are taken one after the other.
+      // Values that can be counted are tried in order.
       for (let next = items.next(maker.nth); next !== undefined; next = items.next(maker.nth)) {
         const other = next
         if (!full.some(({ clause }) => this.isMatch(other, clause)) && this.keep(items, other)) return true
@@ -183,7 +185,7 @@ class ArrayShape {
     return this.generator.maker([...this.clausesAt(index, wishes), ...wished, ...away])
   }
 
-  /** What each clause says about the item at that place. */
+  /** The clauses for the item at that index. */
   private clausesAt(index: number, wishes: readonly Wish[]): Clause[] {
     return this.clauses.flatMap((clause) => {
       const { prefixItems, items, unevaluatedItems } = clause.schema
@@ -218,7 +220,7 @@ function wishOf(clause: Clause): Wish[] {
   return [{ clause, min, max: least([clause], 'maxContains', Infinity) }]
 }
 
-/** The items of one array, different ones where they have to be. */
+/** The items of one array; with `uniqueItems` it rejects an item that it already has. */
 class Items {
   readonly list: Json[] = []
   private readonly seen: Set<string> | undefined

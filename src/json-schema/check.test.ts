@@ -52,14 +52,10 @@ const VALUES: readonly Json[] = [
   ...[{ minLength: -1 }, { properties: { b: { items: 3 } } }],
 ]
 
-test.for(KEYWORDS)(
-  'what the meta-schema says of %s, the table says',
-  { tags: ['R200', 'R274'] },
-  (keyword) => {
-    for (const value of VALUES) {
-      const inner: JsonObject = { [keyword]: value }
-      const schema = { type: 'object', properties: { p: inner } }
-      expect([value, schemaIssues(schema, '').length === 0]).toEqual([value, meta?.(schema)])
-    }
-  },
-)
+test.for(KEYWORDS)('the table and the meta-schema agree on %s', { tags: ['R200', 'R274'] }, (keyword) => {
+  for (const value of VALUES) {
+    const inner: JsonObject = { [keyword]: value }
+    const schema = { type: 'object', properties: { p: inner } }
+    expect([value, schemaIssues(schema, '').length === 0]).toEqual([value, meta?.(schema)])
+  }
+})

@@ -2,25 +2,25 @@ import { type Issue, isObject, type Json, type JsonObject, pointer } from '../co
 import { patternProblem } from './pattern.ts'
 import { isSchema, subschemas } from './schema.ts'
 
-/** The one version of JSON Schema that is understood. */
+/** The only version of JSON Schema that is supported. */
 const VERSION = 'https://json-schema.org/draft/2020-12/schema'
 
-/** The keywords that the service does not support (Limits, Batch predictions), each with the way out. */
+/** The keywords that the service does not support (Limits, Batch predictions), each with the fix. */
 const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['$defs', 'write each definition out where it is used'],
   ['$ref', 'write the schema that it refers to out in its place'],
   ['allOf', 'merge the schemas into one'],
   ['anyOf', 'use one schema, for instance with a list of types, an enum or optional properties'],
-  ['not', 'say what is allowed instead'],
+  ['not', 'describe the allowed values instead'],
   ['oneOf', 'use one schema, for instance with a list of types, an enum or optional properties'],
   ['patternProperties', 'list the names under properties, or describe them with propertyNames'],
 ])
 
-/** Containers inside each other, the outermost counted. */
+/** Levels of nested containers, including the outermost one. */
 const MAX_LEVELS = 512
 const MAX_ISSUES = 1_000
 
-/** What a keyword has to be, in words, and where below it something else is found; undefined where it is right. */
+/** A text for the valid values of a keyword, and a function that returns the path of the first invalid value, or undefined. */
 type Rule = readonly [expected: string, wrong: (value: Json) => readonly PropertyKey[] | undefined]
 
 const when =
@@ -71,7 +71,7 @@ function wrongList(value: Json): readonly PropertyKey[] | undefined {
 const all = (rule: Rule, keywords: string): [string, Rule][] =>
   keywords.split(' ').map((each) => [each, rule])
 
-/** The meta-schema of 2020-12 as a table, so that a large schema is checked in one quick walk. A test compares the two. */
+/** The meta-schema of 2020-12 as a table, so that a large schema is checked in one fast pass. A test compares the two. */
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...all(ANCHOR, '$anchor $dynamicAnchor $recursiveAnchor'),
   ...all(COUNT, 'maxContains maxItems maxLength maxProperties minContains minItems minLength minProperties'),
@@ -95,20 +95,20 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
     ],
   ],
   ['dependentRequired', ['has to map each name to a list of distinct property names', eachOf(isNames)]],
-  ['items', [`${SCHEMA[0]}; schemas for single places go into prefixItems`, SCHEMA[1]]],
+  ['items', [`${SCHEMA[0]}; put schemas of single positions into prefixItems`, SCHEMA[1]]],
   [
     'multipleOf',
     ['has to be a number greater than 0', when((value) => typeof value === 'number' && value > 0)],
   ],
   ['prefixItems', ['has to be a list of at least one schema', wrongList]],
   ['required', ['has to be a list of distinct property names', when(isNames)]],
-  ['type', ['has to be the name of a type or a list of distinct ones', wrongType]],
+  ['type', ['has to be the name of a type or a list of distinct type names', wrongType]],
 ])
 
 /**
- * Everything that keeps a schema from being an `output_schema` (Limits, Batch predictions): not valid JSON Schema
- * 2020-12, a root that is not an object, or a keyword that the service does not support, wherever a schema can
- * stand. Pointers start with `at`. Whether a value exists that satisfies it is not asked here.
+ * All reasons why a schema is not a valid `output_schema` (Limits, Batch predictions): it is not valid JSON Schema 2020-12,
+ * its root is not an object, or a schema in it has a keyword that the service does not support. Pointers start with `at`.
+ * It does not check whether a value exists that satisfies the schema.
  */
 export function schemaIssues(schema: unknown, at: string): Issue[] {
   if (!isObject(schema))

@@ -3,11 +3,11 @@ import type { RandomSource } from './pattern-text.ts'
 import { own } from './schema.ts'
 import { OutOfSteps, spend } from './steps.ts'
 
-/** One schema out of several that the same value has to satisfy, with its JSON Pointer. */
+/** One of several schemas that the same value has to satisfy, with its JSON Pointer. */
 export interface Clause {
   readonly schema: JsonObject
   readonly at: string
-  /** It is no part of the schema, but leads to one side of a condition. */
+  /** True for a clause that was added to get one side of a condition, and is not part of the schema. */
   readonly isHelp?: true
 }
 
@@ -15,24 +15,24 @@ export type Clauses = readonly Clause[]
 
 /** Makes values that should satisfy one set of clauses. */
 export interface Maker {
-  /** Undefined where none was found; the draw knows why. */
+  /** Undefined when no value was found; the reason is in `draw.failure`. */
   make(draw: Draw): Json | undefined
-  /** The n-th of the different values, where they can be counted. */
+  /** The n-th of the different values, if they can be counted. */
   nth?(n: number): Json | undefined
-  /** Builds what the first value would have to build, a little at a time. */
+  /** Builds in advance, in small pieces, what the first value would need. */
   prepare?(): Generator<void, void>
-  /** True where values are many and cost little, so that each item has one of its own. */
+  /** True when there are many values and they cost little, so that each item gets a separate one. */
   readonly isVaried?: boolean
 }
 
-/** Which optional properties are there: all, some by chance, or none. */
+/** Which optional properties a value has: all, some at random, or none. */
 export type Mode = 'all' | 'some' | 'none'
 
 /** The largest value that is made, in values inside it and in characters. */
 export const MAX_VALUES = 50_000
 export const MAX_CHARACTERS = 2_000_000
 
-/** One value in the making. */
+/** The state while one value is made. */
 export class Draw {
   readonly chance: RandomSource
   /** The instant that dates are relative to, in virtual milliseconds. */
@@ -40,12 +40,12 @@ export class Draw {
   /** Whether properties that cannot be made are left out from now on. */
   readonly learns: boolean
   mode: Mode
-  /** Why a value was not found, as far as is known. */
+  /** Why a value was not found, if that is known. */
   failure: Issue | undefined
   depth = 0
-  /** Arrays around the value that is being made. */
+  /** The number of arrays around the value that is being made. */
   listDepth = 0
-  /** Where the value that is being made belongs in the schema. */
+  /** JSON Pointer of the schema of the value that is being made. */
   at = ''
   private values = MAX_VALUES
   private characters = MAX_CHARACTERS
@@ -57,7 +57,7 @@ export class Draw {
     this.learns = learns
   }
 
-  /** Counts a value and its characters. Throws `OutOfSteps` when the whole is too large. */
+  /** Counts a value and its characters. Throws `OutOfSteps` when the outermost value is too large. */
   count(at: string, characters = 0): void {
     spend(1)
     this.values--
@@ -84,10 +84,10 @@ export class Draw {
   }
 }
 
-/** `{enum: []}` stands for `false`, so that every clause is an object. */
+/** `{enum: []}` in place of `false`, so that every clause is an object. */
 export const NOTHING: JsonObject = { enum: [] }
 
-/** What is added to a schema where its place leaves one type. */
+/** Added to the clauses when only one type is possible at a place. */
 export const OBJECT: Clause = { schema: { type: 'object' }, at: '', isHelp: true }
 export const TEXT: Clause = { schema: { type: 'string' }, at: '', isHelp: true }
 
@@ -127,12 +127,12 @@ export function least(clauses: Clauses, keyword: string, otherwise: number): num
   return Math.min(otherwise, ...numbersOf(clauses, keyword))
 }
 
-/** Where to point when several clauses together are at fault: the last one that has the keyword. */
+/** The JSON Pointer for an issue that several clauses cause together: that of the last one with the keyword. */
 export function placeOf(clauses: Clauses, keyword: string): string {
   return (given(clauses, keyword).at(-1)?.clause ?? clauses.find(({ isHelp }) => !isHelp))?.at ?? ''
 }
 
-/** The name of the property that a schema describes, and the words that describe it. */
+/** The name and the description of the property that a schema is for. */
 export function nameOf(clauses: Clauses): { readonly name: string; readonly description: string } {
   const keys = keysOf(clauses[0]?.at ?? '')
   const index = keys.lastIndexOf('properties')
@@ -145,11 +145,11 @@ export function nameOf(clauses: Clauses): { readonly name: string; readonly desc
 export interface ValueSource {
   /** The maker of values that satisfy every clause. */
   maker(clauses: Clauses): Maker
-  /** Whether a value satisfies one schema, which stands at that place. */
+  /** Whether a value satisfies the schema of one clause. */
   accepts(value: Json, clause: Clause): boolean
 }
 
-/** Names the place where the budget was used up. */
+/** Adds the pointer of the schema to an `OutOfSteps` error. */
 export function naming<T>(at: string, work: () => T): T {
   try {
     return work()
@@ -159,10 +159,10 @@ export function naming<T>(at: string, work: () => T): T {
   }
 }
 
-/** How deep a schema that refers to itself goes with all that is optional. */
+/** Levels of a recursive schema that have optional properties and items. */
 const USUAL_DEPTH = 3
 
-/** True where what is optional is left out, since the schema may go on like this without end. */
+/** True when optional parts are left out, since the schema is recursive and could nest without end. */
 export function isDeep(draw: Draw, clauses: Clauses): boolean {
   return draw.depth > USUAL_DEPTH && given(clauses, '$dynamicRef').length > 0
 }

@@ -4,7 +4,7 @@ import { dateIn, fake, hintedText } from './hints.ts'
 /** How texts of one `format` are made. */
 interface Format {
   make(draw: Draw, name: string): string
-  /** The same text made longer by `more` characters, where the format has room for that. */
+  /** The text extended by `more` characters, if the format allows that. */
   grow?(text: string, more: number): string
   /** More texts of the format, of other lengths; `grow` can start from the first. */
   readonly others?: readonly string[]
@@ -89,7 +89,7 @@ const POINTER: Format = {
 }
 const PLAIN: Format = { make: (draw) => `${word(draw)} ${word(draw)}`, grow: append, others: [''] }
 
-/** By name; others are asserted by nobody, and any text satisfies them. */
+/** Formats by name. Other formats are not checked: any text satisfies them. */
 const FORMATS: Readonly<Record<string, Format>> = {
   binary: PLAIN,
   byte: {
@@ -153,12 +153,12 @@ const FORMATS: Readonly<Record<string, Format>> = {
   uuid: { make: uuid, others: ['urn:uuid:0b0e6c8e-6a3f-4f0b-9d2a-5c1f7e8a9b10'] },
 }
 
-/** The format of that name; undefined for one that any text satisfies. */
+/** The format of that name; undefined for an unknown one, which any text satisfies. */
 export function formatOf(name: string): Format | undefined {
   return Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined
 }
 
-/** A text of the format with `min` to `max` characters: the most ordinary one, or on a later try another. */
+/** A text of the format with `min` to `max` characters: a usual one first, others on later tries. */
 export function formattedText(
   format: Format,
   draw: Draw,

@@ -49,14 +49,14 @@ const ABOUT: Readonly<Record<TypeName, string>> = {
 
 const SIMPLE = new Set(['const', 'default', 'description', 'enum', 'examples', 'title', 'type'])
 const MAX_TRIES = 12
-/** Makers of several clauses: a condition can combine them in any number of ways. */
+/** Bound on the kept makers of several clauses: conditions can combine clauses in any number of ways. */
 const MAX_MAKERS = 5_000
 const STEPS_PER_MAKER = 25
 const STEPS_PER_NAME = 3
 const STEPS_PER_BUILD = 25_000
 const MAX_DEPTH = 600
 
-/** Makes values for one schema: keyword by keyword, and where keywords work on each other by trying. */
+/** Makes values for one schema: keyword by keyword, and by trial and error when keywords depend on each other. */
 export class ValueGenerator implements ValueSource {
   private readonly validator: SchemaValidator
   private readonly root: JsonObject
@@ -75,7 +75,7 @@ export class ValueGenerator implements ValueSource {
     return this.rootMaker().make(draw)
   }
 
-  /** Builds the makers of all schemas, in pieces: what an item needs is then there, or counted in its steps. */
+  /** Builds the makers of all schemas, in pieces. Makers that an item builds later count in the steps of that item. */
   *prepare(): Generator<void, void> {
     let since = stepsSpent()
     for (const _ of this.preparations()) {
@@ -83,7 +83,7 @@ export class ValueGenerator implements ValueSource {
       yield
       since = stepsSpent()
     }
-    // The first value of a large schema is a piece of its own.
+    // The first value of a large schema is a separate piece.
     if (stepsSpent() - since > STEPS_PER_PIECE / 10) yield
   }
 
@@ -104,7 +104,7 @@ export class ValueGenerator implements ValueSource {
     return this.maker([{ schema: this.root, at: '' }, OBJECT])
   }
 
-  /** The maker of values that satisfy every clause, built once. One of several clauses costs each value as much as to build it. */
+  /** The maker of values that satisfy every clause, built once. With several clauses, each value costs the steps to build it. */
   maker(clauses: Clauses): Maker {
     const [clause] = clauses
     if (clause === undefined || clauses.length > 1) return this.makerOfSeveral(clauses)
@@ -167,7 +167,7 @@ export class ValueGenerator implements ValueSource {
     return { make: (draw) => this.tried(clauses, draw, () => plain) }
   }
 
-  /** Values that are checked at once, so that one hard place is not tried again with everything around it. */
+  /** Validates each value as soon as it is made, so that a difficult value is retried without the values around it. */
   private tried(clauses: Clauses, draw: Draw, maker: (draw: Draw, tries: number) => Maker): Json | undefined {
     const { mode } = draw
     const at = placeOf(clauses, 'if')
@@ -192,17 +192,17 @@ export class ValueGenerator implements ValueSource {
     const lost = clauses.find(
       (clause) => typeof clause.schema.$dynamicRef === 'string' && this.referredTo(clause) === undefined,
     )
-    if (lost !== undefined) return draw.fail(lost.at, '$dynamicRef', 'leads to no schema of this document')
+    if (lost !== undefined) return draw.fail(lost.at, '$dynamicRef', 'refers to no schema of this document')
     return this.tried(clauses, draw, (each, tries) => this.plain(this.decided(clauses, each, tries)))
   }
 
-  /** Decides every condition one way or the other; what comes out is to be checked. */
+  /** Chooses a branch of every condition. The caller has to check the value that is made from the result. */
   private decided(clauses: Clauses, draw: Draw, tries: number): Clause[] {
     const queue = [...clauses]
     const add = (clause: Clause | undefined): void => {
       if (clause !== undefined) queue.push(clause)
     }
-    // A list that grows while it is walked visits what is added.
+    // The loop also visits the clauses that are added to the queue during it.
     for (const clause of queue) {
       spend(1)
       const { schema } = clause
@@ -234,7 +234,7 @@ export class ValueGenerator implements ValueSource {
     return made
   }
 
-  /** The schema that `$dynamicRef` leads to. References to other documents lead nowhere. */
+  /** The schema that `$dynamicRef` refers to. References to other documents are not resolved. */
   private referredTo({ schema }: Clause): Clause | undefined {
     const { $dynamicRef } = schema
     if (typeof $dynamicRef !== 'string') return undefined
@@ -275,7 +275,7 @@ export class ValueGenerator implements ValueSource {
     return { make }
   }
 
-  /** The values that `enum` and `const` leave, if there is either. */
+  /** A maker of the values that `enum` and `const` allow; undefined without either. */
   private listed(clauses: Clauses): Maker | undefined {
     const lists = clauses.flatMap(({ schema }) => [
       ...(Array.isArray(schema.enum) ? [schema.enum] : []),
@@ -302,10 +302,10 @@ export class ValueGenerator implements ValueSource {
     const at = placeOf(clauses, keyword)
     const make = (draw: Draw): Json | undefined => {
       const value = draw.oneOf(values)
-      // Whatever needs a value here says so.
+      // The caller that needs a value here reports the failure.
       if (first === NOTHING.enum) return undefined
       if (value === undefined)
-        return draw.fail(at, keyword, 'lists no value that satisfies the keywords beside it')
+        return draw.fail(at, keyword, 'lists no value that satisfies the other keywords')
       draw.count(at, typeof value === 'string' ? value.length : 0)
       return value
     }
@@ -339,7 +339,7 @@ function counted(draw: Draw, at: string, value: Json): Json {
   return value
 }
 
-/** Goes one level down; a schema that refers to itself comes to its end. */
+/** A maker that counts one level of depth, so that a recursive schema ends. */
 function nested(at: string, maker: Maker): Maker {
   const make = (draw: Draw): Json | undefined => {
     const { mode } = draw
@@ -378,7 +378,7 @@ function isNamed(clauses: Clauses, name: string): boolean {
   })
 }
 
-/** The types to make: all that are named, else those that the keywords are about, else a text. */
+/** The types to make: those in `type`, else those that the keywords apply to, else string. */
 function preferred(clauses: Clauses, allowed: readonly TypeName[]): readonly TypeName[] {
   const isNamedByUser = clauses.some(({ schema, isHelp }) => schema.type !== undefined && !isHelp)
   if (isNamedByUser) return allowed

@@ -4,7 +4,7 @@ import type { Draw } from './draw.ts'
 
 type FakerModule = typeof import('@faker-js/faker/locale/en')
 
-// The build makes a file of its own of it, which is read when it is first needed.
+// The build writes faker to a separate file, which is read on first use.
 function fakerModule(): FakerModule {
   try {
     return require('@faker-js/faker/locale/en') as FakerModule
@@ -13,7 +13,7 @@ function fakerModule(): FakerModule {
   }
 }
 
-/** What faker is asked for. The values of a kind are drawn once, under a fixed seed, and picked from then on. */
+/** Kinds of values from faker. The values of a kind are generated once, with a fixed seed, and then picked from. */
 const KINDS = {
   bic: (faker) => faker.finance.bic(),
   city: (faker) => faker.location.city(),
@@ -77,7 +77,7 @@ const among =
 
 const DAY = 86_400_000
 
-/** A calendar date in so many days from now. */
+/** A random calendar date, `from` to `to` days from now. */
 export function dateIn(draw: Draw, from: number, to: number): string {
   const day = Math.floor(draw.now / DAY) + draw.chance.int(from, to)
   const known = days.get(day)
@@ -92,7 +92,7 @@ const days = new Map<number, string>()
 
 const THREE_DIGITS = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, '0'))
 
-// From a table, since `String` takes several times as long for a number that it has not seen lately.
+// From a table, since `String` is several times slower for a number that is not in its cache.
 function digits(draw: Draw, count: number): string {
   let text = ''
   for (let rest = draw.chance.int(0, 10 ** count - 1); text.length < count; rest = Math.floor(rest / 1_000))
@@ -105,7 +105,7 @@ const numbered =
   (draw: Draw): string =>
     `${prefix}-${dateIn(draw, 0, 0).slice(0, 4)}-${digits(draw, 5)}`
 
-/** The first row whose expression fits the words of a name decides. */
+/** The first row whose expression matches the words of a name applies. */
 const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\biban\b/, { text: 'iban' }],
   [/\b(bic|swift)\b/, { text: 'bic' }],
@@ -227,7 +227,7 @@ function hintsFor(text: string): readonly Hint[] {
   return found
 }
 
-/** How to make the text of a property of that name, or of one that is described so; undefined where nothing is known. */
+/** How to make the text of a property, by its name or else its description; empty when neither has a hint. */
 export function hintedText(name: string, description: string): Pick<Hint, 'text' | 'isId'> {
   const own = hintsFor(name).find(({ text }) => text !== undefined)
   return own ?? hintsFor(description).find(({ text }) => text !== undefined) ?? {}

@@ -2,8 +2,8 @@ import { isObject, type Json, type JsonObject } from '../core/json.ts'
 import { isSchema, type Schema, setField, TYPES } from './schema.ts'
 
 /**
- * Schemas each of which rules the given one out: what fails one keyword fails the whole. They lead to the `else`
- * branch and away from `contains`; where none applies, trial and error is left.
+ * Schemas whose values do not satisfy the given one, since failing one keyword is enough. They lead to the `else` branch
+ * and away from `contains`. When none applies, values are found by trial and error.
  */
 export function negations(schema: Schema): readonly JsonObject[] {
   if (typeof schema === 'boolean') return schema ? [] : [ANYTHING]
@@ -19,7 +19,7 @@ export function negations(schema: Schema): readonly JsonObject[] {
 
 const ANYTHING: JsonObject = {}
 
-// The same objects each time: makers are kept by them.
+// Returns the same objects each time, since makers are cached by object.
 const known = new WeakMap<JsonObject, readonly JsonObject[]>()
 
 function ofFields(schema: JsonObject): JsonObject[] {
@@ -54,7 +54,7 @@ function ofValues(schema: JsonObject): JsonObject[] {
   return found
 }
 
-/** For each bound of a type: the bound that is broken by every value that keeps to it, and by how much. */
+/** For each bound of a type: the opposite keyword, and the number to add for a value that breaks the bound. */
 const OPPOSITES: readonly (readonly [keyword: string, type: string, opposite: string, by: number])[] = [
   ['minimum', 'number', 'exclusiveMaximum', 0],
   ['maximum', 'number', 'exclusiveMinimum', 0],

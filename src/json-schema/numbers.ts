@@ -23,7 +23,7 @@ interface Range {
   readonly to: number
 }
 
-/** Makes numbers within all bounds and of all multiples; whole ones where the type or the format asks for them. */
+/** Makes numbers within all bounds that satisfy every `multipleOf`; whole numbers if the type or the format requires them. */
 export function numberMaker(clauses: Clauses): Maker {
   const formats = given(clauses, 'format').map(({ value }) => value)
   const isWhole =
@@ -54,7 +54,7 @@ export function numberMaker(clauses: Clauses): Maker {
     draw.count(at, 4)
     for (let tries = 0; tries < TRIES; tries++) {
       spend(1)
-      // Where the usual numbers do not do, any number within the bounds is tried.
+      // If plausible numbers fail, any number within the bounds is tried.
       const { from, to } = tries < TRIES / 2 ? range : usual(bounds, multiples, undefined)
       const value =
         steps === undefined
@@ -86,7 +86,7 @@ function noNumber(clauses: Clauses, draw: Draw): undefined {
   return draw.fail(placeOf(clauses, keyword), keyword, why)
 }
 
-/** All that the bounds allow; where that is very much, a stretch of ordinary size that begins nearest to zero. */
+/** The range that the bounds allow; if it is very large, a part of usual size that begins nearest to zero. */
 function usual(
   { from: lower, to: upper }: Range,
   multiples: readonly number[],
@@ -123,12 +123,12 @@ function stepsOf(multiples: readonly number[]): Steps {
     const first = Math.ceil(from / by)
     const last = Math.max(first, Math.floor(to / by))
     const count = Math.floor(first + chance.next() * (last - first + 1))
-    // 7141.98 / 0.01 is no whole number, so that a validator wants 7141.9800000000005. A neighbour looks better.
+    // 7141.98 / 0.01 is not whole, so a validator accepts only 7141.9800000000005. The next round number looks better.
     for (let n = 0; n < 8 && count + n < last; n++) {
       const near = roundAt(count + n)
       if (isRound(near)) return near
     }
-    // Of a number beyond 2^53 JSON has the first 17 digits: one of few digits is the same in both.
+    // JSON has only the first 17 digits of a number beyond 2^53. A number of few digits is exact in JSON, too.
     for (let digits = 6; digits > 0 && !Number.isSafeInteger(count); digits--) {
       spend(STEPS_PER_ROUNDING)
       const few = Number(count.toPrecision(digits))
@@ -144,13 +144,13 @@ interface First {
   readonly direction: 1 | -1
 }
 
-/** The count of the step within the bounds that others are counted from, and where they are. */
+/** The step within the bounds from which the others are counted, and the direction in which they are. */
 function firstStep({ from, to }: Range, by: number): First {
   if (from > -Infinity) return { from: Math.ceil(from / by), direction: 1 }
   return to < Infinity ? { from: Math.floor(to / by), direction: -1 } : { from: 0, direction: 1 }
 }
 
-/** The first steps in order, where chance had no luck: bounds may leave very few. */
+/** Tries the first steps in order, after random ones have failed: the bounds may allow very few. */
 function nearest(
   { from, direction }: First,
   steps: Steps,
@@ -163,7 +163,7 @@ function nearest(
   return undefined
 }
 
-/** The least common multiple, or, where that is out of reach, the greatest of them. */
+/** The least common multiple, or, if that is too large, the greatest of the multiples. */
 function commonMultiple(multiples: readonly number[]): number {
   const scale = 10 ** Math.max(...multiples.map(decimalsOf))
   const scaled = multiples.map((multiple) => Math.round(multiple * scale))

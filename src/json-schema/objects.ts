@@ -17,10 +17,10 @@ import {
 } from './draw.ts'
 import { own, setField } from './schema.ts'
 
-/** Properties of an object that names none of its own but says what others look like. */
+/** Properties of an object whose schema names none, but has a schema for additional ones. */
 const USUAL_EXTRAS = 2
 
-/** Makes objects with every required property, and the optional ones that the draw and the bounds leave room for. */
+/** Makes objects with every required property, and the optional ones that the draw and the bounds allow. */
 export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
   const shape = new ObjectShape(clauses, generator)
   return { make: (draw) => shape.make(draw), prepare: () => shape.prepare() }
@@ -68,7 +68,7 @@ class ObjectShape {
     return (this.isPlain && draw.mode === 'all' ? this.whole(draw) : undefined) ?? this.assembled(draw)
   }
 
-  /** With every property; undefined where one has no value. A copy of one object costs less than one built name by name. */
+  /** An object with every property; undefined if one has no value. Copying a template is faster than adding each name. */
   private whole(draw: Draw): Json | undefined {
     if (this.hopeless.size > 0) return undefined
     const object: Record<string, Json> = { ...this.template }
@@ -87,7 +87,7 @@ class ObjectShape {
       return draw.fail(
         placeOf(this.clauses, 'minProperties'),
         'minProperties',
-        `asks for more properties than the ${MAX_VALUES} that are made`,
+        `is more than ${MAX_VALUES}, the maximum of generated properties`,
       )
     const chosen = new Map<string, Json>()
     for (const name of required) {
@@ -110,7 +110,7 @@ class ObjectShape {
       return draw.fail(
         placeOf(this.clauses, 'minProperties'),
         'minProperties',
-        'asks for more properties than were found',
+        'requires more properties than were found',
       )
     return this.inOrder(chosen)
   }
@@ -137,7 +137,7 @@ class ObjectShape {
     for (const [index, value] of values.entries()) chosen.set(names[index] ?? name, value)
   }
 
-  /** Properties with invented names, where `minProperties` or an open map asks for them. */
+  /** Adds properties with invented names, for `minProperties` or a schema without named properties. */
   private addInvented(chosen: Map<string, Json>, draw: Draw): void {
     const wanted =
       chosen.size === 0 && draw.mode === 'all' && this.isOpenMap() ? Math.min(USUAL_EXTRAS, this.max) : 0
@@ -196,7 +196,7 @@ class ObjectShape {
     return this.nameClauses.every((clause) => this.generator.accepts(name, clause))
   }
 
-  /** What each clause says about the property of that name. */
+  /** The clauses for the property of that name. */
   private clausesOf(name: string): Clause[] {
     return this.clauses.flatMap((clause) => {
       const { schema } = clause
@@ -207,7 +207,7 @@ class ObjectShape {
     })
   }
 
-  /** True where another clause has already dealt with the property; the validator knows which of them counts. */
+  /** True when another clause has evaluated the property. The validator decides which clause counts. */
   private isEvaluated(name: string, clause: Clause): boolean {
     return this.clauses.some(
       ({ schema, isHelp }) =>
@@ -221,7 +221,7 @@ class ObjectShape {
   private withDependents(names: readonly string[]): string[] {
     const all = new Set(names)
     if (!this.hasDependents) return [...all]
-    // A set that grows while it is walked visits what is added.
+    // The loop also visits the names that are added to the set during it.
     for (const name of all) {
       for (const keyword of DEPENDENTS)
         for (const { value } of given(this.clauses, keyword))
@@ -247,7 +247,7 @@ class ObjectShape {
 
   private tooFew(draw: Draw): undefined {
     const at = placeOf(this.clauses, 'maxProperties')
-    return draw.fail(at, 'maxProperties', 'allows fewer properties than are asked for')
+    return draw.fail(at, 'maxProperties', 'allows fewer properties than are required')
   }
 }
 

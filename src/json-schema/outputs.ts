@@ -18,7 +18,7 @@ const MAX_ISSUES = 1_000
 /** Characters of a schema that takes some milliseconds to copy. */
 const LARGE = 50_000
 
-/** How the first value is looked for: most schemas have one with all that is optional. */
+/** The modes in which the first value is searched: most schemas have one with all optional properties. */
 const WAYS: readonly Mode[] = [
   ...['all', 'all', 'all', 'all', 'all', 'all', 'none', 'some', 'none', 'some'],
   ...Array.from({ length: 8 }, () => ['some', 'none', 'all']).flat(),
@@ -30,13 +30,13 @@ interface Parts {
   readonly generator: ValueGenerator
 }
 
-/** The first value that was found, and how. */
+/** The first value that was found, and the mode in which it was. */
 interface Found {
   readonly kept: JsonObject
   readonly mode: Mode
 }
 
-/** The values for one schema that `schemaIssues` has no issue with. */
+/** The values for one schema that passed `schemaIssues`. */
 export class Outputs {
   private readonly schema: JsonObject
   private made: Parts | undefined
@@ -48,15 +48,15 @@ export class Outputs {
     this.schema = schema
   }
 
-  /** Why no value is made: the keyword that stands in the way, by its pointer. Undefined where values are made. */
+  /** Why no value can be made, with the pointer of the keyword that prevents it. Undefined if values can be made. */
   get unsatisfiable(): Issue | undefined {
     const decision = this.decided()
     return 'pointer' in decision ? decision : undefined
   }
 
   /**
-   * What is left to do until it is known whether a value exists, in pieces of a few milliseconds; undefined when it is
-   * known. Whatever asks before all pieces are done does the rest at once, with the same result.
+   * The rest of the examination whether a value exists, in pieces of a few milliseconds; undefined when it is complete.
+   * Any other call before that does the rest at once, with the same result.
    */
   get pending(): Iterator<void, void> | undefined {
     if (this.decision !== undefined) return undefined
@@ -66,7 +66,7 @@ export class Outputs {
 
   /**
    * JSON text of a value that satisfies the schema. The same chance and instant (virtual milliseconds) give the same text.
-   * Undefined where {@link unsatisfiable} says why.
+   * Undefined for a schema without a value: {@link unsatisfiable} has the reason.
    */
   text(chance: RandomSource, now: number): string | undefined {
     const decision = this.decided()
@@ -80,13 +80,13 @@ export class Outputs {
     }
   }
 
-  /** As {@link text}, read. */
+  /** As {@link text}, parsed. */
   make(chance: RandomSource, now: number): JsonObject | undefined {
     const text = this.text(chance, now)
     return text === undefined ? undefined : (JSON.parse(text) as JsonObject)
   }
 
-  /** What is wrong with a value, by JSON Pointer into it. An empty list: it satisfies the schema. */
+  /** The issues of a value, with JSON Pointers into it. Empty for a value that satisfies the schema. */
   issues(value: Json): Issue[] {
     try {
       const errors = withinSteps(STEPS_PER_CHECK, () => this.parts.validator.errors(value))
@@ -104,7 +104,7 @@ export class Outputs {
 
   private *read(): Generator<void, void> {
     const text = JSON.stringify(this.schema)
-    // A copy in which no object stands at two places: what is known of a schema is kept by object.
+    // The copy has no object at two places, since facts about a schema are kept by object.
     const schema = JSON.parse(text) as JsonObject
     const isLarge = text.length > LARGE
     if (isLarge) yield
@@ -197,7 +197,7 @@ function refused(error: unknown, at: string): Issue {
   if (!(error instanceof Error)) throw error
   if (error instanceof OutOfSteps)
     return { pointer: error.at ?? at, detail: `no value was found within the budget: ${error.message}` }
-  // A reference that leads nowhere, or what else only a compiler finds.
+  // Such as a reference without a target, which only the compiler finds.
   return { pointer: at, detail: `cannot be compiled: ${error.message}` }
 }
 
@@ -240,8 +240,8 @@ const byIdentity = new WeakMap<JsonObject, Outputs>()
 const byText = new Map<string, Outputs>()
 
 /**
- * The values for a schema, examined once: for as long as the schema object lives, and for the last hundred schemas also
- * by content, since every batch of a client brings the same schema in a new object.
+ * The values for a schema, which is examined once. The result is kept as long as the schema object exists; for the last
+ * hundred schemas also by content, since every batch of a client has the same schema in a new object.
  */
 export function outputsOf(schema: JsonObject): Outputs {
   const known = byIdentity.get(schema)

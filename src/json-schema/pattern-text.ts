@@ -2,7 +2,7 @@ import type { Pattern } from './pattern.ts'
 import { type CharSet, charSet, type PatternNode, repeatOf, sequenceOf } from './pattern-tree.ts'
 import { spend } from './steps.ts'
 
-/** Where random decisions come from. The same sequence gives the same value. */
+/** A source of random decisions. The same sequence gives the same value. */
 export interface RandomSource {
   /** Uniform in [0, 1). */
   next(): number
@@ -10,16 +10,16 @@ export interface RandomSource {
   int(min: number, max: number): number
 }
 
-// Packages that make texts for patterns know neither the `u` flag, nor a length that is wanted, nor look-ahead.
+// Why not a package: those that make texts for patterns do not support the `u` flag, a given length, or look-ahead.
 
-/** Characters beyond the least that a text may have. */
+/** Characters that a text may have beyond the minimum. */
 const SPACE_TO_GROW = 8
 const NOTHING = sequenceOf([])
 const LETTERS = repeatOf({ ...charSet('[a-z]', 'u'), min: 1, max: 1 }, 0, Infinity)
 
 /**
- * A text of `min` to `max` characters that is likely to match; the caller tests it. Undefined where no such length is
- * possible. `padded` adds letters outside of the match where the pattern leaves its ends open.
+ * A text of `min` to `max` characters that is likely to match; the caller tests it. Undefined if no such length is
+ * possible. `padded` adds letters outside of the match, if the pattern is not anchored.
  */
 export function draftText(
   { root }: Pattern,
@@ -43,7 +43,7 @@ export function draftText(
 
 const wantedBy = new WeakMap<PatternNode, readonly string[]>()
 
-/** Characters that a look-ahead asks for, which the sets after it would seldom pick. */
+/** Characters that a look-ahead requires, which the sets after it would seldom pick. */
 function wanted(node: PatternNode): readonly string[] {
   if (node.kind === 'look') return node.negated || node.behind ? [] : setsIn(node.body)
   if (node.kind === 'seq') return node.parts.flatMap(wanted)
@@ -57,7 +57,7 @@ function setsIn(node: PatternNode): readonly string[] {
   return node.kind === 'repeat' || node.kind === 'look' ? setsIn(node.body) : []
 }
 
-/** True where every way through the node starts with `^`, so that nothing may stand before it. */
+/** True when every path through the node starts with `^`, so that nothing may precede it. */
 function begins(node: PatternNode): boolean {
   if (node.kind === 'seq') {
     const first = node.parts.find((part) => part.kind !== 'look')
@@ -74,7 +74,7 @@ function ends(node: PatternNode): boolean {
   return node.kind === 'alt' ? node.options.every(ends) : node.kind === 'end'
 }
 
-/** One text in the making. */
+/** The state while one text is made. */
 class Draft {
   private readonly chance: RandomSource
   private readonly wanted: readonly string[]
@@ -85,7 +85,7 @@ class Draft {
     this.wanted = wanted
   }
 
-  /** A text for the node of `want` characters, or as near to that as its shape allows. */
+  /** A text for the node of `want` characters, or as close to that as the node allows. */
   fill(node: PatternNode, want: number): string {
     spend(1)
     switch (node.kind) {
@@ -103,7 +103,7 @@ class Draft {
       case 'back':
         return this.groups.get(node.group) ?? ''
       case 'look':
-        // What a look-behind asks for may come from the part before it, or is written here.
+        // The text that a look-behind requires may come from the part before it; else it is written here.
         return node.behind && !node.negated && this.chance.next() < 0.5
           ? this.fill(node.body, node.body.min)
           : ''
@@ -140,7 +140,7 @@ class Draft {
     return text
   }
 
-  /** Shares the characters beyond the least among the parts: at random first, what is left over in order. */
+  /** Distributes the characters beyond the minimum among the parts: at random first, the rest in order. */
   private fillAll(parts: readonly PatternNode[], want: number): string {
     let spare = want
     for (const part of parts) spare -= part.min

@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module'
 import type { AST } from '@eslint-community/regexpp'
 
-/** One character of a pattern: what it accepts, and the characters that texts are made of. */
+/** One character of a pattern: a test for accepted characters, and some of them for texts. */
 export interface CharSet {
   readonly kind: 'set'
   readonly has: (char: string) => boolean
   readonly picks: readonly string[]
 }
 
-/** How many characters a node can take up. */
+/** The least and the largest number of characters that a node can match. */
 interface Extent {
   readonly min: number
   readonly max: number
@@ -31,16 +31,16 @@ export type PatternNode = Extent &
     | { readonly kind: 'back'; readonly group: number }
   )
 
-/** A pattern, read. */
+/** A parsed pattern. */
 export interface PatternTree {
   readonly root: PatternNode
-  /** The same in the syntax of RE2; undefined where it has none for it. */
+  /** The pattern in the syntax of RE2; undefined if RE2 has no equivalent. */
   readonly re2: string | undefined
   /** The states that counted repeats unfold to. */
   readonly size: number
 }
 
-/** The pattern is a regular expression, but too long or too deep to be worked with. */
+/** The pattern is a regular expression, but too long or nested too deep to be used. */
 export class PatternTooLarge extends Error {}
 
 const MAX_LENGTH = 10_000
@@ -48,8 +48,8 @@ const MAX_NESTING = 200
 
 type Regexpp = typeof import('@eslint-community/regexpp')
 
-// A bundler sees the plain require and wraps the module, still to be run on first use; in plain ESM that name
-// does not exist and createRequire takes over.
+// The bundler resolves the plain require, and the package is still loaded on first use. In ESM without a bundle that name
+// is missing, and createRequire is used.
 function regexpp(): Regexpp {
   try {
     return require('@eslint-community/regexpp') as Regexpp
@@ -60,7 +60,7 @@ function regexpp(): Regexpp {
 
 /**
  * Parses a regular expression as every version of Node does. Patterns are Unicode expressions; one that is valid only
- * without the `u` flag (`\-`) is taken as meant. Throws `SyntaxError` for what is none, `PatternTooLarge`.
+ * without the `u` flag (`\-`) is parsed without it. Throws `SyntaxError` for an invalid one, and `PatternTooLarge`.
  */
 export function parsePattern(source: string): { readonly pattern: AST.Pattern; readonly flags: 'u' | '' } {
   if (source.length > MAX_LENGTH) throw new PatternTooLarge(`is longer than ${MAX_LENGTH} characters`)
@@ -75,13 +75,13 @@ export function parsePattern(source: string): { readonly pattern: AST.Pattern; r
   return { pattern: parse(false), flags: '' }
 }
 
-/** Reads a regular expression that {@link parsePattern} accepts, which throws for any other. */
+/** Reads a regular expression into a tree. Throws as {@link parsePattern} does. */
 export function readPattern(source: string): PatternTree {
   const { pattern, flags } = parsePattern(source)
   return new Reader(flags, source).tree(pattern)
 }
 
-/** Groups inside each other, at most: what is escaped or in a class may be counted, too. */
+/** An upper bound of the depth of groups: escaped parentheses and those in classes may be counted, too. */
 function nesting(source: string): number {
   let [depth, most] = [0, 0]
   for (const char of source) {
@@ -233,11 +233,11 @@ class Reader {
 
 const PRINTABLE = characters(0x20, 0x7e)
 
-/** The engine itself says what a class or an escape accepts, so that the two can never disagree. */
+/** Asks the engine which characters a class or an escape accepts, so that the result cannot differ from it. */
 export function charSet(source: string, flags: string): CharSet {
   const one = new RegExp(`^(?:${source})$`, flags)
   const printable = PRINTABLE.filter((char) => one.test(char))
-  // A set as wide as `.` picks letters and digits, which read best.
+  // A set as wide as `.` picks letters and digits, which are the most readable.
   const plain = printable.length > 70 ? printable.filter((char) => /[A-Za-z0-9]/.test(char)) : printable
   const picks = plain.length > 0 ? plain : firstOf(one, source)
   const ascii = characters(0, 0x7f).map((char) => one.test(char))
@@ -248,7 +248,7 @@ export function charSet(source: string, flags: string): CharSet {
 const ENOUGH = 64
 const MENTIONED = /\\u\{([\da-f]+)\}|\\[ux]([\da-f]{2,4})|([^\\])/giu
 
-/** Characters that a set without printable ASCII accepts: near those that it names, or else well-known ones. */
+/** Characters that a set without printable ASCII accepts: those near the characters in its source, or else common ones. */
 function firstOf(one: RegExp, source: string): string[] {
   const named = [...source.matchAll(MENTIONED)].flatMap(([, braced, plain, literal]) => {
     const from = literal?.codePointAt(0) ?? Number.parseInt(braced ?? plain ?? '', 16)
@@ -278,7 +278,7 @@ const SPACES =
   '\\t\\n\\x{b}\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}'
 const SETS = { digit: '0-9', word: '0-9A-Za-z_', space: SPACES } as const
 
-/** A character or a set of them in the syntax of RE2, whose own short forms mean other characters in part. */
+/** A character or a set in the syntax of RE2. Short forms are expanded: some have another meaning in RE2. */
 function re2Of(element: AST.Element | AST.CharacterClassElement): string | undefined {
   switch (element.type) {
     case 'Character':

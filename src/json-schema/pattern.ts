@@ -13,7 +13,7 @@ const MAX_KEPT = 500
 const STEPS_PER_PATTERN = 1_000
 const kept = new Map<string, Pattern>()
 
-/** Compiles a `pattern`. Throws `SyntaxError` where it is none, `OutOfSteps` where it is too large to be worked with. */
+/** Compiles a `pattern`. Throws `SyntaxError` for an invalid one, `OutOfSteps` for one that is too large to be used. */
 export function compilePattern(source: string): Pattern {
   const known = kept.get(source)
   if (known !== undefined) return known
@@ -24,19 +24,19 @@ export function compilePattern(source: string): Pattern {
   return pattern
 }
 
-/** Why a text is no regular expression; undefined where it is one. */
+/** Why a text is not a regular expression; undefined if it is one. */
 export function patternProblem(source: string): string | undefined {
   if (!DIFFERS.test(source) && isExpression(source)) return undefined
   try {
     parsePattern(source)
     return undefined
   } catch (error) {
-    // It may well be a regular expression; that it is too large is found when texts are made.
+    // A pattern that is too large may be valid; the error comes when texts are made.
     return error instanceof SyntaxError ? error.message : undefined
   }
 }
 
-/** Syntax that versions of Node do not have in common. The rest the engine itself knows, in a hundredth of the time. */
+/** Syntax that differs between versions of Node. The engine checks all other patterns, a hundred times faster. */
 const DIFFERS = /\(\?|\\[pP]/
 
 function isExpression(source: string): boolean {
@@ -60,7 +60,7 @@ function makePattern(source: string): Pattern {
   }
 }
 
-/** RE2 takes time in proportion to the text, whatever the expression; undefined for one that it does not know. */
+/** RE2 takes time in proportion to the text for every expression. Undefined for an expression that it does not support. */
 function linearTest(source: string, size: number): ((text: string) => boolean) | undefined {
   try {
     const expression = linearRegex(source)
@@ -68,7 +68,7 @@ function linearTest(source: string, size: number): ((text: string) => boolean) |
     let fits = false
     return (text) => {
       spend(1 + (text.length * Math.min(size, 50)) / 50)
-      // What has just been made to match is validated next.
+      // A text that has just been made is validated next, so the last result is kept.
       if (text !== last) fits = expression.test(text)
       last = text
       return fits
@@ -81,13 +81,13 @@ function linearTest(source: string, size: number): ((text: string) => boolean) |
 type Continue = (at: number) => boolean
 type Step = (at: number, next: Continue) => boolean
 
-/** What a match has come across. */
+/** The state of a match: the characters of the text, and the groups that were captured. */
 interface Matching {
   chars: readonly string[]
   readonly groups: (readonly [from: number, to: number] | undefined)[]
 }
 
-/** For look-around and references back: tries every way through the tree, in counted steps. */
+/** A test for patterns with look-around or back references: it tries every path through the tree, and counts steps. */
 function treeTest(root: PatternNode): (text: string) => boolean {
   const matching: Matching = { chars: [], groups: [] }
   const step = stepOf(root, matching)
@@ -98,7 +98,7 @@ function treeTest(root: PatternNode): (text: string) => boolean {
       for (let from = 0; from <= matching.chars.length; from++) if (step(from, () => true)) return true
       return false
     } catch (error) {
-      // A way that is longer than the stack is one step too long.
+      // A path that overflows the stack counts as one with too many steps.
       throw error instanceof RangeError ? new OutOfSteps(error.message) : error
     }
   }
@@ -175,7 +175,7 @@ function repeatStep(
   const once = stepOf(body, matching)
   const run = (count: number, at: number, next: Continue): boolean => {
     spend(1)
-    // A further round that takes no character would go on for ever.
+    // Repeating a match of no characters would never end.
     const again =
       count < most && once(at, (after) => (after > at || count < least) && run(count + 1, after, next))
     return again || (count >= least && next(at))

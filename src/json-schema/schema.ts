@@ -22,7 +22,7 @@ export const SCHEMA_MAPS = ['definitions', 'dependencies', 'dependentSchemas', '
 const ONE_SCHEMA: ReadonlySet<string> = new Set([...ON_SAME_VALUE, ...ON_INNER_VALUE, 'contentSchema'])
 const MAPS: ReadonlySet<string> = new Set(SCHEMA_MAPS)
 
-/** Calls back for each schema directly inside a schema, with the keys that lead to it. What is no schema is passed over. */
+/** Calls back for each schema directly inside a schema, with the keys that lead to it. Other values are skipped. */
 export function eachInner(
   schema: JsonObject,
   visit: (inner: Schema, keyword: string, key?: string | number) => void,
@@ -52,7 +52,7 @@ export function subschemas(schema: JsonObject, at: string): { schema: JsonObject
   return found
 }
 
-/** Keywords whose effect on the whole value is found by the validator, and met by another try. */
+/** Keywords that only the validator checks, on the whole value; a value that fails is made again. */
 export const CHECKED = [
   'contains',
   'unevaluatedItems',
@@ -78,7 +78,7 @@ export function isSchema(value: Json | undefined): value is Schema {
 /** Every schema that a schema consists of, itself included, in no order. */
 export function allSchemas(schema: JsonObject): JsonObject[] {
   const all = [schema]
-  // A list that grows while it is walked visits what is added.
+  // The loop also visits the schemas that are added to the list during it.
   for (const next of all) eachInner(next, (inner) => void (isObject(inner) && all.push(inner)))
   return all
 }
@@ -96,7 +96,7 @@ export function hasType(value: Json, type: Json | undefined): boolean {
   return types.includes(typeOf(value)) || (types.includes('integer') && Number.isInteger(value))
 }
 
-/** The caller's key of an object, never an inherited one such as `constructor`. */
+/** The value of an own key of an object, never of an inherited one such as `constructor`. */
 export function own(object: Json | undefined, key: string): Json | undefined {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
 }
@@ -116,8 +116,8 @@ export function canonical(value: Json): string {
 }
 
 /**
- * As validators compute it: a quotient beyond 1e21 no longer counts as whole. Beyond 2^53 every quotient is whole; there the
- * number and the digits that JSON has for it have to be multiples.
+ * Computed as validators do: a quotient of 1e21 or more does not count as whole. Beyond 2^53 every quotient is whole, so both
+ * the number and its digits in JSON have to be multiples.
  */
 export function isMultiple(value: number, multiple: number): boolean {
   const quotient = value / multiple
@@ -127,7 +127,7 @@ export function isMultiple(value: number, multiple: number): boolean {
   return value % multiple === 0 && (digits.includes('e') || BigInt(digits) % BigInt(multiple) === 0n)
 }
 
-/** The names whose presence brings in a schema, each with its keyword. */
+/** The properties whose presence applies a schema, each with its keyword. */
 export function dependentSchemas(schema: JsonObject): readonly (readonly [keyword: string, name: string])[] {
   if (schema.dependentSchemas === undefined && schema.dependencies === undefined) return []
   return ['dependentSchemas', 'dependencies'].flatMap((keyword) => {
@@ -137,7 +137,7 @@ export function dependentSchemas(schema: JsonObject): readonly (readonly [keywor
   })
 }
 
-/** What building a maker for a schema costs more than for an empty one. */
+/** The cost of building a maker for a schema, beyond that for an empty schema. */
 export function buildCost({ enum: list, properties, required }: JsonObject): number {
   const names = isObject(properties) ? Object.keys(properties).length : 0
   return names + (Array.isArray(required) ? required.length : 0) + (Array.isArray(list) ? list.length / 5 : 0)
@@ -147,7 +147,7 @@ function typesIn({ type }: JsonObject): readonly Json[] | undefined {
   return type === undefined || Array.isArray(type) ? type : [type]
 }
 
-/** Whether the schema's `type` leaves that type. */
+/** Whether the schema's `type` allows that type. */
 export function allowsType(schema: JsonObject, type: TypeName): boolean {
   const types = typesIn(schema)
   return types === undefined || types.includes(type) || (type === 'number' && types.includes('integer'))

@@ -18,7 +18,7 @@ import { draftText } from './pattern-text.ts'
 import { spend } from './steps.ts'
 
 const TRIES = 24
-/** A pattern of so many characters is likely to be a code of which there are few. */
+/** A pattern of at most this many characters is likely to be a code with few values. */
 const FEW_CHARACTERS = 4
 
 /** Makes texts of the right length (in code points), format and pattern. */
@@ -34,7 +34,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
   if (min > MAX_CHARACTERS)
     return {
       make: (draw) =>
-        draw.fail(at, 'minLength', `asks for more than the ${MAX_CHARACTERS} characters that are made`),
+        draw.fail(at, 'minLength', `is more than ${MAX_CHARACTERS}, the maximum of generated characters`),
     }
   const sources = textsOf(clauses, 'pattern')
   const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
@@ -60,7 +60,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
     return draw.fail(
       placeOf(clauses, keyword),
       keyword,
-      'has no text that keeps to the other bounds, or none was found',
+      'has no string within the other bounds, or none was found',
     )
   }
   const isVaried =
@@ -80,7 +80,7 @@ interface Wanted {
   readonly tries: number
 }
 
-/** Either may happen to satisfy the other, and so may one joined to the other (an address that ends in `.pdf`). */
+/** A text for the pattern may satisfy the format, or the reverse, or both joined may (an address that ends in `.pdf`). */
 function candidate({ draw, patterns, names, lengths, name, tries }: Wanted): string | undefined {
   const [min, max] = lengths
   const pattern = draw.oneOf(patterns)
@@ -112,7 +112,7 @@ function textsOf(clauses: Clauses, keyword: string): string[] {
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Texts without pattern and format: what the name suggests, or a few words. */
+/** Makes texts without pattern and format: by the name of the property, or a few words. */
 function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
   const at = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
@@ -127,7 +127,7 @@ function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
     if (hint === undefined) return `${fake(draw, 'word')} ${fake(draw, 'word')}`
     return typeof hint === 'function' ? hint(draw) : fake(draw, hint)
   }
-  // As many as there are letters of other scripts, where texts are short.
+  // Short texts are counted by letters of other scripts, since ASCII has too few.
   const nth = (n: number): string | undefined => {
     const text =
       max === 0 ? '' : max < 4 ? String.fromCodePoint(0x3b1 + n).padEnd(min, 'a') : `${n}`.padEnd(min, 'a')
@@ -150,7 +150,7 @@ function lengthened(draw: Draw, text: string, min: number, max: number): string 
   return cut.endsWith(' ') ? `${cut.slice(0, -1)}s` : cut
 }
 
-// A name may have letters that are two UTF-16 units.
+// `min` counts code points: letters of two UTF-16 units are replaced, so that the text is not too short.
 function countedPoints(text: string, min: number): string {
   return text.length === min ? text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, 'aa') : text
 }

@@ -25,11 +25,11 @@ test.each<[schema: JsonObject, value: Json, accepted: boolean]>([
   [object({}, { not: { dependentRequired: { a: [''] } } }), { a: 1 }, true],
   [object({}, { not: { dependentRequired: { a: [''] } } }), { a: 1, '': 1 }, false],
   [object({}, { not: { dependencies: { a: [''] } } }), { a: 1 }, true],
-])('the empty name is a name like any other: %j, %j', (schema, value, accepted) => {
+])('a property can have an empty name: %j, %j', (schema, value, accepted) => {
   expect(accepts(schema, value)).toBe(accepted)
 })
 
-test('a property that only `dependencies` names is unevaluated: 2020-12 knows the keyword no more', () => {
+test('a property that only `dependencies` names is unevaluated, since 2020-12 no longer has the keyword', () => {
   const schema = object(
     { t: {} },
     { dependencies: { t: { properties: { a: { type: 'integer' } } } }, unevaluatedProperties: false },
@@ -43,11 +43,11 @@ test.each([
   ['the number alone', 100_000_000_000_000_570_000, false],
   ['the digits alone', 100_000_000_000_000_110_000, false],
   ['neither, although the quotient of doubles is whole', 100_588_628_019_439_060_000, false],
-])('beyond 2^53 a multiple of 3 is one as a number and by its digits in JSON: %s', (_, v, accepted) => {
+])('a multiple of 3 beyond 2^53 is one both as a number and by its digits in JSON: %s', (_, v, accepted) => {
   expect(accepts(object({ v: { multipleOf: 3 } }), { v })).toBe(accepted)
 })
 
-/** Values of all shapes: known ones of other schemas, also with a field more or less. */
+/** Values of all shapes: the known values of other schemas, also with one field more or less. */
 function* valuesAround(known: readonly JsonObject[]): Generator<Json> {
   yield* [{}, { v: [] }, { v: [1] }, { v: {} }, { v: '' }, { v: 0 }, { v: null }]
   for (const value of known) {
@@ -59,7 +59,7 @@ function* valuesAround(known: readonly JsonObject[]): Generator<Json> {
   }
 }
 
-test('what is accepted, another validator accepts, too', () => {
+test('a value that is accepted is accepted by another validator, too', () => {
   const known: JsonObject[] = []
   const wrong: string[] = []
   let accepted = 0

@@ -20,11 +20,11 @@ const ASSERTIONS = (
   'uniqueItems'
 ).split(' ')
 
-/** Schemas that are compiled together. Ajv takes about half a millisecond for one, and cannot be interrupted. */
+/** Schemas that are compiled together. Ajv needs about 0.5 ms for one, and cannot be interrupted. */
 const MAX_TOGETHER = 30
-/** A schema is compiled with the one around it up to this size. */
+/** Largest size, in schemas, of a schema that is compiled together with the one around it. */
 const SMALL = 8
-/** What cannot be divided may have so many schemas, and so many names in one map. */
+/** The most schemas in a schema that cannot be divided, and the most names in one map of it. */
 const MAX_UNDIVIDED = 150
 const MAX_SCHEMAS = 50_000
 const STEPS_PER_PART = 2_500
@@ -39,8 +39,8 @@ interface Part {
 const MAX_NAMES = 28
 
 /**
- * The validator of one schema: ajv, in parts that are compiled one at a time, each when a value first gets there. A
- * part begins at an inner value, so that what `unevaluatedProperties` has to know stays within one.
+ * The validator of one schema. Ajv compiles it in parts, each when a value first needs it. A part begins at an inner value,
+ * so that one part has everything that `unevaluatedProperties` depends on.
  */
 export class SchemaValidator {
   private readonly root: JsonObject
@@ -56,10 +56,10 @@ export class SchemaValidator {
   constructor(root: JsonObject) {
     this.root = root
     const all = allSchemas(root)
-    if (all.length > MAX_SCHEMAS) throw new OutOfSteps(`the schema holds more than ${MAX_SCHEMAS} schemas`)
+    if (all.length > MAX_SCHEMAS) throw new OutOfSteps(`the schema has more than ${MAX_SCHEMAS} schemas`)
     this.isWhole = all.some(({ $dynamicRef }) => $dynamicRef !== undefined)
     if (this.isWhole && all.length > MAX_UNDIVIDED)
-      throw new OutOfSteps(`a schema with $dynamicRef may hold ${MAX_UNDIVIDED} schemas`)
+      throw new OutOfSteps(`a schema with $dynamicRef may have at most ${MAX_UNDIVIDED} schemas`)
     this.isDivisible = !all.some(
       ({ unevaluatedItems, unevaluatedProperties }) =>
         (unevaluatedItems ?? unevaluatedProperties) !== undefined,
@@ -68,7 +68,7 @@ export class SchemaValidator {
     if (!this.isWhole) this.divide(root, '')
   }
 
-  /** Schemas that are asked about on their own are parts, so that nothing is left to compile when values are made. */
+  /** Schemas that are checked separately become parts here, so that nothing is compiled later when values are made. */
   private divide(schema: JsonObject, at: string): void {
     eachInner(schema, (inner, keyword, key) => {
       if (!isObject(inner)) return
@@ -81,7 +81,7 @@ export class SchemaValidator {
   /** Compiles what is not compiled yet, one part after the other. */
   *compile(): Generator<void, void> {
     for (let index = 0; index < this.parts.length; index++) {
-      // V8 compiles a function when it is first called.
+      // The call makes V8 compile the function, too.
       const validate = this.compiled(index)
       this.isWarming = true
       validate(null)
@@ -96,7 +96,7 @@ export class SchemaValidator {
     return this.compiled(this.partOf(schema, at))(value)
   }
 
-  /** What is wrong with a value; pointers of schemas are those of the whole. */
+  /** The errors of a value; pointers of schemas start at the root of the whole schema. */
   errors(value: Json): readonly ErrorObject[] {
     const validate = this.compiled(0)
     return validate(value) ? [] : (validate.errors ?? [])
@@ -127,7 +127,7 @@ export class SchemaValidator {
     return new Copy(
       this.isDivisible,
       (inner, place) => ({ [PARTS]: [{ part: this.partOf(inner, place), at: place }] }),
-      // One that is empty stays where it is: ajv takes it for none in `contains`.
+      // An empty schema stays in place: in `contains`, ajv treats it as no schema.
       (inner) => (isChecked(inner) && this.known.has(inner) ? Infinity : this.sizeOf(inner)),
     ).of(schema, at)
   }
@@ -145,12 +145,11 @@ export class SchemaValidator {
 }
 
 /**
- * A copy of one part for ajv, with the keywords of 2020-12 only: identifiers and extensions (`$id`, `$async`,
- * `nullable`) would reach into the validator's own state. Schemas of inner values become parts of their own
- * where they are large.
+ * A copy of one part for ajv, with the keywords of 2020-12 only: identifiers and extensions (`$id`, `$async`, `nullable`)
+ * would change the validator's state. Large schemas of inner values become separate parts.
  */
 class Copy {
-  /** Schemas on the same value are divided only where none asks what others have looked at. */
+  /** Schemas for the same value are divided only if none of them depends on what the others have evaluated. */
   private readonly isDivisible: boolean
   private readonly part: (schema: JsonObject, at: string) => JsonObject
   private readonly sizeOf: (schema: JsonObject) => number
@@ -202,7 +201,7 @@ class Copy {
     return this.of(schema, at) as JsonObject
   }
 
-  // The validator skips properties named `__proto__`; a pattern that matches that one name is not skipped.
+  // Ajv skips properties named `__proto__`, but not a pattern that matches only that name.
   private properties(schema: JsonObject, at: string, copy: Record<string, Json>): void {
     if (!isObject(schema.properties)) return
     const entries = Object.entries(schema.properties)
@@ -229,7 +228,7 @@ class Copy {
       copy[OTHERS] = { names: entries.map(([name]) => name), schema: others, at }
   }
 
-  // The validator skips the name `__proto__` here, too, and within `if` and `not` it takes the empty name for present.
+  // Ajv skips the name `__proto__` here, too. Within `if` and `not` a missing property with an empty name counts as present.
   private dependents(schema: JsonObject, at: string, copy: Record<string, Json>): void {
     const isTaken = (name: string, then: Json) =>
       name !== '__proto__' && !(Array.isArray(then) && then.includes(''))
@@ -255,7 +254,7 @@ class Copy {
     if (conditions.length > 0) copy.allOf = conditions
   }
 
-  // 2020-12 does not know `dependencies` any more: a property that is named there alone stays unevaluated.
+  // 2020-12 no longer has `dependencies`: a property that is named only there stays unevaluated.
   private dependent(keyword: string, schema: Schema, at: string): Json {
     return keyword === 'dependencies' && isObject(schema) ? this.part(schema, at) : this.same(schema, at)
   }

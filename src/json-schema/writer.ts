@@ -4,35 +4,35 @@ import { type Clause, clauseIn, Draw, type Maker, type ValueSource } from './dra
 import { allSchemas } from './schema.ts'
 import { OutOfSteps, withinSteps } from './steps.ts'
 
-/** Values of a property that are made once and picked from, where they are few or cost much. */
+/** The number of cached values of a property, for properties whose values are few or expensive. */
 const SLOTS = 256
-/** Longer texts are made again each time, so that a schema needs little memory. */
+/** Longer texts are not cached, so that a schema needs little memory. */
 const MAX_KEPT_TEXT = 500
 const MAX_FIELDS = 500
 const STEPS_PER_SLOT = 25_000
 const DAY = 86_400_000
 
-/** Keywords beside which each property can be made, checked and written on its own. */
+/** Keywords of an object with which each property can be made, checked and written separately. */
 const INDEPENDENT = new Set(
   '$comment $id $schema additionalProperties default deprecated description examples properties readOnly required title type writeOnly'.split(
     ' ',
   ),
 )
 
-/** Text that is the same in JSON. */
+/** Text that needs no escapes in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 /** Makes the JSON texts of objects. */
 export interface TextWriter {
   /** The text for one draw. */
   readonly text: (draw: Draw) => string
-  /** Compiles what checks each property, one after the other, so that the first text takes no longer than the others. */
+  /** Compiles the checks of each property, one at a time, so that the first text takes no longer than the others. */
   readonly prepare: () => Generator<void, void>
 }
 
 /**
- * A writer for objects all of whose properties are independent of each other: an object is then valid where each value in
- * it is. Undefined for any other schema. `kept` is a valid object; its values are in the place of those that are not found.
+ * A writer for objects whose properties are all independent of each other: such an object is valid if each of its values is.
+ * Undefined for any other schema. `kept` is a valid object; its values replace those that are not found.
  */
 export function writerOf(schema: JsonObject, kept: JsonObject, source: ValueSource): TextWriter | undefined {
   const fields: Field[] = []
@@ -54,7 +54,7 @@ export function writerOf(schema: JsonObject, kept: JsonObject, source: ValueSour
   }
 }
 
-/** Adds the fields of an object, with the text before each; returns the text after the last. Undefined where there are too many. */
+/** Adds the fields of an object. Returns the text after the last one; undefined if they are too many or not independent. */
 function collect(
   { schema, at }: Clause,
   kept: JsonObject,
@@ -83,7 +83,7 @@ function collect(
   return `${open.slice(0, -1)}}`
 }
 
-/** One property, with the text that stands before its value. */
+/** One property, with the text before its value. */
 class Field {
   private readonly clause: Clause | undefined
   private readonly before: string
@@ -92,7 +92,7 @@ class Field {
   private readonly maker: Maker
   private readonly isVaried: boolean
   private slots: (string | undefined)[] = []
-  /** That the dates in the slots are relative to. */
+  /** The day that the dates in the slots are relative to. */
   private day = Number.NaN
 
   constructor(clause: Clause | undefined, before: string, kept: Json, source: ValueSource) {
@@ -124,7 +124,7 @@ class Field {
     }
   }
 
-  // The value of a slot does not depend on what asks for it first, nor does the cost for that item.
+  // Neither the value of a slot nor the cost for an item depends on which item needs the slot first.
   private fill(slot: number, day: number): string {
     const draw = new Draw(new Chance(SLOTS, slot), day * DAY, 'all')
     const text = inOnePiece(this.written(withinSteps(STEPS_PER_SLOT, () => this.valid(draw))))
@@ -151,7 +151,7 @@ class Field {
   }
 }
 
-/** The same text. V8 keeps what `+` has made as a tree of its parts, each of which would be copied on its own into every item. */
+/** The same text in one piece. V8 keeps the result of `+` as a tree, whose parts would be copied separately into every item. */
 function inOnePiece(text: string): string {
   return Buffer.from(text).toString()
 }

@@ -18,7 +18,7 @@ const connectionRecord = () =>
     connector_id: z.string().nullable().default(null),
     connection_provider_id: z.string().nullable().default(null),
     created_at: timestamp(),
-    /** What the consent page has come to. */
+    /** The result of the consent page. */
     status: z.enum(['pending', 'connected', 'denied', 'failed']).default('pending'),
     ...decidable,
   })
@@ -33,7 +33,7 @@ export const connections = collection<Connection>({
   schema: connectionRecord,
 })
 
-/** An absolute URL with placeholders. @param known what they are, in words */
+/** An absolute URL with placeholders. @param known a sentence that lists the placeholders */
 const urlTemplate = (known: string) =>
   z.string().refine((template) => /^https?:.*/.test(sample(template)) && URL.canParse(sample(template)), {
     error: `must be an absolute http or https URL; ${known}`,
@@ -43,7 +43,7 @@ const redirectUrl = setting({
   key: 'connections.redirect_url',
   item: 'U030',
   description:
-    'The redirect_url: an absolute URL. {consent} in it stands for the consent page of the connection, {id} for the id of the connection, {emulator} for the control interface of the sandbox, at the origin of the request.',
+    'The redirect_url: an absolute URL. {consent} in it is replaced by the URL of the consent page, {id} by the id of the connection, {emulator} by the URL of the control interface of the sandbox, at the origin of the request.',
   schema: () =>
     urlTemplate(
       '{consent} in it is replaced by the URL of the consent page, {id} by the id of the connection, {emulator} by the URL of the control interface',
@@ -55,7 +55,7 @@ const returnUrl = setting({
   key: 'connections.return_url',
   item: 'U080',
   description:
-    'Where the consent page of a connection leads when it is decided: an absolute URL, to which connection_id is added, and error when access was not granted. {id} in it stands for the id of the connection. Null: the page says that it is done.',
+    'The target of the consent page of a connection after the decision: an absolute URL, to which connection_id is added, and error when access was not granted. {id} in it is replaced by the id of the connection. Null: the page shows that the flow is finished.',
   schema: () => urlTemplate('{id} in it is replaced by the id of the connection').nullable(),
   default: null,
 })
@@ -122,7 +122,7 @@ export const showConnection = control({
   name: 'show',
   method: 'GET',
   path: '/connections/{id}',
-  summary: 'Show a connection, with what its consent page has come to',
+  summary: 'Show a connection, with the result of its consent page',
   output: connectionView,
   handle: ({ tx }, { params }) => {
     const { nonce: _, ...shown } = tx.in(connections).require(params.id)
@@ -130,7 +130,7 @@ export const showConnection = control({
   },
 })
 
-/** What each outcome of the consent page makes of a connection. */
+/** The status of a connection after each outcome of the consent page; others fail it. */
 const STATUSES: Readonly<Record<string, Connection['status']>> = { allow: 'connected', deny: 'denied' }
 
 /** The page of the third-party service, to which the default redirect_url leads. */
@@ -142,7 +142,7 @@ const connectionConsent: Consent = {
     const service = wanted.connector_id ?? 'a third-party service'
     return {
       title: `Connect ${service} to ${tx.in(teamspaces).get(teamspace_id)?.name ?? teamspace_id}?`,
-      asker: user_id === null ? 'Asked for with a service key.' : `Asked for by ${user_id}.`,
+      asker: user_id === null ? 'Requested with a service key.' : `Requested by ${user_id}.`,
       grants: ['Read and write what the account can', 'Keep access until it is revoked'],
       facts: [
         ['Connection', id],
@@ -184,8 +184,8 @@ export const connectionsResource: Resource = {
       },
       unnamedItem(
         'U080',
-        'Where the authentication flow of a connection returns to when it is done.',
-        'Nowhere: the consent page says that it is done, unless a setting names a place.',
+        'The target of the authentication flow of a connection when it is finished.',
+        'None: the consent page shows that the flow is finished, unless a setting has a URL.',
         'No response of the API depends on it.',
       ),
     ],

@@ -69,7 +69,7 @@ const feedbackEntry = () =>
 const messageFacts = () =>
   z.strictObject({
     conversation_id: z.string(),
-    /** Feedback goes to `agent` and `voice` messages; `user` and any other word marks one that takes none. */
+    /** `agent` and `voice` messages accept feedback; `user` and any other word marks one that does not. */
     kind: nonEmptyText(),
     /** The feedback of clients, oldest first. No response shows it. */
     feedback: z.array(feedbackEntry()).default([]),
@@ -157,8 +157,8 @@ export const giveFeedback = operation({
 
 const MESSAGE_ID = new RegExp(`^(${UUID})(?:-(user|agent))?$`)
 
-// The order of the checks reveals nothing: first the form of the id, then
-// whether the caller may see the message, and only then the kind of the message (T34).
+// The order of the checks reveals no message that the caller may not see: first the form of the id, then the access of the
+// caller, and only then the kind of the message (T34).
 function checkPathIds({ message_id = '' }: Finder['params']): void {
   if (MESSAGE_ID.test(lowerHex(message_id))) return
   refuse('malformed_message_id', {
@@ -186,17 +186,17 @@ function ratedMessage({ tx, caller, params }: Finder): { message: Message; conve
   }
   const takesFeedback = ['agent', 'voice'].includes(message._emulator.kind)
   if (suffix === 'user' || !takesFeedback) {
-    // The suffix names the other role than the one message that is stored under the UUID.
+    // The suffix names another role than that of the message with this UUID.
     const isOtherRole = suffix !== undefined && (suffix === 'agent') !== takesFeedback
     refuse('not_an_agent_message', {
-      detail: `The message "${message_id}" is neither of an agent nor of a voice call, so it takes no feedback.`,
+      detail: `The message "${message_id}" is not from an agent or a voice call, so it does not accept feedback.`,
       ...(isOtherRole && { assumed: [['T33']] }),
     })
   }
   return { message, conversation }
 }
 
-// Hexadecimal digits are the same in either case, the suffix is not: only the first 36 characters are folded.
+// Hexadecimal digits are equal in either case, but the suffix is not, so only the first 36 characters are lowered.
 function lowerHex(id: string): string {
   return id.slice(0, 36).toLowerCase() + id.slice(36)
 }
@@ -213,7 +213,7 @@ const listConversations = uncontracted({
   summary: 'List conversations',
   success: successRead,
   output: opaqueListResponse,
-  // The specification shows no values of has_messages: true and false mean what they say, others select nothing.
+  // The specification shows no values of has_messages: true and false filter, and other values have no effect.
   input: () => ({ query: z.looseObject({ has_messages: z.unknown().optional() }) }),
   handle: (request) => {
     const { tx, caller, query } = request
@@ -230,7 +230,7 @@ const deletion = setting({
   key: 'conversations.delete',
   item: 'U044',
   description:
-    'The deletion of a conversation that is not a root: it is deleted, or answered with 501, since its response is not specified.',
+    'The deletion of a conversation that is not a root: it is deleted, or refused with 501, because its response is not specified.',
   schema: () => z.enum(['delete', 'not_specified']),
   default: 'delete',
 })
@@ -281,7 +281,7 @@ export const conversationsResource: Resource = {
         id: 'U034',
         open: 'How consent to data sharing is given, and what donating a trace looks like.',
         decision:
-          'A fact of the conversation; the feedback kept with the message says whether it donated. Nothing leaves the machine, and no response depends on it.',
+          'A fact of the conversation; the stored feedback of the message shows whether it donated a trace. Nothing leaves the machine, and no response depends on it.',
         reportedIn: 'nowhere',
         unnamed: 'Nothing leaves the machine, and no response depends on it.',
       },
@@ -296,7 +296,7 @@ export const conversationsResource: Resource = {
         id: 'T33',
         open: 'Whether one UUID with -user and with -agent addresses two messages, the halves of one exchange.',
         decision:
-          'The message of that UUID where it is of that role. A stored message has one role: with the other suffix it is a 400.',
+          'The message of that UUID if it has that role. A stored message has one role: the other suffix is a 400.',
         reportedIn: 'response',
         unsettled: 'A stored message has one role, so nothing is left to choose.',
       },

@@ -17,7 +17,7 @@ import { byList, places } from '../core/state/collection.ts'
 import type { Row } from '../core/state/commit.ts'
 import type { TableOf } from '../core/state/transaction.ts'
 
-/** Where a cursor stands in a list: items before `start` lie before it, items from `end` on lie after it. */
+/** The position of a cursor in a list: items below `start` are before it, items from `end` on are after it. */
 export interface Spot {
   readonly start: number
   readonly end: number
@@ -42,8 +42,8 @@ type Assume = Reads['assume']
 const EMPTY_PAGE = { items: [], hasMore: false, start: 0 } as const
 
 /**
- * The page that a query asks for. `locate` says where a cursor stands, or undefined for one that leads nowhere, which is
- * refused or answered with an empty page (U022). Specification: Conventions.
+ * The page for a query. `locate` returns the position of a cursor, or undefined for an unknown one, which is refused or gets
+ * an empty page (U022). Specification: Conventions.
  */
 export function readPage<T>(
   list: readonly T[],
@@ -58,13 +58,13 @@ export function readPage<T>(
   const place = spot && (back ? { before: spot.start } : { after: spot.end - 1 })
   const limit = query.limit ?? settings.get(defaultPageSize)
   const page = cutPage(list, place, limit, back && assume(hasMoreBefore) === 'travel')
-  // A list that fits has the same page under any larger default, and one row has no order.
+  // A list that fits has the same page with any larger default, and one row has no order.
   if (query.limit === undefined && (back ? page.start > 0 : page.hasMore)) assume(defaultPageSize)
   noteOrder(list, assume)
   return page
 }
 
-/** Notes that the response relies on the order of lists, where there is an order to see. */
+/** Notes that the response depends on the order of lists, if it has more than one item. */
 export function noteOrder(list: readonly unknown[], assume: Assume): void {
   if (list.length > 1) assume(listOrder)
 }
@@ -84,21 +84,21 @@ function leadsNowhere(side: 'after' | 'before', assume: Assume): Page<never> {
     refuseInvalid([
       {
         pointer: `/query/${side}`,
-        detail: 'is not a cursor of this list; take one from an earlier page of the same list',
+        detail: 'is not a cursor of this list; use one from an earlier page of the same list',
       },
     ])
   }
   return EMPTY_PAGE
 }
 
-/** An entry of a list with object-id cursors: a record, or only the place of one that left the list. */
+/** An entry of a list with object-id cursors: a record, or only the place of one that is no longer in the list. */
 export interface Entry<T> {
   readonly id: string
   readonly created_at: string
   readonly record?: T | undefined
 }
 
-/** A list of records of some tables. Which entries it has depends on nothing but these tables. */
+/** A list of records of some tables. Its entries depend only on these tables. */
 interface ObjectList<T> {
   readonly name: string
   readonly tables: readonly TableOf<Row>[]
@@ -109,9 +109,9 @@ interface ObjectList<T> {
 type Reader = Reads & Pick<Request<object, unknown>, 'tx' | 'seed'> & { readonly query: PageQuery }
 
 /**
- * The page of a list with object-id cursors. A cursor keeps its place in the whole list, so it also works when its record
- * was deleted (T28), provided that the collection has `place`, or is not wanted.
- * @param list its name, as `place` of the collection gives it, the tables that it is read from, and what reads them
+ * The page of a list with object-id cursors. A cursor is a place in the whole list, so it also works if `isWanted` excludes its
+ * record, or if the record was deleted and the collection has `place` (T28).
+ * @param list its name, as `place` of the collection gives it, the tables that it is read from, and a function that reads them
  * @example
  * const page = objectPage(request, { name: listOf(caller), tables: [users], entries: () => records.map((record) => ({ ...record, record })) })
  */
@@ -138,6 +138,6 @@ export function objectPage<T>(
     return { start, end: wanted(entry) ? start + 1 : start }
   }
   const page = readPage(whole.filter(wanted), query, locate, { assume, settings })
-  // What is wanted has a record.
+  // Only entries with a record are wanted.
   return { records: page.items.map(({ record }) => record as T), hasMore: page.hasMore }
 }

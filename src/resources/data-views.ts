@@ -51,7 +51,7 @@ const dataViews = collection<DataView>({
   }),
 })
 
-// A record may be written as responses show it. It is stored under a name that does not change with the setting.
+// A record may use the field name of responses. It is stored with a name that does not change with the setting.
 function renamed(raw: unknown, from: string): unknown {
   if (!isObject(raw) || !Object.hasOwn(raw, from) || Object.hasOwn(raw, 'dataset_name')) return raw
   const { [from]: dataset_name, ...rest } = raw

@@ -11,7 +11,7 @@ const teamspace = {
   _emulator: { organization_id: 'org-1' },
 }
 
-/** What is wrong with a sandbox that has this one file. */
+/** The pointers of the issues of a sandbox with one file. */
 async function issuesWith(file: JsonObject): Promise<string[]> {
   const collections = { organizations: [{ id: 'org-1', name: 'O' }], teamspaces: [teamspace], files: [file] }
   return (await issuesOf({ collections })).map(({ pointer }) => pointer)
@@ -19,7 +19,7 @@ async function issuesWith(file: JsonObject): Promise<string[]> {
 
 const file = { id: 'f', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf' }
 
-test('a file needs no more than id, teamspace, name and kind', async () => {
+test('a file needs only id, teamspace, name and kind', async () => {
   expect(await issuesWith(file)).toEqual([])
 })
 

@@ -10,11 +10,11 @@ const fileRecord = () =>
     id: nonEmptyText(),
     teamspace_id: z.string(),
     name: z.string(),
-    /** A word for its format, such as `pdf`; nothing depends on which. */
+    /** A word for its format, such as `pdf`; it has no effect. */
     kind: nonEmptyText(),
     /** Number of pages; null for a format without pages (U038). */
     pages: intBetween(1, 1_000_000).nullable().default(null),
-    /** Whether batches take the type. */
+    /** Whether batches accept the type. */
     supported: z.boolean().default(true),
     /** False for a file that exists and cannot be accessed. */
     readable: z.boolean().default(true),
@@ -22,7 +22,7 @@ const fileRecord = () =>
 
 export type File = z.output<ReturnType<typeof fileRecord>>
 
-/** Files that items of a batch refer to. The service shows no fields of them: these are the facts that validation needs. */
+/** Files that items of a batch refer to. The service shows no fields of files: these are the facts that validation needs. */
 export const files = collection<File>({
   name: 'files',
   label: 'file',
@@ -47,5 +47,5 @@ export const files = collection<File>({
   },
 })
 
-/** No endpoint shows files: fixtures and the control API are how they come to exist (U039). */
+/** No endpoint creates or shows files: they come from fixtures and the control API (U039). */
 export const filesResource: Resource = { name: 'files', operations: [], collections: [files] }

@@ -16,7 +16,7 @@ import { skillsResource } from './skills.ts'
 import { teamspacesResource } from './teamspaces/index.ts'
 import { uncontractedResource } from './uncontracted.ts'
 
-/** The resources of the Agent Workspace Service, in the order of its parts. Sandboxes are built in this order, so that a record may refer to earlier ones. */
+/** The resources of the Agent Workspace Service. Sandboxes are built in this order: a record can refer to earlier ones. */
 const ownResources: readonly Resource[] = [
   organizationsResource,
   teamspacesResource,
@@ -33,13 +33,13 @@ const ownResources: readonly Resource[] = [
   uncontractedResource,
 ]
 
-/** These and the subscriptions to the webhooks that they cause. */
+/** All resources, with the subscriptions to their webhooks. */
 export const resources: readonly Resource[] = [
   ...ownResources,
   webhooksResource(ownResources.flatMap((resource) => resource.notices ?? [])),
 ]
 
-/** Every item that the specification leaves open, with its settings. */
+/** Every assumption where the specification leaves something open, with its settings. */
 export const assumptions = new AssumptionCatalog([
   coreAssumptions,
   ...resources.flatMap((resource) => resource.assumptions ?? []),

@@ -9,7 +9,7 @@ import { seal } from '../core/secrets.ts'
 import type { Row } from '../core/state/commit.ts'
 import type { Records, TableOf, Transaction } from '../core/state/transaction.ts'
 
-/** The issue of a record whose field at `at` names a record that the sandbox does not have; none when it has it. */
+/** An issue for the field at `at` if the sandbox does not have the record that it names; otherwise none. */
 export function missing<T extends Row>(
   tx: Transaction,
   table: TableOf<T>,
@@ -33,8 +33,8 @@ export function refersTo<T extends Row>(table: TableOf<T>, ...path: readonly str
 }
 
 /**
- * The record with this id, where the caller may see it. Otherwise `not_found`, in the same words whether it does not exist
- * or belongs to another teamspace, so that the response does not reveal which (U023).
+ * The record with this id, if the caller may see it; otherwise `not_found`. A record that does not exist and one of another
+ * teamspace get the same message, so that the response does not reveal which is the case (U023).
  */
 export function requireVisible<T extends Row>(
   tx: Transaction,
@@ -52,7 +52,7 @@ interface Owned extends Row {
   readonly _emulator: { readonly teamspace_id: string }
 }
 
-/** The record with this id, where it belongs to the caller's teamspace; otherwise `not_found`. */
+/** The record with this id, if it belongs to the caller's teamspace; otherwise `not_found`. */
 export function requireOwn<T extends Owned>(
   { tx, caller }: Pick<Finder, 'tx' | 'caller'>,
   table: TableOf<T>,
@@ -67,8 +67,8 @@ export function isOwn(caller: Caller, { _emulator }: Owned): boolean {
 }
 
 /**
- * A string that is one of the names that settings supply, because the specification shows none. The message names the
- * settings, because a client that sends a name of the real service needs them.
+ * A string that is one of the names in settings, because the specification shows none. The error message names the settings,
+ * because a client that sends a name of the real service needs them.
  */
 export function oneOfNames(
   names: readonly string[],
@@ -79,22 +79,22 @@ export function oneOfNames(
   return z
     .string()
     .refine((value) => names.includes(value), {
-      error: `must be one of ${known}; other names are a matter of the settings ${keys}`,
+      error: `must be one of ${known}; the settings ${keys} give other names`,
       params: { assumed: [settings[0].item, ...settings] satisfies Reliance },
     })
     .meta({ enum: [...names] })
 }
 
 /**
- * The digest under which the sandbox keeps a secret that a client presents; undefined when no secret can have it. A digest
- * from the state file is not a secret: `seal` leaves it as it is, so it must not pass for one.
+ * The digest of a secret that a client sends, as the sandbox keeps it; undefined for a value that cannot be a secret. A digest
+ * from the state file must not be accepted as a secret: `seal` returns it unchanged.
  */
 export function presentedSecret(given: string): string | undefined {
   const sealed = seal(given)
   return sealed === given ? undefined : sealed
 }
 
-/** A new secret that no record has: imported records may have digests of secrets that this sandbox has yet to make. */
+/** A new secret that no record has: imported records may have digests of secrets that this sandbox would create next. */
 export function unusedSecret<T extends Row>(
   make: () => string,
   records: Records<T>,
@@ -107,9 +107,9 @@ export function unusedSecret<T extends Row>(
   }
 }
 
-/** What a consent page decides: the digest of the nonce in its URL, and when it was decided. */
+/** Fields of a record with a consent page: the digest of the nonce in its URL, and the time of the decision. */
 export const decidable = {
-  /** The nonce of its consent page; null: it has none. */
+  /** The nonce of its consent page; null: it has no page. */
   nonce: text(512).nullable().default(null),
   decided_at: timestamp().nullable().default(null),
 }
@@ -119,19 +119,20 @@ interface Decidable extends Row {
   readonly decided_at: string | null
 }
 
-/** The record that the nonce of a consent page names, as long as it is not decided. */
+/** The record with the nonce of a consent page. Refuses an unknown nonce, and a record that is already decided. */
 export function requireUndecided<T extends Decidable>(records: Records<T>, nonce: string): T {
   const digest = presentedSecret(nonce)
   const record = records.find((each) => each.nonce !== null && each.nonce === digest)
   if (record === undefined) {
     refuse('not_found', {
-      detail: 'No flow has this address. It may be of another sandbox, or of a time before a reset.',
+      detail:
+        'No flow has this address. It may be a flow of another sandbox, or a flow that a reset has removed.',
       mitigation: 'Start another flow, and open the address that its response shows.',
     })
   }
   if (record.decided_at === null) return record
   return refuse('conflict', {
-    detail: `This flow was decided at ${record.decided_at}, and a flow is decided once.`,
+    detail: `This flow was decided at ${record.decided_at}, and a flow can be decided only once.`,
     mitigation: 'Start another flow.',
     status: 410,
   })

@@ -10,7 +10,7 @@ import { DAY } from '../core/time/instant.ts'
 import { missing, requireVisible } from './records.ts'
 import { users } from './teamspaces/schema.ts'
 
-/** What a skill is for. Specification: Skill. */
+/** The categories of skills. Specification: Skill. */
 export const skillCategories = [
   'document_analysis',
   'construction_project_management',
@@ -61,7 +61,7 @@ interface ScopeFacts {
   readonly updated_at: string
 }
 
-/** What the scope requires of other fields. Specification: Skill. */
+/** The issues of fields that do not fit the scope. Specification: Skill. */
 function* scopeFaults(skill: ScopeFacts): Iterable<readonly [member: string, message: string]> {
   const { scope } = skill
   if (scope === 'account' && skill.account_id === null)
@@ -74,7 +74,7 @@ function* scopeFaults(skill: ScopeFacts): Iterable<readonly [member: string, mes
   if (scope === 'user' && skill.creator_id === null)
     yield ['creator_id', 'must name the author of a skill of scope user']
   if (Date.parse(skill.updated_at) < Date.parse(skill.created_at))
-    yield ['updated_at', 'must not lie before created_at']
+    yield ['updated_at', 'must not be before created_at']
 }
 
 export type Skill = z.output<ReturnType<typeof skillRecord>>
@@ -128,7 +128,7 @@ const promoteSkill = operation({
   },
   handle: ({ tx, target, caller, at, note }) => {
     note('U029')
-    // A fixture may lie in the future of the clock; the order of the two timestamps holds all the same.
+    // The creation in a fixture may be after now, and the update must not be before it.
     const late = Date.parse(target.created_at) > Date.parse(at)
     const promoted = tx.in(skills).put({
       ...target,
@@ -141,7 +141,7 @@ const promoteSkill = operation({
   },
 })
 
-// The account is the organization. A private skill of another user does not exist for the caller.
+// The account is the organization. A private skill of another user is invisible to the caller.
 function isInReach({ scope, account_id, creator_id }: Skill, caller: Caller): boolean {
   if (scope === 'builtin') return true
   if (scope === 'account') return account_id === caller.organization_id

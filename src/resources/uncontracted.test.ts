@@ -7,7 +7,7 @@ import { opaqueList, opaqueNew, opaqueRecord, opaqueUpdate, refuseStrict } from 
 
 const schema = opaqueRecord(z.strictObject({ teamspace_id: z.string(), note: z.string().default('none') }))
 
-/** Any members, those that JavaScript treats specially among them. */
+/** Any fields, including those that JavaScript treats specially. */
 const members = fc
   .array(
     fc.tuple(
@@ -19,13 +19,13 @@ const members = fc
     JSON.parse(`{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`)}}`),
   )
 
-/** Own members as pairs, so that `__proto__` is compared like any other. */
+/** Own fields as pairs, so that `__proto__` is compared like any other. */
 const pairsOf = (record: object) =>
   Object.entries(record).filter(([key]) => key !== 'id' && key !== '_emulator')
 
 const asking = { note: () => {}, assume: () => 'newest' as never, settings: new Settings(), seed: 1 }
 
-test('whatever members a record has, they are kept as they came', { tags: ['R223'] }, () => {
+test('any fields of a record are kept unchanged', { tags: ['R223'] }, () => {
   fc.assert(
     fc.property(members, (given) => {
       const made = opaqueNew(given, 'r1', { teamspace_id: 't', note: 'n' })
@@ -36,7 +36,7 @@ test('whatever members a record has, they are kept as they came', { tags: ['R223
   )
 })
 
-test('an update keeps what it does not name, and the id and the facts in any case', {
+test('an update keeps the fields that it does not name, and always the id and the facts', {
   tags: ['R223'],
 }, () => {
   fc.assert(
@@ -74,7 +74,7 @@ test.for<[title: string, raw: unknown, issues: readonly (readonly [string, strin
   )
 })
 
-test('a list is in the order of lists whatever the records say of their creation', { tags: ['R223'] }, () => {
+test('a list has the order of lists for any created_at of its records', { tags: ['R223'] }, () => {
   const created = [null, 1, 'soon', '2026-01-01T00:00:00Z', '2026-01-02', '2026-01-01T05:00:00.000+09:00']
   const records = created.map((created_at, n) => ({ id: `r${n}`, created_at }))
   fc.assert(
@@ -85,7 +85,7 @@ test('a list is in the order of lists whatever the records say of their creation
   )
 })
 
-test('only --strict refuses what could be passed through, and says how to get it', { tags: ['R223'] }, () => {
+test('refuseStrict refuses an operation only with --strict', { tags: ['R223'] }, () => {
   expect(() => refuseStrict(new Settings({}, false), 'agents.list')).not.toThrow()
   expect(() => refuseStrict(new Settings({}, true), 'agents.list')).toThrow('no contract for agents.list')
 })

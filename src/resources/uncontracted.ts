@@ -11,7 +11,7 @@ import { shown } from '../core/state/state.ts'
 import { formatInstant, parseInstant } from '../core/time/instant.ts'
 import { noteOrder } from './cursor-page.ts'
 
-/** A record whose fields the specification does not show: an id, the facts that behaviour needs, and the given fields. */
+/** A record whose fields the specification does not show: an id, the facts that the emulator needs, and the given fields. */
 export interface OpaqueRecord<Facts> extends Row {
   readonly [member: string]: unknown
   readonly _emulator: Facts
@@ -26,7 +26,7 @@ export function opaqueRecord<Facts>(facts: z.ZodType<Facts>): z.ZodType<OpaqueRe
   const schema = anyObject().transform((given, context) => {
     const result = known.safeParse(given)
     if (result.success) return { ...given, ...result.data } as OpaqueRecord<Facts>
-    // The issues keep their codes, which the messages for users are made from.
+    // The issues keep their codes, from which the messages for users are built.
     for (const issue of result.error.issues)
       context.issues.push({ ...issue, input: given } as z.core.$ZodRawIssue)
     return z.NEVER
@@ -44,7 +44,7 @@ export const unspecified = {
   contract: false,
 } as const
 
-/** An operation without a contract: its responses are marked with U043, and under `--strict` it is refused before anything else. */
+/** An operation without a contract: its responses are marked with U043, and `--strict` refuses it before any other check. */
 export function uncontracted<I extends Input = Input, Target = undefined>(
   declared: Omit<Operation<I, Target>, keyof typeof unspecified>,
 ): Operation<I, Target> {
@@ -63,10 +63,10 @@ export function uncontracted<I extends Input = Input, Target = undefined>(
   }
 }
 
-/** The response of an operation that returns a record as it is. */
+/** The response of an operation that returns a record unchanged. */
 export const opaqueResponse = () => z.looseObject({ id: z.string() })
 
-/** The response of an operation that returns a list of records as they are. */
+/** The response of an operation that returns a list of unchanged records. */
 export const opaqueListResponse = () =>
   z.strictObject({ object: z.literal('list'), data: z.array(opaqueResponse()), has_more: z.literal(false) })
 
@@ -83,7 +83,7 @@ export function refuseUncontracted(operation: string): never {
   })
 }
 
-/** Refuses as {@link refuseUncontracted} does, under `--strict` only. */
+/** Refuses as {@link refuseUncontracted} does, but only with `--strict`. */
 export function refuseStrict(settings: Settings, operation: string): void {
   if (!settings.strict) return
   refuse('emulator_contract_unspecified', {
@@ -95,8 +95,8 @@ export function refuseStrict(settings: Settings, operation: string): void {
 }
 
 /**
- * The body of a list that the specification shows no parameters for: every record, in the order of lists, so that no more
- * can follow. Specification: Conventions.
+ * The body of a list without parameters in the specification: every record, in the order of lists, on one page.
+ * Specification: Conventions.
  */
 export function opaqueList<T extends Row>(
   records: readonly T[],
@@ -108,13 +108,13 @@ export function opaqueList<T extends Row>(
   return { object: 'list', data, has_more: false }
 }
 
-// A created_at of the client's making may be anything. Whatever names no instant counts as older than what does.
+// A client may give any created_at. A value that is not an instant counts as 1970, before other records.
 function creationOf(record: Row): string {
   const { created_at } = record as { readonly created_at?: unknown }
   return formatInstant((typeof created_at === 'string' && parseInstant(created_at)?.ms) || 0)
 }
 
-/** What a client gave for a new record, unchanged, with our id and facts. */
+/** A new record: the fields that a client gave, unchanged, with a new id and the facts. */
 export function opaqueNew<Facts>(given: object, id: string, facts: Facts): OpaqueRecord<Facts> {
   return { ...given, id, _emulator: facts }
 }
@@ -124,7 +124,7 @@ export function opaqueUpdate<Facts>(record: OpaqueRecord<Facts>, given: object):
   return { ...record, ...given, id: record.id, _emulator: record._emulator }
 }
 
-// Neither has an input: no parameter is known, so none is read, none is refused and none has a default.
+// Neither operation has an input: no parameter is known, so none is read, refused or set by default.
 
 const converse = operation({
   ...unspecified,
@@ -148,7 +148,7 @@ const search = operation({
   handle: () => refuseUncontracted('search.query'),
 })
 
-/** The endpoints of which nothing but the path is known, and what holds for all without a contract. */
+/** The endpoints of which only the path is known, and the assumptions for all endpoints without a contract. */
 export const uncontractedResource: Resource = {
   name: 'uncontracted',
   operations: [converse, search],

@@ -17,9 +17,9 @@ import {
 } from './servers.ts'
 
 /**
- * `npm run bench -- --compare`: the emulator beside other npm servers, as a table of ratios to the minimal Express
- * application; docs/performance.md shows one. They are installed into a temporary folder. With `--against FILE`, the command
- * of another build takes part, such as that of an earlier version; `--rounds N` takes more time and shows less noise.
+ * `npm run bench -- --compare`: compares the emulator with other npm servers, in ratios to the minimal Express application;
+ * docs/performance.md shows a table. They are installed into a temporary folder. `--against FILE` adds the command of another
+ * build, such as an earlier version; `--rounds N` takes more time and has less noise.
  */
 const { values } = parseArgs({
   options: {
@@ -35,7 +35,7 @@ if (values.against !== undefined && !statSync(values.against, { throwIfNoEntry: 
   process.exit(2)
 }
 const ROUNDS = Number(values.rounds)
-/** A round lasts as long for each server, whatever it manages: code is as warm in all of them. */
+/** Milliseconds of a round, the same for each server, so that the code of all is compiled to the same degree. */
 const ROUND_MS = 400
 const WARM_UP_MS = 1_500
 
@@ -73,7 +73,7 @@ function servers(): readonly Server[] {
   ]
 }
 
-/** A workload: the request to a server, how many in a round unless its time ends it, and over how many connections. */
+/** A workload: its request, the maximum number of requests in a round, and the number of connections. */
 interface Workload {
   readonly what: string
   readonly count?: number
@@ -133,7 +133,7 @@ async function measureStarts(all: readonly Server[], figures: Figures): Promise<
   }
 }
 
-/** The id of a batch of three items on a server; of one that keeps nothing, the one that it knows. */
+/** Creates a batch of three items. @returns its id; for a server that stores nothing, its fixed id */
 async function batchOn({ port }: Running, { batches }: Paths): Promise<string> {
   const { text } = await shoot(new Agent(), { port, key: KEY, ...post(batches, batchBody(3)) }, true)
   return String((JSON.parse(text) as { id: unknown }).id)

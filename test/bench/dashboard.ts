@@ -6,13 +6,13 @@ import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { type Dashboard, openDashboard } from '../dashboard/browser.ts'
 
 /**
- * `npm run bench:dashboard`: how quick the dashboard is with a full log, many batches and many events. It prints, and fails by
- * nothing: `npm test` asserts the bounds that do not depend on the machine. Of each figure it prints the time that has passed,
- * and in brackets the time of the processor, which other programs do not change.
+ * `npm run bench:dashboard`: the speed of the dashboard with a full log, many batches and many events. It only prints:
+ * `npm test` asserts the bounds that do not depend on the machine. Each figure is elapsed time, followed by processor time
+ * in brackets, which other programs do not affect.
  */
 const [ROWS, BATCHES, EVENTS, SECONDS, LOADS] = [10_000, 200, 1_000, 10, 5]
 
-/** Makes a request within the process, which leaves time to the browser. */
+/** Sends a request within this process, which leaves time to the browser. */
 function request(sandbox: Sandbox, name: string, body?: object): void {
   const operation = sandbox.service.operations.get(name)
   if (operation === undefined) throw new Error(`there is no operation ${name}`)
@@ -31,7 +31,7 @@ function request(sandbox: Sandbox, name: string, body?: object): void {
 }
 
 function fill({ emulator: { sandbox } }: Dashboard): void {
-  // The log of a sandbox holds 1,000.
+  // The log of a sandbox is limited to 1,000 requests.
   Object.assign(sandbox, { log: new RequestLog(ROWS) })
   for (let n = 0; n < BATCHES; n++) {
     request(sandbox, 'batch-predictions.create', {
@@ -45,7 +45,7 @@ function fill({ emulator: { sandbox } }: Dashboard): void {
   for (let n = BATCHES; n < ROWS; n++) request(sandbox, 'data-views.list')
 }
 
-/** Marks when the first row or bar of a view is there. */
+/** Sets a mark when the first row or bar of a view is present. */
 const OBSERVE = `
   const look = () => {
     if (document.querySelector('tr[data-id], .chart-labels a') === null) requestAnimationFrame(look)
@@ -54,7 +54,7 @@ const OBSERVE = `
   requestAnimationFrame(look)
 `
 
-/** One task of the thread that runs the page, in milliseconds. */
+/** One task of the page's thread, in milliseconds. */
 interface Task {
   readonly at: number
   readonly wall: number
@@ -77,7 +77,7 @@ interface Traced {
   at(name: string): number
 }
 
-/** What the page did, as the browser itself has measured it. */
+/** The work of the page as measured by the browser itself. */
 async function traced({ page, emulator }: Dashboard, work: () => Promise<void>): Promise<Traced> {
   const browser = page.context().browser()
   await browser?.startTracing(page, { categories: ['toplevel', 'blink.user_timing', 'loading'] })
@@ -87,7 +87,7 @@ async function traced({ page, emulator }: Dashboard, work: () => Promise<void>):
   const isNavigation = ({ name, args }: TraceEvent) =>
     name === 'navigationStart' && args.data?.documentLoaderURL?.startsWith(emulator.url) === true
   const start = traceEvents.findLast(isNavigation)
-  // Without a navigation the page is the one that has opened marks.
+  // Without a navigation, the page is the one that created marks.
   const { pid, tid } = start ?? (traceEvents.find(({ name }) => name === 'began') as TraceEvent)
   const own = traceEvents.filter((event) => event.pid === pid && event.tid === tid)
   const zero = start?.ts ?? 0
@@ -156,7 +156,7 @@ async function manyEvents(dashboard: Dashboard, view: string): Promise<void> {
     while (performance.now() - began < SECONDS * 1_000) {
       const due = ((performance.now() - began) / 1_000) * EVENTS
       for (let n = emulator.sandbox.log.requests - before; n < due; n++) {
-        // One in ten changes something.
+        // One request in ten changes something.
         if (n % 10 === 0) request(emulator.sandbox, 'pages.create', { name: `page ${n}` })
         else request(emulator.sandbox, 'data-views.list')
       }

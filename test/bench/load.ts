@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type Agent, type IncomingMessage, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 
-/** Where and what to ask for. */
+/** A request: the target, method, headers and body. */
 export interface Shot {
   readonly port: number
   readonly method: string
@@ -12,14 +12,14 @@ export interface Shot {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What came back: the status, and how many bytes and lines the body had. */
+/** A response: its status, and the size and text of its body. */
 export interface Hit {
   readonly status: number
   readonly bytes: number
   readonly text: string
 }
 
-/** Sends one request over the agent and reads the response to its end. `keep`: whether the text is wanted. */
+/** Sends one request over the agent and reads the whole response. `keep`: whether to return its text. */
 export function shoot(agent: Agent, shot: Shot, keep = false): Promise<Hit> {
   return new Promise((resolve, reject) => {
     const headers: Record<string, string | number> = { ...shot.headers, authorization: `Bearer ${shot.key}` }
@@ -52,9 +52,9 @@ async function collect(res: IncomingMessage, keep: boolean): Promise<Hit> {
 }
 
 /**
- * Sends requests over `connections` connections, so many or for so many milliseconds, and answers requests per second. Fails
- * on any other status than 200, 201 or 204. It speaks HTTP by hand: node:http would take more time per request than the
- * servers that it measures.
+ * Sends requests over `connections` connections, a given number or for some milliseconds. @returns requests per second.
+ * Fails on a status other than 200, 201 or 204. It implements HTTP itself, because node:http would need more time per request
+ * than the measured servers.
  */
 export async function load(
   shot: Shot,
@@ -88,7 +88,7 @@ class Line {
   readonly #socket: Socket
   #done: () => void = () => {}
   #failed: (error: Error) => void = () => {}
-  /** Bytes of the body that are still to come; undefined while the head is awaited, -1 in a chunked body. */
+  /** Bytes of the body that are missing; undefined while waiting for the head, -1 in a chunked body. */
   #missing: number | undefined
   #seen: Buffer = Buffer.alloc(0)
 

@@ -1,4 +1,4 @@
-// The yardstick: what a team would write by hand in ten minutes. Express 5, records in Maps, nothing durable, no checks.
+// The baseline: a hand-written server. Express 5, records in Maps, no durability, no checks.
 import express from 'express'
 
 const app = express()

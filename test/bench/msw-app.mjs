@@ -1,4 +1,4 @@
-// Mock Service Worker as a server: its handlers behind @mswjs/http-middleware, records in Maps. Started by peers.ts.
+// Mock Service Worker as a server: its handlers with @mswjs/http-middleware, records in Maps. Started by peers.ts.
 import { createRequire } from 'node:module'
 
 const [, , folder, port] = process.argv

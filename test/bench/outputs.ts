@@ -3,8 +3,8 @@ import { shoot } from './load.ts'
 import { KEY, median, type Running, scratch, startOurs } from './servers.ts'
 
 /**
- * `npm run bench:outputs`: what outputs cost. 5,000 items from creation to the last
- * result line, with the schema of an invoice, as a ratio to `{"type": "object"}`. Rounds are interleaved, medians compared.
+ * `npm run bench:outputs`: the cost of outputs. 5,000 items from creation to the last result line, with the schema of an
+ * invoice, as a ratio to `{"type": "object"}`. Rounds are interleaved, medians are compared.
  */
 const SERVERS = 4
 const ROUNDS = 8
@@ -25,7 +25,7 @@ const address = {
   additionalProperties: false,
 }
 
-/** Forty fields, those of the addresses and of a line included. */
+/** Forty fields, including those of the addresses and of a line. */
 const INVOICE = {
   type: 'object',
   properties: {
@@ -79,11 +79,11 @@ async function ask(
   const shot = { port: server.port, method, path, key: KEY, ...(text === undefined ? {} : { body: text }) }
   const response = await shoot(agent, shot, true)
   if (response.status !== 200)
-    throw new Error(`${method} ${path} answered ${response.status}: ${response.text}`)
+    throw new Error(`${method} ${path} responded with ${response.status}: ${response.text}`)
   return response.text
 }
 
-/** Milliseconds from the creation of a batch to the last of its result lines: by the clock, and of the server's processor. */
+/** Milliseconds from the creation of a batch to its last result line: elapsed time, and processor time of the server. */
 async function round(server: Running, name: Name): Promise<Cost> {
   const agent = new Agent({ keepAlive: true })
   const [begin, used] = [performance.now(), server.processor()]
@@ -112,7 +112,7 @@ async function run(): Promise<void> {
   const first: Record<Name, Cost[]> = { plain: [], invoice: [] }
   const warm: Record<Name, Cost[]> = { plain: [], invoice: [] }
   for (let n = 0; n < SERVERS; n++) {
-    // What comes first in a process pays for its code: each kind does in every second server.
+    // The first batch in a process also pays for compiling code, so the order alternates between servers.
     const order = n % 2 === 0 ? NAMES : [...NAMES].reverse()
     const server = await startOurs(scratch())
     for (let times = 0; times < ROUNDS; times++)

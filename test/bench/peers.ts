@@ -3,24 +3,24 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Another npm server that serves the same requests, as well as it can. */
+/** Another npm server that serves the same requests as far as it can. */
 export interface Peer {
   readonly name: string
-  /** What it does not do that the emulator does, in every figure. */
+  /** The features of the emulator that it does not have, which affects every figure. */
   readonly lacks: string
-  /** The script and its arguments, and what it responds with. */
+  /** Writes its files and returns the script with its arguments. */
   readonly prepare: (folder: string, port: number) => readonly string[]
   readonly paths: Paths
 }
 
-/** Where a server has what is measured. */
+/** The paths of the measured requests on a server. */
 export interface Paths {
   readonly list: string
   readonly pages: string
   readonly batches: string
 }
 
-/** The versions that the figures are about: those that run on every Node that the package names. */
+/** The measured versions: they run on every version of Node that the package supports. */
 const VERSIONS = {
   'json-server': '1.0.0-beta.3',
   stubby: '5.1.1',
@@ -32,7 +32,7 @@ const VERSIONS = {
 
 const FOLDER = join(tmpdir(), 'workspace-emulator-bench-peers')
 
-/** Installs the other servers into a temporary folder, unless they are there. Nothing of the project depends on them. */
+/** Installs the other servers into a temporary folder, unless they are there. The project does not depend on them. */
 export function installPeers(): void {
   const packages = Object.entries(VERSIONS).map(([name, version]) => `${name}@${version}`)
   const done = join(FOLDER, `${packages.join(' ').replaceAll(/[^\w.-]+/g, '_')}.done`)
@@ -105,7 +105,7 @@ export const PEERS: readonly Peer[] = [
   },
   {
     name: 'Mockoon',
-    lacks: 'keeps records in memory alone. No checks of the request, no clock, no limits',
+    lacks: 'keeps records only in memory. No checks of the request, no clock, no limits',
     paths: SHORT,
     prepare: (folder, port) => {
       const buckets = Object.entries({ users, pages: [], batches: [] })
@@ -150,7 +150,7 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'msw',
     lacks:
-      'keeps records in memory alone, by handlers written for this table. No checks, no clock, no limits, no log',
+      'keeps records only in memory, with handlers written for this table. No checks, no clock, no limits, no log',
     paths: OURS,
     prepare: (_, port) => ['test/bench/msw-app.mjs', FOLDER, String(port)],
   },

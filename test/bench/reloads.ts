@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { type Footprint, footprint, reload, writeLargeScript } from '../support/reloads.ts'
 import { openLibrary } from '../support/scenario-folder.ts'
 
-// How much memory reloads of a large script leave behind: tsx test/bench/reloads.ts [times] [--import] [--json]
-// With --import the script is imported under a new query each time, which is what a process for each reload avoids.
+// Measures the memory that reloads of a large script retain: tsx test/bench/reloads.ts [times] [--import] [--json]
+// With --import the script is imported with a new query each time; a separate process per reload avoids that leak.
 
 const times = Number(process.argv[2] ?? 500)
 const folder = mkdtempSync(join(tmpdir(), 'scenario-reloads-'))
@@ -35,7 +35,7 @@ async function importAgain(): Promise<Footprint[]> {
   const footprints: Footprint[] = []
   for (let version = 1; version <= times; version++) {
     writeLargeScript(folder, version)
-    // As a module of Node's own: what the loader of this script reads it would keep only once.
+    // A plain module of Node, because the loader of this script would keep the module only once.
     const module = join(folder, 'rows.mjs')
     copyFileSync(join(folder, 'lib', 'rows.ts'), module)
     await import(`${pathToFileURL(module).href}?v=${version}`)

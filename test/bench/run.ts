@@ -4,9 +4,9 @@ import { load, type Shot, shoot } from './load.ts'
 import { batchBody, KEY, median, type Running, scratch, startMinimal, startOurs } from './servers.ts'
 
 /**
- * `npm run bench`: what the emulator costs, as ratios to a minimal Express application in the same run. Machines differ
- * and are noisy, so rounds are interleaved, medians compared, and nothing is asserted. `-- --compare` compares with other npm
- * servers (compare.ts), `-- --stalls` looks for the longest wait under mixed load (stalls.ts).
+ * `npm run bench`: the cost of the emulator, as ratios to a minimal Express application in the same run. Machines differ
+ * and are noisy, so rounds are interleaved, medians are compared, and nothing is asserted. `-- --compare` compares with other
+ * npm servers (compare.ts), `-- --stalls` measures the longest wait under mixed load (stalls.ts).
  */
 const ROUNDS = 5
 const CONNECTIONS = 32
@@ -16,7 +16,7 @@ const say = (what: string, figures: string): void =>
   void process.stdout.write(`${what.padEnd(58)} ${figures}\n`)
 const rate = (value: number): string => (value >= 100 ? `${Math.round(value)}/s` : `${value.toFixed(1)}/s`)
 
-/** Requests per second of both, interleaved; prints both and their ratio. */
+/** Measures requests per second of both servers in interleaved rounds; prints both and their ratio. */
 async function compare(
   what: string,
   ours: Shot,
@@ -44,7 +44,7 @@ async function control(server: Running, method: string, path: string, body?: obj
     ...(body ? { body: JSON.stringify(body) } : {}),
   }
   const { status, text } = await shoot(agent, shot, true)
-  if (status !== 200) throw new Error(`${method} ${path} answered ${status}: ${text}`)
+  if (status !== 200) throw new Error(`${method} ${path} responded with ${status}: ${text}`)
   return JSON.parse(text)
 }
 
@@ -54,7 +54,7 @@ async function create(server: Running, path: string, body: string): Promise<stri
     { port: server.port, method: 'POST', path, key: KEY, body },
     true,
   )
-  if (status !== 200) throw new Error(`POST ${path} answered ${status}: ${text}`)
+  if (status !== 200) throw new Error(`POST ${path} responded with ${status}: ${text}`)
   return (JSON.parse(text) as { id: string }).id
 }
 

@@ -6,8 +6,8 @@ import { load, type Shot } from './load.ts'
 import { median } from './servers.ts'
 
 /**
- * `npx tsx test/bench/sandboxes.ts`: what many sandboxes in one process cost (1,000 by default), and what it costs a
- * request to choose one. A sandbox should take less than 1 ms and 200 kB, and choosing none next to nothing.
+ * `npx tsx test/bench/sandboxes.ts`: the cost of many sandboxes in one process (1,000 by default), and the cost of selecting
+ * one in a request. A sandbox should need less than 1 ms and 200 kB, and selecting one almost nothing.
  */
 const [COUNT = 1_000] = process.argv.slice(2).map(Number)
 const KEY = 'live_demo_owner'

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as nextTry } from 'node:timers/promises'
 import { shoot } from './load.ts'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Running {
   readonly port: number
   /** Milliseconds from spawning to the first 200. */
@@ -21,7 +21,7 @@ export interface Running {
 
 export const KEY = 'live_bench'
 
-/** A sandbox of one teamspace with a hundred users and a file, and as many pages as asked for. */
+/** A sandbox of one teamspace with a hundred users and a file, and this many pages. */
 export function benchFixtures(pages: number): string {
   const at = '2026-01-01T00:00:00.000Z'
   const users = Array.from({ length: 100 }, (_, n) => ({
@@ -77,7 +77,7 @@ export function benchFixtures(pages: number): string {
   return JSON.stringify({ collections })
 }
 
-/** The body that creates a batch of so many items. */
+/** The body that creates a batch with this many items. */
 export function batchBody(items: number): string {
   return JSON.stringify({
     prompt: 'Read the vendor and the total of the invoice.',
@@ -95,7 +95,7 @@ export function batchBody(items: number): string {
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
-/** A folder that is gone when the process ends. */
+/** A folder that is removed when this process ends. */
 export function scratch(): string {
   if (folders.length === 0) process.once('exit', () => folders.forEach(remove))
   const folder = mkdtempSync(join(tmpdir(), 'workspace-bench-'))
@@ -109,7 +109,7 @@ function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** The emulator as a user runs it: bundled, durable, on a file. */
+/** Starts the emulator as a user does: bundled, durable, on a file. */
 export function startOurs(
   folder: string,
   pages = 0,
@@ -122,7 +122,7 @@ export function startOurs(
   return start(cli, ['start', '--port', '0', '--json', '--log-level', 'error', ...sandbox, ...flags])
 }
 
-/** The hand-written application that everything is compared with. */
+/** Starts the hand-written application that everything is compared with. */
 export function startMinimal(): Promise<Running> {
   return start('test/bench/minimal-app.mjs', [])
 }
@@ -133,11 +133,11 @@ async function start(script: string, flags: readonly string[]): Promise<Running>
   const port = await announcedPort(child)
   const path = '/v1/organization/teamspaces/ts-a/users'
   const { status } = await shoot(new Agent(), { port, method: 'GET', path, key: KEY })
-  if (status !== 200) throw new Error(`${script} answered ${status} to its first request`)
+  if (status !== 200) throw new Error(`${script} responded to its first request with ${status}`)
   return running(child, port, performance.now() - begin)
 }
 
-/** Starts a server that does not say when it listens: it is asked for `path` until it responds with 200. */
+/** Starts a server that does not report when it is ready: requests `path` until it responds with 200. */
 export async function startOnPort(command: readonly string[], port: number, path: string): Promise<Running> {
   const begin = performance.now()
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'inherit'] })

@@ -7,8 +7,8 @@ import { shoot } from './load.ts'
 import { benchFixtures, KEY, scratch } from './servers.ts'
 
 /**
- * `npx tsx test/bench/snapshots.ts`: what saving, restoring, forking and resetting cost in a sandbox that holds a batch of
- * 5,000 items. Medians, in the process itself; nothing is asserted.
+ * `npx tsx test/bench/snapshots.ts`: the cost of saving, restoring, forking and resetting a sandbox with a batch of 5,000
+ * items. Medians, in the process itself; nothing is asserted.
  */
 const ROUNDS = 20
 const ITEMS = 5_000
@@ -21,7 +21,7 @@ const BATCH = JSON.stringify({
   items: Array.from({ length: ITEMS }, (_, n) => ({ file_id: 'file-1', custom_id: `invoice-${n}` })),
 })
 
-/** Times `work`, which gets what `prepare` made before the watch was started. */
+/** Measures `work`, which gets the result of `prepare`; the time of `prepare` does not count. */
 async function time<T>(
   what: string,
   prepare: (round: number) => T | Promise<T>,

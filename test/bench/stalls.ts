@@ -7,8 +7,8 @@ import { type Shot, shoot } from './load.ts'
 import { batchBody, KEY, type Running, scratch, startOurs } from './servers.ts'
 
 /**
- * `npm run bench -- --stalls`: how long a request may have to wait. The 99th percentile of creations beside checkpoints of
- * 100,000 records, against that of a quiet emulator; and the longest time for which the event loop was kept in
+ * `npm run bench -- --stalls`: the longest wait of a request. Prints the 99th percentile of creations during checkpoints of
+ * 100,000 records, compared with an idle emulator, and the longest time for which the event loop was blocked during
  * `--seconds N` (600) of mixed load.
  */
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ const get = (path: string) => ({ method: 'GET', path })
 const post = (path: string, body: string) => ({ method: 'POST', path, body })
 const page = post('/v1/pages', '{"name":"Roof plan"}')
 
-/** Milliseconds of each of many creations, one after the other. */
+/** The milliseconds of many creations, one after the other. */
 async function creations({ port }: Running, count: number): Promise<number[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const times: number[] = []
@@ -41,7 +41,7 @@ async function creations({ port }: Running, count: number): Promise<number[]> {
 async function benchCheckpoints(): Promise<void> {
   const [quiet, large] = [await startOurs(scratch()), await startOurs(scratch(), RECORDS)]
   const figures: Record<'quiet' | 'large', number[]> = { quiet: [], large: [] }
-  // In turns, so that both see the same noise. Each creation makes the next checkpoint due.
+  // The rounds alternate, so that both see the same noise. Each creation makes the next checkpoint due.
   for (let round = 0; round < 10; round++) {
     figures.quiet.push(...(await creations(quiet, CREATIONS / 10)))
     figures.large.push(...(await creations(large, CREATIONS / 10)))
@@ -55,14 +55,14 @@ async function benchCheckpoints(): Promise<void> {
   await Promise.all([quiet.stop(), large.stop()])
 }
 
-/** A client that sends its request again and again, with a pause in milliseconds, until the time is over. */
+/** A client that repeats its request, with a pause in milliseconds, until the end. */
 async function client(shot: Shot, rest: number, end: number): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   let sent = 0
   for (; performance.now() < end; sent++) {
     const { status } = await shoot(agent, shot)
     if (status !== 200 && status !== 204)
-      throw new Error(`${shot.method} ${shot.path} answered ${status}: it was to be load, not errors`)
+      throw new Error(`${shot.method} ${shot.path} responded with ${status}: the load must not cause errors`)
     await pause(rest)
   }
   agent.destroy()
@@ -91,7 +91,7 @@ async function benchMixedLoad(): Promise<void> {
     const counts = await Promise.all(load.map(([shot, rest]) => client(send(shot), rest, end)))
     return counts.reduce((sum, each) => sum + each, 0)
   }
-  // Everything first for some seconds: code that runs for the first time has to be compiled.
+  // Runs everything for some seconds first, so that the code is compiled.
   await run(5)
   using machine = idleLoop()
   await probed.lateness()

@@ -13,7 +13,7 @@ test.for([
   [['--until-batch', 'b1'], { until: { batch: 'b1' } }],
   [['--until-batch', 'b1', '--status', 'finalizing'], { until: { batch: 'b1', status: 'finalizing' } }],
   [['--until-batch', 'b1', '--items', '2'], { until: { batch: 'b1', finished_items: 2 } }],
-] as const)('clock advance %j asks for %j', async ([argv, body]) => {
+] as const)('clock advance %j sends %j', async ([argv, body]) => {
   const { url, asked } = await fakeControl(RESULT)
   const { code, out } = await command(['clock', 'advance', ...argv, '--url', url])
   expect([code, out]).toEqual([0, `${START} to 2026-03-02T12:00:00.000Z`])
@@ -23,18 +23,18 @@ test.for([
 })
 
 test.for([
-  [['1h', '--steps', '1'], 'clock advance takes one target and is given "1h", --steps. Give one of them.'],
-  [
-    ['1h', '--status', 'completed'],
-    '--status is about a batch: how far to go. Name the batch with --until-batch.',
-  ],
-  [['1h', '--items', '3'], '--items is about a batch: how far to go. Name the batch with --until-batch.'],
+  [['1h', '--steps', '1'], 'clock advance accepts one target, but got "1h", --steps. Give one of them.'],
+  [['1h', '--status', 'completed'], '--status needs a batch. Name it with --until-batch.'],
+  [['1h', '--items', '3'], '--items needs a batch. Name it with --until-batch.'],
   [
     ['--until-batch', 'b', '--items', '3', '--status', 'completed'],
-    'clock advance takes --status or --items, not both. Without either, time passes until the batch is terminal.',
+    'clock advance accepts --status or --items, not both. Without either, time passes until the batch is terminal.',
   ],
   [['--steps', '0'], '--steps: "0" is not a count. Give a whole number from 1.'],
-  [['--to', 'noon'], '--to: "noon" is not an instant. Give an ISO 8601 one, such as 2026-03-01T12:00:00Z.'],
+  [
+    ['--to', 'noon'],
+    '--to: "noon" is not an instant. Give an ISO 8601 date-time, such as 2026-03-01T12:00:00Z.',
+  ],
 ] as const)('clock advance %j is misuse', async ([argv, err]) => {
   expect(await command(['clock', 'advance', ...argv])).toEqual({ code: 2, out: '', err })
 })
@@ -78,20 +78,20 @@ test('the result shows moves, attempts to deliver webhooks, and events that fail
   ])
 })
 
-test('what is not listed is counted by kind, and a limit that was reached is said', async () => {
+test('events beyond the list are counted by kind, and a reached limit is reported', async () => {
   const { url } = await fakeControl({ ...RESULT, stopped: 'limit', omitted: { 'batch.start': 7, x: 2 } })
   const { out, code } = await command(['clock', 'advance', '24h', '--max-events', '9', '--url', url])
   expect(code).toBe(0)
   expect(out.split('\n')).toEqual([
     `${START} to 2026-03-02T12:00:00.000Z`,
-    'And further events, which are not listed:',
+    'Further events, which are not listed:',
     '  7 of batch.start',
     '  2 of x',
-    'Stopped at the limit of events, at 2026-03-02T12:00:00.000Z: run it again to go on.',
+    'Stopped at the limit of events, at 2026-03-02T12:00:00.000Z: run the command again to continue.',
   ])
 })
 
-test('a running clock that is behind says so', async () => {
+test('a running clock that lags reports its lag', async () => {
   const { url } = await fakeControl({
     now: START,
     rate: 60,
@@ -104,13 +104,13 @@ test('a running clock that is behind says so', async () => {
   expect(out.split('\n')[0]).toBe(`${START}, rate 60, 7200 s behind`)
 })
 
-test('what would steer a terminal is spelled out', async () => {
+test('control characters in output are escaped', async () => {
   const { url } = await fakeControl({ ...RESULT, events: [{ at: START, description: 'a\u001b[2Jb\nc' }] })
   const { out } = await command(['clock', 'advance', '24h', '--url', url])
   expect(out.split('\n')[1]).toBe(`  ${START}  a\\u001b[2Jb\\nc`)
 })
 
-test('a batch is waited for by its items, then to its end, and never back', async () => {
+test('an advance waits for items of a batch, then for its end, and refuses an earlier status', async () => {
   const { emulator, run } = await running({ fixtures: 'demo' })
   const created = await fetch(`${emulator.baseUrl}/batch-predictions`, {
     method: 'POST',
@@ -134,7 +134,7 @@ test('a batch is waited for by its items, then to its end, and never back', asyn
   expect([never.code, never.err]).toEqual([1, expect.stringContaining('it is completed')])
 })
 
-test('only as far as the next event', async () => {
+test('--steps stops after that many events', async () => {
   const { run } = await running({ fixtures: 'demo' })
   const { out } = await run('clock', 'advance', '--steps', '2')
   expect(out.split('\n')).toHaveLength(3)

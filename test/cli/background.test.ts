@@ -7,7 +7,7 @@ import { command, temporaryDirectory } from './in-process.ts'
 import { spawnCommand, spawnEmulator } from './process.ts'
 import { running } from './running.ts'
 
-test('start --detach goes on in the background, and stop ends it with its state saved', async () => {
+test('start --detach runs in the background, and stop ends it with its state saved', async () => {
   const data = temporaryDirectory()
   const started = await spawnCommand(['start', '--detach', '--json', '--port', '0', '--data', data]).ended
   expect([started.code, started.err]).toEqual([0, ''])
@@ -20,29 +20,29 @@ test('start --detach goes on in the background, and stop ends it with its state 
   ).toBe(200)
   const url = `http://127.0.0.1:${port}`
   expect(await command(['stop', '--url', url])).toEqual({ code: 0, out: `Stopped: ${url}`, err: '' })
-  // The folder is free again: the process is gone, not only its port.
+  // A free folder shows that the process has ended, not only its port.
   const second = await spawnEmulator(['--data', data])
   expect(second.ready.port).toBeGreaterThan(0)
   expect(readFileSync(log, 'utf8')).toContain('finishing requests in flight')
 })
 
-test('start --detach fails as start does, with what it says', async () => {
+test('start --detach fails with the same error as start', async () => {
   const { url } = await running()
   const { port } = new URL(url)
   const { code, err } = await spawnCommand(['start', '--detach', '--ephemeral', '--port', port]).ended
   expect([code, err]).toEqual([1, expect.stringContaining(`Port ${port} on 127.0.0.1 is in use.`)])
 })
 
-test('an emulator inside of another program is not stopped from outside', async () => {
+test('stop does not end an emulator inside another program', async () => {
   const { run } = await running()
   expect(await run('stop')).toEqual({
     code: 1,
     out: '',
-    err: expect.stringContaining('The emulator runs inside of another program, and ends with it.'),
+    err: expect.stringContaining('The emulator runs inside another program, and ends with it.'),
   })
 })
 
-test('open opens the dashboard of a sandbox, and prints its address where nothing can', async () => {
+test('open opens the dashboard of a sandbox, or prints its address without a browser', async () => {
   const { url } = await running()
   const folder = temporaryDirectory()
   const opener = join(folder, 'xdg-open')
@@ -56,7 +56,7 @@ test('open opens the dashboard of a sandbox, and prints its address where nothin
   expect([none.code, none.out]).toEqual([0, `Open it in a browser: ${url}/@w1/__emulator/ui/\n`])
 })
 
-test('latency is shown, changed and ended', async () => {
+test('latency can be shown, changed and removed', async () => {
   const { run, data } = await running()
   expect((await run('latency')).out).toBe('Responses are not delayed.')
   expect((await run('latency', '300ms')).out).toBe('Every response is delayed by 300 ms.')
@@ -81,11 +81,11 @@ test('start --latency delays every sandbox, also after a reset', async () => {
   const { code, err } = await command(['start', '--latency', 'slow'])
   expect([code, err]).toEqual([
     2,
-    '--latency: "slow" is not a latency. Give one such as 300ms, 300-800ms or 2s, at most 60s.',
+    '--latency: "slow" is not a latency. Give a duration such as 300ms, 300-800ms or 2s, at most 60s.',
   ])
 })
 
-/** What bash offers for the last of some words. */
+/** The completions of bash for the last of these words. */
 function offered(script: string, words: readonly string[]): string[] {
   const list = words.map((word) => `'${word}'`).join(' ')
   const ask = `COMP_WORDS=(workspace-emulator ${list}); COMP_CWORD=${words.length}; _workspace_emulator; echo "\${COMPREPLY[@]}"`
@@ -103,7 +103,7 @@ test('bash completes commands, the words after them, and flags', async () => {
   expect(offered(out, ['start', '--log-r'])).toEqual(['--log-requests'])
 })
 
-test('every command is in the script of each shell', async () => {
+test('the script of each shell contains every command', async () => {
   const commands = await allCommands()
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { out, code } = await command(['completion', shell])

@@ -5,7 +5,7 @@ import { freePort } from '../support/free-port.ts'
 import { command } from './in-process.ts'
 import { running, START } from './running.ts'
 
-/** Where nothing listens. */
+/** An address without a server. */
 const silentUrl = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`
 
 async function unrouted(): Promise<string> {
@@ -30,7 +30,7 @@ test('status --json prints one line of data', async () => {
   expect(JSON.parse(out)).toMatchObject({ url, sandbox: null, status: 'ok', clock: { now: START, rate: 0 } })
 })
 
-test('clock advance moves the clock, clock shows it, reset takes it back', async () => {
+test('clock advance moves the clock, clock shows it, reset sets it back', async () => {
   const { url } = await running()
   const advanced = await command(['clock', 'advance', '24h', '--url', url])
   expect(advanced).toEqual({ code: 0, out: `${START} to 2026-03-02T12:00:00.000Z`, err: '' })
@@ -39,57 +39,57 @@ test('clock advance moves the clock, clock shows it, reset takes it back', async
   )
   expect(await command(['reset', '--url', url])).toEqual({
     code: 0,
-    out: `The sandbox of ${url} starts again.`,
+    out: `The sandbox of ${url} has its starting state again.`,
     err: '',
   })
   const { out } = await command(['clock', '--url', url, '--json'])
   expect(JSON.parse(out).now).toBe(START)
 })
 
-test('flags of clock reach the command below it', async () => {
+test('flags of clock also apply to its subcommand', async () => {
   const { url } = await running()
   const { out } = await command(['clock', '--json', '--url', url, 'advance', 'PT1H'])
   expect(JSON.parse(out)).toMatchObject({ from: START, to: '2026-03-01T13:00:00.000Z', events: [] })
 })
 
-test('the address comes from the environment as well, also that of the API', async () => {
+test('the address can come from the environment, also as the address of the API', async () => {
   const { url } = await running()
   const { code } = await command(['clock'], { WORKSPACE_EMULATOR_URL: `${url}/v1` })
   expect(code).toBe(0)
 })
 
-test('what the emulator refuses is said with its way out', async () => {
+test('a refusal is reported with its fix', async () => {
   const { url } = await running()
   const { code, err } = await command(['clock', 'advance', '9999999d', '--url', url])
   expect(code).toBe(1)
-  expect(err).toContain('leads past the last instant there is')
+  expect(err).toContain('is after the last instant that the clock supports')
 })
 
-test('nothing listens', async () => {
+test('the error for an address without a server describes how to start an emulator', async () => {
   const url = await silentUrl()
   expect(await command(['status', '--url', url])).toEqual({
     code: 1,
     out: '',
-    err: `Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`,
+    err: `Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or give the address of another one with --url.`,
   })
 })
 
-test('another program listens', async () => {
+test('the error for another program reports that it is no emulator', async () => {
   const url = await unrouted()
   const { code, err } = await command(['status', '--url', url])
   expect([code, err]).toEqual([
     1,
-    `${url} responds, but is no workspace emulator (GET /__emulator/health: 200). Name another with --url.`,
+    `${url} responds, but is not a workspace emulator (GET /__emulator/health: 200). Give the address of an emulator with --url.`,
   ])
 })
 
-test('the control token is asked for, refused and accepted', async () => {
+test('a control token is required, checked and accepted', async () => {
   const { url } = await running({ controlToken: 'canary-token' })
   const wayOut =
-    'Give the one that it was started with or printed: --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.'
-  expect((await command(['clock', '--url', url])).err).toBe(`${url} demands a control token. ${wayOut}`)
+    'Give the token that it was started with or printed: --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.'
+  expect((await command(['clock', '--url', url])).err).toBe(`${url} requires a control token. ${wayOut}`)
   expect((await command(['clock', '--url', url, '--control-token', 'wrong'])).err).toBe(
-    `${url} does not know this control token. ${wayOut}`,
+    `${url} does not accept this control token. ${wayOut}`,
   )
   const { code } = await command(['clock', '--url', url], {
     WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',
@@ -97,28 +97,28 @@ test('the control token is asked for, refused and accepted', async () => {
   expect(code).toBe(0)
 })
 
-test('wait is over when the emulator is ready', async () => {
+test('wait ends when the emulator is ready', async () => {
   const { url } = await running()
   expect(await command(['wait', '--url', url])).toEqual({ code: 0, out: `Ready: ${url}`, err: '' })
   const { out } = await command(['wait', '--url', url, '--json'])
   expect(JSON.parse(out)).toEqual({ ready: true, url })
 })
 
-test('wait needs no token: a health check inside a container cannot know one that was made there', async () => {
+test('wait needs no token, because a health check in a container has no generated token', async () => {
   const { url } = await running({ controlToken: 'canary-token' })
   expect((await command(['wait', '--url', url])).code).toBe(0)
 })
 
-test('wait gives up when the time is up and says what it has seen', async () => {
+test('wait ends after its timeout and reports the last problem', async () => {
   const url = await silentUrl()
   const { code, err } = await command(['wait', '--url', url, '--timeout', '2s'])
   expect([code, err]).toEqual([
     1,
-    `Not ready after 2s: Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`,
+    `Not ready after 2s: Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or give the address of another one with --url.`,
   ])
 })
 
-test('wait sees an emulator that comes later', async () => {
+test('wait ends when an emulator starts later', async () => {
   const url = await silentUrl()
   const waiting = command(['wait', '--url', url, '--timeout', '60s'])
   await running({ port: Number(new URL(url).port) })

@@ -13,7 +13,7 @@ import {
 import { openEmulator } from '../../src/emulator.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
-test('where nothing is in the way, every line is ok', async () => {
+test('without problems, every line is ok', async () => {
   const { code, out } = await command(['doctor', '--port', '0', '--data', join(temporaryDirectory(), 'new')])
   expect(out.split('\n').map((line) => line.split(/ +/).slice(0, 2))).toEqual([
     ['ok', 'node'],
@@ -28,7 +28,7 @@ test('where nothing is in the way, every line is ok', async () => {
   expect(code).toBe(0)
 })
 
-test('a problem names the way out and makes the exit code 1', async () => {
+test('a problem is reported with its fix and exit code 1', async () => {
   const data = temporaryDirectory()
   const emulator = await openEmulator({ port: 0, fixtures: {}, data })
   onTestFinished(() => emulator.close())
@@ -41,7 +41,7 @@ test('a problem names the way out and makes the exit code 1', async () => {
   expect(JSON.parse(json)).toMatchObject({ ok: false })
 })
 
-test('an emulator of version 0.1 that still runs is a problem', async () => {
+test('a running emulator of version 0.1 is a problem', async () => {
   const data = temporaryDirectory()
   writeFileSync(join(data, 'default.json.lock'), JSON.stringify({ pid: process.pid, id: 'x' }))
   expect(await lock(data)).toMatchObject({
@@ -50,13 +50,13 @@ test('an emulator of version 0.1 that still runs is a problem', async () => {
   })
 })
 
-test('a lock that its process has left behind is no problem', async () => {
+test('a lock of a process that has ended is not a problem', async () => {
   const data = temporaryDirectory()
   const emulator = await openEmulator({ port: 0, fixtures: {}, data })
   const left = JSON.parse(readFileSync(join(data, 'lock'), 'utf8'))
   await emulator.close()
   for (const pid of [2147483646, process.pid]) {
-    // An earlier process had the number of this one.
+    // An earlier process with the same number: only its start time differs.
     writeFileSync(join(data, 'lock'), JSON.stringify({ ...left, pid, started: '1' }))
     expect((await lock(data)).ok).toBe(true)
   }
@@ -64,7 +64,7 @@ test('a lock that its process has left behind is no problem', async () => {
   expect((await lock(data)).ok).toBe(true)
 })
 
-test('a process elsewhere whose heart beats is a problem, and so is what is no file', async () => {
+test('a lock of a running process on another host is a problem, and so is a lock that is not a file', async () => {
   const data = temporaryDirectory()
   const path = join(data, 'lock')
   const elsewhere = { id: 'x', pid: 1, started: '1', host: 'elsewhere', boot: null, namespace: null }
@@ -77,15 +77,15 @@ test('a process elsewhere whose heart beats is a problem, and so is what is no f
   })
   rmSync(path)
   mkdirSync(path)
-  expect(await lock(data)).toMatchObject({ ok: false, detail: `${path} is not a file that can be read.` })
+  expect(await lock(data)).toMatchObject({ ok: false, detail: `${path} is not a readable file.` })
 })
 
-test('an emulator on the port is told from another program', async () => {
+test('an emulator on the port is distinguished from another program', async () => {
   const emulator = await openEmulator({ port: 0, ephemeral: true, fixtures: {} })
   onTestFinished(() => emulator.close())
   const finding = await port('127.0.0.1', emulator.port)
   expect(finding.ok).toBe(false)
-  expect(finding.detail).toMatch(/^An emulator \d+\.\d+\.\d+ answers on 127\.0\.0\.1:\d+\.$/)
+  expect(finding.detail).toMatch(/^An emulator \d+\.\d+\.\d+ already listens on 127\.0\.0\.1:\d+\.$/)
   const other = createServer((socket) => void socket.end('hello\n')).listen(0, '127.0.0.1')
   onTestFinished(() => void other.close())
   await new Promise((resolve) => other.once('listening', resolve))
@@ -96,25 +96,25 @@ test('an emulator on the port is told from another program', async () => {
   })
 })
 
-test('an address of another machine cannot be listened on', async () => {
+test('an address of another machine is a problem', async () => {
   expect(await port('192.0.2.1', 0)).toMatchObject({
     ok: false,
     detail: '192.0.2.1:0 cannot be listened on (EADDRNOTAVAIL).',
   })
 })
 
-// Permissions mean nothing to root: for it they are read from the mode, as the system does for everybody else.
+// Root may write everywhere, so for root the mode is checked here, as the system checks it for other users.
 function asOrdinaryUser(path: string, mode: number): void {
   if (process.getuid?.() !== 0) accessSync(path, mode)
   else if ((statSync(path).mode & 0o200) === 0) throw Object.assign(new Error('EACCES'), { code: 'EACCES' })
 }
 
-test('records that were set aside, and a directory in place of a state file, are problems', async () => {
+test('records set aside as invalid, and a directory in place of a state file, are problems', async () => {
   const data = temporaryDirectory()
   mkdirSync(join(data, 'sandboxes', 'odd.json'), { recursive: true })
   expect(stateFiles(data)).toMatchObject({
     ok: false,
-    detail: `${data}/sandboxes/odd.json is no file: move it away.`,
+    detail: `${data}/sandboxes/odd.json is not a file: move it away.`,
   })
   rmSync(join(data, 'sandboxes'), { recursive: true })
   const invalid = [
@@ -124,7 +124,7 @@ test('records that were set aside, and a directory in place of a state file, are
   const { code, out } = await command(['doctor', '--port', '0', '--data', data])
   expect(code).toBe(1)
   expect(out).toContain(
-    `problem  files       ${data}/default.json.invalid-1 holds 1 invalid records: /collections/pages/3: /name: must be a string.`,
+    `problem  files       ${data}/default.json.invalid-1 contains 1 invalid records: /collections/pages/3: /name: must be a string.`,
   )
 })
 
@@ -134,7 +134,7 @@ test('a data directory that is a file is a problem', () => {
   expect(dataDirectory(file)).toMatchObject({ ok: false, detail: `${file} is not a directory.` })
 })
 
-test('a data directory that may not be written to is a problem', () => {
+test('a data directory without write permission is a problem', () => {
   const directory = join(temporaryDirectory(), 'data')
   mkdirSync(directory)
   chmodSync(directory, 0o500)
@@ -153,10 +153,10 @@ test.for([
   expect(nodeVersion(version).ok).toBe(ok)
 })
 
-test('a clock that stands before this was written is a problem', () => {
+test('a clock of the machine that is far in the past is a problem', () => {
   expect(hostClock(0)).toMatchObject({
     ok: false,
-    detail: 'The clock of this machine says 1970-01-01T00:00:00.000Z.',
+    detail: 'The clock of this machine is wrong: 1970-01-01T00:00:00.000Z.',
   })
   expect(hostClock(Date.parse('2030-01-01T00:00:00Z')).ok).toBe(true)
 })

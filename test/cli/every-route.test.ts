@@ -6,7 +6,7 @@ import { workspaceService } from '../../src/service.ts'
 
 const FOLDER = 'src/adapters/cli'
 
-/** Every call that the code of the command line makes: its clients take the route as a text, `GET /clock`. */
+/** Every route that the code of the command line calls: its clients accept the route as a text, such as `GET /clock`. */
 const called = new Set(
   readdirSync(FOLDER)
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
@@ -22,6 +22,6 @@ test('every route of the control interface has a command', () => {
   expect([...routes].filter((route) => !called.has(route))).toEqual([])
 })
 
-test('every call of a command is a route that exists', () => {
+test('every call of a command uses a route that exists', () => {
   expect([...called].filter((route) => !routes.has(route))).toEqual([])
 })

@@ -9,7 +9,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { temporaryDirectory, temporaryFile } from './in-process.ts'
 import { type Running, spawnCommand } from './process.ts'
 
-/** What a command of these tests says of itself: the processes that it is made of, and the emulator. */
+/** The output of a command of these tests: its process ids, and the address of the emulator. */
 interface Said {
   readonly pids: readonly number[]
   readonly url: string
@@ -26,7 +26,7 @@ async function firstLine(stdout: Readable): Promise<Said> {
   return said
 }
 
-/** Runs a script of the shell as the command, with a child of its own that sleeps for a minute. */
+/** Runs a shell script as the command, with a child process that sleeps for ten minutes. */
 async function execScript(script: string): Promise<Running & { readonly said: Said }> {
   const whole = `sleep 600 & PIDS="$$, $!"; ${script.replace('SAY', SAY)}`
   const running = spawnCommand(['exec', '--', 'sh', '-c', whole])
@@ -43,7 +43,7 @@ function kill(pids: readonly number[]): void {
   }
 }
 
-/** Whether nothing is left: no process of the command, and nobody at the emulator's address. */
+/** Whether all processes of the command have ended and no server responds at the emulator's address. */
 async function isGone({ pids, url }: Said): Promise<boolean> {
   const response = await fetch(`${url}/__emulator/health`).catch(() => undefined)
   return response === undefined && pids.every((pid) => !isRunning(pid))
@@ -52,14 +52,14 @@ async function isGone({ pids, url }: Said): Promise<boolean> {
 function isRunning(pid: number): boolean {
   try {
     if (process.platform !== 'linux') return process.kill(pid, 0)
-    // One that is over stays in the table of processes until its parent has asked how it ended.
+    // A process that has ended stays in the table (state Z or X) until its parent reads its exit code.
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
   }
 }
 
-test('exec leaves no process and no file, and stdout to its command', async () => {
+test('exec leaves no process and no file, and leaves stdout to its command', async () => {
   const cwd = temporaryDirectory()
   const script = `PIDS=$$; ${SAY}; exit 3`
   const argv = [resolve('dist/cli.js'), 'exec', '--json', '--', 'sh', '-c', script]
@@ -72,7 +72,7 @@ test('exec leaves no process and no file, and stdout to its command', async () =
   expect(readdirSync(cwd)).toEqual([])
 })
 
-test('commands of the emulator find it from inside, its control token included', async () => {
+test('commands of the emulator find it in the environment, with its control token', async () => {
   const own = [process.execPath, 'dist/cli.js', 'clock', 'advance', '1h', '--json']
   const { code, out, err } = await spawnCommand(['exec', '--host', '0.0.0.0', '--', ...own]).ended
   expect([code, err]).toEqual([0, ''])
@@ -81,7 +81,7 @@ test('commands of the emulator find it from inside, its control token included',
 })
 
 test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-  '%s is passed on, the command decides how it ends, and the emulator is there until then',
+  '%s is passed on, the command decides how it ends, and the emulator runs until then',
   async (signal) => {
     const script = `trap 'kill $!; exit 9' ${signal.slice(3)}; SAY; wait $!`
     const { child, ended, said } = await execScript(script)
@@ -92,7 +92,7 @@ test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   },
 )
 
-test('what a command that a signal has ended leaves behind gets the signal too', async () => {
+test('children that remain after the command ended by a signal get the signal too', async () => {
   const below = `trap 'kill $!; echo heard; exit' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
   const { child, ended, said } = await execScript(script)
@@ -103,7 +103,7 @@ test('what a command that a signal has ended leaves behind gets the signal too',
   expect(await isGone(said)).toBe(true)
 })
 
-test('what it leaves behind and ignores the signal is ended a second later', async () => {
+test('remaining children that ignore the signal are killed one second later', async () => {
   const below = `trap '' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
   const { child, ended, said } = await execScript(script)
@@ -112,12 +112,12 @@ test('what it leaves behind and ignores the signal is ended a second later', asy
   expect(await isGone(said)).toBe(true)
 })
 
-test('a second signal ends a command that ignores the first, with all that it has started', async () => {
+test('a second signal kills a command that ignores the first, with all its children', async () => {
   const { child, ended, said } = await execScript("trap '' TERM; SAY; wait; wait")
   child.kill('SIGTERM')
   expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
   expect(said.pids.map(isRunning)).toEqual([true, true])
-  // What follows at once is taken for the first signal.
+  // A signal right after the first counts as the same signal, so it is sent repeatedly.
   for (let n = 0; n < 1_200 && child.exitCode === null; n++) {
     await wait(50)
     child.kill('SIGTERM')
@@ -126,7 +126,7 @@ test('a second signal ends a command that ignores the first, with all that it ha
   expect(await isGone(said)).toBe(true)
 })
 
-test('a command that ends in order on the first signal is not ended by one that comes at the same time', async () => {
+test('two signals at the same time count as one: a command that ends in order is not killed', async () => {
   const { child, ended, said } = await execScript("trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!")
   child.kill('SIGTERM')
   child.kill('SIGINT')
@@ -134,7 +134,7 @@ test('a command that ends in order on the first signal is not ended by one that 
   expect(await isGone(said)).toBe(true)
 })
 
-test('a port that is taken is said, and the command does not run', async () => {
+test('a port in use is reported, and the command does not run', async () => {
   const first = await execScript('SAY; wait')
   const { port } = new URL(first.said.url)
   const { code, out, err } = await spawnCommand(['exec', '--port', port, '--', 'echo', 'ran']).ended
@@ -143,7 +143,7 @@ test('a port that is taken is said, and the command does not run', async () => {
   await first.ended
 })
 
-test('a defect of the emulator does not leave the command behind', async () => {
+test('an internal error of the emulator also ends the command', async () => {
   const start =
     "require('./dist/load.js').evaluate('emulator.cjs').main(); process.once('SIGUSR2', () => { throw new Error('boom') })"
   const argv = ['-e', start, 'x', 'exec', '--', 'sh', temporaryFile('command.sh', SLEEPER)]
@@ -156,7 +156,7 @@ test('a defect of the emulator does not leave the command behind', async () => {
   expect(await isGone(said)).toBe(true)
 })
 
-test('a command whose npm has gone goes too, since the shell between them hands no signal on', async () => {
+test('exec ends when npm has ended, because the shell between them does not forward signals', async () => {
   const script = temporaryFile('command.sh', SLEEPER)
   const shell = spawn('sh', ['-c', `node dist/cli.js exec -- sh ${script}; true`], {
     env: { ...process.env, npm_lifecycle_event: 'test' },

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { Summary } from '../../src/adapters/cli/exec-summary.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
-/** Runs a script of Node as the command, with what it needs to use the emulator. */
+/** Runs a script of Node as the command, with functions to call the emulator. */
 async function execScript(
   script: string,
   flags: readonly string[],
@@ -30,7 +30,7 @@ async function summaryOf(script: string, flags: readonly string[] = []): Promise
   return JSON.parse(err.split('\n').at(-1) ?? '')
 }
 
-test('--json ends with a summary on stderr: every request by operation and class', async () => {
+test('--json ends with a summary on stderr: every request by operation and class of status', async () => {
   const summary = await summaryOf(`
     await call('/data-views')
     await call('/data-views', { key: 'unknown' })
@@ -52,7 +52,7 @@ test('--json ends with a summary on stderr: every request by operation and class
   expect(summary.duration_ms).toBeGreaterThan(0)
 })
 
-test('sandboxes count that were there for a while, and what the log has dropped, but not what a snapshot brings', async () => {
+test('removed sandboxes and cleared log entries are counted, requests from a snapshot are not', async () => {
   const summary = await summaryOf(`
     const own = { key: key + '@w1' }
     await call('/data-views', own)
@@ -69,7 +69,7 @@ test('sandboxes count that were there for a while, and what the log has dropped,
   expect(summary.operations).toEqual([{ operation: 'data-views.list', total: 4, outcomes: { '2xx': 4 } }])
 })
 
-test('faults are told that fired and that never did, in every sandbox, also those that were taken back', async () => {
+test('the summary lists rules that fired and that never fired, in every sandbox, removed rules included', async () => {
   const summary = await summaryOf(`
     const arm = (sandbox, rule) => control('POST', sandbox + '/__emulator/faults', rule)
     await arm('', { preset: 'server-error', when: { first: 2 } })
@@ -88,7 +88,7 @@ test('faults are told that fired and that never did, in every sandbox, also thos
   expect(summary.unexpected.total).toBe(0)
 })
 
-test('a request that a fault cuts off is cut; one that a fault answers is not unexpected', async () => {
+test('a request cut by a fault counts as cut; a response from a fault is not unexpected', async () => {
   const { operations, unexpected } = await summaryOf(`
     const headers = { 'x-emulator-fault': 'server-error' }
     await call('/data-views', { headers })
@@ -101,7 +101,7 @@ test('a request that a fault cuts off is cut; one that a fault answers is not un
   expect(unexpected.total).toBe(0)
 })
 
-test('a step of a workflow gets the summary in Markdown, behind what is there', async () => {
+test('in a GitHub workflow, the summary is appended to the step summary as Markdown', async () => {
   const file = join(temporaryDirectory(), 'summary.md')
   writeFileSync(file, 'before\n\n')
   const script = "await call('/data-views'); process.exitCode = 4"
@@ -114,7 +114,7 @@ test('a step of a workflow gets the summary in Markdown, behind what is there', 
   )
 })
 
-test('a summary that cannot be written is warned of and changes nothing else', async () => {
+test('a summary that cannot be written causes a warning and nothing else', async () => {
   const folder = join(temporaryDirectory(), 'folder')
   mkdirSync(folder)
   const { code, err } = await execScript('', [], { GITHUB_STEP_SUMMARY: folder })

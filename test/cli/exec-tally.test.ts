@@ -5,7 +5,7 @@ import type { FaultRule } from '../../src/core/faults/rule.ts'
 import type { LogEntry } from '../../src/core/log/request-log.ts'
 import { running } from './running.ts'
 
-/** A sandbox that was used once, and the entry of its log. */
+/** A sandbox with one request, its log entry, and the same entry as an internal error. */
 async function used() {
   const { emulator, run } = await running()
   await fetch(`${emulator.baseUrl}/data-views`)
@@ -15,7 +15,7 @@ async function used() {
   return { emulator, run, sandbox, entry, defect: { ...entry, status: 500, error } }
 }
 
-test('a server error that nobody has asked for is unexpected; the first ten are kept', async () => {
+test('an internal server error is unexpected; only the first ten are listed', async () => {
   const { sandbox, defect } = await used()
   const tally = new Tally()
   tally.watch(sandbox)
@@ -31,7 +31,7 @@ test('a server error that nobody has asked for is unexpected; the first ten are 
   })
 })
 
-test('a server error that was asked for is not: of an endpoint without a contract, or of a stub', async () => {
+test('a 501 of an endpoint without a contract and a response of a stub are not unexpected', async () => {
   const { sandbox, defect, emulator } = await used()
   const [operation] = emulator.sandbox.service.operations.values()
   const tally = new Tally()
@@ -43,7 +43,7 @@ test('a server error that was asked for is not: of an endpoint without a contrac
   expect(tally.operations).toEqual([{ operation: 'data-views.list', total: 2, outcomes: { '5xx': 2 } }])
 })
 
-test('statuses of no class and requests without one have their own places', async () => {
+test('statuses outside 1xx to 5xx count as other, requests without a status as cut', async () => {
   const { sandbox, entry } = await used()
   const tally = new Tally()
   tally.watch(sandbox)
@@ -57,7 +57,7 @@ test('statuses of no class and requests without one have their own places', asyn
   ])
 })
 
-test('what has happened before is not of the run; rules that were armed before are', async () => {
+test('requests before the start are not counted, rules armed before are', async () => {
   const { sandbox, run, emulator } = await used()
   await run('faults', 'add', 'server-error')
   await fetch(`${emulator.baseUrl}/data-views`)
@@ -68,7 +68,7 @@ test('what has happened before is not of the run; rules that were armed before a
   expect(tally.faults).toEqual([{ id: 'server-error', armed: 1, fired: 0, never_fired: 1 }])
 })
 
-test('a rule that is taken back and armed again is two', async () => {
+test('a rule that is removed and armed again counts as two', async () => {
   const { sandbox, run, emulator } = await used()
   const tally = new Tally()
   tally.watch(sandbox)
@@ -87,7 +87,7 @@ test('a rule that is taken back and armed again is two', async () => {
   )
 })
 
-test('a spent rule that is armed again is two, and the second may never fire', async () => {
+test('a spent rule that is armed again counts as two, and the second may never fire', async () => {
   const { sandbox, run, emulator } = await used()
   const tally = new Tally()
   tally.watch(sandbox)
@@ -98,7 +98,7 @@ test('a spent rule that is armed again is two, and the second may never fire', a
   expect(tally.faults).toEqual([{ id: 'fin-before-headers', armed: 2, fired: 1, never_fired: 1 }])
 })
 
-test('a fault that a request has asked for by its own values is in no table, and counts', async () => {
+test('a fault from magic values in a request is not an armed rule, and counts', async () => {
   const { sandbox, entry } = await used()
   const tally = new Tally()
   tally.watch(sandbox)
@@ -109,7 +109,7 @@ test('a fault that a request has asked for by its own values is in no table, and
   expect(tally.faults).toEqual([{ id: 'magic:fail', armed: 2, fired: 2, never_fired: 0 }])
 })
 
-test('every sandbox that is made is told of once, before any request reaches it', async () => {
+test('each new sandbox is reported once, before its first request', async () => {
   const { emulator, url } = await running()
   const told: (readonly [name: string, requests: number])[] = []
   const stop = emulator.sandboxes.onMade(({ name, log }) => told.push([name, log.requests]))

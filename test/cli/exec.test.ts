@@ -6,7 +6,7 @@ import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
 
-/** Runs `exec` in this process; the command itself is one of its own. */
+/** Runs `exec` in this process; its command runs in a separate one. */
 function exec(flags: readonly string[], words: readonly string[], env: Environment = {}) {
   return command(['exec', ...flags, '--', ...words], { PATH, ...env })
 }
@@ -28,11 +28,11 @@ test.for([
   [['sh', '-c', 'exit 7'], 7],
   [['sh', '-c', 'kill -9 $$'], 137],
   [['sh', '-c', 'kill -TERM $$'], 143],
-] as const)('exec -- %j ends with its exit code and says nothing of its own', async ([words, code]) => {
+] as const)('exec -- %j ends with its exit code and prints nothing else', async ([words, code]) => {
   expect(await exec([], words)).toEqual({ code, out: '', err: '' })
 })
 
-test('the command finds the emulator in its environment, beside all that was there', async () => {
+test('the command gets the address and keys in its environment, in addition to the existing variables', async () => {
   const { OTHER, ...found } = await execScript('write(process.env)', [], {
     OTHER: 'stays',
     WORKSPACE_API_KEY: 'the key of the real service',
@@ -48,7 +48,7 @@ test('the command finds the emulator in its environment, beside all that was the
   expect(found).not.toHaveProperty('WORKSPACE_EMULATOR_CONTROL_TOKEN')
 })
 
-test('the address and the key work, and the flags are those of start', async () => {
+test('the address and the key work, and exec accepts the flags of start', async () => {
   const script = `
     const { WORKSPACE_BASE_URL: api, WORKSPACE_API_KEY: key } = process.env
     const answer = await fetch(api + '/data-views', { headers: { authorization: 'Bearer ' + key } })
@@ -61,7 +61,7 @@ test('the address and the key work, and the flags are those of start', async () 
   ])
 })
 
-test('a control token is handed on: one that is given, and one that is made for other machines', async () => {
+test('the command gets the control token, both a given and a generated one', async () => {
   const script = 'write(process.env.WORKSPACE_EMULATOR_CONTROL_TOKEN)'
   expect(await execScript(script, ['--control-token', 'mine'])).toBe('mine')
   const made = await execScript(
@@ -74,7 +74,7 @@ test('a control token is handed on: one that is given, and one that is made for 
   expect(made).toEqual({ status: 200, url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/) })
 })
 
-test('what stands behind -- reaches the command untouched', async () => {
+test('arguments after -- reach the command unchanged', async () => {
   const words = ['-h', '--json', '--port=1', '-V', '--', '', 'a  b', '$HOME', '*', 'exec', '--']
   const file = join(temporaryDirectory(), 'out.json')
   const script = "require('fs').writeFileSync(process.env.OUT, JSON.stringify(process.argv.slice(1)))"
@@ -85,13 +85,16 @@ test('what stands behind -- reaches the command untouched', async () => {
   }
 })
 
-const HELP = 'Run "workspace-emulator exec --help" for what it takes.'
+const HELP = 'Run "workspace-emulator exec --help" for its arguments and flags.'
 
 test.for([
-  [['exec'], 'workspace-emulator exec needs a command, after --, such as -- npm test; no shell reads it.'],
+  [
+    ['exec'],
+    'workspace-emulator exec needs <command>: after --, such as -- npm test; it runs without a shell.',
+  ],
   [
     ['exec', '--'],
-    'workspace-emulator exec needs a command, after --, such as -- npm test; no shell reads it.',
+    'workspace-emulator exec needs <command>: after --, such as -- npm test; it runs without a shell.',
   ],
   [['exec', 'npm', 'test'], 'Put -- in front of the command: workspace-emulator exec [flags] -- npm test'],
   [
@@ -107,7 +110,7 @@ test.for([
 test.for([
   [['no-such-command'], 127, 'There is no command "no-such-command" on the PATH.'],
   [['./no/such/file'], 127, 'There is no file ./no/such/file.'],
-  [['npm test && true'], 127, "What a shell is to read needs one: exec -- sh -c 'npm test && true'"],
+  [['npm test && true'], 127, "Shell syntax needs a shell: exec -- sh -c 'npm test && true'"],
   [['/'], 126, '/ cannot be executed (EACCES).'],
   [[''], 127, 'There is no command "" on the PATH.'],
 ] as const)('exec -- %j cannot be started: exit code %i', async ([words, code, reason]) => {
@@ -115,43 +118,46 @@ test.for([
   expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(reason)])
 })
 
-test('a script whose interpreter is missing is said to be there', async () => {
+test('a script with a missing interpreter has its own error', async () => {
   const script = temporaryFile('script', '#!/nowhere/interpreter\n')
   chmodSync(script, 0o755)
   expect(await exec([], [script])).toEqual({
     code: 126,
     out: '',
-    err: `${script} names an interpreter in its first line that is not there.`,
+    err: `The interpreter in the first line of ${script} does not exist. Install it, or change that line.`,
   })
 })
 
-test('an emulator that cannot start is no run of the command', async () => {
+test('the command does not run if the emulator cannot start', async () => {
   const file = join(temporaryDirectory(), 'out')
   const { code, err } = await exec(['--fixtures', '/nowhere/sandbox.json'], ['sh', '-c', `touch ${file}`])
   expect([code, err]).toEqual([1, expect.stringContaining('/nowhere/sandbox.json: cannot be read')])
   expect(() => readFileSync(file)).toThrow('ENOENT')
 })
 
-test('a sandbox without keys leaves the variables as they are, and says so', async () => {
+test('a sandbox without keys leaves the variables unchanged and reports it', async () => {
   const sandbox = temporaryFile('sandbox.json', '{}')
   const file = join(temporaryDirectory(), 'out')
   const words = ['sh', '-c', `printf %s "$WORKSPACE_API_KEY" > ${file}`]
   const { code, err } = await exec(['--fixtures', sandbox], words, { WORKSPACE_API_KEY: 'own' })
   expect([code, readFileSync(file, 'utf8')]).toEqual([0, 'own'])
-  expect(err).toContain(`${sandbox} shows no key of a user: WORKSPACE_API_KEY stays as it is.`)
+  expect(err).toContain(`${sandbox} contains no key of a user: WORKSPACE_API_KEY stays unchanged.`)
 })
 
-test('with --data the sandbox is kept, and --ephemeral wins over it', async () => {
+test('with --data the sandbox is kept, and --ephemeral wins over --data', async () => {
   const data = join(temporaryDirectory(), 'state')
   await exec(['--data', data, '--ephemeral'], ['true'])
   expect(existsSync(data)).toBe(false)
   await exec(['--seed', '7'], ['true'], { WORKSPACE_EMULATOR_DATA: data })
   expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
   const { code, err } = await exec(['--data', data, '--seed', '8'], ['true'])
-  expect([code, err]).toEqual([0, expect.stringContaining('holds a sandbox already: --seed will count')])
+  expect([code, err]).toEqual([
+    0,
+    expect.stringContaining('already contains a sandbox: --seed will take effect'),
+  ])
 })
 
-test('a signal before the command has begun keeps it from beginning', async () => {
+test('a signal before the start of the command prevents the start', async () => {
   const file = join(temporaryDirectory(), 'out')
   const heard = process.listenerCount('SIGHUP')
   const outcome = exec(['--log-level', 'info'], ['touch', file])

@@ -6,7 +6,7 @@ import { running, START } from './running.ts'
 
 const commands = await allCommands()
 
-/** A port that is nobody's, and that fetch does not refuse by itself. */
+/** A port without a server, and that fetch does not block (it blocks port 1). */
 const SILENT = 'http://127.0.0.1:2'
 
 const STUB = '{"id": "search", "method": "GET", "path": "/search", "body": {"data": []}}'
@@ -19,7 +19,7 @@ const CONNECTION = JSON.stringify({
   created_at: START,
 })
 
-/** What each command that asks an emulator is called with, and what has to be there before. */
+/** The arguments of each command that calls an emulator, and the command that has to run before it. */
 const CLIENTS: Readonly<
   Record<string, { readonly argv?: readonly string[]; readonly before?: readonly string[] }>
 > = {
@@ -133,7 +133,7 @@ async function aBatch(baseUrl: string): Promise<string> {
   return ((await response.json()) as { id: string }).id
 }
 
-/** Those that ask none: what they succeed with, and what they fail with. */
+/** The commands that are not run against an emulator here. */
 const OTHERS = [
   'start',
   'open',
@@ -148,7 +148,7 @@ const OTHERS = [
   'webhook to-inbox',
 ]
 
-test('every command is held against these rules', () => {
+test('every command is covered by these rules', () => {
   const known = [...Object.keys(CLIENTS), ...OTHERS]
   expect(known.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
 })
@@ -185,13 +185,13 @@ test.for(Object.entries(CLIENTS))(
   },
 )
 
-test.for(OTHERS)('%s has --json and calls a flag that it does not know misuse', async (name) => {
+test.for(OTHERS)('%s has --json and treats an unknown flag as misuse', async (name) => {
   expect(commands.find((each) => each.name === name)?.options).toContain('json')
   const { code, err } = await command([...name.split(' '), '--jsn'])
   expect([code, err]).toEqual([2, expect.stringContaining('Did you mean "--json"?')])
 })
 
-test('validate and doctor print their findings as JSON when something is wrong, too', async () => {
+test('validate and doctor print their findings as JSON for problems, too', async () => {
   const good = temporaryFile('sandbox.json', '{}')
   const bad = temporaryFile('sandbox.json', '{"collections": {"pagees": []}}')
   for (const [file, expected] of [
@@ -218,7 +218,7 @@ test('validate and doctor print their findings as JSON when something is wrong, 
   }
 })
 
-test('start and exec fail alike when the emulator cannot start', async () => {
+test('start and exec report the same error when the emulator cannot start', async () => {
   const taken = String((await running()).emulator.port)
   const message = `Port ${taken} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.`
   for (const rest of [['start'], ['exec']]) {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** What a client has asked of a control interface that always answers the same. */
+/** A control interface with one fixed response, and the requests that it received. */
 export interface FakeControl {
   readonly url: string
   readonly asked: readonly {
@@ -13,7 +13,7 @@ export interface FakeControl {
   }[]
 }
 
-/** A control interface that answers every request with one body, for shapes that a real one shows rarely. */
+/** A control interface that responds to every request with one body, for shapes that are rare in a real one. */
 export async function fakeControl(response: object, status = 200): Promise<FakeControl> {
   const asked: { method: string; path: string; body: string }[] = []
   const server = createServer(async (req, res) => {

@@ -4,7 +4,7 @@ import { running } from './running.ts'
 
 const HEAD = 'ID  SOURCE  STATUS  MATCHED  FIRED  ABOUT  WHEN  DOES'
 
-/** Runs a command and gives its table, cells apart. */
+/** Runs a command and returns the rows of its table, with single spaces between cells. */
 async function table(run: Awaited<ReturnType<typeof running>>['run'], ...argv: readonly string[]) {
   const { code, out, err } = await run(...argv)
   expect([code, err]).toEqual([0, ''])
@@ -14,7 +14,7 @@ async function table(run: Awaited<ReturnType<typeof running>>['run'], ...argv: r
   return rows
 }
 
-test('a preset is armed, listed, and cleared with a word about what never fired', async () => {
+test('a preset can be armed, listed, and cleared, and clear reports whether it fired', async () => {
   const { run, emulator } = await running()
   const [added] = await table(run, 'faults', 'add', 'lost-response-after-commit')
   expect(added).toEqual([
@@ -44,7 +44,7 @@ test('a preset is armed, listed, and cleared with a word about what never fired'
   )
 })
 
-test('one rule is cleared by its id, whatever stands in it', async () => {
+test('a rule can be cleared by its id, whatever characters it contains', async () => {
   const { run, emulator } = await running()
   const ask = (fault: string) =>
     fetch(`${emulator.baseUrl}/data-views`, { headers: { 'X-Emulator-Fault': fault } })
@@ -80,7 +80,7 @@ test.for([
   expect(Object.fromEntries(members.map((name) => [name, rule[name]]))).toEqual(expected)
 })
 
-test('a preset that counts by something goes on doing so under another timing', async () => {
+test('a preset that counts by a key keeps that key when its timing changes', async () => {
   const { data } = await running()
   const { when } = await data('faults', 'add', 'batch-poll-transient-error', '--first', '4')
   expect(when).toEqual({ first: 4, by: 'resource_id' })
@@ -88,7 +88,7 @@ test('a preset that counts by something goes on doing so under another timing', 
   expect(each).toEqual({ by: 'resource_id' })
 })
 
-test('a composition comes as JSON, from the command line or a file, and flags change it', async () => {
+test('a rule can be given as JSON, inline or in a file, and flags change it', async () => {
   const { data } = await running()
   const rule = {
     id: 'own',
@@ -123,15 +123,15 @@ test.for([
   [
     ['add', '{"preset": "slow-drip", "when": {"by": "weather"}}'],
     1,
-    'is no thing to count by. There are rule, api_key,',
+    'is no thing to count by. Use one of rule, api_key,',
   ],
   [['add', '[]'], 1, 'must have at least 1 item'],
   [['add', '{"preset": }'], 2, '<rule>: is not JSON: '],
   [['add', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
   [['add', '[{"preset": "slow-drip"}]', '--first', '1'], 2, 'Flags change one rule.'],
-  [['add'], 2, 'faults add needs a rule, name of a preset, path of a JSON file, or JSON in quotes.'],
+  [['add'], 2, 'faults add needs <rule>: name of a preset, path of a JSON file, or JSON in quotes.'],
   [['add', 'slow-drip', '--first', '0'], 2, '--first: "0" is not a count.'],
-  [['add', 'slow-drip', '--first', '1', '--always'], 2, '--first and --always exclude each other.'],
+  [['add', 'slow-drip', '--first', '1', '--always'], 2, 'Give --first or --always, not both.'],
   [['add', 'slow-drip', '--match', 'path'], 2, '--match: "path" is not FIELD=VALUE, such as path=/v1/pages.'],
   [['add', 'slow-drip', '--match', 'pth=/v1'], 1, 'Did you mean "path"?'],
   [['add', 'slow-drip', '--operation', 'pages.creat'], 1, 'Did you mean "pages.create"?'],
@@ -144,14 +144,14 @@ test.for([
   expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
 })
 
-test('each of several mistakes is told once', async () => {
+test('each of several mistakes is reported once', async () => {
   const { run } = await running()
   expect((await run('faults', 'add', '{"preset": "slow-drip", "then": "go", "times": 0}')).err).toBe(
     '2 fields are not valid: /then: must be one of "stop", "continue" (also /times)\n  /times: must be an integer from 1 to 1000000000',
   )
 })
 
-test('what is wrong in a file is said with its line', async () => {
+test('mistakes in a file are reported with their line', async () => {
   const { run } = await running()
   const file = temporaryFile('rule.json', '{\n  "preset": "slow-drip",\n  "when": {\n    "nht": 1\n  }\n}\n')
   expect((await run('faults', 'add', file)).err).toBe(
@@ -161,7 +161,7 @@ test('what is wrong in a file is said with its line', async () => {
   expect((await run('faults', 'add', broken)).err).toContain(`${broken}:3: is not JSON: `)
 })
 
-test('presets are listed by family with what a client sees, and magic values below', async () => {
+test('presets are listed by family with their effects on a client, followed by magic values', async () => {
   const { run, data } = await running()
   const { out } = await run('faults', 'presets')
   expect(out).toMatch(
@@ -197,7 +197,7 @@ test('one preset is shown in full, with the ways to arm it', async () => {
   expect((await run('faults', 'presets', 'webhook-dropped')).out).not.toContain('X-Emulator-Fault')
 })
 
-test('every command can be about another sandbox', async () => {
+test('every command can select another sandbox', async () => {
   const { run, data } = await running()
   await run('faults', 'add', 'slow-drip', '--sandbox', 'w1')
   expect((await data('faults', 'list')).data).toEqual([])

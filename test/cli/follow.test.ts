@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { run as runCommand } from '../../src/adapters/cli/command-line.ts'
 import { running } from './running.ts'
 
-/** A command that goes on, and the lines that it prints, one by one. */
+/** Runs a command that does not end, and returns the lines that it prints, one by one. */
 function following(argv: readonly string[]) {
   const lines: string[] = []
   const errors: string[] = []
@@ -16,7 +16,7 @@ function following(argv: readonly string[]) {
     colours: false,
   }
   const ended = runCommand(argv, {}, terminal)
-  // A command that fails prints nothing, and must not be waited for.
+  // A command that fails prints nothing; without this, `next` would wait forever.
   ended.finally(() => wake())
   const next = async (): Promise<string> => {
     while (lines.length === 0) {
@@ -28,7 +28,7 @@ function following(argv: readonly string[]) {
   return { next, ended, errors }
 }
 
-test('requests --follow prints what the log has, then each request that matches', async () => {
+test('requests --follow prints the log, then each new request that matches', async () => {
   const { emulator, url } = await running()
   const get = (path: string) => fetch(`${emulator.baseUrl}${path}`)
   await get('/nowhere')
@@ -42,7 +42,7 @@ test('requests --follow prints what the log has, then each request that matches'
   expect(await next()).toMatch(/GET \/v1\/third/)
 })
 
-test('requests --follow --json prints one object on each line, and an end of the emulator ends it', async () => {
+test('requests --follow --json prints one object per line, and ends with the emulator', async () => {
   const { emulator, url } = await running()
   const { next, ended, errors } = following(['requests', '--follow', '--full', '--json', '--url', url])
   await fetch(`${emulator.baseUrl}/nowhere`)
@@ -56,7 +56,7 @@ test('requests --follow --json prints one object on each line, and an end of the
   expect(errors).toEqual([expect.stringContaining('The emulator has ended the stream')])
 })
 
-test('events --follow prints what happens, of the types that are asked for', async () => {
+test('events --follow prints events of the requested types', async () => {
   const { emulator, run, url } = await running()
   const { next } = following([
     'events',
@@ -76,10 +76,10 @@ test('events --follow prints what happens, of the types that are asked for', asy
   expect(JSON.parse(await next())).toMatchObject({ type: 'request', data: { status: 404 } })
 })
 
-test('without --json an event is a line', async () => {
+test('without --json an event is printed as one line of text', async () => {
   const { emulator, run, url } = await running({ fixtures: 'demo' })
   const { next } = following(['events', '--follow', '--url', url])
-  // The feed has begun when the first of these is printed; until then they are made again.
+  // Requests before the stream has begun are not printed, so they are repeated until the first line arrives.
   const stop = new AbortController()
   onTestFinished(() => stop.abort())
   const first = next()
@@ -100,6 +100,6 @@ test('a type that does not exist is misuse', async () => {
   const { code, err } = await run('events', '--follow', '--type', 'requests')
   expect([code, err]).toEqual([
     2,
-    expect.stringMatching(/^--type: "requests" is no type of event\. Give one of request, /),
+    expect.stringMatching(/^--type: "requests" is not a type of event\. Give one of request, /),
   ])
 })

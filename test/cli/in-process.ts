@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { run } from '../../src/adapters/cli/command-line.ts'
 import type { Environment } from '../../src/adapters/cli/options.ts'
 
-/** What a command has written, and its exit code. */
+/** The output of a command and its exit code. */
 export interface Outcome {
   readonly code: number
   readonly out: string
@@ -25,14 +25,14 @@ export async function command(argv: readonly string[], env: Environment = {}): P
   return { code, out: out.join('\n'), err: err.join('\n') }
 }
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'workspace-emulator-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** A file that is gone after the test. */
+/** A file that is removed after the test. */
 export function temporaryFile(name: string, content: string): string {
   const file = join(temporaryDirectory(), name)
   writeFileSync(file, content)

@@ -8,7 +8,7 @@ async function store(fixtures: string | object) {
   return emulator.sandbox.store
 }
 
-test('the keys of the demo data are those that are documented', async () => {
+test('the keys of the demo data are the documented ones', async () => {
   const keys = await plainKeys('demo', await store('demo'))
   expect(keys.map(({ token, kind }) => [token, kind])).toEqual([
     ['live_demo_owner', 'user'],
@@ -23,7 +23,7 @@ test('the keys of the demo data are those that are documented', async () => {
   })
 })
 
-test('keys that the sandbox does not know are not shown', async () => {
+test('keys that the sandbox does not accept are not shown', async () => {
   const keys = await plainKeys('demo', await store({}))
   expect([keys, readyKeys(keys)]).toEqual([[], { user: null, member: null, service: null }])
 })

@@ -6,7 +6,7 @@ import { command } from './in-process.ts'
 import { spawnEmulator } from './process.ts'
 import { running } from './running.ts'
 
-/** An emulator whose requests are collected; `next` resolves with those of the next write. */
+/** An emulator whose requests are collected; `next` resolves with the lines of the next write. */
 async function printed(onlyFailures = false) {
   const started = await running()
   let done: (requests: readonly LinedRequest[]) => void = () => {}
@@ -16,7 +16,7 @@ async function printed(onlyFailures = false) {
   return { ...started, next, get: (path: string) => fetch(`${started.emulator.baseUrl}${path}`) }
 }
 
-test('a line comes when the response is out, with its duration and the faults that fired', async () => {
+test('a request is logged after its response, with its duration and the faults that fired', async () => {
   const { next, get, run } = await printed()
   await run(
     'faults',
@@ -27,11 +27,11 @@ test('a line comes when the response is out, with its duration and the faults th
   await get('/data-views')
   const [request] = await written
   expect(request).toMatchObject({ method: 'GET', path: '/v1/data-views', status: 401, faults: ['late'] })
-  // The host's timers may be early by a millisecond.
+  // The fault delays by 40 ms, and timers of Node may fire up to 1 ms early.
   expect(request?.ms).toBeGreaterThanOrEqual(39)
 })
 
-test('a request that a fault cuts off has a line, too', async () => {
+test('a request that a fault cuts is logged, too', async () => {
   const { next, get, run } = await printed()
   await run(
     'faults',
@@ -43,7 +43,7 @@ test('a request that a fault cuts off has a line, too', async () => {
   expect(await written).toMatchObject([{ status: 0, path: '/v1/data-views' }])
 })
 
-test('with errors alone, what succeeds has no line', async () => {
+test('with errors, only failed requests are logged', async () => {
   const { next, get, run } = await printed(true)
   const written = next()
   await run('faults', 'add', '{"match": {"path": "/v1/data-views"}, "do": [{"respond": {"status": 200}}]}')
@@ -52,7 +52,7 @@ test('with errors alone, what succeeds has no line', async () => {
   expect(await written).toMatchObject([{ status: 404 }])
 })
 
-test('start --log-requests prints them on stderr, and without it nothing where no terminal is', async () => {
+test('start --log-requests prints requests on stderr; without it, only a terminal shows them', async () => {
   for (const [flags, lines] of [
     [
       ['--log-requests', 'on'],
@@ -75,7 +75,7 @@ test('start --log-requests prints them on stderr, and without it nothing where n
   }
 })
 
-test('--log-requests takes on, off and errors', async () => {
+test('--log-requests accepts on, off and errors', async () => {
   const { code, err } = await command(['start', '--log-requests', 'all'])
   expect([code, err]).toEqual([2, '--log-requests: "all" is unknown. Give on, off or errors.'])
 })

@@ -5,7 +5,7 @@ import { command, temporaryFile } from './in-process.ts'
 test.for([
   [
     ['--prot', '1'],
-    'There is no flag --prot. Did you mean "--port"?\nRun "workspace-emulator start --help" for what it takes.',
+    'There is no flag --prot. Did you mean "--port"?\nRun "workspace-emulator start --help" for its arguments and flags.',
   ],
   [
     ['stat'],
@@ -13,27 +13,27 @@ test.for([
   ],
   [
     ['--port', '5', 'status'],
-    'There is no flag --port.\nRun "workspace-emulator status --help" for what it takes.',
+    'There is no flag --port.\nRun "workspace-emulator status --help" for its arguments and flags.',
   ],
   [
     ['start', 'status'],
-    'Put the command first: workspace-emulator status [flags].\nRun "workspace-emulator start --help" for what it takes.',
+    'Put the command first: workspace-emulator status [flags].\nRun "workspace-emulator start --help" for its arguments and flags.',
   ],
   [
     ['start', '--port'],
-    '--port needs a value: --port <number>.\nRun "workspace-emulator start --help" for what it takes.',
+    '--port needs a value: --port <number>.\nRun "workspace-emulator start --help" for its arguments and flags.',
   ],
   [
     ['status', '--urll', 'x'],
-    'There is no flag --urll. Did you mean "--url"?\nRun "workspace-emulator status --help" for what it takes.',
+    'There is no flag --urll. Did you mean "--url"?\nRun "workspace-emulator status --help" for its arguments and flags.',
   ],
   [
     ['sandbox', 'delete', 'w1', '--sandbox', 'w1'],
-    'There is no flag --sandbox.\nRun "workspace-emulator sandbox delete --help" for what it takes.',
+    'There is no flag --sandbox.\nRun "workspace-emulator sandbox delete --help" for its arguments and flags.',
   ],
   [
     ['status', 'x'],
-    'workspace-emulator status does not take "x".\nRun "workspace-emulator status --help" for what it takes.',
+    'workspace-emulator status does not accept "x".\nRun "workspace-emulator status --help" for its arguments and flags.',
   ],
   [
     ['clock', 'advence', '1h'],
@@ -43,10 +43,7 @@ test.for([
     ['clock', 'advance'],
     'clock advance needs a target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
   ],
-  [
-    ['clock', 'advance', '--status', 'completed'],
-    '--status is about a batch: how far to go. Name the batch with --until-batch.',
-  ],
+  [['clock', 'advance', '--status', 'completed'], '--status needs a batch. Name it with --until-batch.'],
   [
     ['clock', 'advance', 'tomorrow'],
     'clock advance: "tomorrow" is not a duration. Give one such as 90s, 10m, 24h, 29d or PT24H.',
@@ -54,8 +51,8 @@ test.for([
   [
     ['start', '--port', 'abc', '--durability', 'full', '--clock', 'noon'],
     [
-      '--port: "abc" is not a port. Give a whole number from 0 (any free one) to 65535.',
-      '--clock: "noon" is not an instant. Give an ISO 8601 one, such as 2026-03-01T12:00:00Z.',
+      '--port: "abc" is not a port. Give a whole number from 0 (any free port) to 65535.',
+      '--clock: "noon" is not an instant. Give an ISO 8601 date-time, such as 2026-03-01T12:00:00Z.',
       '--durability: "full" is unknown. Give process or power.',
     ].join('\n'),
   ],
@@ -63,7 +60,7 @@ test.for([
   expect(await command(argv)).toEqual({ code: 2, out: '', err })
 })
 
-test('an unknown variable stops every command', async () => {
+test('an unknown environment variable is an error in every command', async () => {
   const { code, err } = await command(['status'], { WORKSPACE_EMULATOR_SEEDS: '1' })
   expect([code, err]).toEqual([
     2,
@@ -87,20 +84,20 @@ test.for([
 test.for([
   [
     ['sandbox', 'create'],
-    '--seed <number> decides everything that is left to chance (default: as the emulator was started)',
+    '--seed <number> seed of all random decisions (default: as the emulator was started)',
   ],
   [
     ['clock', 'advance'],
     '--status <status> status of the batch to advance to, instead of its end (default: none)',
   ],
   [['requests'], '--status <status> only requests with this status, such as 429'],
-  [['start'], '--seed <number> decides everything that is left to chance (default: 1)'],
+  [['start'], '--seed <number> seed of all random decisions (default: 1)'],
 ] as const)('the help of %j says of an option what it means there', async ([argv, said]) => {
   const { out } = await command([...argv, '--help'])
   expect(out.replaceAll(/\s+/g, ' ')).toContain(said)
 })
 
-test('flags before a command are flags of the command: every one prints its own help with them', async () => {
+test('flags before a command belong to the command: with them, each prints its own help', async () => {
   const names = (await allCommands()).map(({ name }) => name)
   expect(names).toContain('clock advance')
   for (const name of names) {
@@ -115,7 +112,7 @@ test('flags before a command are flags of the command: every one prints its own 
   expect(out).toContain('assumptions [options]')
 })
 
-test('a flag before a command acts as it does after it', async () => {
+test('a flag before a command works like a flag after it', async () => {
   const [before, after] = [
     await command(['--json', '--url', 'http://127.0.0.1:1', 'clock', 'advance', '1h']),
     await command(['clock', 'advance', '1h', '--json', '--url', 'http://127.0.0.1:1']),
@@ -124,7 +121,7 @@ test('a flag before a command acts as it does after it', async () => {
   expect(before.err).toContain('Nothing listens at http://127.0.0.1:1.')
 })
 
-test('help says which command it does not know', async () => {
+test('help reports an unknown command', async () => {
   expect(await command(['help', 'clock', 'advanse'])).toEqual({
     code: 2,
     out: '',
@@ -160,7 +157,7 @@ test.for([
   expect(JSON.parse(err).error).toEqual({ exit_code: code, message: expect.stringContaining(message) })
 })
 
-test('start names the file, the line and the member of fixtures that cannot be used', async () => {
+test('start reports the file, line and field of invalid fixtures', async () => {
   const file = temporaryFile('sandbox.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
   expect(await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])).toEqual({
     code: 1,
@@ -169,7 +166,7 @@ test('start names the file, the line and the member of fixtures that cannot be u
   })
 })
 
-test('start names the file, the line and the key of settings that cannot be used', async () => {
+test('start reports the file, line and key of invalid settings', async () => {
   const file = temporaryFile('settings.json', '{\n  "status.conflict": 409,\n  "status.not_fond": 404\n}\n')
   const sandbox = temporaryFile('sandbox.json', '{}')
   const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', sandbox, '--settings', file]
@@ -190,7 +187,7 @@ test.for([
   expect(err).toMatch(message)
 })
 
-test('start says that a settings file is missing', async () => {
+test('start reports a missing settings file', async () => {
   const { code, err } = await command(['start', '--settings', '/nowhere/settings.json'])
   expect([code, err]).toEqual([
     1,
@@ -198,7 +195,7 @@ test('start says that a settings file is missing', async () => {
   ])
 })
 
-test('start says that a fixtures file is missing', async () => {
+test('start reports a missing fixtures file', async () => {
   const { code, err } = await command([
     'start',
     '--port',
@@ -211,7 +208,7 @@ test('start says that a fixtures file is missing', async () => {
   expect(err).toMatch(/\/nowhere\/sandbox\.json: cannot be read; .* one of empty, demo, large\.$/)
 })
 
-test('start says which file extends one that is missing', async () => {
+test('start reports which file extends a missing one', async () => {
   const file = temporaryFile('sandbox.json', '{"extends": "./demmo.json"}')
   const { err } = await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])
   expect(err).toMatch(/demmo\.json: cannot be read, which .*sandbox\.json extends; /)

@@ -5,16 +5,16 @@ import { onTestFinished } from 'vitest'
 
 const CLI = 'dist/cli.js'
 
-/** A command that runs in a process of its own. */
+/** A command that runs in a separate process. */
 export interface Running {
   readonly child: ChildProcess
-  /** The first line on stdout; rejects with what was said when the process ends without one. */
+  /** The first line on stdout; rejects with the output if the process ends without one. */
   readonly line: Promise<string>
-  /** What was said until the process ended, and its exit code. */
+  /** The whole output and the exit code, when the process has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>
 }
 
-/** Starts the built command; what still runs when the test ends is killed. */
+/** Starts the built command; it is killed if it still runs when the test ends. */
 export function spawnCommand(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
   if (!existsSync(CLI)) throw new Error(`${CLI} is missing. Run "npm run build" first.`)
   const child = spawn(process.execPath, [CLI, ...argv], { env: { PATH: '/usr/bin:/bin', ...env } })
@@ -32,13 +32,13 @@ export function spawnCommand(argv: readonly string[], env: Readonly<Record<strin
     })
     child.on('close', () => reject(new Error(`ended without a line on stdout: ${err}`)))
   })
-  // Anyone who does not wait for the line is told by the exit code.
+  // Tests that do not await the line check the exit code instead.
   line.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
   return { child, line, ended }
 }
 
-/** What `start --json` says when it is ready. */
+/** The line that `start --json` prints when it is ready. */
 export interface ReadyLine {
   readonly base_url: string
   readonly control_url: string
@@ -47,7 +47,7 @@ export interface ReadyLine {
   readonly control_token?: string
 }
 
-/** Starts an emulator on a free port, in memory unless the arguments say otherwise. */
+/** Starts an emulator on a free port, in memory unless the arguments choose otherwise. */
 export async function spawnEmulator(
   argv: readonly string[] = ['--ephemeral'],
   env: Readonly<Record<string, string>> = {},

@@ -42,7 +42,7 @@ const sandbox = {
   },
 }
 
-/** An emulator that has answered three requests: a page, one without a name, and a path that is not there. */
+/** An emulator with three logged requests: a page, a page without a name, and an unknown path. */
 async function someRequests() {
   const emulator = await running({ fixtures: sandbox })
   const { baseUrl } = emulator.emulator
@@ -53,7 +53,7 @@ async function someRequests() {
   return emulator
 }
 
-test('requests are listed one below the other', async () => {
+test('requests are listed in columns, one per line', async () => {
   const { run } = await someRequests()
   expect((await run('requests')).out.split('\n')).toEqual([
     'ID              AT                        STATUS  REQUEST               OPERATION     ERROR',
@@ -80,25 +80,25 @@ test.for([
     ['--limit', '2'],
     [2, 3],
   ],
-] as const)('requests are narrowed by %j', async ([argv, expected]) => {
+] as const)('requests can be filtered by %j', async ([argv, expected]) => {
   const { data } = await someRequests()
   const found = (await data('requests', ...argv)).data
   expect(found.map(({ id }: { id: string }) => Number(id.split('-')[1]))).toEqual(expected)
 })
 
-test('the list says what it leaves out', async () => {
+test('the list reports how many requests it leaves out', async () => {
   const { run } = await someRequests()
   expect((await run('requests', '--limit', '1')).out.split('\n').at(-1)).toBe(
-    'The newest 1 of 3 that match; --limit shows more.',
+    'The newest 1 of 3 matching requests; --limit shows more.',
   )
   expect((await run('requests', '--status', '500')).out).toBe('No request in the log matches.')
   const { url } = await fakeControl({ data: [], matched: 0, capacity: 1000, dropped: 5 })
   expect((await command(['requests', '--url', url])).out).toContain(
-    'The log keeps 1000 requests; 5 older ones are gone.',
+    'The log keeps 1000 requests; 5 older ones were dropped.',
   )
 })
 
-test('a filter that means nothing is refused with the way out', async () => {
+test('an invalid filter is refused with a fix', async () => {
   const { run } = await someRequests()
   expect(await run('requests', '--operation', 'pages.creat')).toMatchObject({
     code: 1,
@@ -106,22 +106,22 @@ test('a filter that means nothing is refused with the way out', async () => {
   })
 })
 
-test('explain tells the story of a request, the short version first', async () => {
+test('explain describes a request, with the summary first', async () => {
   const { run } = await someRequests()
   const { out } = await run('explain', 'default-000001')
   const lines = out.split('\n')
-  expect(lines[0]).toMatch(/^POST \/v1\/pages was answered 200 by the step handle: it created pages\//)
+  expect(lines[0]).toMatch(/^POST \/v1\/pages was completed with 200 by the step handle: it created pages\//)
   expect(out).toContain(`Request      default-000001 at ${START}\n`)
   expect(out).toContain('Operation    pages.create: POST /pages\n')
   expect(out).toContain('Caller       user key k1 in teamspace ts-a for u1\n')
   expect(out).toMatch(/\nRate limit {3}200 places were free/)
   expect(out).toMatch(/\nSteps\n {2}✓ receive/)
-  expect(out).toMatch(/\n {2}● handle {10}It answered 200/)
+  expect(out).toMatch(/\n {2}● handle {10}It responded with 200/)
   expect(out).toMatch(/\nChanges\n {2}pages\/[0-9a-f]{24} created\n {4}add \(all\) \{"object":"page"/)
   expect(out).toMatch(/\nAssumptions\n {2}U\d{3} {2}\S/)
 })
 
-test('without an id, the latest request is explained; a refusal shows where and why', async () => {
+test('without an id, explain uses the latest request; a refusal shows its step and reason', async () => {
   const { run } = await someRequests()
   const latest = (await run('explain')).out
   expect(latest).toContain('Request      default-000003')
@@ -131,12 +131,12 @@ test('without an id, the latest request is explained; a refusal shows where and 
   expect(invalid).toMatch(/\nError\n {2}400 validation_failed\n {2}\/name: /)
 })
 
-test('explain --json is the response as it came', async () => {
+test('explain --json prints the unchanged response', async () => {
   const { data } = await someRequests()
   expect((await data('explain', 'default-000001')).steps).toHaveLength(STEPS.length)
 })
 
-test('requests of another sandbox are explained by their ids', async () => {
+test('explain finds requests of another sandbox by their ids', async () => {
   const { run, emulator } = await someRequests()
   await fetch(`http://127.0.0.1:${emulator.port}/@w1/v1/data-views`)
   expect((await run('explain', 'w1-000001')).out).toContain('Sandbox      w1. The path begins with /@w1.')
@@ -144,8 +144,8 @@ test('requests of another sandbox are explained by their ids', async () => {
 })
 
 test.for([
-  [['explain', 'default-000099'], 'There has been no request default-000099'],
-  [['explain', 'x/../y'], '"x/../y" is no id of a request'],
+  [['explain', 'default-000099'], 'There is no request default-000099'],
+  [['explain', 'x/../y'], '"x/../y" is not the id of a request'],
   [['explain', '--sandbox', 'w9'], 'There is no sandbox "w9".'],
 ] as const)('%j cannot be explained', async ([argv, message]) => {
   const { run } = await someRequests()
@@ -154,7 +154,7 @@ test.for([
 
 const NO_QUOTA = { remaining: 200, reset: 0, retry_after: null }
 
-/** The trace of a request of which little is known. */
+/** The trace of a request with the fewest possible fields. */
 const TRACE: RequestTrace = {
   summary: 'It worked.',
   request: {
@@ -193,7 +193,7 @@ const TRACE: RequestTrace = {
   specification: null,
 }
 
-test('a story has its changes, events, webhooks and faults, and does without what is absent', async () => {
+test('explain prints changes, events, webhooks and faults, and omits absent parts', async () => {
   const unfired = { preset: null, source: null, counter: null }
   const story: RequestTrace = {
     ...TRACE,

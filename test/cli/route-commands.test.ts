@@ -30,14 +30,14 @@ async function withBatch() {
   return { ...started, id }
 }
 
-test('the clock is frozen, runs, and runs faster', async () => {
+test('the clock can be frozen, started, and accelerated', async () => {
   const { run } = await running()
   expect((await run('clock', 'rate', '60')).out).toBe(`${START}, rate 60\nnext: nothing is due`)
   expect((await run('clock', 'freeze')).out).toMatch(/, frozen\n/)
   expect((await run('clock', 'run')).out).toMatch(/, rate 1\n/)
 })
 
-test('a batch is held, released, and ended in every way', async () => {
+test('a batch can be held, released, and ended in each way', async () => {
   const { run, id } = await withBatch()
   expect((await run('batch', 'hold', id)).out).toContain(`${id}: validating, held, 0 of 2 items finished`)
   expect((await run('batch', 'release', id)).out).toContain(`${id}: validating, 0 of 2 items finished`)
@@ -55,7 +55,7 @@ test('a batch is held, released, and ended in every way', async () => {
   expect((await run('batch', 'expire', id)).err).toContain('failed')
 })
 
-test('records are listed, shown, written, changed and deleted', async () => {
+test('records can be listed, shown, written, changed and deleted', async () => {
   const { run, data } = await running({ fixtures: 'demo' })
   expect((await run('state')).out).toMatch(/^NAME +RECORDS\n/)
   expect((await run('state', 'list', 'teamspaces')).out).toMatch(/^ID .*\nteamspace-harbor /)
@@ -68,7 +68,7 @@ test('records are listed, shown, written, changed and deleted', async () => {
   expect((await run('state', 'get', 'pages', 'copy')).code).toBe(1)
 })
 
-test('a refused record names the line of its file, and a wrong one in quotes the character', async () => {
+test('a refused record is reported with the line of its file, or with the position in the argument', async () => {
   const { run } = await running({ fixtures: 'demo' })
   const file = temporaryFile('page.json', '{\n  "id": "x",\n  "name": 7\n}')
   expect((await run('state', 'put', 'pages', 'x', file)).err).toContain('page.json:3: /name: ')
@@ -79,7 +79,7 @@ test('a refused record names the line of its file, and a wrong one in quotes the
   })
 })
 
-test('the whole state goes into a file and comes back, and fixtures are merged', async () => {
+test('the whole state can be exported to a file and loaded again, and fixtures can be merged', async () => {
   const { run, data } = await running({ fixtures: 'demo' })
   const file = join(temporaryDirectory(), 'state.json')
   expect((await run('state', 'export', file)).out).toBe(`State written to ${file}.`)
@@ -90,7 +90,7 @@ test('the whole state goes into a file and comes back, and fixtures are merged',
   expect((await data('state', 'merge', fixtures)).written).toEqual({ organizations: 1 })
 })
 
-test('windows are filled, limits set, and windows emptied', async () => {
+test('rate windows can be filled and emptied, and limits set', async () => {
   const { run, data, emulator } = await running({ fixtures: 'demo' })
   const status = async () => (await fetch(`${emulator.baseUrl}/data-views`, { headers })).status
   await run('limits', 'fill', 'data-views.list')
@@ -108,7 +108,7 @@ test('windows are filled, limits set, and windows emptied', async () => {
   )
 })
 
-test('settings are shown, changed and taken back', async () => {
+test('settings can be shown, changed and restored', async () => {
   const { run } = await running()
   expect((await run('settings', 'set', 'batch.unknown_files', 'accept')).out).toBe(
     'batch.unknown_files = "accept"',
@@ -125,14 +125,14 @@ test('settings are shown, changed and taken back', async () => {
   })
 })
 
-test('a preset is switched on and off', async () => {
+test('a preset can be switched on and off', async () => {
   const { run } = await running()
   expect((await run('faults', 'toggle', 'slow')).out).toBe('On: slow. It stays until it is removed.')
   expect((await run('faults', 'toggle', 'slow')).out).toBe('Off: slow. It never fired: nothing matched.')
   expect((await run('faults', 'toggle', 'slo')).err).toContain('Did you mean "slow"?')
 })
 
-test('a stub is added, listed and removed', async () => {
+test('a stub can be added, listed and removed', async () => {
   const { run } = await running()
   const stub = '{"method": "GET", "path": "/search", "body": {"data": []}}'
   expect((await run('stub', 'add', stub)).out).toMatch(/stub +GET +\/search +200$/)
@@ -140,7 +140,7 @@ test('a stub is added, listed and removed', async () => {
   expect((await run('stub', 'remove')).out).toBe('There is no stub.')
 })
 
-test('requests are verified, with exit code 1 and the nearest ones where they have not come', async () => {
+test('requests can be verified: a failure has exit code 1 and lists the nearest requests', async () => {
   const { run } = await withBatch()
   expect((await run('requests', 'verify', '{"method": "POST"}', '--exactly', '1')).out).toBe(
     'Passed: 1 came, wanted exactly 1.',
@@ -153,7 +153,7 @@ test('requests are verified, with exit code 1 and the nearest ones where they ha
   expect((await run('requests', 'wait', '{"method": "PUT"}', '--timeout', '1ms')).code).toBe(1)
 })
 
-test('requests are shown with their bodies', async () => {
+test('requests can be shown with their bodies', async () => {
   const { run } = await withBatch()
   const [line, sent, about, received] = (await run('requests', '--full')).out.split('\n')
   expect(line).toMatch(/ {2}200 {2}POST \/v1\/batch-predictions {2}[\d.]+ ms {2}default-000001$/)
@@ -164,7 +164,7 @@ test('requests are shown with their bodies', async () => {
   ])
 })
 
-test('requests are exported as HAR without keys and secrets', async () => {
+test('requests can be exported as HAR without keys and secrets', async () => {
   const { run, emulator, url } = await withBatch()
   await fetch(`${emulator.baseUrl}/data-views?limit=2&limit=3`, { headers })
   const file = join(temporaryDirectory(), 'requests.har')
@@ -195,18 +195,18 @@ test('requests are exported as HAR without keys and secrets', async () => {
   expect((await run('requests', 'export', '--status', '404', '--json')).out).toContain('"entries":[]')
 })
 
-test('an event of a provider is emitted', async () => {
+test('an event of a provider can be emitted', async () => {
   const { data } = await running({ fixtures: 'demo' })
   const emitted = await data('event', 'emit', 'file_sharing', 'File:created', '{"a": 1}')
   expect(emitted).toMatchObject({ source: 'file_sharing', event: 'File:created', fired: expect.any(Array) })
 })
 
-test('the answer of a call without a body is an empty object', async () => {
+test('--json prints an empty object for a response without a body', async () => {
   const { url } = await fakeControl({})
   expect((await command(['requests', 'clear', '--json', '--url', url])).out).toBe('{}')
 })
 
-test('webhook listen subscribes a receiver, prints what it gets, and takes the subscription back', async () => {
+test('webhook listen subscribes a receiver, prints deliveries, and removes the subscription', async () => {
   const { run, data, emulator, id, url } = await withBatch()
   const received: string[] = []
   const receiver = createServer((req, res) => {

@@ -2,10 +2,10 @@ import { onTestFinished } from 'vitest'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { command, type Outcome } from './in-process.ts'
 
-/** The instant at which the sandboxes of these tests start, and where their clocks stand still. */
+/** The instant at which the sandboxes of these tests start, with a frozen clock. */
 export const START = '2026-03-01T12:00:00.000Z'
 
-/** An emulator for one test, with nothing in its sandbox, and the command line of a client of it. */
+/** An emulator with an empty sandbox for one test, and the command line as its client. */
 export interface Running {
   readonly emulator: RunningEmulator
   readonly url: string

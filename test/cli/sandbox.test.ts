@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { running, START } from './running.ts'
 
-test('sandboxes are made, listed and removed', async () => {
+test('sandboxes can be created, listed and removed', async () => {
   const { run, data, url } = await running()
   expect((await run('sandbox', 'create', 'w1')).out).toBe(
-    `Sandbox w1 is there: ${url}/@w1/v1\n  clock  ${START}, seed 1, 0 records, in memory`,
+    `Sandbox w1 created: ${url}/@w1/v1\n  clock  ${START}, seed 1, 0 records, in memory`,
   )
   expect((await run('sandbox')).out.split('\n')).toEqual([
     'NAME     CLOCK                     RATE    RECORDS  REQUESTS  KEPT       BASE URL',
@@ -16,7 +16,7 @@ test('sandboxes are made, listed and removed', async () => {
   expect((await data('sandbox', 'list')).data).toHaveLength(1)
 })
 
-test('flags say what a sandbox starts from', async () => {
+test('flags set the start of a sandbox', async () => {
   const { data } = await running()
   const made = await data(
     'sandbox',
@@ -33,7 +33,7 @@ test('flags say what a sandbox starts from', async () => {
   expect(made.records).toBeGreaterThan(100)
 })
 
-test('flags say how time passes in a sandbox, and which scenario is active', async () => {
+test('flags set how time passes in a sandbox and its active scenario', async () => {
   const { run, data } = await running()
   expect(await data('sandbox', 'create', 'w1', '--rate', '5', '--skip-on-poll')).toMatchObject({ rate: 5 })
   expect(await data('clock', '--sandbox', 'w1')).toMatchObject({ rate: 5, skip_on_poll: true })
@@ -41,7 +41,7 @@ test('flags say how time passes in a sandbox, and which scenario is active', asy
   expect([code, err]).toEqual([1, expect.stringContaining('There is no scenario "none-of-these".')])
 })
 
-test('fixtures and settings are read where the command runs, what they extend included', async () => {
+test('the command reads fixtures and settings in its own directory, and files that they extend', async () => {
   const { emulator, data } = await running()
   const base = temporaryFile(
     'base.json',
@@ -56,7 +56,7 @@ test('fixtures and settings are read where the command runs, what they extend in
   expect(w1?.settings.overrides).toEqual({ 'status.not_found': 410 })
 })
 
-test('a sandbox starts from a snapshot of another', async () => {
+test('a sandbox can start from a snapshot of another', async () => {
   const { run, data } = await running()
   await run('clock', 'advance', '1h', '--sandbox', 'w1')
   await run('snapshot', 'save', 'later', '--sandbox', 'w1')
@@ -64,7 +64,7 @@ test('a sandbox starts from a snapshot of another', async () => {
   expect(made.now).toBe('2026-03-01T13:00:00.000Z')
 })
 
-test('a snapshot goes before the variables that the emulator was started with, and not before flags', async () => {
+test('a snapshot wins over the environment variables of the emulator, and conflicts with flags', async () => {
   const { run, url } = await running()
   await run('snapshot', 'save', 'base')
   const variables = { WORKSPACE_EMULATOR_SEED: '7', WORKSPACE_EMULATOR_CLOCK: '2030-01-01' }
@@ -76,12 +76,12 @@ test('a snapshot goes before the variables that the emulator was started with, a
   )
 })
 
-test('--persist keeps it on disk', async () => {
+test('--persist keeps the sandbox on disk', async () => {
   const { run } = await running({ ephemeral: false, data: temporaryDirectory() })
   expect((await run('sandbox', 'create', 'w1', '--persist')).out).toMatch(/on disk$/)
 })
 
-test('every command can be about another sandbox, by flag, variable or address', async () => {
+test('every command can select another sandbox by flag, variable or address', async () => {
   const { run, emulator, url } = await running()
   await run('clock', 'advance', '1h', '--sandbox', 'w1')
   const now = '2026-03-01T13:00:00.000Z, frozen\nnext: nothing is due'
@@ -91,18 +91,20 @@ test('every command can be about another sandbox, by flag, variable or address',
   expect((await command(['clock', '--url', `${url}/@other`, '--sandbox', 'w1'])).out).toBe(now)
   expect((await run('clock')).out).toContain(START)
   expect((await run('status', '--sandbox', 'w1')).out).toContain(`${url}, sandbox w1: version`)
-  expect((await run('reset', '--sandbox', 'w1')).out).toBe(`The sandbox of ${url}, sandbox w1 starts again.`)
+  expect((await run('reset', '--sandbox', 'w1')).out).toBe(
+    `The sandbox of ${url}, sandbox w1 has its starting state again.`,
+  )
   expect(emulator.sandboxes.get('other')).toBeUndefined()
 })
 
-test('removing a sandbox does not make it again, also when it is the chosen one', async () => {
+test('removing the selected sandbox does not create it again', async () => {
   const { run, emulator, url } = await running()
   await run('reset', '--sandbox', 'w1')
   expect((await command(['sandbox', 'delete', 'w1', '--url', `${url}/@w1`])).code).toBe(0)
   expect(emulator.sandboxes.get('w1')).toBeUndefined()
 })
 
-test('what is wrong in files is said with their lines', async () => {
+test('mistakes in files are reported with their lines', async () => {
   const { run } = await running()
   const fixtures = temporaryFile('sandbox.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
   expect((await run('sandbox', 'create', 'w1', '--fixtures', fixtures)).err).toBe(
@@ -115,7 +117,7 @@ test('what is wrong in files is said with their lines', async () => {
 })
 
 test.for([
-  [['sandbox', 'create', 'default'], 1, 'The default sandbox is always there'],
+  [['sandbox', 'create', 'default'], 1, 'The default sandbox always exists'],
   [['sandbox', 'create', 'W1'], 2, '<name>: "W1" is not a name.'],
   [['sandbox', 'create', 'w', '--fixtures', '/nowhere.json'], 1, '/nowhere.json: cannot be read'],
   [['sandbox', 'create', 'w', '--settings', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
@@ -126,7 +128,7 @@ test.for([
     '\n  /clock: ',
   ],
   [['sandbox', 'delete', 'w9'], 1, 'There is no sandbox "w9".'],
-  [['sandbox', 'delete', 'default'], 1, 'The default sandbox is always there'],
+  [['sandbox', 'delete', 'default'], 1, 'The default sandbox always exists'],
   [['clock', '--sandbox', 'W'], 2, '--sandbox: "W" is not a name. Give 1 to 63 lower-case letters'],
 ] as const)('%j fails with code %i', async ([argv, code, message]) => {
   const { run } = await running()

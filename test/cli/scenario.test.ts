@@ -12,7 +12,7 @@ const STORM = {
   clock: { rate: 0 },
 }
 
-/** An emulator with a scenario that is valid and one that is broken. */
+/** An emulator with one valid and one broken scenario. */
 async function withScenarios() {
   const scenarios = temporaryDirectory()
   writeFileSync(join(scenarios, 'storm.json'), JSON.stringify(STORM))
@@ -20,13 +20,13 @@ async function withScenarios() {
   return { ...(await running({ scenarios })), scenarios }
 }
 
-/** A table with its cells apart, without the scenarios that every emulator has. */
+/** A table with single spaces between cells, without the built-in scenarios. */
 function cells(out: string): string[] {
   const lines = out.split('\n').filter((line) => !line.includes(' built-in '))
   return lines.map((line) => line.replaceAll(/ {2,}/g, ' | '))
 }
 
-test('scenarios are listed, started and stopped, with a word about faults that never fired', async () => {
+test('scenarios can be listed, started and stopped, and stop reports faults that never fired', async () => {
   const { run, data, emulator, scenarios } = await withScenarios()
   const broken = `${join(scenarios, 'broken.json')}:2:12: /falts: is not a known field. Did you mean "faults"?`
   const { code, out } = await run('scenario')
@@ -54,14 +54,14 @@ test('scenarios are listed, started and stopped, with a word about faults that n
   })
 })
 
-test('with --reset the starting state is put back first', async () => {
+test('with --reset the starting state is restored first', async () => {
   const { run, data } = await withScenarios()
   await run('clock', 'advance', '1h')
   expect(await data('scenario', 'start', 'storm')).toMatchObject({ started_at: '2026-03-01T13:00:00.000Z' })
   expect(await data('scenario', 'start', 'storm', '--reset')).toMatchObject({ started_at: START })
 })
 
-test('each sandbox has a scenario of its own', async () => {
+test('each sandbox has its own scenario', async () => {
   const { run, data } = await withScenarios()
   await run('scenario', 'start', 'storm', '--sandbox', 'w1')
   expect((await data('scenario', '--sandbox', 'w1')).active).toMatchObject({ name: 'storm' })
@@ -72,8 +72,8 @@ test.for([
   [['start', 'strom'], 1, 'There is no scenario "strom". Did you mean "storm"?'],
   [['start', 'broken'], 1, 'The scenario "broken" is broken: '],
   [['stop'], 1, 'No scenario is active on this sandbox.'],
-  [['start'], 2, 'scenario start needs a name, name of its file, without the ending.'],
-  [['start', 'a', 'b'], 2, 'scenario start does not take "b".'],
+  [['start'], 2, 'scenario start needs <name>: name of its file, without the extension.'],
+  [['start', 'a', 'b'], 2, 'scenario start does not accept "b".'],
   [['sart', 'a'], 2, 'There is no command "scenario sart". Did you mean "scenario start"?'],
 ] as const)('scenario %j fails with code %i', async ([argv, code, message]) => {
   const { run } = await withScenarios()
@@ -81,7 +81,7 @@ test.for([
   expect([outcome.code, outcome.out, outcome.err]).toEqual([code, '', expect.stringContaining(message)])
 })
 
-test('the built-in scenarios stand beside those of the project, whose own win where the names are the same', async () => {
+test('built-in scenarios are listed with those of the project, and a project scenario wins over the same name', async () => {
   const { run, data, scenarios } = await withScenarios()
   writeFileSync(join(scenarios, 'happy-path.json'), JSON.stringify({ description: 'Ours' }))
   const { data: all } = await data('scenario')
@@ -107,7 +107,7 @@ test('the built-in scenarios stand beside those of the project, whose own win wh
   })
 })
 
-test('what has gone wrong in the active scenario is said, and that an older version is in force', async () => {
+test('an error in the active scenario is reported, and that an older version is used', async () => {
   const older = {
     name: 'a',
     origin: 'project',
@@ -144,7 +144,7 @@ test.for([
   })
 })
 
-test('a start names what a scenario adds that does not fit', async () => {
+test('a start reports the additions of a scenario that do not fit', async () => {
   const { scenarios } = await withScenarios()
   const fixtures = { collections: { pages: [{ id: 'p-1' }] } }
   writeFileSync(join(scenarios, 'wrong.json'), JSON.stringify({ fixtures }))

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { temporaryDirectory, temporaryFile } from './in-process.ts'
 import { running, START } from './running.ts'
 
-test('a snapshot is saved, listed, restored and deleted', async () => {
+test('a snapshot can be saved, listed, restored and deleted', async () => {
   const { run, data } = await running()
   expect((await run('snapshot', 'list')).out).toBe(
     'There are no snapshots. "workspace-emulator snapshot save NAME" saves one.',
@@ -15,7 +15,7 @@ test('a snapshot is saved, listed, restored and deleted', async () => {
   await run('clock', 'advance', '1h')
   expect(await run('snapshot', 'restore', 'before')).toEqual({
     code: 0,
-    out: `The sandbox is that of snapshot before again; its clock says ${START}.`,
+    out: `The sandbox is restored from snapshot before; its clock is at ${START}.`,
     err: '',
   })
   expect((await data('clock')).now).toBe(START)
@@ -26,13 +26,13 @@ test('a snapshot is saved, listed, restored and deleted', async () => {
   expect((await data('snapshot')).data).toEqual([])
 })
 
-test('saving under a name that is there says so', async () => {
+test('saving under an existing name reports that it was replaced', async () => {
   const { run } = await running()
   await run('snapshot', 'save', 'a')
-  expect((await run('snapshot', 'save', 'a')).out).toContain('in place of the one before')
+  expect((await run('snapshot', 'save', 'a')).out).toContain('in place of the previous one')
 })
 
-test('a snapshot goes into a file, and comes back from it', async () => {
+test('a snapshot can be exported to a file and imported again', async () => {
   const { run, data } = await running()
   const file = join(temporaryDirectory(), 'a.json')
   await run('snapshot', 'save', 'a')
@@ -41,14 +41,14 @@ test('a snapshot goes into a file, and comes back from it', async () => {
   const text = readFileSync(file, 'utf8')
   expect(text).toContain('\n  "sandbox": "default",\n')
   expect((await run('snapshot', 'import', 'b', file)).out).toBe(
-    `Snapshot b made of ${file}: 0 records, clock ${START}.`,
+    `Snapshot b created from ${file}: 0 records, clock ${START}.`,
   )
   const names = (await data('snapshot', 'list')).data.map(({ name }: { name: string }) => name)
   expect(names).toEqual(['a', 'b'])
   expect(JSON.parse((await run('snapshot', 'export', 'b')).out)).toEqual(JSON.parse(text))
 })
 
-test('an export for machines is one line', async () => {
+test('an export with --json is one line', async () => {
   const { run, data } = await running()
   await run('snapshot', 'save', 'a')
   expect((await data('snapshot', 'export', 'a')).sandbox).toBe('default')
@@ -62,7 +62,7 @@ test('each sandbox has its own snapshots', async () => {
   expect((await run('snapshot', 'restore', 'a', '--sandbox', 'w1')).code).toBe(0)
 })
 
-test('a document that is none is refused with file and line', async () => {
+test('an invalid document is refused with file and line', async () => {
   const { run } = await running()
   const file = join(temporaryDirectory(), 'a.json')
   await run('snapshot', 'save', 'a')
@@ -85,8 +85,8 @@ test.for([
     'The sandbox "default" has no snapshot "befor". Did you mean "before"?',
   ],
   [['snapshot', 'save', 'A'], 2, '<name>: "A" is not a name. Give 1 to 63 lower-case letters'],
-  [['snapshot', 'save'], 2, 'snapshot save needs a name'],
-  [['snapshot', 'import', 'x'], 2, 'snapshot import needs a file, JSON file that holds a state document.'],
+  [['snapshot', 'save'], 2, 'snapshot save needs <name>'],
+  [['snapshot', 'import', 'x'], 2, 'snapshot import needs <file>: JSON file with a state document.'],
   [['snapshot', 'import', 'x', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
   [['snapshot', 'export', 'before', '/nowhere/x.json'], 1, '/nowhere/x.json cannot be written (ENOENT).'],
   [['snapshot', 'sav', 'x'], 2, 'There is no command "snapshot sav". Did you mean "snapshot save"?'],

@@ -8,20 +8,20 @@ import { expect, onTestFinished, test } from 'vitest'
 import { temporaryDirectory, temporaryFile } from './in-process.ts'
 import { spawnCommand, spawnEmulator } from './process.ts'
 
-/** A request whose body never ends: a stop in order has to wait for it. */
+/** Opens a request whose body never ends, so that a graceful stop has to wait for it. */
 async function hangingRequest(port: number): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   onTestFinished(() => void socket.destroy())
   socket.on('error', () => {})
   await once(socket, 'connect')
   const head = `POST /v1/pages HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer live_demo_owner\r\n`
-  // The interim response says that the request is being handled.
+  // The interim response 100 shows that the request is being handled.
   socket.write(`${head}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n`)
   await once(socket, 'data')
   socket.write('{"name":')
 }
 
-test('start --json says where it is and with which keys, and the keys work', async () => {
+test('start --json prints its address and its keys, and the keys work', async () => {
   const { ready, child, ended } = await spawnEmulator()
   const { port } = ready
   expect(ready).toEqual({
@@ -61,7 +61,7 @@ test('start without a command name prints the banner', async () => {
   )
 })
 
-test('after a restart without its --fixtures the banner says how to get a key', async () => {
+test('after a restart without --fixtures the banner explains how to get a key', async () => {
   const data = temporaryDirectory()
   const place = { organization_id: 'org-own', teamspace_id: 'teamspace-own' }
   const own = {
@@ -89,11 +89,11 @@ test('after a restart without its --fixtures the banner says how to get a key', 
   }
   expect(await outOf('--fixtures', fixtures)).toMatch(/^ {2}Keys +service_own /m)
   expect(await outOf()).toMatch(
-    /^ {2}Keys +the fixtures of this start have none[\s\S]+PUT http\S+\/state\/api_keys\/NAME/m,
+    /^ {2}Keys +the fixtures of this start have no key of the sandbox[\s\S]+PUT http\S+\/state\/api_keys\/NAME/m,
   )
 })
 
-test('--quiet prints nothing and logs warnings alone', async () => {
+test('--quiet prints nothing and logs only warnings', async () => {
   const port = String((await spawnEmulator()).ready.port)
   const taken = await spawnCommand(['start', '--quiet', '--ephemeral', '--port', port]).ended
   expect(taken).toEqual({
@@ -103,7 +103,7 @@ test('--quiet prints nothing and logs warnings alone', async () => {
   })
 })
 
-test('--log-format json makes the banner a log entry', async () => {
+test('with --log-format json the banner is a log entry', async () => {
   const { child, ended } = spawnCommand(['--port', '0', '--ephemeral', '--log-format', 'json'])
   const [chunk] = await once(child.stderr ?? child, 'data')
   const entry = JSON.parse(String(chunk).split('\n')[0] ?? '')
@@ -112,7 +112,7 @@ test('--log-format json makes the banner a log entry', async () => {
   expect((await ended).out).toBe('')
 })
 
-test('the environment starts it as flags do, and a flag wins', async () => {
+test('environment variables work like flags, and a flag wins', async () => {
   const file = temporaryFile('settings.json', '{"status.not_found": 410}')
   const { ready } = await spawnEmulator(['--ephemeral'], {
     WORKSPACE_EMULATOR_PORT: '1',
@@ -123,7 +123,7 @@ test('the environment starts it as flags do, and a flag wins', async () => {
   expect([response.status, ready.control_token]).toEqual([401, undefined])
 })
 
-test('a second start on one directory is refused with the pid of the first, and the sandbox outlives a restart', async () => {
+test('a second start on one directory is refused with the pid of the first, and the sandbox survives a restart', async () => {
   const data = temporaryDirectory()
   const first = await spawnEmulator(['--data', data, '--seed', '7'])
   const second = await spawnCommand(['start', '--port', '0', '--data', data]).ended
@@ -136,22 +136,22 @@ test('a second start on one directory is refused with the pid of the first, and 
   third.child.kill('SIGTERM')
   const { err } = await third.ended
   expect(err).toContain(
-    `${join(data, 'default.json')} holds a sandbox already: --seed will count when it starts again ("workspace-emulator reset").`,
+    `${join(data, 'default.json')} already contains a sandbox: --seed will take effect when it is reset ("workspace-emulator reset").`,
   )
   expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
 })
 
-test('on an address that others reach, a control token is made, said and demanded', async () => {
+test('on an address that others can reach, a control token is generated, printed and required', async () => {
   const { ready, child, ended } = await spawnEmulator(['--ephemeral', '--host', '0.0.0.0'])
   const url = `http://127.0.0.1:${ready.port}/__emulator/clock`
   expect((await fetch(url)).status).toBe(401)
   const authorization = `Bearer ${ready.control_token}`
   expect((await fetch(url, { headers: { authorization } })).status).toBe(200)
   child.kill('SIGTERM')
-  expect((await ended).err).toContain(`demands a token, made for this run: ${ready.control_token}\n`)
+  expect((await ended).err).toContain(`requires a token, created for this run: ${ready.control_token}\n`)
 })
 
-test('D7 one signal waits for a request in flight, but not for ever', async () => {
+test('D7 the first signal waits for requests in flight, up to a limit', async () => {
   const { ready, child, ended } = await spawnEmulator()
   await hangingRequest(ready.port)
   child.kill('SIGHUP')
@@ -164,7 +164,7 @@ test('D7 one signal waits for a request in flight, but not for ever', async () =
 test.for([
   ['SIGINT', 130],
   ['SIGTERM', 143],
-] as const)('D7 a second %s ends at once', async ([signal, code]) => {
+] as const)('D7 a second %s ends the process at once', async ([signal, code]) => {
   const { ready, child, ended } = await spawnEmulator()
   await hangingRequest(ready.port)
   child.kill(signal)
@@ -173,13 +173,13 @@ test.for([
   expect((await ended).code).toBe(code)
 })
 
-test('a reader that goes away is no error', async () => {
+test('a closed stdout is not an error', async () => {
   const { child, ended } = spawnCommand(['start', '--help'])
   child.stdout?.destroy()
   expect(await ended).toMatchObject({ code: 0, err: '' })
 })
 
-test('a defect ends the process with one line', async () => {
+test('an internal error ends the process with one line', async () => {
   const code =
     "require('./dist/load.js').evaluate('emulator.cjs').main(); setImmediate(() => { throw new Error('boom\\nboom') })"
   const child = spawn(process.execPath, [
@@ -202,7 +202,7 @@ test('a defect ends the process with one line', async () => {
   expect(err).toMatch(/^workspace-emulator stops: Error: boom boom \(at .+\)\n$/)
 })
 
-test('D7 a start whose npm has gone goes too, since the shell between them hands no signal on', async () => {
+test('D7 start ends when npm has ended, because the shell between them does not forward signals', async () => {
   const shell = spawn('sh', ['-c', 'node dist/cli.js start --port 0 --ephemeral --json; true'], {
     env: { ...process.env, npm_lifecycle_event: 'start' },
     stdio: ['ignore', 'pipe', 'ignore'],

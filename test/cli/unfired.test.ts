@@ -3,7 +3,7 @@ import { unfiredRules } from '../../src/adapters/cli/launch.ts'
 import { spawnEmulator } from './process.ts'
 import { running } from './running.ts'
 
-test('of each sandbox the rules are told that never fired, with how often they matched', async () => {
+test('rules that never fired are listed for each sandbox, with how often they matched', async () => {
   const { run, emulator } = await running()
   await run('faults', 'add', 'server-error', '--first', '1')
   await run('faults', 'add', '{"preset": "rate-limited", "when": {"nth": 2}}')
@@ -20,15 +20,15 @@ test('of each sandbox the rules are told that never fired, with how often they m
   expect(unfiredRules(many).at(-1)).toBe('and others in 3 more sandboxes')
 })
 
-test('a directory of scenarios that is named and not there is warned of', async () => {
+test('a missing directory of scenarios causes a warning', async () => {
   const { child, ended } = await spawnEmulator(['--ephemeral', '--scenarios', '/nowhere'])
   child.kill('SIGTERM')
   expect((await ended).err).toContain(
-    '/nowhere is not there: until it is, there are only the built-in scenarios.',
+    '/nowhere is not a directory: until it is, there are only the built-in scenarios.',
   )
 })
 
-test('a stop says which rules never fired', async () => {
+test('at a stop, rules that never fired are printed', async () => {
   const { ready, child, ended } = await spawnEmulator()
   const arm = (rule: object) => {
     const body = JSON.stringify(rule)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { kindOf } from '../../src/adapters/cli/validate.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
-/** A directory of scenarios that is gone after the test. */
+/** A directory of scenarios that is removed after the test. */
 function folder(files: Readonly<Record<string, string>>): string {
   const directory = temporaryDirectory()
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text)
@@ -13,7 +13,7 @@ function folder(files: Readonly<Record<string, string>>): string {
 
 const VALID = "import { defineScenario } from 'agent-workspace-emulator'\nexport default defineScenario({})\n"
 
-test('scripts and JSON scenarios that are in order are said to be, helpers are told from them', async () => {
+test('valid scripts and JSON scenarios are reported as valid, and helper files are not scenarios', async () => {
   const directory = folder({
     'a.ts': VALID,
     '_shared.ts': 'export const x = 1\n',
@@ -27,7 +27,7 @@ test('scripts and JSON scenarios that are in order are said to be, helpers are t
   })
 })
 
-test('a directory without scenarios is said to be one, and a script that is not there to be missing', async () => {
+test('a directory without scenarios is reported as such, and a missing script as missing', async () => {
   const directory = folder({ '_shared.ts': 'export const x = 1\n' })
   expect((await command(['validate', directory])).out).toBe(`${directory}: ok (directory without scenarios)`)
   const file = join(directory, 'nowhere.ts')
@@ -55,7 +55,7 @@ const WRONG = `export default {
 }
 `
 
-test('every problem has its place, with the nearest known name', async () => {
+test('every problem has its place and the nearest known name', async () => {
   const file = join(folder({ 'wrong.ts': WRONG }), 'wrong.ts')
   const { code, out } = await command(['validate', file])
   expect(code).toBe(1)
@@ -69,13 +69,15 @@ test('every problem has its place, with the nearest known name', async () => {
     ),
     expect.stringContaining('9:64: /stubs/1/path: must begin with a slash'),
     expect.stringContaining('/timeline/0/do/0/clock/freeze: '),
-    expect.stringMatching(/^11:33: \/timeline\/0\/do\/0\/clock\/advance: is not a known field\. There are /),
+    expect.stringMatching(
+      /^11:33: \/timeline\/0\/do\/0\/clock\/advance: is not a known field\. Known fields: /,
+    ),
     expect.stringContaining('12:33: /timeline/1/do/0/state/batch: is no move of a batch.'),
-    expect.stringContaining('14:9: /on/batch.done: is no event. There are'),
+    expect.stringContaining('14:9: /on/batch.done: is no event. Use one of'),
   ])
 })
 
-test('a script that does not parse has the place of the fault, and the others are checked', async () => {
+test('a script with a syntax error is reported with its place, and the other scripts are checked', async () => {
   const directory = folder({
     'broken.ts': 'export default {\n  pace: {\n',
     'wrong.json': '{\n  "timelin": []\n}\n',
@@ -88,7 +90,7 @@ test('a script that does not parse has the place of the fault, and the others ar
   ])
 })
 
-test('what a scenario adds is held against the sandbox that it would be started in', async () => {
+test('the additions of a scenario are checked against the sandbox in which it would start', async () => {
   const page = { id: 'p-1', teamspace_id: 'nowhere' }
   const scenario = `export default {\n  fixtures: {\n    collections: {\n      pages: [${JSON.stringify(page)}],\n      pagees: [],\n    },\n  },\n}\n`
   const file = join(folder({ 'wrong.mjs': scenario }), 'wrong.mjs')
@@ -103,7 +105,7 @@ test('what a scenario adds is held against the sandbox that it would be started 
   )
 })
 
-test('a directory that is named has to be there', async () => {
+test('a directory given with --scenarios has to exist', async () => {
   const { code, out } = await command(['validate', '--scenarios', '/nowhere'])
   expect(code).toBe(1)
   expect(out).toBe(
@@ -113,7 +115,7 @@ test('a directory that is named has to be there', async () => {
   expect([missing.code, missing.out]).toEqual([1, expect.stringContaining('/nowhere/x.ts: ')])
 })
 
-test('--json has the columns, too', async () => {
+test('--json contains the columns, too', async () => {
   const file = join(folder({ 'wrong.js': 'export default {\n  descripton: 1,\n}\n' }), 'wrong.js')
   const { out } = await command(['validate', '--json', file])
   expect(JSON.parse(out)).toEqual({
@@ -140,11 +142,11 @@ test.for([
   [{ on: {} }, 'scenario'],
   [{ timelin: [] }, 'scenario'],
   [{ collections: {}, clock: {} }, 'fixtures'],
-] as const)('%j is taken for %s', ([document, kind]) => {
+] as const)('%j is recognized as %s', ([document, kind]) => {
   expect(kindOf(document)).toBe(kind)
 })
 
-test('a file that faults add takes is checked as a fault rule', async () => {
+test('a file for faults add is checked as a fault rule', async () => {
   const directory = folder({
     'good.json': '{"preset": "rate-limited", "when": {"nth": 2}}',
     'bad.json': '{\n  "match": {"operation": "pages.creat"},\n  "do": [{"respond": {"status": 500}}]\n}\n',

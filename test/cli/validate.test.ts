@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
-test('files that are in order are said to be', async () => {
+test('valid files are reported as valid', async () => {
   const sandbox = temporaryFile('sandbox.json', '{"collections": {}}')
   const settings = temporaryFile('settings.json', '{"status.conflict": 422, "models": []}')
   expect(await command(['validate', sandbox, settings])).toEqual({
@@ -11,7 +11,7 @@ test('files that are in order are said to be', async () => {
   })
 })
 
-test('without files, what start would use is checked, the shipped scenarios included', async () => {
+test('without arguments, validate checks the files that start would use, and the shipped scenarios', async () => {
   const { code, out, err } = await command(['validate'])
   expect([code, err]).toEqual([0, ''])
   const [sandbox, ...scenarios] = out.split('\n')
@@ -20,7 +20,7 @@ test('without files, what start would use is checked, the shipped scenarios incl
   for (const line of scenarios) expect(line).toMatch(/^scenarios\/[a-z-]+\.ts: ok \(scenario\)$/)
 })
 
-test('settings that start would use are checked', async () => {
+test('validate checks the settings that start would use', async () => {
   const settings = temporaryFile('settings.json', '{"status.conflict": 999}')
   const { code, out } = await command(['validate', '--scenarios', temporaryDirectory()], {
     WORKSPACE_EMULATOR_SETTINGS: settings,
@@ -55,7 +55,7 @@ test('every issue has its file, line and pointer', async () => {
   expect(lines).toContainEqual(expect.stringContaining(`${sandbox}:9: /collections/users/0/created_at: `))
 })
 
-test('issues are in the order of their lines, whichever check found them', async () => {
+test('issues are sorted by line, whichever check found them', async () => {
   const sandbox = temporaryFile(
     'sandbox.json',
     '{\n  "collections": {\n    "pages": [{}],\n    "users": [{}],\n    "teamspaces": [{}],\n    "organizations": [{}]\n  }\n}\n',
@@ -67,7 +67,7 @@ test('issues are in the order of their lines, whichever check found them', async
   expect(lines).toEqual(lines.toSorted())
 })
 
-test('the lines of a sandbox that extends another are those of its own file', async () => {
+test('issues of a file that extends another have the lines of that file', async () => {
   const sandbox = temporaryFile(
     'sandbox.json',
     `{
@@ -85,12 +85,12 @@ test('the lines of a sandbox that extends another are those of its own file', as
   for (const line of out.split('\n')) expect(line).toContain(`${sandbox}:5: /collections/pages/0/`)
 })
 
-test('the organization has the line of its own member', async () => {
+test('an issue of the organization has the line of its field', async () => {
   const sandbox = temporaryFile('sandbox.json', '{\n  "organization": {\n    "id": "org-1" }\n}\n')
   expect((await command(['validate', sandbox])).out).toContain(`${sandbox}:2: /organization/name: `)
 })
 
-test('misspelt members and keys are told the nearest known one', async () => {
+test('misspelt fields and keys are reported with the nearest known name', async () => {
   const sandbox = temporaryFile('sandbox.json', '{\n  "colections": {}\n}')
   const settings = temporaryFile('settings.json', '{\n\n  "names.cloud_x": "a"\n}')
   const { out } = await command(['validate', sandbox, settings])
@@ -100,7 +100,7 @@ test('misspelt members and keys are told the nearest known one', async () => {
   )
 })
 
-test('a file that is no JSON has the line of the fault, one that is missing its name', async () => {
+test('a file that is not JSON is reported with the line of the error, a missing file with its name', async () => {
   const broken = temporaryFile('sandbox.json', '{\n  "collections": {\n}\n')
   const { code, out } = await command(['validate', broken, '/nowhere/x.json'])
   expect(code).toBe(1)

@@ -5,7 +5,7 @@ import { running } from './running.ts'
 
 const LOADING = { error: 'service_unavailable', message: 'The sandbox is being loaded.' }
 
-test('wait is the health check of a container: it asks where the variables of the image have started it', async () => {
+test('wait is the health check of a container: it uses the variables of the image', async () => {
   const { emulator } = await running({ host: '0.0.0.0', controlToken: 'made-at-the-start' })
   const env = {
     WORKSPACE_EMULATOR_HOST: '0.0.0.0',
@@ -17,7 +17,7 @@ test('wait is the health check of a container: it asks where the variables of th
   expect(JSON.parse((await command(['wait', '--json'], env)).out)).toEqual({ ready: true, url })
 })
 
-test('wait goes by the address before the port, and by the flag before both', async () => {
+test('wait prefers the address to the port, and the flag to both', async () => {
   const { emulator, url } = await running()
   const env = { WORKSPACE_EMULATOR_PORT: '2', WORKSPACE_EMULATOR_URL: `${url}/v1` }
   expect((await command(['wait'], env)).code).toBe(0)
@@ -28,7 +28,7 @@ test('wait goes by the address before the port, and by the flag before both', as
   expect((await command(['wait', '--url', other.url], env)).code).toBe(0)
 })
 
-test('an emulator that loads its sandbox is waited for; when the time is up, nothing is on stdout', async () => {
+test('wait waits while the sandbox is loading; after the timeout, stdout is empty', async () => {
   const { url, asked } = await fakeControl(LOADING, 503)
   const argv = ['wait', '--url', url, '--timeout', '3s', '--json']
   expect(await command(argv)).toEqual({
@@ -42,7 +42,7 @@ test('an emulator that loads its sandbox is waited for; when the time is up, not
   expect(asked[0]).toMatchObject({ method: 'GET', path: '/__emulator/ready' })
 })
 
-test('without time, wait asks once', async () => {
+test('without a timeout, wait sends one request', async () => {
   const { url } = await running()
   expect((await command(['wait', '--url', url, '--timeout', '0s'])).code).toBe(0)
   const loading = await fakeControl(LOADING, 503)

@@ -5,30 +5,30 @@ import { Client, Refused } from '../proofs/client.ts'
 import { pause, Stage, type Started } from '../proofs/stage.ts'
 import { Receiver } from './receiver.ts'
 
-/** What some rounds of killing showed. Everything but the first three has to be 0. */
+/** The result of some rounds of kills. All fields except the first three must be 0. */
 export interface KillReport {
   readonly rounds: number
   readonly acknowledged: number
-  /** Rounds in which the kill met a checkpoint being written. */
+  /** Rounds in which the kill interrupted a checkpoint. */
   readonly insideCheckpoint: number
-  /** Acknowledged pages that are not there after a restart. */
+  /** Acknowledged pages that are missing after a restart. */
   readonly lost: number
-  /** Idempotency keys that made a second batch after a restart, and agents that could be claimed a second time. */
+  /** Idempotency keys that created a second batch after a restart, and agents that were claimed twice. */
   readonly doubled: number
-  /** Batches that were acknowledged to be terminal and of which no webhook has arrived, whatever came between. */
+  /** Batches that were acknowledged as terminal, but for which no webhook arrived. */
   readonly untold: number
-  /** Snapshots that were acknowledged and cannot be restored. */
+  /** Acknowledged snapshots that cannot be restored. */
   readonly unrestorable: number
-  /** Restarts that said that a file was unreadable. */
+  /** Restarts that reported an unreadable file. */
   readonly unreadable: number
-  /** Writes that were answered with an error. */
+  /** Writes with an error response. */
   readonly refused: number
 }
 
-/** Everything that was acknowledged. Ids are those of their sandbox, so that each stands behind its path prefix. */
+/** All acknowledged writes. Ids are unique only within a sandbox, so each is stored with its path prefix. */
 interface Acknowledged {
   readonly pages: Set<string>
-  /** The batch that each idempotency key made. */
+  /** The batch that was created under each idempotency key. */
   readonly batches: Map<string, string>
   readonly claims: Set<string>
   readonly terminal: Set<string>
@@ -36,7 +36,7 @@ interface Acknowledged {
   refused: number
 }
 
-/** Two clients write to the default sandbox, two to one that persists beside it. */
+/** Two clients write to the default sandbox, two to another persistent one. */
 const PREFIXES = ['', '', '/@kept', '/@kept']
 const SANDBOXES = [...new Set(PREFIXES)]
 const BODY = {
@@ -48,9 +48,9 @@ const BODY = {
 }
 
 /**
- * Starts the built emulator on one data directory, lets clients write, ends it with SIGKILL at a random moment, starts it
- * again and looks for every write that was acknowledged.
- * @param rounds how often; each takes about half a second, more as the sandbox grows
+ * Starts the built emulator on one data directory, lets clients write, kills it with SIGKILL at a random moment, starts it
+ * again, and checks every acknowledged write.
+ * @param rounds the number of kills; each takes about half a second, more as the sandbox grows
  */
 export async function killRounds(rounds: number, seed = 1): Promise<KillReport> {
   const chance = new Chance(seed, 'kill')
@@ -86,7 +86,7 @@ export async function killRounds(rounds: number, seed = 1): Promise<KillReport> 
   return { rounds, acknowledged, insideCheckpoint, ...found, unreadable, refused }
 }
 
-/** Makes the sandbox that persists, and subscribes a receiver in both. */
+/** Creates the persistent sandbox, and subscribes a receiver in both sandboxes. */
 async function prepare(stage: Stage, url: string): Promise<void> {
   const server = stage.start()
   const port = await server.port
@@ -102,7 +102,7 @@ async function write(port: number, prefix: string, name: string, known: Acknowle
   try {
     for (let n = 0; ; n++) await writeOne(client, prefix, `${name}-${n}`, n % 20, known)
   } catch (error) {
-    // Otherwise the server is gone: what was under way was not acknowledged.
+    // Any other error means that the server has ended: writes in flight were not acknowledged.
     if (error instanceof Refused) known.refused += 1
   } finally {
     client.close()
@@ -117,7 +117,7 @@ async function writeOne(
   known: Acknowledged,
 ): Promise<void> {
   if (turn === 19) {
-    // A few names, so that files are replaced as well.
+    // Only twenty names, so that existing files are replaced as well.
     const snapshot = `s-${known.snapshots.size % 20}`
     await client.post(`${prefix}/__emulator/snapshots`, { name: snapshot })
     known.snapshots.add(`${prefix}/__emulator/snapshots/${snapshot}`)
@@ -150,7 +150,7 @@ function template(claim_token: string) {
   }
 }
 
-/** Looks for everything that was acknowledged, once nothing is left to be sent. */
+/** Checks all acknowledged writes after the last webhook has been sent. */
 async function compare(port: number, known: Acknowledged, told: ReadonlySet<string>) {
   const client = new Client(port)
   const there = new Set<string>()

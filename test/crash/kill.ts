@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { killRounds } from './kill-rounds.ts'
 
-// `npm run test:kill`: kills the emulator in the middle of writing, many times over, and counts what was lost.
+// `npm run test:kill`: kills the emulator many times during writes, and counts lost data.
 const { values } = parseArgs({
   options: { rounds: { type: 'string', default: '200' }, seed: { type: 'string', default: '1' } },
 })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Takes webhooks, and remembers by its results which batch each was about. */
+/** Receives webhooks and stores their result URLs, each of which identifies a batch. */
 export class Receiver implements AsyncDisposable {
   readonly told = new Set<string>()
   readonly #server: Server
@@ -32,7 +32,7 @@ export class Receiver implements AsyncDisposable {
     try {
       for await (const chunk of req.setEncoding('utf8') as AsyncIterable<string>) text += chunk
     } catch {
-      // Its sender was killed half way.
+      // The sender was killed during the request.
       return
     }
     this.told.add((JSON.parse(text) as { results_url: string }).results_url)

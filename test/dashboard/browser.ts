@@ -5,10 +5,10 @@ import { connect, type EmulatorClient } from 'agent-workspace-emulator'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
 
-/** A browser with the dashboard of an emulator of its own, and what went wrong in it. */
+/** A browser with the dashboard of its own emulator, and the problems that occurred in it. */
 export interface Dashboard {
   readonly emulator: RunningEmulator
-  /** The same emulator, for what a test does besides the browser. */
+  /** The same emulator, for the steps of a test outside the browser. */
   readonly client: EmulatorClient
   readonly page: Page
   /** Errors in the console, errors of scripts, and requests to another origin. */
@@ -18,7 +18,7 @@ export interface Dashboard {
   close(): Promise<void>
 }
 
-/** Starts one emulator and one browser. Throws, with the way to get one, where there is no Chromium. */
+/** Starts an emulator and a browser. Throws with instructions if Chromium is missing. */
 export async function openDashboard(options: InternalOptions = {}): Promise<Dashboard> {
   const executablePath = chromiumPath()
   if (!existsSync('dist/dashboard/index.html'))
@@ -34,11 +34,11 @@ export async function openDashboard(options: InternalOptions = {}): Promise<Dash
   await client.ready()
   const browser: Browser = await chromium.launch({ executablePath })
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
-  // Only what hangs gets so far, however slow the machine is.
+  // Milliseconds; only a page that hangs reaches this timeout, even on a slow machine.
   page.setDefaultTimeout(120_000)
   const problems: string[] = []
   page.on('console', (message) => {
-    // The browser itself reports each call that was refused, also where the page shows the reason.
+    // The browser itself logs each refused call, even if the page shows the reason.
     const isRefusal =
       /status of 4\d\d/.test(message.text()) && message.location().url.includes('/__emulator/')
     if (message.type() === 'error' && !isRefusal) problems.push(`${message.text()} ${message.location().url}`)
@@ -66,9 +66,9 @@ export async function openDashboard(options: InternalOptions = {}): Promise<Dash
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** What axe-core finds wrong with the page as it is, in light and dark, by rule and element. */
+/** The violations that axe-core finds in the current page, in light and dark mode, by rule and element. */
 export async function violations(page: Page): Promise<string[]> {
-  // Evaluated from here it is no script of the page, whose policy forbids others.
+  // Evaluated from here, it is not a script of the page, whose policy forbids other scripts.
   await page.evaluate(AXE)
   const found: string[] = []
   for (const colorScheme of ['dark', 'light'] as const) {

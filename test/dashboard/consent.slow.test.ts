@@ -19,7 +19,7 @@ afterAll(async () => {
   app?.close()
 })
 
-/** A small application: it starts a flow, and completes it where the provider returns to. */
+/** A small application: it starts a flow, and completes it in the callback of the provider. */
 async function appPage(url: URL, res: ServerResponse): Promise<void> {
   const { client, emulator } = dashboard
   const html = (text: string) => res.setHeader('content-type', 'text/html').end(`<title>App</title>${text}`)
@@ -37,14 +37,14 @@ async function appPage(url: URL, res: ServerResponse): Promise<void> {
       headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
       body: JSON.stringify({ ...proof, redirect_uri: `${home}/cb` }),
     })
-    // A callback often leads on to another port, where the pages of the application are.
+    // A callback often redirects to another port, which serves the pages of the application.
     res
       .writeHead(303, { location: `${home.replace('localhost', '127.0.0.1')}/done?${response.status}` })
       .end()
   } else html(url.pathname === '/done' ? `<h1>Connected: ${url.search}</h1>` : '<a href="/start">Connect</a>')
 }
 
-test('an application starts a flow, a person allows it by click, and it returns connected', async () => {
+test('an application starts a flow, a user allows it with a click, and returns connected', async () => {
   const { page } = dashboard
   await page.goto(home)
   await page.getByRole('link', { name: 'Connect' }).click()
@@ -59,7 +59,7 @@ test('an application starts a flow, a person allows it by click, and it returns 
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-test('by keyboard alone a person denies it, and the application gets the error', async () => {
+test('a user can deny a flow with the keyboard, and the application gets the error', async () => {
   const { page } = dashboard
   await page.goto(`${home}/start`)
   await page.getByRole('heading', { name: /^Connect / }).waitFor()
@@ -69,7 +69,7 @@ test('by keyboard alone a person denies it, and the application gets the error',
   await page.getByRole('heading', { name: 'Not connected: access_denied' }).waitFor()
 })
 
-test('a server error is returned from the list of errors', async () => {
+test('a server error can be selected from the list of errors', async () => {
   const { page } = dashboard
   await page.goto(`${home}/start`)
   await page.getByText('Return an error instead').click()
@@ -77,22 +77,22 @@ test('a server error is returned from the list of errors', async () => {
   await page.getByRole('heading', { name: 'Not connected: server_error' }).waitFor()
 })
 
-test('a used nonce decides nothing: the page says so', async () => {
+test('a used nonce has no effect, and the page reports it', async () => {
   const { page, problems } = dashboard
   await page.goto(`${home}/start`)
   const address = page.url()
   await page.getByRole('button', { name: 'Deny' }).click()
   await page.getByRole('heading', { name: 'Not connected: access_denied' }).waitFor()
   await page.goto(address)
-  await page.getByRole('heading', { name: 'This page cannot go on' }).waitFor()
-  await page.getByText('a flow is decided once').waitFor()
+  await page.getByRole('heading', { name: 'This page cannot continue' }).waitFor()
+  await page.getByText('a flow can be decided only once').waitFor()
   expect(await page.getByRole('button').count()).toBe(0)
   expect(await violations(page)).toEqual([])
-  // The requests to the application are on purpose, and Chromium reports the 410 that was asked for.
+  // Requests to the application are expected, and Chromium logs the expected 410.
   expect(problems.filter((problem) => !/^a request to|status of 410/.test(problem))).toEqual([])
 })
 
-test('a connection without a return address is allowed, and the page says that it is done', async () => {
+test('a connection without a return URL can be allowed, and the page shows that it is done', async () => {
   const { page, emulator } = dashboard
   const response = await fetch(`${emulator.baseUrl}/connections`, {
     method: 'POST',

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openEmulator } from '../../src/emulator.ts'
 import { type Dashboard, openDashboard, violations } from './browser.ts'
 
-// One browser and one emulator for all tests of this file: each goes on where the one before it has ended.
+// One browser and one emulator for all tests of this file: each test continues where the previous one has ended.
 let dashboard: Dashboard
 const api = (path: string, init: RequestInit = {}) =>
   fetch(`${dashboard.emulator.baseUrl}${path}`, {
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => dashboard?.close())
 
-test('a newcomer opens the address of the emulator and sees how to connect, and when it has worked', async () => {
+test('a new user opens the address of the emulator and sees how to connect, and then that it worked', async () => {
   const { page, emulator } = dashboard
   await page.goto(emulator.url)
   await page.getByRole('heading', { name: 'Connect' }).waitFor()
@@ -37,7 +37,7 @@ const batchBody = (count: number) =>
     items: Array.from({ length: count }, (_, n) => ({ file_id: 'file-invoice-1', custom_id: `report-${n}` })),
   })
 
-test('a request arrives in the table, explains itself, and is sent again', async () => {
+test('a request appears in the table, can be explained, and can be sent again', async () => {
   const { page, goTo } = dashboard
   await goTo('requests')
   await api('/batch-predictions', { method: 'POST', body: batchBody(24) })
@@ -59,7 +59,7 @@ test('a request arrives in the table, explains itself, and is sent again', async
   expect(await page.getByRole('row', { name: /pages/ }).count()).toBe(2)
 })
 
-test('a batch is on the timeline, and time goes on by click until it is done', async () => {
+test('a batch is on the timeline, and clicks advance the clock until it is done', async () => {
   const { page, client, goTo } = dashboard
   await goTo('timeline')
   await page.getByRole('button', { name: /^invoices, validating/ }).click()
@@ -78,7 +78,7 @@ test('a batch is on the timeline, and time goes on by click until it is done', a
     .toBe(before + 3_600_000)
 })
 
-test('a preset is armed by a click and fails the next request; a rule of its own is checked while it is written', async () => {
+test('a preset can be armed with a click and fails the next request; a custom rule is checked while it is typed', async () => {
   const { page, goTo } = dashboard
   await goTo('requests')
   await page
@@ -111,7 +111,7 @@ test('a preset is armed by a click and fails the next request; a rule of its own
   expect((await api('/data-views')).status).toBe(200)
 })
 
-test('a batch is held, given other outcomes, and completed', async () => {
+test('a batch can be held, given other outcomes, and completed', async () => {
   const { page, goTo } = dashboard
   await goTo('batches')
   await api('/batch-predictions', { method: 'POST', body: batchBody(3) })
@@ -133,7 +133,7 @@ test('a batch is held, given other outcomes, and completed', async () => {
   await page.getByText('3 errored').waitFor()
 })
 
-test('a record is edited: a wrong field is named and saves nothing, the right one is saved', async () => {
+test('a record can be edited: an invalid field is reported and nothing is saved, a valid one is saved', async () => {
   const { page, client, goTo } = dashboard
   await goTo('data/pages')
   await page.getByRole('row').nth(1).click()
@@ -166,7 +166,7 @@ test('a record is edited: a wrong field is named and saves nothing, the right on
   await dialog.getByRole('button', { name: 'Close' }).click()
 })
 
-test('the editor of a record suggests fields and values by keyboard, as its schema has them', async () => {
+test('the editor of a record suggests fields and values from its schema, by keyboard', async () => {
   const { page, client, goTo } = dashboard
   const { state } = client.defaultSandbox
   const [record] = await state.list<{ id: string; name: string; scope: string }>('pages')
@@ -182,7 +182,7 @@ test('the editor of a record suggests fields and values by keyboard, as its sche
   const list = page.getByRole('listbox', { name: 'Suggestions' })
   await list.getByRole('option', { name: 'scope', selected: true }).waitFor()
   expect(await violations(page)).toEqual([])
-  // Escape closes the list, not the record.
+  // Escape closes only the list, not the record.
   await page.keyboard.press('Escape')
   await list.waitFor({ state: 'detached' })
   await page.keyboard.press('Control+Space')
@@ -192,7 +192,7 @@ test('the editor of a record suggests fields and values by keyboard, as its sche
   await page.keyboard.press('Tab')
   expect(JSON.parse(await editor.inputValue())).toEqual({ ...rest, scope: 'organization' })
   expect(await page.evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Record as JSON')
-  // What was suggested can be undone as what was typed.
+  // A suggestion can be undone like typed text.
   await page.keyboard.press('Control+z')
   expect(await editor.inputValue()).not.toContain('organization')
   await page.keyboard.press('Control+Shift+z')
@@ -203,7 +203,7 @@ test('the editor of a record suggests fields and values by keyboard, as its sche
     .toBe('organization')
 })
 
-test('two editors do not overwrite each other: the later one is asked what to keep', async () => {
+test('two editors do not overwrite each other: the later one has to choose which version to keep', async () => {
   const { page, client, goTo } = dashboard
   const { state } = client.defaultSandbox
   const data = await state.list<{ id: string; name: string }>('pages')
@@ -211,7 +211,7 @@ test('two editors do not overwrite each other: the later one is asked what to ke
   await goTo(`data/pages/${record.id}`)
   const editor = page.getByLabel('Record as JSON')
   await editor.fill(JSON.stringify({ ...record, name: 'mine' }))
-  // The record changes at the last moment: when the page has already sent what it writes.
+  // The record changes at the last moment, after the page has sent its own change.
   await page.route('**/state/pages/*', async (route) => {
     if (route.request().method() === 'PUT') await state.put('pages', { ...record, name: 'theirs' })
     await route.continue()
@@ -237,10 +237,10 @@ test('two editors do not overwrite each other: the later one is asked what to ke
   expect(await stored()).toBe('theirs again')
 })
 
-test('a save that is slow does not lead back from the view that was opened during it', async () => {
+test('a slow save does not navigate away from a view that was opened during it', async () => {
   const { page, client, goTo } = dashboard
   const { state } = client.defaultSandbox
-  // Another one than in the tests before, whose message may still be there.
+  // Another record than in earlier tests, whose message may still be visible.
   const record = (await state.list<{ id: string; name: string }>('pages')).at(-1)
   await goTo(`data/pages/${record?.id}`)
   await page.getByLabel('Record as JSON').fill(JSON.stringify({ ...record, name: 'slow' }))
@@ -262,7 +262,7 @@ test('a save that is slow does not lead back from the view that was opened durin
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-test('a rate window is filled by a click, so that the next request gets 429, and cleared again', async () => {
+test('a rate window can be filled with a click, so that the next request gets 429, and cleared again', async () => {
   const { page, goTo } = dashboard
   await goTo('limits')
   await api('/data-views')
@@ -276,19 +276,19 @@ test('a rate window is filled by a click, so that the next request gets 429, and
   expect((await api('/data-views')).status).toBe(200)
   const enforce = page.getByRole('switch', { name: 'Enforce limits' })
   await enforce.click()
-  await page.getByText('A full window does not refuse. Headers').waitFor()
+  await page.getByText('Full windows do not refuse requests. Headers').waitFor()
   await row.getByRole('button', { name: 'Fill' }).click()
   expect((await api('/data-views')).status).toBe(200)
   await enforce.click()
-  await page.getByText('A full window refuses.').waitFor()
+  await page.getByText('Full windows refuse requests.').waitFor()
   await row.getByRole('button', { name: 'Clear' }).click()
 })
 
-test('an endpoint is subscribed, and a failed delivery is seen and sent again', async () => {
+test('an endpoint can be subscribed, and a failed delivery is shown and can be sent again', async () => {
   const { page, client, goTo } = dashboard
   await goTo('webhooks')
   await page.getByRole('button', { name: 'Add endpoint' }).first().click()
-  // Nothing listens on the discard port.
+  // No server listens on the discard port.
   await page.getByLabel('URL').fill('http://127.0.0.1:9/hook')
   await page.getByRole('button', { name: 'Subscribe' }).click()
   await page.getByText('The endpoint is subscribed.').waitFor()
@@ -303,7 +303,7 @@ test('an endpoint is subscribed, and a failed delivery is seen and sent again', 
   await page.getByText('2 attempts to').waitFor()
 })
 
-test('the inbox receives webhooks without a server, unread until they are opened', async () => {
+test('the inbox receives webhooks without a server, and marks them as unread until they are opened', async () => {
   const { page, client, goTo } = dashboard
   await goTo('webhooks?tab=inbox')
   await page.getByRole('button', { name: 'Use the inbox' }).click()
@@ -349,7 +349,7 @@ test('the inbox receives webhooks without a server, unread until they are opened
   await page.getByText('The inbox has received it.').waitFor()
 })
 
-test('a scenario is started and stopped, and a setting is changed and restored', async () => {
+test('a scenario can be started and stopped, and a setting changed and restored', async () => {
   const { page, client, goTo } = dashboard
   await goTo('scenarios')
   const row = page.getByRole('listitem').filter({ hasText: 'happy-path' })
@@ -368,7 +368,7 @@ test('a scenario is started and stopped, and a setting is changed and restored',
   await page.getByText('changed', { exact: true }).waitFor({ state: 'detached' })
 })
 
-test('settings and fixtures are written as JSON: what is refused is named at its line and changes nothing', async () => {
+test('settings and fixtures are edited as JSON: an error is shown at its line and changes nothing', async () => {
   const { page, client, goTo } = dashboard
   const { state, settings } = client.defaultSandbox
   await goTo('settings')
@@ -412,7 +412,7 @@ test('settings and fixtures are written as JSON: what is refused is named at its
   expect(await state.list('pages')).toHaveLength(before + 1)
 })
 
-test('everything is reached by keyboard: views, search and run, the clock, and the table of keys', async () => {
+test('all of these can be used by keyboard: views, search and run, the clock, and the table of shortcuts', async () => {
   const { page, client, goTo } = dashboard
   await goTo('timeline')
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
@@ -440,7 +440,7 @@ test('everything is reached by keyboard: views, search and run, the clock, and t
   await page.keyboard.press('Escape')
 })
 
-/** Goes on with Tab until the element of a name has the focus. */
+/** Presses Tab until the element with this name has the focus. */
 async function tabTo(name: RegExp): Promise<void> {
   const { page } = dashboard
   for (let n = 0; n < 120; n++) {
@@ -453,7 +453,7 @@ async function tabTo(name: RegExp): Promise<void> {
   throw new Error(`Tab does not lead to ${name}`)
 }
 
-test('the main path by keyboard alone: read a request, make it fail, advance the clock, edit a record', async () => {
+test('the main tasks can be done by keyboard: read a request, make it fail, advance the clock, edit a record', async () => {
   const { page, client, goTo } = dashboard
   await goTo('requests')
   await api('/data-views')
@@ -493,12 +493,12 @@ test('the main path by keyboard alone: read a request, make it fail, advance the
   await page.getByText('page-handbook is saved.').waitFor()
 })
 
-test('a sandbox that does not exist is said to, and made by a click', async () => {
+test('a missing sandbox is reported, and can be created with a click', async () => {
   const { page, client, emulator, problems } = dashboard
   await page.goto(`${emulator.url}/__emulator/ui/#/new-one/requests`)
   await page.getByText('There is no sandbox new-one yet.').waitFor()
   expect(await violations(page)).toEqual([])
-  await page.getByRole('button', { name: 'Make it now' }).click()
+  await page.getByRole('button', { name: 'Create it now' }).click()
   await page.getByText('There is no sandbox new-one yet.').waitFor({ state: 'detached' })
   expect((await client.sandboxes.list()).map(({ name }) => name)).toContain('new-one')
   expect(problems).toEqual([])
@@ -509,7 +509,7 @@ const PHONE_VIEWS = [
   ...['webhooks', 'webhooks?tab=inbox', 'limits', 'scenarios', 'connect'],
 ]
 
-test('what is not there is said in a panel that can be closed, and a syntax error in words', async () => {
+test('missing data is reported in a panel that can be closed, and a syntax error is explained', async () => {
   const { page, client, goTo } = dashboard
   for (const place of ['batches/nope', 'webhooks/nope', 'data/pages/nope']) {
     await goTo(place)
@@ -526,12 +526,12 @@ test('what is not there is said in a panel that can be closed, and a syntax erro
   await page.getByRole('button', { name: 'Discard changes' }).click()
 })
 
-test('on a phone nothing scrolls sideways, and every view keeps to WCAG', async () => {
+test('on a phone no view scrolls sideways, and every view satisfies WCAG', async () => {
   const { page, goTo } = dashboard
   await page.setViewportSize({ width: 390, height: 844 })
   for (const view of PHONE_VIEWS) {
     await goTo(view)
-    // A detail hides the list, title included.
+    // A detail hides the list with its title.
     await page.locator('main h1:visible, main h2:visible').first().waitFor()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
     expect(await violations(page)).toEqual([])
@@ -539,11 +539,11 @@ test('on a phone nothing scrolls sideways, and every view keeps to WCAG', async 
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-test('nothing went wrong in the browser, and no request left the emulator', () => {
+test('no error occurred in the browser, and no request left the emulator', () => {
   expect(dashboard.problems).toEqual([])
 })
 
-test('a lost connection is shown with the age of the data, and a restart when the page has recovered', async () => {
+test('a lost connection is shown with the age of the data, and a restart after the page has reconnected', async () => {
   const { page, emulator } = dashboard
   await emulator.close()
   await page.getByText('Connection lost. Showing data from').waitFor()

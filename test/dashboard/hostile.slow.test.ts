@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Dashboard, openDashboard } from './browser.ts'
 
-/** Texts that would do something if a page took them for HTML, an attribute, a link or a template. */
+/** Texts that would have an effect if a page used them as HTML, attribute, link or template. */
 const CORPUS = [
   '<img src=x onerror="window.xss=1"><xss-probe>',
   '"><svg onload=window.xss=1><xss-probe>',
@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(scenarios, { recursive: true, force: true })
 })
 
-/** Puts every text wherever a client or a file can put one. */
+/** Writes every text to each place that a client or a file can fill. */
 async function fill({ client, emulator }: Dashboard): Promise<void> {
   const { state, webhooks, faults, settings, clock } = client.defaultSandbox
   const call = (method: string, path: string, body?: unknown, headers = {}) =>
@@ -87,7 +87,7 @@ const VIEWS = [
   `${encodeURIComponent(TAG)}`,
 ]
 
-/** What came of the texts in the page as it is. */
+/** The effects of the texts on the current page. */
 const harm = () =>
   dashboard.page.evaluate(`JSON.stringify({
     ran: window.xss !== undefined,
@@ -107,7 +107,7 @@ test.for(VIEWS)('%s shows hostile texts as text', async (view) => {
 test('every request shows its hostile parts as text, in each tab', async () => {
   const { page, client, goTo } = dashboard
   const data = await client.defaultSandbox.requests.list({ limit: 1_000 })
-  // Each text in a body, a path, a header, and what a fault has responded with.
+  // Each text is in a body, a path, a header, and a response of a fault.
   expect(data.length).toBeGreaterThan(4 * CORPUS.length)
   for (const { id } of data.slice(0, 10)) {
     await goTo(`requests/${id}`)
@@ -118,7 +118,7 @@ test('every request shows its hostile parts as text, in each tab', async () => {
   }
 })
 
-test('batches, deliveries, messages and records are opened without harm', async () => {
+test('batches, deliveries, messages and records can be opened without harm', async () => {
   const { page, client, goTo } = dashboard
   const batches = await client.defaultSandbox.batches.list()
   expect(batches).toHaveLength(CORPUS.length)

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { RequestLog } from '../../src/core/log/request-log.ts'
 import { type Dashboard, openDashboard } from './browser.ts'
 
-// What is asserted here does not depend on how fast the machine is: npm run bench:dashboard measures milliseconds.
+// These assertions do not depend on the speed of the machine: npm run bench:dashboard measures milliseconds.
 const ROWS = 3_000
-const MOST_ROWS = 60
+const MAX_ROWS = 60
 
 let dashboard: Dashboard
 
@@ -14,7 +14,7 @@ const get = () =>
 
 beforeAll(async () => {
   dashboard = await openDashboard({ limits: false })
-  // The log of a sandbox holds 1,000.
+  // The log of a sandbox is limited to 1,000 requests.
   const log = new RequestLog(ROWS)
   Object.assign(dashboard.emulator.sandbox, { log })
   await get()
@@ -27,11 +27,11 @@ afterAll(() => dashboard?.close())
 
 const rowsInPage = () => dashboard.page.locator('tr[data-id]').count()
 
-test('of thousands of requests only the rows in sight are in the page, wherever it is scrolled', async () => {
+test('the page contains only the visible rows of thousands of requests, at every scroll position', async () => {
   const { page, goTo } = dashboard
   await goTo('requests')
   await page.getByText(`${ROWS.toLocaleString('en')} requests kept`).waitFor()
-  expect(await rowsInPage()).toBeLessThanOrEqual(MOST_ROWS)
+  expect(await rowsInPage()).toBeLessThanOrEqual(MAX_ROWS)
   const list = page.getByLabel(/^Requests, newest first/)
   for (const share of [0.5, 1]) {
     await list.evaluate((element, at) => element.scrollTo(0, at * element.scrollHeight), share)
@@ -39,18 +39,18 @@ test('of thousands of requests only the rows in sight are in the page, wherever 
     await expect
       .poll(async () => Number(await page.locator('tr[data-id]').last().getAttribute('aria-rowindex')))
       .toBeGreaterThanOrEqual(wanted)
-    expect(await rowsInPage()).toBeLessThanOrEqual(MOST_ROWS)
+    expect(await rowsInPage()).toBeLessThanOrEqual(MAX_ROWS)
   }
   await page.setViewportSize({ width: 390, height: 844 })
-  await expect.poll(rowsInPage).toBeLessThanOrEqual(MOST_ROWS)
+  await expect.poll(rowsInPage).toBeLessThanOrEqual(MAX_ROWS)
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-test('however many requests arrive, the page is drawn at most once for each frame', async () => {
+test('the page is rendered at most once per frame, however many requests arrive', async () => {
   const { page, goTo } = dashboard
   await goTo('requests')
   const list = page.getByLabel(/^Requests, newest first/)
-  // What is being read stays where it is.
+  // New requests must not move the row that the user is reading.
   await list.evaluate((element) => element.scrollTo(0, 3_200))
   const read = page.locator('tr[aria-rowindex="103"]')
   const id = await read.getAttribute('data-id')
@@ -75,12 +75,12 @@ test('however many requests arrive, the page is drawn at most once for each fram
   const data = await dashboard.client.defaultSandbox.requests.list({ limit: 1 })
   await page.locator(`tr[data-id="${data[0]?.id}"]`).waitFor()
   expect(await page.evaluate('window.most')).toBe(1)
-  expect(await rowsInPage()).toBeLessThanOrEqual(MOST_ROWS)
+  expect(await rowsInPage()).toBeLessThanOrEqual(MAX_ROWS)
 })
 
 const BATCHES = 150
 
-test('of many batches only the bars in sight are in the page, wherever the timeline is scrolled', async () => {
+test('the page contains only the visible bars of many batches, at every scroll position', async () => {
   const { page, emulator, goTo } = dashboard
   const body = JSON.stringify({
     prompt: 'Read the total.',
@@ -100,19 +100,19 @@ test('of many batches only the bars in sight are in the page, wherever the timel
   for (const row of [0, 70, BATCHES - 1, 30]) {
     await scroller.evaluate((element, top) => element.scrollTo(0, top), row * 36)
     await page.locator(`.chart-labels a[title="${newestFirst[row]}"]`).waitFor()
-    expect(await page.locator('.bar').count()).toBeLessThanOrEqual(MOST_ROWS)
+    expect(await page.locator('.bar').count()).toBeLessThanOrEqual(MAX_ROWS)
   }
 })
 
 test.for([
   ['in a fast browser', ''],
-  // The stream of events opens between two frames, and the views start there as well.
+  // With a slow frame rate, the stream of events opens between two frames, in which the views also start loading.
   [
     'with a second between two frames',
     'window.requestAnimationFrame = (call) => setTimeout(() => call(performance.now()), 1000)',
   ],
 ])(
-  'what several parts of the page show is asked for once, and not again when a request only reads, %s',
+  'data that several parts of the page show is loaded once, and not again after a request that only reads, %s',
   async ([, frames]) => {
     const { client, emulator } = dashboard
     const page = (await dashboard.page.context().browser()?.newPage()) as Page
@@ -125,7 +125,7 @@ test.for([
     const times = (path: string) => asked.filter((each) => each === path).length
     await page.goto(`${emulator.url}/__emulator/ui/#/default/timeline`)
     await page.locator('.bar').first().waitFor()
-    // Badges come last of what is loaded.
+    // Badges are loaded last.
     await page.getByRole('link', { name: /Batches\s*150/ }).waitFor()
     const own = ['/batches', '/webhooks/deliveries', '/clock/horizon', '/faults', '/scenarios', '/sandboxes']
     expect(own.map((path) => [path, times(path)])).toEqual(own.map((path) => [path, 1]))
@@ -139,7 +139,7 @@ test.for([
   },
 )
 
-test('a record of 5 MB is shown by its beginning, and can be had as a file', async () => {
+test('a record of 5 MB is shown truncated, and can be downloaded as a file', async () => {
   const { page, client, goTo } = dashboard
   const { state } = client.defaultSandbox
   const data = await state.list<{ id: string }>('conversations')

@@ -12,7 +12,7 @@ async function running(options = {}) {
   return emulator
 }
 
-/** The status and the headers of a request that fetch would not make: with any Host. */
+/** The status and the headers of a request with any Host, which fetch cannot send. */
 function head(url: string, headers: Record<string, string>): Promise<{ status: number; location?: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers }, (res) => {
@@ -25,7 +25,7 @@ function head(url: string, headers: Record<string, string>): Promise<{ status: n
   })
 }
 
-test('a browser is led from / to the dashboard, and every other client gets the error of the API', async () => {
+test('/ redirects a browser to the dashboard, and returns the error of the API to every other client', async () => {
   const { url } = await running()
   expect(await head(`${url}/`, { accept: 'text/html,*/*' })).toEqual({
     status: 302,
@@ -37,7 +37,7 @@ test('a browser is led from / to the dashboard, and every other client gets the 
   expect(await head(`${url}/__emulator/ui`, {})).toEqual({ status: 302, location: '/__emulator/ui/' })
 })
 
-test('page and assets need no control token, but every call does', async () => {
+test('page and assets need no control token, but every API call does', async () => {
   const { url } = await running({ controlToken: 'secret' })
   const page = await fetch(`${url}/__emulator/ui/`)
   expect(page.status).toBe(200)
@@ -46,7 +46,7 @@ test('page and assets need no control token, but every call does', async () => {
   expect((await fetch(`${url}/__emulator/clock`)).status).toBe(401)
 })
 
-test('the page allows no script, style or frame but its own', async () => {
+test('the page allows only its own scripts, styles and frames', async () => {
   const { url } = await running()
   const policy = (await fetch(`${url}/__emulator/ui/`)).headers.get('content-security-policy') ?? ''
   expect(policy).toContain("default-src 'none'")
@@ -58,14 +58,14 @@ test('the page allows no script, style or frame but its own', async () => {
 test.for([
   ['a foreign host', { host: 'evil.example' }],
   ['a page of another site', { origin: 'http://evil.example' }],
-] as const)('%s gets neither page nor redirect', async ([, headers]) => {
+] as const)('%s gets neither the page nor a redirect', async ([, headers]) => {
   const { url } = await running()
   for (const path of ['/', '/__emulator/ui/', '/__emulator/ui/main.js'])
     expect((await head(url + path, { accept: 'text/html', ...headers })).status).toBe(403)
 })
 
 test.for(['../package.json', '..%2fpackage.json', 'none.js'])(
-  '%s is no file of the dashboard',
+  '%s is not a file of the dashboard',
   async (name) => {
     const { url } = await running()
     expect((await head(`${url}/__emulator/ui/${name}`, {})).status).toBe(404)

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { type Dashboard, openDashboard } from './browser.ts'
 
 /**
- * `npm run screenshots -- FOLDER`: a picture of every view in light and dark, of the same sandbox each time. The two that the
- * documentation shows are written to `docs/`. FOLDER is `dist/screenshots` when it is not given.
+ * `npm run screenshots -- FOLDER`: a picture of every view in light and dark mode, always of the same sandbox. The two
+ * pictures in the documentation are written to `docs/`. Default of FOLDER: `dist/screenshots`.
  */
 const folder = process.argv[2] ?? join('dist', 'screenshots')
 
@@ -35,7 +35,7 @@ const VIEWS = [
   'connect',
 ]
 
-/** Which pictures the documentation shows, by view. */
+/** The pictures in the documentation, by view. */
 const SHOWN: Readonly<Record<string, string>> = {
   timeline: 'docs/dashboard-timeline.jpg',
   'requests/default-000005': 'docs/dashboard-requests.jpg',
@@ -119,7 +119,7 @@ try {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       for (const [view, address] of places) {
         await page.goto(address)
-        // The stream of events stays open, so that nothing says when all is there.
+        // The stream of events stays open, so there is no event after the last load.
         await page.waitForTimeout(1_000)
         if (view === 'timeline' && size === '') {
           await page.getByRole('button', { name: 'Step', exact: true }).click()

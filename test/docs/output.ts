@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'vitest'
 import type { Block } from './pages.ts'
 
-// What differs from run to run: instants, ids of sandboxes, ports, and real milliseconds.
+// Values that differ from run to run: instants, ids of sandboxes, ports, and real milliseconds.
 const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<instant>'],
   [/\bw-[0-9a-f]{12}\b/g, '<sandbox>'],
@@ -11,8 +11,8 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Expects that the lines of a block of output come in what a run printed, in this order. A line `...` stands for lines that are
- * left out, and `...` within a line for a part of it.
+ * Expects that the lines of a block of output occur in the output of a run, in this order. A line `...` stands for omitted
+ * lines, and `...` within a line for omitted text.
  */
 export function expectOutput({ page, line, code }: Block, printed: string): void {
   const actual = plain(printed).split('\n')
@@ -29,7 +29,7 @@ export function expectOutput({ page, line, code }: Block, printed: string): void
   }
 }
 
-// Columns are as wide as their widest cell: any run of spaces is one.
+// The width of columns depends on their content, so several spaces count as one.
 function plain(text: string): string {
   return VARYING.reduce(
     (rest, [pattern, word]) => rest.replace(pattern, word),

@@ -9,28 +9,28 @@ import { commands, references, withReferences } from './reference.ts'
 const pages = readPages()
 const blocks = [...pages].flatMap(([page, text]) => blocksOf(page, text))
 
-/** What the first line of a block may say, and what happens to such a block. */
+/** The permitted marks of each language, and the use of such a block. */
 const KINDS: Readonly<Record<string, RegExp>> = {
-  // Run by run.slow.test.ts, or only checked here: commands that build, install or never end.
+  // Run by run.slow.test.ts, or only checked here (`checked`): commands that build, install or never end.
   sh: /^(checked)?$/,
   // Lines of the output of the block before it; run.slow.test.ts and snippets.slow.test.ts compare them.
   output: /^$/,
-  // Type-checked by snippets.slow.test.ts; those marked `test` run as well, and those marked `fails` must fail.
+  // Type-checked by snippets.slow.test.ts; those marked `test` also run, and those marked `fails` must fail.
   ts: /^(test|fails)?$/,
   js: /^(test)?$/,
   // Sent to an emulator by snippets.slow.test.ts.
   json: /^(fixtures|settings|scenario|fault|verify|batch)$/,
   yaml: /^$/,
   mermaid: /^$/,
-  // Nothing that could be run: a list of layers or of files.
+  // Not run: a list of layers or of files.
   text: /^$/,
 }
 
-test('the generated tables of the pages are those of the code; npm run docs writes them anew', () => {
+test('the generated tables of the pages match the code; npm run docs updates them', () => {
   for (const [page, text] of pages) expect(withReferences(text), page).toBe(text)
 })
 
-test('every generated table stands on exactly one page', () => {
+test('every generated table is on exactly one page', () => {
   const all = [...pages.values()].join('\n')
   for (const name of Object.keys(references)) {
     expect(all.split(`<!-- ${name} -->`), name).toHaveLength(2)
@@ -41,19 +41,19 @@ test('the README has at most 250 lines', () => {
   expect(pages.get('README.md')?.trimEnd().split('\n').length).toBeLessThanOrEqual(250)
 })
 
-test('the README links every page of docs', () => {
+test('the README links to every page of docs', () => {
   const linked = linksOf(pages.get('README.md') ?? '')
   for (const page of pages.keys()) if (page !== 'README.md') expect(linked).toContain(page)
 })
 
-test('every fenced block says what is done with it', () => {
+test('every fenced block has a known language and mark', () => {
   for (const { page, line, language, mark } of blocks) {
     expect(KINDS[language], `${page}:${line}: the language "${language}"`).toBeDefined()
     expect(mark, `${page}:${line}: what follows "${language}"`).toMatch(KINDS[language] ?? /$^/)
   }
 })
 
-test('every link leads to a page and a heading that exist', () => {
+test('every link leads to an existing page and heading', () => {
   for (const [page, text] of pages) {
     for (const link of linksOf(text)) {
       const [path = '', anchor] = link.split('#')
@@ -65,7 +65,7 @@ test('every link leads to a page and a heading that exist', () => {
   }
 })
 
-test('every file and folder that the pages on the code name exists', () => {
+test('every file and folder named in the pages about the code exists', () => {
   for (const page of ['docs/architecture.md', 'docs/contributing.md', 'docs/testing.md']) {
     const named = [...(pages.get(page) ?? '').matchAll(/`((?:src|core|adapters|resources|test)\/[\w./-]+)`/g)]
     expect(named.length, page).toBeGreaterThan(0)
@@ -111,7 +111,7 @@ function syntaxErrorsOf(code: string): string {
   return spawnSync('bash', ['-n'], { input: code }).stderr.toString()
 }
 
-/** Expects that the words after `workspace-emulator` are a command that exists, with flags that it has. */
+/** Expects that the words after `workspace-emulator` are an existing command with flags that it has. */
 function expectCall(call: string, at: string): void {
   const words = call.split(/\s+/).filter(Boolean)
   const firstFlag = words.findIndex((word) => word.startsWith('-'))
@@ -121,13 +121,13 @@ function expectCall(call: string, at: string): void {
     commands.find(({ name }) => name === names[0]) ??
     commands.find(({ name }) => names.length === 0 && name === 'start')
   expect(command, `${at}: no such command`).toBeDefined()
-  // A command without arguments is followed by nothing: otherwise the second word is a subcommand that does not exist.
+  // A command without arguments has no further words: otherwise the second word is a subcommand that does not exist.
   if (names.length > 0 && (command?.args ?? []).length === 0) expect(names.join(' '), at).toBe(command?.name)
   const known = ['--help', '--version', '-p', ...(command?.options ?? []).map(flagOf)]
   for (const flag of words.filter((word) => /^--?[a-z]/.test(word))) expect(known, at).toContain(flag)
 }
 
-test('what installs the package takes a tarball, while there is none in the registry', () => {
+test('commands that install the package use a tarball, while the registry has no package', () => {
   const installs = blocks
     .flatMap(({ code }) => code.split('\n'))
     .filter((line) => /npm (?:install|i) .*agent-workspace-emulator/.test(line))

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A fenced block of a page. `mark` is what follows the language in its first line. */
+/** A fenced block of a page. `mark` is the text after the language in its first line. */
 export interface Block {
   readonly page: string
-  /** Line of the page in which its first line of code is. */
+  /** The line number of its first line of code. */
   readonly line: number
   readonly language: string
   readonly mark: string
   readonly code: string
 }
 
-/** Every page, by its path: the README and those in docs. */
+/** All pages by path: the README and those in docs. */
 export function readPages(): ReadonlyMap<string, string> {
   const docs = readdirSync('docs')
     .filter((name) => name.endsWith('.md'))
@@ -38,7 +38,7 @@ export function blocksOf(page: string, text: string): Block[] {
   })
 }
 
-/** The anchors that a page's headings make, as code hosts make them. */
+/** The anchors of the headings of a page, in the same form as on code hosts. */
 export function anchorsOf(text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, '')
   return [...prose.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
@@ -50,7 +50,7 @@ export function anchorsOf(text: string): string[] {
   )
 }
 
-/** The targets of the links of a page, without those to other hosts. */
+/** The targets of the links of a page, except those to other hosts. */
 export function linksOf(text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, '').replace(/`[^`\n]*`/g, '')
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]

@@ -13,7 +13,7 @@ import { workspaceService } from '../../src/service.ts'
 
 export const commands = await allCommands()
 
-/** The parts of the pages that are made from the code, by the name of their markers. */
+/** The generated parts of the pages, by the name of their markers. */
 export const references: Readonly<Record<string, () => string>> = {
   operations: () =>
     table(
@@ -95,7 +95,7 @@ export const references: Readonly<Record<string, () => string>> = {
     ),
 }
 
-/** A page with every generated part made anew. */
+/** A page with all its generated parts updated. */
 export function withReferences(page: string): string {
   return page.replace(/<!-- ([a-z]+) -->\n[\s\S]*?<!-- \/\1 -->/g, (_part, name: string) => {
     const make = references[name]
@@ -107,7 +107,7 @@ export function withReferences(page: string): string {
   })
 }
 
-/** What a record of a collection looks like: one table for each, from the schema that checks the records. */
+/** The fields of the records of each collection, one table for each, from the schema that validates the records. */
 function records(): string {
   const settings = new Settings()
   return [...workspaceService.collections.values()]

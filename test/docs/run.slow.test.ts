@@ -16,7 +16,7 @@ const runs = [...readPages()]
   .map(([page, text]) => ({ page, blocks: blocksOf(page, text) }))
   .filter(({ blocks }) => blocks.some(isRun))
 
-// The blocks of a page run in order, in one shell: what one of them exports, the next has. Pages do not see each other.
+// The blocks of a page run in order in one shell, so they share exported variables. Pages are isolated from each other.
 test.concurrent.for(runs)('the commands of $page run and print what it shows', async ({ blocks }) => {
   const runnable = blocks.filter(isRun)
   const printed = await runBlocks(runnable.map(({ code }) => code))
@@ -46,20 +46,20 @@ function isRun({ language, mark }: Block): boolean {
 test('with every setting given, no response of the tutorial names an assumption', async () => {
   const tutorial = runs.find(({ page }) => page.endsWith('tutorial.md'))
   const blocks = (tutorial?.blocks ?? []).filter(isRun).map(({ code }) => code)
-  // Without them already the first commands do.
+  // Without settings, the first two commands already name assumptions.
   expect(await namedIn(blocks.slice(0, 2), {})).not.toEqual([])
   const settings = [...assumptions.settings.values()].map(({ key, default: value }) => [key, value])
   expect(await namedIn(blocks, Object.fromEntries(settings))).toEqual([])
 })
 
-/** The assumptions that the responses to these commands name. */
+/** The assumptions named in the responses to these commands. */
 async function namedIn(blocks: readonly string[], settings: JsonObject): Promise<string[]> {
   const tally = new Tally()
   await runBlocks(blocks, settings, (sandbox) => tally.watch(sandbox))
   return tally.assumed.map(([id]) => id).filter((id) => assumptions.items.get(id)?.reportedIn === 'response')
 }
 
-/** Runs blocks in one shell and with an emulator of their own. @returns what each of them printed */
+/** Runs blocks in one shell with a separate emulator. @returns the output of each block */
 async function runBlocks(
   blocks: readonly string[],
   settings: JsonObject = {},
@@ -88,7 +88,7 @@ async function runBlocks(
       .replaceAll('127.0.0.1:4010', `127.0.0.1:${emulator.port}`)
       .replaceAll('npx workspace-emulator', cli)
     const url = `export WORKSPACE_EMULATOR_URL=http://127.0.0.1:${emulator.port}\n`
-    // A process of its own, because the event loop of this one serves the requests.
+    // A separate process, because the event loop of this one serves the requests.
     const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', url + script], {
       cwd: folder,
     })

@@ -9,7 +9,7 @@ const examples = [...readPages()]
   .flatMap(([page, text]) => blocksOf(page, text))
   .filter(({ language, code }) => language === 'ts' && code.includes('export default defineScenario('))
 
-test('there is an example of a scenario', () => {
+test('the pages contain an example of a scenario', () => {
   expect(examples).not.toEqual([])
 })
 

@@ -10,7 +10,7 @@ import { type Block, blocksOf, readPages } from './pages.ts'
 const blocks = [...readPages()].flatMap(([page, text]) => blocksOf(page, text))
 const code = blocks.filter(({ language }) => language === 'ts' || language === 'js')
 
-/** The snippets, each a file of a project that has the package among its dependencies, as `npm run build` and `build:types` made it. */
+/** The folder of a project that depends on the built package (`npm run build` and `build:types`); each snippet is one file. */
 let project: string
 
 beforeAll(() => {
@@ -51,7 +51,7 @@ test('every TypeScript and JavaScript snippet has correct types', async () => {
   expect(exit, out).toBe(0)
 })
 
-test('the test snippets pass, and the one that is meant to fail prints what its page shows', async () => {
+test('the test snippets pass, and the failing one prints the output shown on its page', async () => {
   const args = [
     'vitest',
     'run',
@@ -87,7 +87,7 @@ test("the snippets for Node's own test runner pass", async () => {
   expect(exit, out).toBe(0)
 })
 
-test('every JSON document is taken by an emulator', async () => {
+test('an emulator accepts every JSON document of the pages', async () => {
   await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
   for (const { page, line, language, mark, code: text } of blocks) {
     if (language !== 'json') continue
@@ -119,7 +119,7 @@ interface VitestReport {
   }[]
 }
 
-/** `docs-testing-12.test.ts`: where a snippet of a page goes. */
+/** The file name of a snippet, such as `docs-testing-12.test.ts`. */
 function fileOf({ page, line, language, mark }: Block): string {
   const name = `${page.replace(/\.md$/, '').replaceAll('/', '-').toLowerCase()}-${line}`
   const extension = language === 'js' ? 'mjs' : 'ts'

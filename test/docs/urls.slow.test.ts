@@ -7,10 +7,10 @@ import { promisify } from 'node:util'
 import { test } from 'vitest'
 import { blocksOf, readPages } from './pages.ts'
 
-/** A URL of a response, and the status with which it was opened before the client got the response. */
+/** A URL in a response, and its status when it was opened, which happens before the client gets the response. */
 interface Opened {
   readonly url: string
-  /** Absent for a URL that is not the emulator's. */
+  /** Absent for a URL outside the emulator. */
   readonly outcome?: number | string
 }
 
@@ -18,13 +18,13 @@ const CLI = resolve('dist/cli.js')
 const PLAYWRIGHT = resolve('node_modules/@playwright/test/cli.js')
 const VITEST = resolve('node_modules/vitest/vitest.mjs')
 
-/** What a run has printed, and every URL of every response of all servers in it and in its children. */
+/** The output of a run, and every URL in every response of all servers in its processes. */
 interface Run {
   readonly stdout: string
   readonly opened: readonly Opened[]
 }
 
-/** Runs Node with arguments, as a user does. */
+/** Runs Node with these arguments, as a user does. */
 async function runNode(args: readonly string[]): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-urls-'))
   const log = join(folder, 'urls.ndjson')
@@ -40,12 +40,12 @@ async function runNode(args: readonly string[]): Promise<Run> {
   }
 }
 
-/** The commands of the tutorial, for an emulator that the environment names. */
+/** The commands of the tutorial, for the emulator in the environment variables. */
 function tutorial(): string {
   const page = [...readPages()].find(([name]) => name.endsWith('tutorial.md'))
   const blocks = page === undefined ? [] : blocksOf(...page)
   const commands = blocks.filter(({ language, mark }) => language === 'sh' && mark === '')
-  // It writes files.
+  // The tutorial writes files, so it runs in a temporary folder.
   return ['cd "$(mktemp -d)"', ...commands.map(({ code }) => code), 'rmdir "$PWD"']
     .join('\n')
     .replaceAll('http://127.0.0.1:4010', '$WORKSPACE_EMULATOR_URL')
@@ -86,7 +86,7 @@ test.concurrent.for<[how: string, args: readonly string[], printed: RegExp, link
     ['/rate_limit_exceeded', '/consent/connections/'],
   ],
 ])(
-  '%s passes, and every URL of every response can be opened, whatever the port',
+  '%s passes, and every URL of every response can be opened on any port',
   async ([, args, printed, links], { expect }) => {
     const { stdout, opened } = await runNode(args)
     expect(stdout).toMatch(printed)

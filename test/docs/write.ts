@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { readPages } from './pages.ts'
 import { withReferences } from './reference.ts'
 
-// `npm run docs`: writes the generated parts of the pages anew.
+// `npm run docs`: updates the generated parts of the pages.
 for (const [path, text] of readPages()) {
   const now = withReferences(text)
   if (now !== text) {

@@ -3,7 +3,7 @@
 #
 #   npx workspace-emulator exec -- bash curl.sh
 #
-# exec starts an emulator on a free port, tells the script where it is, and ends with the script's exit code.
+# exec starts an emulator on a free port, passes its address to the script, and ends with the script's exit code.
 set -euo pipefail
 
 : "${WORKSPACE_BASE_URL:?run this under: workspace-emulator exec -- bash curl.sh}"
@@ -21,10 +21,10 @@ fail() {
   exit 1
 }
 
-# Time passes only where this script says so.
+# Time passes only when this script advances the clock.
 curl -sS --fail-with-body -X PATCH "$control/clock" -H 'Content-Type: application/json' -d '{"rate": 0}' > /dev/null
 
-# The first id in an answer is that of what it shows.
+# The first id in a response is the id of its object.
 batch=$(api POST /batch-predictions -H 'Idempotency-Key: order-1' -d '{
   "prompt": "Read the total.",
   "output_schema": {"type": "object", "properties": {"total": {"type": "number"}}},
@@ -36,7 +36,7 @@ batch=$(api POST /batch-predictions -H 'Idempotency-Key: order-1' -d '{
 }' | sed -n 's/.*"id":"\([^"]*\)".*/\1/p')
 [ -n "$batch" ] || fail 'no batch was created'
 
-# Results are not there yet, and a refusal is an exit code: that is what --fail-with-body is for.
+# The results do not exist yet. With --fail-with-body, a refusal causes an exit code.
 if api GET "/batch-predictions/$batch/results" > /dev/null 2>&1; then fail 'results came too early'; fi
 
 curl -sS --fail-with-body "$control/clock/advance" -H 'Content-Type: application/json' -d '{"by": "24h"}' > /dev/null
@@ -45,7 +45,7 @@ api GET "/batch-predictions/$batch" | grep '"status":"completed"' > /dev/null ||
 lines=$(api GET "/batch-predictions/$batch/results" | grep -c '"status":"succeeded"' || true)
 [ "$lines" -eq 2 ] || fail "2 results were to succeed, $lines did"
 
-# What a response links to can be opened, here the page on which a user finishes a connection.
+# The URLs in responses can be opened, here the page on which a user completes a connection.
 page=$(api POST /connections -d '{"connector_id": "drive"}' | sed -n 's/.*"redirect_url":"\([^"]*\)".*/\1/p')
 curl -sS --fail-with-body "$page" > /dev/null || fail "$page cannot be opened"
 

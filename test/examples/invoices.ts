@@ -1,4 +1,4 @@
-/** Where the service is, and who calls it. The code under test is given no more in production either. */
+/** The address of the service and the key. In production the code under test gets the same two values. */
 export interface Service {
   readonly baseUrl: string
   readonly apiKey: string
@@ -11,7 +11,7 @@ export interface ResultLine {
   readonly output: { readonly vendor: string; readonly total: number } | null
 }
 
-/** The code under test of these examples: it has invoices read by a batch prediction. It knows of no emulator. */
+/** The code under test of these examples: it reads invoices with a batch prediction. It does not depend on the emulator. */
 export class Invoices {
   readonly #service: Service
 
@@ -19,7 +19,7 @@ export class Invoices {
     this.#service = service
   }
 
-  /** Submits files; `order` makes a repeated submission the same batch. Returns the id of the batch. */
+  /** Submits files. A repeated submission of the same `order` returns the same batch. @returns the id of the batch */
   async submit(order: string, files: readonly string[]): Promise<string> {
     const body = {
       prompt: 'Read vendor and total.',
@@ -33,7 +33,7 @@ export class Invoices {
     }
     const send = () =>
       this.#call('POST', '/batch-predictions', { 'Idempotency-Key': order }, JSON.stringify(body))
-    // A connection that breaks leaves open whether there is a batch now; under the same key it cannot become two.
+    // After a broken connection it is unknown whether the batch exists; under the same key the retry cannot create a second one.
     const response = await send().catch(send)
     return ((await response.json()) as { id: string }).id
   }

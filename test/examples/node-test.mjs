@@ -1,4 +1,4 @@
-// Node's own test runner, with the package as it is installed: one emulator for the file, a sandbox for each test.
+// Node's own test runner with the installed package: one emulator for the file, a new sandbox for each test.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { aBatch, aPage, startEmulator } from 'agent-workspace-emulator'
@@ -12,7 +12,7 @@ before(async () => {
 
 after(() => emulator.close())
 
-test('a batch runs to its end', async (t) => {
+test('a batch runs until it is completed', async (t) => {
   const sandbox = await emulator.sandbox()
   t.after(() => sandbox.delete())
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { onTestFinished } from 'vitest'
 
-/** Takes webhooks on a free port until the test is over. The code that handles them in production would stand in its place. */
+/** Receives webhooks on a free port until the test is over. In production, your own handler has this role. */
 export async function webhookReceiver(): Promise<{ readonly url: string; readonly received: unknown[] }> {
   const received: unknown[] = []
   const server = createServer(async (req, res) => {

@@ -1,10 +1,10 @@
-// Three HTTP clients with retries of their own, each sent through a whole batch under two of the shipped scenarios.
+// Three HTTP clients with built-in retries, each used for a whole batch under two of the shipped scenarios.
 //
-// What Retry-After asks for is real time to such a client, whatever the virtual clock does: no rate makes it shorter. These two
-// scenarios therefore ask for one second each time, and the tests spend it side by side. Nothing else costs time:
-// - `batch.pace` counts polls, so that a batch is done as soon as somebody has asked often enough;
-// - rate 1, from the start of the emulator on, keeps virtual time beside real time. A client reckons with its own clock when
-//   Retry-After is a date: where the sandbox's clock is an hour ahead it waits for an hour, where it is behind not at all.
+// For such a client Retry-After is real time, whatever the virtual clock does. These two scenarios therefore always use one
+// second, and the tests wait at the same time. Nothing else needs time:
+// - `batch.pace` counts polls, so a batch is done after enough polls;
+// - with rate 1 from the start, virtual time equals real time. If Retry-After is a date, a client compares it with its own
+//   clock: if the clock of the sandbox is an hour ahead, it waits an hour; if it is an hour behind, it does not wait.
 import { aBatch } from 'agent-workspace-emulator'
 import { test as base } from 'agent-workspace-emulator/vitest'
 import { describe, expect } from 'vitest'
@@ -28,26 +28,29 @@ const test = base.extend(
 describe.concurrent('under rate-limit-storm', () => {
   test.override({ sandboxOptions: { scenario: 'rate-limit-storm' } })
 
-  test.for(clients)('%s waits as it is told and gets through', async ([, run], { sandbox }) => {
-    const lines = await run(sandbox, aBatch({ items: 3 }), 'order-1')
+  test.for(clients)(
+    '%s waits as long as Retry-After requires, and succeeds',
+    async ([, run], { sandbox }) => {
+      const lines = await run(sandbox, aBatch({ items: 3 }), 'order-1')
 
-    expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
-    expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
-    await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.create', status: 429 }, 4)
-    await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.retrieve', status: 429 }, 4)
-    await expect(sandbox).toHaveRespectedRetryAfter()
-  })
+      expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
+      expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
+      await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.create', status: 429 }, 4)
+      await expect(sandbox).toHaveReceived({ operation: 'batch-predictions.retrieve', status: 429 }, 4)
+      await expect(sandbox).toHaveRespectedRetryAfter()
+    },
+  )
 })
 
 describe.concurrent('under flaky-network', () => {
   test.override({ sandboxOptions: { scenario: 'flaky-network' } })
 
-  test.for(clients)('%s gets through, and there is one batch', async ([, run], { sandbox }) => {
+  test.for(clients)('%s succeeds and creates only one batch', async ([, run], { sandbox }) => {
     const lines = await run(sandbox, aBatch({ items: 3 }), 'order-1')
 
     expect(lines.map(({ custom_id }) => custom_id)).toEqual(['item-1', 'item-2', 'item-3'])
     expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
-    // The first response was lost behind the commit, so that the batch was there when the request came again with its key.
+    // The first response was lost after the commit, so the batch existed when the request was repeated with its key.
     await expect(sandbox).toHaveReceived(
       { operation: 'batch-predictions.create', idempotency_key: 'order-1' },
       2,

@@ -1,5 +1,5 @@
-// How a suite of yours looks: `sandbox` is a whole service for one test. The tests run at the same time, in sandboxes that do not
-// see each other, and no time passes in them unless a test says so.
+// An example of a test suite: `sandbox` is a whole service for one test. The tests run in parallel, in isolated sandboxes, and
+// time passes only when a test advances the clock.
 import { aFileRecord, aPage, aSandbox } from 'agent-workspace-emulator'
 import { test } from 'agent-workspace-emulator/vitest'
 import { describe, expect } from 'vitest'
@@ -24,7 +24,7 @@ describe.concurrent('invoices', () => {
     ])
   })
 
-  test('are submitted once, even when the response is lost', async ({ sandbox }) => {
+  test('are submitted once, even if the response is lost', async ({ sandbox }) => {
     await sandbox.faults.preset('lost-response-after-commit')
     await new Invoices(sandbox).submit('order-1', INVOICES)
 
@@ -32,7 +32,7 @@ describe.concurrent('invoices', () => {
     expect(await sandbox.state.list('batch_predictions')).toHaveLength(1)
   })
 
-  test('of which one cannot be read are read all the same', async ({ sandbox }) => {
+  test('are read even if one of them is unreadable', async ({ sandbox }) => {
     const invoices = new Invoices(sandbox)
     const batch = await invoices.submit('order-1', INVOICES)
     await sandbox.batches.change(batch, {
@@ -52,7 +52,7 @@ describe.concurrent('invoices', () => {
     await expect(invoices.results(batch)).rejects.toThrow('410')
   })
 
-  test('that are done are told by a webhook', async ({ sandbox }) => {
+  test('send a webhook when they are done', async ({ sandbox }) => {
     const receiver = await webhookReceiver()
     await sandbox.webhooks.create({ url: receiver.url, events: ['batch_prediction.completed'] })
     const batch = await new Invoices(sandbox).submit('order-1', INVOICES)
@@ -64,7 +64,7 @@ describe.concurrent('invoices', () => {
   })
 })
 
-test('a limit is used up without 200 requests, and time lets it go', async ({ sandbox }) => {
+test('a rate limit is reached without 200 requests, and an advance frees it', async ({ sandbox }) => {
   await sandbox.limits.fill('pages.create', { remaining: 0 })
   const refused = await sandbox.fetch('/pages', { json: aPage() })
   expect(refused.status).toBe(429)
@@ -75,26 +75,26 @@ test('a limit is used up without 200 requests, and time lets it go', async ({ sa
   await expect(sandbox).toHaveRespectedRetryAfter({ operation: 'pages.create' })
 })
 
-test('a user finishes a connection at the address of the response', async ({ sandbox }) => {
+test('a user completes a connection at the URL of the response', async ({ sandbox }) => {
   const created = await sandbox.fetch('/connections', { json: { connector_id: 'drive' } })
   const { redirect_url } = (await created.json()) as { readonly redirect_url: string }
 
   expect((await fetch(redirect_url)).status).toBe(200)
 })
 
-test('a sandbox goes back to where it was', async ({ sandbox }) => {
+test('a sandbox can be restored from a snapshot', async ({ sandbox }) => {
   await sandbox.snapshots.save('before')
   await sandbox.fetch('/pages', { json: aPage({ name: 'Only for a moment' }) })
   await sandbox.snapshots.restore('before')
   await expect(sandbox).not.toHaveReceived({ operation: 'pages.create' })
 })
 
-// Whatever is to be different about the sandboxes of some tests stands above them.
+// Options for the sandboxes of a group of tests go to the top of the group.
 describe('a sandbox of your own', () => {
   const scans = aFileRecord({ id: 'file-scans', pages: 2 })
   test.override({ sandboxOptions: { clock: '2030-01-01T00:00:00Z', fixtures: aSandbox({ files: [scans] }) } })
 
-  test('has the records and the time that it was given', async ({ sandbox }) => {
+  test('has the given records and the given time', async ({ sandbox }) => {
     const batch = await new Invoices(sandbox).submit('order-1', ['file-scans'])
     expect((await sandbox.batches.show(batch)).batch.created_at).toMatch(/^2030-01-01T00:00:00/)
   })

@@ -5,9 +5,9 @@ import { Chance } from '../../src/core/random.ts'
 import { schemaIssues } from '../../src/json-schema/check.ts'
 import { Outputs } from '../../src/json-schema/outputs.ts'
 
-// What very large schemas cost: npm run fuzz:large. The check at creation is a piece of its own; it grows with the
-// body, which takes as long to be read. Memory is what is kept after 300 values; tsx would add a third to it, since it gives
-// each function a name of its own.
+// The cost of very large schemas: npm run fuzz:large. The check at creation is one uninterrupted piece of work; it grows with
+// the body, like reading it. Memory is measured after 300 values. tsx would add a third to it, because it names each
+// function.
 
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const VALUES = 300
@@ -54,7 +54,7 @@ const heap = (): number => {
   return (heapUsed + external) / 2 ** 20
 }
 
-/** Milliseconds by the clock, or of processor time where that is less. */
+/** Elapsed milliseconds, or processor time if that is less. */
 function timed(work: () => unknown): number {
   const [begin, before] = [performance.now(), process.cpuUsage()]
   work()

@@ -6,7 +6,7 @@ import type { Chance } from '../../src/core/random.ts'
 const NAMES = ['a', 'b', 'kind', 'total', 'vendor_name', 'constructor', '$ref', 'a/b~c', '', '1'] as const
 const WORDS = ['x', 'yy', 'abc', 'Ünï', '😀', 'a b', '', 'foo', 'bar'] as const
 
-/** Patterns with texts that match them. */
+/** Patterns, each with a generator of matching texts. */
 const PATTERNS: readonly (readonly [pattern: string, text: (chance: Chance) => string])[] = [
   ['^[a-z]+$', (chance) => 'abcdefgh'.slice(0, chance.int(1, 8))],
   ['\\d{2,3}', (chance) => `no ${chance.int(10, 999)}`],
@@ -44,7 +44,7 @@ const set = (object: Record<string, unknown>, name: string, value: unknown): voi
 
 type Keywords = Record<string, Json>
 
-/** Any schema, without any care for whether its keywords make sense together. */
+/** An arbitrary schema, whose keywords may contradict each other. */
 export function wildSchema(chance: Chance, depth = 0): JsonObject {
   const maybe = (share: number) => chance.next() < share
   const inner = (): Json =>
@@ -124,7 +124,7 @@ export function wildSchema(chance: Chance, depth = 0): JsonObject {
   return schema
 }
 
-/** A value with a schema that is made around it: each keyword is one that the value keeps to. */
+/** A value and a schema built around it: the value satisfies each keyword. */
 export function knownSchema(
   chance: Chance,
   depth = 0,

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { expect, test } from 'vitest'
 
-// A short run of `npm run fuzz:schemas`. Its exit code is not looked at: that depends on how long pieces of work take.
-test('for 2,000 random schemas no output is invalid, and no known value is missed', {
+// A short run of `npm run fuzz:schemas`. Its exit code is ignored, because it depends on measured durations.
+test('outputs for 2,000 random schemas are all valid, and every schema with a known value gets one', {
   tags: ['R100'],
 }, async () => {
   const args = ['node_modules/tsx/dist/cli.mjs', 'test/fuzz/schemas.ts', '2000']

@@ -8,17 +8,17 @@ import { Outputs } from '../../src/json-schema/outputs.ts'
 import { judge } from '../support/judge.ts'
 import { knownSchema, wildSchema } from './random-schemas.ts'
 
-// Makes outputs for random schemas: npm run fuzz:schemas [-- COUNT [SEED]]. Half of the schemas are wild, half are made
-// around a known value. Two other validators judge every output. Two processes share the schemas; the n-th schema of a seed
-// is the same in any process. A piece of work counts by the clock, or by processor time where that is less: a process that
-// waits for its processor blocks nothing.
+// Generates outputs for random schemas: npm run fuzz:schemas [-- COUNT [SEED]]. Half of the schemas are arbitrary, half are
+// built around a known value. Two other validators check every output. Two processes share the schemas; the n-th schema of a
+// seed is the same in both. A piece of work counts with its elapsed time, or with its processor time if that is less: waiting
+// for a processor does not count.
 
 const [count = 100_000, seed = 1, part = -1] = process.argv.slice(2).map(Number)
 const PROCESSES = 2
 const NOW = Date.parse('2026-03-01T12:00:00Z')
 const MAX_SLICE = 50
 const MAX_LISTED = 30
-/** The first schemas of a process: code is loaded and compiled for them. */
+/** The first schemas of a process do not count, because code is loaded and compiled for them. */
 const WARM_UP = 50
 const PROGRESS = 1_000
 
@@ -40,7 +40,7 @@ interface Result {
 const tally = (): Tally => ({ schemas: 0, satisfied: 0, reasons: {}, missed: [] })
 const empty = (): Result => ({ wild: tally(), known: tally(), invalid: [], slow: [], longest: 0 })
 
-/** Milliseconds of each piece. */
+/** The milliseconds of each piece of work. */
 type Pieces = number[]
 
 function timed<T>(pieces: Pieces, byProcessor: boolean, work: () => T): T {
@@ -53,7 +53,7 @@ function timed<T>(pieces: Pieces, byProcessor: boolean, work: () => T): T {
   return result
 }
 
-/** Examines a schema and makes three values, piece by piece. */
+/** Examines a schema and generates three values, in pieces. */
 function outputsFor(schema: JsonObject, n: number, byProcessor = false) {
   const pieces: Pieces = []
   const piece = <T>(work: () => T): T => timed(pieces, byProcessor, work)
@@ -74,7 +74,7 @@ function tryOne(schema: JsonObject, result: Result, of: Tally, valid: (value: Js
   const { reason, values, longest } = outputsFor(schema, n)
   if (n > WARM_UP * PROCESSES) {
     let ms = longest
-    // The least of several: what the work takes, whatever the collector and other processes do.
+    // The least of several runs, so that garbage collection and other processes do not count.
     for (let again = 0; again < 3 && ms > MAX_SLICE; again++)
       ms = Math.min(ms, outputsFor(schema, n, true).longest)
     result.longest = Math.max(result.longest, ms)
@@ -91,7 +91,7 @@ function tryOne(schema: JsonObject, result: Result, of: Tally, valid: (value: Js
   if (of === result.known) of.missed.push(`${reason.pointer} ${reason.detail}: ${text}`)
 }
 
-/** Every second schema. */
+/** Tests every second schema, as one of two processes. */
 function share(which: number): Result {
   const result = empty()
   for (let pair = which; 2 * pair < count; pair += PROCESSES) {
@@ -170,7 +170,7 @@ function print({ wild, known, invalid, slow, longest }: Result): void {
   process.exitCode = invalid.length > 0 || slow.length > 0 || known.satisfied < 0.995 * known.schemas ? 1 : 0
 }
 
-// Every validator would be searched for a source map.
+// Otherwise Node would look for a source map of every compiled validator.
 process.setSourceMapsEnabled(false)
 if (part < 0) print(await all())
 else {

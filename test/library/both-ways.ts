@@ -8,10 +8,10 @@ import {
 } from '../../src/index.ts'
 import type { EmulatorOptions } from '../../src/options.ts'
 
-/** One of the two ways to the same emulator: its name, and a client, within tests only. */
+/** A transport to the same emulator (in process or HTTP): its name, and a client that exists only during tests. */
 export type Way = readonly [name: string, client: () => EmulatorClient]
 
-/** An emulator for the tests of one file, in memory, its clock standing still, and both ways to it. */
+/** An emulator in memory for the tests of one file, with a frozen clock, and a client for each transport. */
 export function bothWays(options: EmulatorOptions = {}): {
   readonly ways: readonly Way[]
   readonly emulator: () => Emulator
@@ -53,7 +53,7 @@ export async function createBatch(sandbox: SandboxClient, items = 3, changes: ob
   return id
 }
 
-/** What a call was refused with; fails where it was not. */
+/** The error that a call rejects with; fails if the call succeeds. */
 export async function refusalOf(call: Promise<unknown>): Promise<unknown> {
   try {
     await call

@@ -19,44 +19,41 @@ test.for(ways)('%s: the clock is shown, advanced by each kind of target, and set
   })
 })
 
-test.for(ways)(
-  '%s: an advance goes to its target, unless it says how many events may run',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    await createBatch(sandbox)
-    const some = await sandbox.clock.advance({ by: '24h', max_events: 1 })
-    expect([some.stopped, some.events.length, some.omitted]).toEqual(['limit', 1, undefined])
-    const rest = await sandbox.clock.advance({ to: '2026-03-02T12:00:00.000Z' })
-    expect([rest.stopped, rest.from, rest.to]).toEqual([undefined, some.to, '2026-03-02T12:00:00.000Z'])
-    await expect(sandbox.clock.advance('1h', { signals: [] } as object)).rejects.toThrow(
-      'clock.advance() knows no option "signals"',
-    )
-  },
-)
-
-test.for(ways)(
-  '%s: an advance is ended by its signal, and the clock stands where it came to',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    const gone = new AbortController()
-    const passage = sandbox.clock.advance('3650d', { signal: gone.signal })
-    setImmediate(() => gone.abort(new Error('enough')))
-    await expect(passage).rejects.toThrow('enough')
-  },
-)
-
-test.for(ways)('%s: time passes until a batch is done, and the result tells of it', async ([, client]) => {
+test.for(ways)('%s: an advance reaches its target unless max_events stops it earlier', async ([, client]) => {
   await using sandbox = await client().sandbox()
-  const batch = await createBatch(sandbox)
-  const data = await sandbox.clock.horizon()
-  expect(data.map(({ ref }) => ref)).toContain(`batch_predictions/${batch}`)
-  const { events, failed } = await sandbox.clock.advance({ until: { batch } })
-  const moves = events.filter(({ ref }) => ref.endsWith(batch)).map(({ from, to }) => `${from} ${to}`)
-  expect(moves).toEqual(['validating in_progress', 'in_progress finalizing', 'finalizing completed'])
-  expect(failed).toEqual([])
+  await createBatch(sandbox)
+  const some = await sandbox.clock.advance({ by: '24h', max_events: 1 })
+  expect([some.stopped, some.events.length, some.omitted]).toEqual(['limit', 1, undefined])
+  const rest = await sandbox.clock.advance({ to: '2026-03-02T12:00:00.000Z' })
+  expect([rest.stopped, rest.from, rest.to]).toEqual([undefined, some.to, '2026-03-02T12:00:00.000Z'])
+  await expect(sandbox.clock.advance('1h', { signals: [] } as object)).rejects.toThrow(
+    'clock.advance() has no option "signals"',
+  )
 })
 
-test.for(ways)('%s: a batch is shown, held, changed and ended in every way there is', async ([, client]) => {
+test.for(ways)('%s: a signal aborts an advance, and the call rejects with its reason', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const gone = new AbortController()
+  const passage = sandbox.clock.advance('3650d', { signal: gone.signal })
+  setImmediate(() => gone.abort(new Error('enough')))
+  await expect(passage).rejects.toThrow('enough')
+})
+
+test.for(ways)(
+  '%s: an advance runs until a batch is done, and the result lists its events',
+  async ([, client]) => {
+    await using sandbox = await client().sandbox()
+    const batch = await createBatch(sandbox)
+    const data = await sandbox.clock.horizon()
+    expect(data.map(({ ref }) => ref)).toContain(`batch_predictions/${batch}`)
+    const { events, failed } = await sandbox.clock.advance({ until: { batch } })
+    const moves = events.filter(({ ref }) => ref.endsWith(batch)).map(({ from, to }) => `${from} ${to}`)
+    expect(moves).toEqual(['validating in_progress', 'in_progress finalizing', 'finalizing completed'])
+    expect(failed).toEqual([])
+  },
+)
+
+test.for(ways)('%s: a batch can be shown, held, changed and ended in each way', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const { batches } = sandbox
   const held = await createBatch(sandbox)

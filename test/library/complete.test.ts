@@ -9,16 +9,16 @@ import { workspaceService } from '../../src/service.ts'
 
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
 
-/** What the client asks for otherwise than by a transport. */
+/** Routes that the client calls without a transport. */
 const STREAMED = ['GET /events']
 
-test('every route of the control interface is asked by some method of the client, and no other is', async () => {
+test('every route of the control interface has a client method, and the client calls no other route', async () => {
   const { asked } = await callEverything()
   const known = controlRoutes(workspaceService).map(nameOf)
   expect([...asked, ...STREAMED].sort()).toEqual(known.sort())
 })
 
-test('a method that lists returns an array, and none returns the list as the control interface sends it', async () => {
+test('methods that list return an array, not the list object of the control interface', async () => {
   const { returned } = await callEverything()
   const sent = returned.filter(([, value]) => isObject(value) && value.object === 'list')
   const arrays = returned.filter(([, value]) => Array.isArray(value))
@@ -35,7 +35,7 @@ async function callEverything() {
   return { asked, returned }
 }
 
-/** A fetch that answers anything with what the client needs to go on, and keeps the routes that are asked for. */
+/** A fetch that responds to every route with a minimal valid body, and records which routes were called. */
 function recorder() {
   const asked = new Set<string>()
   const table = new RouteTable(controlRoutes(workspaceService))
@@ -53,15 +53,15 @@ function recorder() {
   return { asked, fetch }
 }
 
-/** Calls every method of an object and of its parts, each with arguments that the type of none is looked at. */
+/** Calls every method of an object and of its parts, with the same arguments: these methods pass them on unchecked. */
 async function callAll(part: object, returned: [name: string, value: unknown][]): Promise<void> {
-  // Last, since nothing can be asked of a sandbox that is removed.
+  // `delete` goes last: a removed sandbox refuses every later call.
   const names = Object.keys(part).sort((a, b) => Number(a === 'delete') - Number(b === 'delete'))
   for (const name of names) {
-    // Its keys are looked up over the transport, and cannot be read before.
+    // These need keys, which are loaded over the transport first.
     if (['apiKey', 'keys', 'events', 'fetch'].includes(name)) continue
     const member: unknown = part[name as keyof typeof part]
-    // These look at their options, which may be left out.
+    // These check their options, so they are called without any.
     const rest = WITHOUT_OPTIONS[name] ?? ['name', ARGUMENT, ARGUMENT]
     if (typeof member === 'function') returned.push([name, await member(...rest)])
     else if (typeof member === 'object' && member !== null) await callAll(member, returned)

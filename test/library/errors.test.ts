@@ -10,14 +10,14 @@ const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
 const CIRCLE: { readonly id: string; self?: unknown } = { id: 'p' }
 CIRCLE.self = CIRCLE
 
-/** An array that is so many levels deep. */
+/** An array with this many levels. */
 function nested(levels: number): unknown {
   let value: unknown = []
   for (let level = 1; level < levels; level += 1) value = [value]
   return value
 }
 
-/** Calls that are refused, each for another reason. */
+/** Calls that are refused, each for a different reason. */
 const REFUSED: readonly (readonly [reason: string, call: (client: EmulatorClient) => Promise<unknown>])[] = [
   [
     'a member that there is not',
@@ -78,7 +78,7 @@ const REFUSED: readonly (readonly [reason: string, call: (client: EmulatorClient
   ['a URL that is none', ({ defaultSandbox }) => defaultSandbox.webhooks.create({ url: 'there' })],
 ]
 
-test.for(REFUSED)('%s is refused alike in process and over HTTP', async ([, call]) => {
+test.for(REFUSED)('%s is refused with the same error in process and over HTTP', async ([, call]) => {
   const refusals = await Promise.all(ways.map(([, client]) => refusalOf(call(client()))))
   const [inProcess, overHttp] = refusals.map((refusal) => {
     expect(refusal).toBeInstanceOf(EmulatorError)
@@ -93,7 +93,7 @@ test.for(REFUSED)('%s is refused alike in process and over HTTP', async ([, call
   expect(overHttp).toEqual(inProcess)
 })
 
-test('a message says what was asked, every place that is wrong, and the way out', async () => {
+test('an error names the call, every wrong field, and the fix', async () => {
   const refusal = await refusalOf(emulator().defaultSandbox.clock.set({ now: 'noon', rate: -1 }))
   expect(refusal).toMatchObject({
     status: 400,
@@ -106,7 +106,7 @@ test('a message says what was asked, every place that is wrong, and the way out'
   expect(String(unknown)).toContain('"rate-limited"')
 })
 
-test('where nothing listens, the error says so and how to start an emulator', async () => {
+test('the error for an address without a server describes how to start an emulator', async () => {
   const port = await freePort()
   const client = connect(`http://127.0.0.1:${port}`)
   const refusal = await refusalOf(client.defaultSandbox.clock.show())
@@ -121,7 +121,7 @@ test('where nothing listens, the error says so and how to start an emulator', as
   })
 })
 
-test('where something else answers, the error says so', async () => {
+test('the error for another server reports that it is no emulator', async () => {
   const server = createServer((_req, res) => void res.writeHead(404).end('<h1>Not here</h1>'))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -129,14 +129,14 @@ test('where something else answers, the error says so', async () => {
   const client = connect(`http://127.0.0.1:${port}`)
   const refusal = await refusalOf(client.health())
   expect(refusal).toMatchObject({ status: 404, code: 'no_emulator' })
-  expect(String(refusal)).toContain('no workspace emulator')
+  expect(String(refusal)).toContain('not a workspace emulator')
   expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_emulator' })
 })
 
 test.for([
   ['a page', 'text/html', '<h1>Welcome</h1>'],
   ['another service', 'application/json', '{"status": "fine"}'],
-] as const)('where %s responds with 200, the error says that it is no emulator', async ([, type, text]) => {
+] as const)('if %s responds with 200, the error reports that it is no emulator', async ([, type, text]) => {
   const server = createServer((_req, res) => void res.setHeader('Content-Type', type).end(text))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
@@ -151,7 +151,7 @@ test.for([
   }
 })
 
-test('a control token that is missing or wrong is asked for, and probes need none', async () => {
+test('a missing or wrong control token is refused, and health needs none', async () => {
   const { url } = emulator()
   const without = connect(url)
   const wrong = connect(url, { controlToken: 'guess' })
@@ -159,14 +159,14 @@ test('a control token that is missing or wrong is asked for, and probes need non
   expect(await refusalOf(without.defaultSandbox.clock.show())).toMatchObject({
     status: 401,
     code: 'unauthorized',
-    message: expect.stringMatching(/demands a control token.+connect\(url, \{ controlToken \}\)/),
+    message: expect.stringMatching(/requires a control token.+connect\(url, \{ controlToken \}\)/),
   })
-  expect(String(await refusalOf(wrong.sandbox()))).toContain('does not know this control token')
+  expect(String(await refusalOf(wrong.sandbox()))).toContain('does not accept this control token')
   expect(await refusalOf(first(wrong.defaultSandbox.events()))).toMatchObject({ status: 401 })
   expect(await refusalOf(without.ready())).toMatchObject({ status: 401 })
 })
 
-test('ready waits for an emulator that starts meanwhile', async () => {
+test('ready waits for an emulator that starts later', async () => {
   const port = await freePort()
   const waiting = connect(`http://127.0.0.1:${port}`)
   const ready = waiting.ready({ timeoutMs: 60_000 })
@@ -188,9 +188,9 @@ test.for([
 })
 
 test.for(['', '127.0.0.1:4010', 'ftp://127.0.0.1', 'http://127.0.0.1:99999', 'http://127.0.0.1/pages'])(
-  '"%s" is no address of an emulator',
+  '"%s" is not a valid address of an emulator',
   (url) => {
-    expect(() => connect(url)).toThrow(/is not the address of an emulator\. Give the one that it printed/)
+    expect(() => connect(url)).toThrow(/is not the address of an emulator\. Give the address that it printed/)
   },
 )
 
@@ -199,7 +199,7 @@ async function first<T>(items: AsyncIterable<T>): Promise<T | undefined> {
   return undefined
 }
 
-test('a message names the sandbox that was asked where it is not the default one', async () => {
+test('an error names its sandbox unless it is the default one', async () => {
   const sandbox = await emulator().sandbox('harbor')
   expect(String(await refusalOf(sandbox.scenarios.stop()))).toContain(
     'POST /scenarios/stop of the sandbox harbor: ',
@@ -207,18 +207,18 @@ test('a message names the sandbox that was asked where it is not the default one
   expect(String(await refusalOf(emulator().sandbox('Harbor')))).toContain('POST /sandboxes: ')
 })
 
-test('an option that nothing reads is refused, with the nearest that there is', async () => {
+test('an unknown option is refused, with the nearest known one', async () => {
   const { url, defaultSandbox: sandbox, ready } = emulator()
   expect(() => connect(url, { token: 'open-sesame' } as object)).toThrow(
-    'connect() knows no option "token". There are controlToken, apiKey, fetch.',
+    'connect() has no option "token". Known options: controlToken, apiKey, fetch.',
   )
   await expect(ready({ timeoutMS: 10 } as object)).rejects.toThrow('Did you mean "timeoutMs"?')
   const wait = sandbox.requests.wait({ method: 'GET' }, { timeout: 10 } as object)
-  await expect(wait).rejects.toThrow('requests.wait() knows no option "timeout". Did you mean "timeoutMs"?')
+  await expect(wait).rejects.toThrow('requests.wait() has no option "timeout". Did you mean "timeoutMs"?')
 })
 
 test.runIf(process.platform === 'linux')(
-  'a data folder that cannot be made is refused at once, and named',
+  'a data folder that cannot be created is refused at once, and the error names it',
   async () => {
     await expect(startEmulator({ port: 0, data: '/proc/x' })).rejects.toThrow(
       /^The data folder \/proc\/x cannot be written by this process .*--data, .*--ephemeral$/,

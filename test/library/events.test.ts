@@ -6,7 +6,7 @@ import { bothWays, createBatch } from './both-ways.ts'
 
 const { ways } = bothWays()
 
-test.for(ways)('%s: what happens in a sandbox is told from the first hello on', async ([, client]) => {
+test.for(ways)('%s: the stream reports the events of a sandbox, starting with hello', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const feed = sandbox.events()[Symbol.asyncIterator]()
   const hello = await feed.next()
@@ -23,7 +23,7 @@ test.for(ways)('%s: what happens in a sandbox is told from the first hello on', 
 })
 
 test.for(ways)(
-  '%s: a feed tells only the types that are asked for, and ends with its signal',
+  '%s: a stream sends only the requested types, and ends when its signal aborts',
   async ([, client]) => {
     await using sandbox = await client().sandbox()
     const leaving = new AbortController()
@@ -36,11 +36,12 @@ test.for(ways)(
     }
     expect(told.map(({ type }) => type)).toEqual(['hello', 'request'])
     expect(getEventListeners(leaving.signal, 'abort')).toEqual([])
-    for await (const _ of sandbox.events({ signal: leaving.signal })) throw new Error('told behind the end')
+    for await (const _ of sandbox.events({ signal: leaving.signal }))
+      throw new Error('an event after the end')
   },
 )
 
-test.for(ways)('%s: a feed that waits is ended by its signal', async ([, client]) => {
+test.for(ways)('%s: a signal ends a stream that is waiting', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const leaving = new AbortController()
   const feed = sandbox.events({ types: ['clock'], signal: leaving.signal })[Symbol.asyncIterator]()
@@ -50,7 +51,7 @@ test.for(ways)('%s: a feed that waits is ended by its signal', async ([, client]
   expect(await waiting).toEqual({ value: undefined, done: true })
 })
 
-test.for(ways)('%s: a type that there is not is refused', async ([, client]) => {
+test.for(ways)('%s: an unknown event type is refused', async ([, client]) => {
   const feed = client()
     .defaultSandbox.events({ types: ['requests' as 'request'] })
     [Symbol.asyncIterator]()
@@ -60,7 +61,7 @@ test.for(ways)('%s: a type that there is not is refused', async ([, client]) => 
   })
 })
 
-test.for(ways)('%s: a feed that is begun late does not make its removed sandbox anew', async ([, client]) => {
+test.for(ways)('%s: opening a stream late does not create its removed sandbox again', async ([, client]) => {
   const sandbox = await client().sandbox()
   const feed = sandbox.events()[Symbol.asyncIterator]()
   await sandbox.delete()
@@ -68,7 +69,7 @@ test.for(ways)('%s: a feed that is begun late does not make its removed sandbox 
   await expect(client().sandboxes.show(sandbox.name)).rejects.toMatchObject({ status: 404 })
 })
 
-test('a feed ends with a reason when its emulator closes', async () => {
+test('a stream ends with a reason when its emulator closes', async () => {
   const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
   const told: SandboxEvent[] = []
   for await (const event of emulator.defaultSandbox.events()) {
@@ -79,7 +80,7 @@ test('a feed ends with a reason when its emulator closes', async () => {
   await emulator.close()
 })
 
-test('server-sent events are read however they are cut into pieces', async () => {
+test('server-sent events are parsed correctly for every chunk size', async () => {
   const text =
     ':\n\nid: 1\nevent: a\ndata: {"ü":1}\n\ndata: one\r\ndata:two\r\n\r\nevent: empty\n\ndata: rest'
   const bytes = new TextEncoder().encode(text)
@@ -97,7 +98,7 @@ async function* piecesOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** What is told, up to the first of a type. */
+/** The events up to and including the first of a type. */
 async function upTo(feed: AsyncIterator<SandboxEvent>, last: SandboxEvent['type']): Promise<SandboxEvent[]> {
   const told: SandboxEvent[] = []
   while (told.at(-1)?.type !== last) {

@@ -5,7 +5,7 @@ import { reportOn } from '../../src/adapters/testing/report.ts'
 const NOTE =
   "The clock is frozen. 2 events are pending, the next in 2s. Call clock.advance('2s'), set rate: 1 or use skip_on_poll."
 
-/** A sandbox with a batch that was just created, and one poll of it. */
+/** A new sandbox with a new batch that was polled once. */
 async function polled(options: Parameters<typeof startEmulator>[0] = {}) {
   const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, ...options })
   onTestFinished(() => emulator.close())
@@ -17,7 +17,7 @@ async function polled(options: Parameters<typeof startEmulator>[0] = {}) {
   return { sandbox, batch, id, status: ((await poll.json()) as { status: string }).status }
 }
 
-test('a client that polls while the clock is frozen is told so by clock, explanation and report', async () => {
+test('after a poll under a frozen clock, the clock, the explanation and the report all contain a note', async () => {
   const { sandbox, id, status } = await polled()
   expect(status).toBe('validating')
   expect((await sandbox.clock.show()).frozen).toBe(NOTE)
@@ -25,7 +25,7 @@ test('a client that polls while the clock is frozen is told so by clock, explana
   expect((await reportOn(sandbox)).split('\n')).toContain(`  ${NOTE}`)
 })
 
-test('nothing is said of a batch that is done, although its results have a last day', async () => {
+test('there is no note for a finished batch, although the expiry of its results is pending', async () => {
   const { sandbox, batch, id } = await polled()
   await sandbox.clock.advance({ until: { batch: batch.id } })
   expect((await sandbox.clock.show()).next).not.toBeNull()
@@ -34,16 +34,16 @@ test('nothing is said of a batch that is done, although its results have a last 
   expect(await reportOn(sandbox)).not.toContain('frozen')
 })
 
-test.for([{ rate: 1 }, { skipOnPoll: true }])('with %j nothing is said', async (options) => {
+test.for([{ rate: 1 }, { skipOnPoll: true }])('with %j there is no note', async (options) => {
   const { sandbox } = await polled(options)
   expect((await sandbox.clock.show()).frozen).toBeNull()
 })
 
-test('a report keeps the way out of a 429 under a frozen clock', async () => {
+test('the report explains a 429 under a frozen clock and its fix', async () => {
   const { sandbox } = await polled()
   await sandbox.limits.fill('pages.create', { remaining: 0 })
   expect((await sandbox.fetch('/pages', { json: aPage() })).status).toBe(429)
   expect(await reportOn(sandbox)).toMatch(
-    /\n {6}It was refused with 429 .*\n {6}The virtual clock stands still, so waiting does not help: advance it with /,
+    /\n {6}It was refused with 429 .*\n {6}The virtual clock is frozen, so waiting does not help: advance it with /,
   )
 })

@@ -5,7 +5,7 @@ const { ways } = bothWays()
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
-test.for(ways)('%s: requests are listed, filtered and forgotten', async ([, client]) => {
+test.for(ways)('%s: requests can be listed, filtered and cleared', async ([, client]) => {
   await using sandbox = await client().sandbox()
   await sandbox.fetch(USERS)
   await sandbox.fetch('/pages', { json: { name: 7 }, headers: { 'idempotency-key': 'once' } })
@@ -25,7 +25,7 @@ test.for(ways)('%s: requests are listed, filtered and forgotten', async ([, clie
 })
 
 test.for(ways)(
-  '%s: a check that does not hold is a response with the nearest request, not an error',
+  '%s: a failed verification returns the nearest request and does not throw',
   async ([, client]) => {
     await using sandbox = await client().sandbox()
     await sandbox.fetch(USERS)
@@ -47,7 +47,7 @@ test.for(ways)(
   },
 )
 
-test.for(ways)('%s: a request is waited for that comes later', async ([, client]) => {
+test.for(ways)('%s: wait resolves when the expected requests arrive later', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const waiting = sandbox.requests.wait(
     { operation: 'teamspace-users.list' },
@@ -59,11 +59,11 @@ test.for(ways)('%s: a request is waited for that comes later', async ([, client]
   expect(await sandbox.requests.wait({ operation: 'pages.create' }, { timeoutMs: 1 })).toMatchObject({
     passed: false,
     timed_out: true,
-    description: 'Not enough of them came within 1 ms.',
+    description: 'Not enough matching requests came within 1 ms.',
   })
 })
 
-test.for(ways)('%s: a wait that is given up rejects with the reason of its signal', async ([, client]) => {
+test.for(ways)('%s: an aborted wait rejects with the reason of its signal', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const signal = AbortSignal.abort(new Error('enough'))
   await expect(sandbox.requests.wait({ method: 'GET' }, { signal })).rejects.toThrow('enough')
@@ -73,25 +73,22 @@ test.for(ways)('%s: a wait that is given up rejects with the reason of its signa
   await expect(waiting).rejects.toThrow('later')
 })
 
-test.for(ways)(
-  '%s: a request is explained by the id in its response, whichever sandbox it was about',
-  async ([, client]) => {
-    await using sandbox = await client().sandbox()
-    const response = await sandbox.fetch(USERS)
-    const id = response.headers.get('x-emulator-request-id') ?? ''
-    const trace = await client().defaultSandbox.requests.explain(id)
-    expect(trace).toMatchObject({
-      request: { id, method: 'GET' },
-      sandbox: { name: sandbox.name },
-      route: { operation: 'teamspace-users.list' },
-      caller: { kind: 'user', user_id: 'user-mara' },
-      error: null,
-    })
-    expect(trace.steps.filter(({ outcome }) => outcome === 'decided')).toMatchObject([{ step: 'handle' }])
-  },
-)
+test.for(ways)('%s: explain finds a request of any sandbox by the id in its response', async ([, client]) => {
+  await using sandbox = await client().sandbox()
+  const response = await sandbox.fetch(USERS)
+  const id = response.headers.get('x-emulator-request-id') ?? ''
+  const trace = await client().defaultSandbox.requests.explain(id)
+  expect(trace).toMatchObject({
+    request: { id, method: 'GET' },
+    sandbox: { name: sandbox.name },
+    route: { operation: 'teamspace-users.list' },
+    caller: { kind: 'user', user_id: 'user-mara' },
+    error: null,
+  })
+  expect(trace.steps.filter(({ outcome }) => outcome === 'decided')).toMatchObject([{ step: 'handle' }])
+})
 
-test('in process: many wait at once, and Node warns of nothing', async () => {
+test('in process: many waits run at the same time without a warning of Node', async () => {
   const warnings: Error[] = []
   const hear = (warning: Error) => void warnings.push(warning)
   process.on('warning', hear)

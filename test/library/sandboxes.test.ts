@@ -6,7 +6,7 @@ const { ways, emulator } = bothWays()
 
 const USERS = '/organization/teamspaces/teamspace-harbor/users'
 
-test.for(ways)('%s: a sandbox without a name is fresh, and gone behind its block', async ([, client]) => {
+test.for(ways)('%s: a sandbox without a name is new, and is removed after its block', async ([, client]) => {
   let name = ''
   {
     await using sandbox = await client().sandbox()
@@ -19,7 +19,7 @@ test.for(ways)('%s: a sandbox without a name is fresh, and gone behind its block
 })
 
 test.for(ways)(
-  '%s: a name that is taken gives that sandbox, which its finder does not remove',
+  '%s: an existing name returns that sandbox, and disposing it does not remove the sandbox',
   async ([way, client]) => {
     const name = way === 'in process' ? 'taken-1' : 'taken-2'
     await using made = await client().sandbox(name)
@@ -34,7 +34,7 @@ test.for(ways)(
 )
 
 test.for(ways)(
-  '%s: of many who ask for a name at once nobody is refused, and its maker removes the sandbox',
+  '%s: concurrent calls with one name all get the sandbox, and its creator removes it',
   async ([way, client]) => {
     const name = way === 'in process' ? 'rush-1' : 'rush-2'
     const sandboxes = await Promise.all(Array.from({ length: 5 }, () => client().sandbox(name)))
@@ -49,7 +49,7 @@ test.for(ways)(
   },
 )
 
-test.for(ways)('%s: a sandbox starts as it is told to', async ([, client]) => {
+test.for(ways)('%s: a sandbox starts with the given options', async ([, client]) => {
   const clock = '2027-05-05T05:05:05.000Z'
   const settings = { 'success.create': 202 }
   await using sandbox = await client().sandbox(undefined, {
@@ -74,14 +74,14 @@ test.for(ways)('%s: a sandbox starts from a snapshot of the default one', async 
   expect(sandbox.apiKey).toBe('live_demo_owner')
 })
 
-test.for(ways)('%s: what cannot start leaves no sandbox', async ([, client]) => {
+test.for(ways)('%s: a failed start leaves no sandbox', async ([, client]) => {
   const refused = client().sandbox('half-made', { rate: -1 })
   await expect(refused).rejects.toMatchObject({ status: 400, issues: [{ pointer: '/rate' }] })
   await expect(client().sandboxes.show('half-made')).rejects.toMatchObject({ status: 404 })
   await expect(client().sandbox('Not A Name')).rejects.toMatchObject({ issues: [{ pointer: '/name' }] })
 })
 
-test.for(ways)('%s: sandboxes beside each other see nothing of each other', async ([, client]) => {
+test.for(ways)('%s: parallel sandboxes are isolated from each other', async ([, client]) => {
   await using one = await client().sandbox()
   await using other = await client().sandbox()
   const batch = await createBatch(one)
@@ -97,7 +97,7 @@ test.for(ways)('%s: sandboxes beside each other see nothing of each other', asyn
   expect((await other.clock.horizon()).filter(({ kind }) => kind.startsWith('batch'))).toEqual([])
 })
 
-test.for(ways)('%s: the keys of a sandbox are those that its fixtures show', async ([, client]) => {
+test.for(ways)('%s: the keys of a sandbox come from its fixtures and follow changes', async ([, client]) => {
   await client().ready()
   const keys = { user: 'live_demo_owner', member: 'live_demo_member', service: 'service_demo' }
   expect([client().defaultSandbox.name, emulator().defaultSandbox.keys]).toEqual(['default', keys])
@@ -118,15 +118,15 @@ test.for(ways)('%s: the keys of a sandbox are those that its fixtures show', asy
   expect(sandbox.keys).toEqual(keys)
 })
 
-test.for(ways)('%s: a sandbox whose keys nobody knows says so, and what to do', async ([, client]) => {
+test.for(ways)('%s: a sandbox without known keys throws an error with a fix', async ([, client]) => {
   await using sandbox = await client().sandbox(undefined, { fixtures: 'empty' })
   await sandbox.state.load({ ...(await sandbox.state.document()), collections: {} })
-  expect(() => sandbox.apiKey).toThrow(/keeps digests alone.+state\.put/)
+  expect(() => sandbox.apiKey).toThrow(/stores only digests.+state\.put/)
   expect(await refusalOf(sandbox.fetch('/pages'))).toMatchObject({ code: 'no_known_key' })
   expect((await sandbox.fetch('/agents', { headers: { authorization: 'Bearer mine' } })).status).toBe(401)
 })
 
-test('over HTTP the keys of the default sandbox are unknown until somebody has asked', async () => {
+test('over HTTP the keys of the default sandbox are unknown before the first call', async () => {
   const client = connect(emulator().url)
   expect(() => client.defaultSandbox.apiKey).toThrow(/Await ready\(\)/)
   expect(() => client.defaultSandbox.keys).toThrow(/Await ready\(\)/)
@@ -134,7 +134,7 @@ test('over HTTP the keys of the default sandbox are unknown until somebody has a
   expect(client.defaultSandbox.apiKey).toBe('live_demo_owner')
 })
 
-test('a key that is given is used where the sandbox knows it, or no other is known', async () => {
+test('the given key is used if the sandbox accepts it or has no known key', async () => {
   const client = connect(emulator().url, { apiKey: 'live_demo_member' })
   expect(client.defaultSandbox.apiKey).toBe('live_demo_member')
   await using sandbox = await client.sandbox()
@@ -180,7 +180,7 @@ test('a key that is given is used where the sandbox knows it, or no other is kno
 })
 
 test.for(ways)(
-  '%s: fetch takes paths, what the API answers as a URL, JSON, and headers of your own',
+  '%s: fetch accepts paths, URLs from responses, JSON bodies, and headers',
   async ([, client]) => {
     await using sandbox = await client().sandbox()
     const id = await createBatch(sandbox)
@@ -201,7 +201,7 @@ test.for(ways)(
   },
 )
 
-test('an emulator closes twice, and its sandboxes can be left behind that', async () => {
+test('an emulator can be closed twice, and its sandboxes can be disposed afterwards', async () => {
   const own = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
   const remote = connect(own.url)
   const sandboxes = [await own.sandbox(), await remote.sandbox()]
@@ -215,7 +215,7 @@ test('an emulator closes twice, and its sandboxes can be left behind that', asyn
 })
 
 test.for(ways)(
-  '%s: a sandbox is deleted once, and disposing of it behind that is fine',
+  '%s: deleting a sandbox twice is an error, disposing it afterwards is not',
   async ([, client]) => {
     const sandbox = await client().sandbox()
     await sandbox.delete()
@@ -226,7 +226,7 @@ test.for(ways)(
   },
 )
 
-test.for(ways)('%s: a removed sandbox is not made anew by what outlives it', async ([, client]) => {
+test.for(ways)('%s: calls on a removed sandbox do not create it again', async ([, client]) => {
   const sandbox = await client().sandbox()
   const fault = await sandbox.faults.arm({ match: 'everything', do: [{ respond: { status: 500 } }] })
   await sandbox.delete()
@@ -237,7 +237,7 @@ test.for(ways)('%s: a removed sandbox is not made anew by what outlives it', asy
   await expect(client().sandboxes.show(sandbox.name)).rejects.toMatchObject({ status: 404 })
 })
 
-test('a start that is refused says what is wrong, and where', async () => {
+test('a refused start reports the problem and its place', async () => {
   const settings = { 'succes.create': 200 }
   const refusal = await refusalOf(startEmulator({ port: 0, ephemeral: true, settings }))
   expect(refusal).toMatchObject({ code: 'validation_failed', issues: [{ pointer: '/succes.create' }] })

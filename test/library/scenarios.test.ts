@@ -3,7 +3,7 @@ import { bothWays } from './both-ways.ts'
 
 const { ways } = bothWays({ scenarios: 'scenarios' })
 
-test.for(ways)('%s: scenarios are listed, started, stopped and loaded anew', async ([, client]) => {
+test.for(ways)('%s: scenarios can be listed, started, stopped and reloaded', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const { scenarios } = sandbox
   expect((await scenarios.list()).map(({ name }) => name)).toContain('happy-path')
@@ -17,7 +17,7 @@ test.for(ways)('%s: scenarios are listed, started, stopped and loaded anew', asy
   expect(await scenarios.stop()).toEqual({ stopped: 'flaky-network' })
 })
 
-test.for(ways)('%s: a scenario that there is not is refused with the nearest name', async ([, client]) => {
+test.for(ways)('%s: an unknown scenario is refused with the nearest name', async ([, client]) => {
   await using sandbox = await client().sandbox()
   await expect(sandbox.scenarios.start('happy-pat')).rejects.toMatchObject({
     status: 404,
@@ -27,7 +27,7 @@ test.for(ways)('%s: a scenario that there is not is refused with the nearest nam
   await expect(client().sandbox(undefined, { scenario: 'none-such' })).rejects.toMatchObject({ status: 404 })
 })
 
-test.for(ways)('%s: a sandbox is made with a scenario on it', async ([, client]) => {
+test.for(ways)('%s: a sandbox can be created with an active scenario', async ([, client]) => {
   await using sandbox = await client().sandbox(undefined, { scenario: 'happy-path' })
   expect(await sandbox.scenarios.active()).toMatchObject({ name: 'happy-path' })
 })

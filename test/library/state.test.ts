@@ -11,7 +11,7 @@ const PAGE = {
   created_at: '2026-01-01T00:00:00.000Z',
 }
 
-test.for(ways)('%s: records are written, read, changed and deleted', async ([, client]) => {
+test.for(ways)('%s: records can be written, read, changed and deleted', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const { state } = sandbox
   const put = await state.put('pages', { id: 'page/ü 1', ...PAGE })
@@ -27,7 +27,7 @@ test.for(ways)('%s: records are written, read, changed and deleted', async ([, c
   await expect(state.get('pages', 'page/ü 1')).rejects.toMatchObject({ status: 404, code: 'not_found' })
 })
 
-test.for(ways)('%s: a whole state is taken out, added to and put back', async ([, client]) => {
+test.for(ways)('%s: a whole state can be exported, extended and restored', async ([, client]) => {
   await using sandbox = await client().sandbox()
   const { state } = sandbox
   const before = await state.document()
@@ -40,19 +40,22 @@ test.for(ways)('%s: a whole state is taken out, added to and put back', async ([
   expect((await state.document()).collections).toEqual(before.collections)
 })
 
-test.for(ways)('%s: ids that no path can carry are refused before anything is asked', async ([, client]) => {
-  await using sandbox = await client().sandbox()
-  for (const id of ['', '.', '..']) {
-    await expect(sandbox.state.delete('pages', id)).rejects.toMatchObject({
-      status: 400,
-      code: 'validation_failed',
-      issues: [{ pointer: '/path/id' }],
-    })
-  }
-})
+test.for(ways)(
+  '%s: ids that cannot be in a path are refused before any request is sent',
+  async ([, client]) => {
+    await using sandbox = await client().sandbox()
+    for (const id of ['', '.', '..']) {
+      await expect(sandbox.state.delete('pages', id)).rejects.toMatchObject({
+        status: 400,
+        code: 'validation_failed',
+        issues: [{ pointer: '/path/id' }],
+      })
+    }
+  },
+)
 
 test.for(ways)(
-  '%s: snapshots are saved, listed, restored, exported, imported and deleted',
+  '%s: snapshots can be saved, listed, restored, exported, imported and deleted',
   async ([, client]) => {
     await using sandbox = await client().sandbox()
     const { snapshots, clock } = sandbox
@@ -76,7 +79,7 @@ test.for(ways)(
   },
 )
 
-test.for(ways)('%s: a sandbox starts again, from what it is told to', async ([, client]) => {
+test.for(ways)('%s: reset restores the start of a sandbox or uses new options', async ([, client]) => {
   await using sandbox = await client().sandbox()
   await sandbox.state.delete('pages', 'page-handbook')
   expect(await sandbox.reset()).toMatchObject({ records: { pages: 45 } })

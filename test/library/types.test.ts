@@ -9,17 +9,17 @@ import type {
   StubDraft,
 } from '../../src/index.ts'
 
-// The compiler checks these: `npm run types` covers this folder. The tests only give them names.
+// The compiler checks these (`npm run types` includes this folder). At run time the tests only define functions.
 
 declare const sandbox: SandboxClient
 declare const client: EmulatorClient
 
-/** Whether each of two types can stand for the other. */
+/** Whether two types are assignable to each other. */
 type Same<A, B> = [A, B] extends [B, A] ? true : false
 
 type Body<K extends keyof OwnCalls> = OwnCalls[K]['body']
 
-test('types that are written by hand are those that the routes take', () => {
+test('hand-written types are the same as those of the routes', () => {
   expectTypeOf<Same<FaultDraft | readonly FaultDraft[], Body<'POST /faults'>>>().toEqualTypeOf<true>()
   expectTypeOf<Same<StubDraft | readonly StubDraft[], Body<'POST /stubs'>>>().toEqualTypeOf<true>()
   expectTypeOf<Same<RequestSearch, Body<'POST /requests/verify'>['match']>>().toEqualTypeOf<true>()
@@ -67,7 +67,7 @@ test('wrong calls do not compile', () => {
   expectTypeOf(never).returns.toBeUnknown()
 })
 
-test('an event is known by its type', () => {
+test('the type of an event determines its data', () => {
   const look = async () => {
     for await (const event of sandbox.events()) {
       if (event.type === 'request') expectTypeOf(event.data.status).toBeNumber()

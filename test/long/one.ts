@@ -1,6 +1,6 @@
 import { proofs } from '../proofs/index.ts'
 
-// Runs one proof at full length. The last line of stdout is what it found, as JSON; its progress goes to stderr.
+// Runs one proof at full length. The last line of stdout is its result as JSON; its progress goes to stderr.
 const [id = ''] = process.argv.slice(2)
 const proof = await proofs.get(id)?.()
 if (proof === undefined) throw new Error(`There is no proof ${id}`)

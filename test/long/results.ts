@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Figure } from '../proofs/proof.ts'
 
-/** What became of one proof. */
+/** The outcome of one proof. */
 export interface Outcome {
   readonly id: string
   readonly promise: string
@@ -9,13 +9,13 @@ export interface Outcome {
   /** Date. */
   readonly at: string
   readonly seconds: number
-  /** Why it did not come to its end. */
+  /** The reason why it did not finish. */
   readonly failure?: string
 }
 
 const FILE = 'test/long/RESULTS.md'
 
-/** Writes what was found into the results; the sections of proofs that did not run stay as they are. */
+/** Writes outcomes to the results; sections of proofs that did not run are unchanged. */
 export function writeResults(machine: string, outcomes: readonly Outcome[]): void {
   const before = existsSync(FILE) ? readFileSync(FILE, 'utf8') : ''
   const kept = new Map(
@@ -33,7 +33,7 @@ export function writeResults(machine: string, outcomes: readonly Outcome[]): voi
 
 const INTRODUCTION = `# Long proofs
 
-What \`npm run test:long\` found when it was last run, written by it. The short versions of the same proofs run with
+The results of the last run of \`npm run test:long\`, which writes this file. The short versions of the same proofs run with
 \`npm test\`. Times are those of the machine that each section names, which had other work to do.`
 
 function section(machine: string, { id, promise, figures, at, seconds, failure }: Outcome): string {

@@ -5,9 +5,9 @@ import { proofs } from '../proofs/index.ts'
 import type { Figure } from '../proofs/proof.ts'
 import { type Outcome, writeResults } from './results.ts'
 
-// Runs the long proofs, each in a process of its own, so that none measures what another has left behind.
+// Runs the long proofs, each in a separate process, so that no proof is affected by an earlier one.
 //   npm run test:long              all of them
-//   npm run test:long -- D3 F2     these alone; the results of the others stay
+//   npm run test:long -- D3 F2     only these; the results of the others are kept
 
 const { positionals } = parseArgs({ allowPositionals: true })
 const unknown = positionals.filter((id) => !proofs.has(id))
@@ -16,8 +16,8 @@ if (unknown.length > 0) {
   process.exit(2)
 }
 
-/** Milliseconds after which a proof that has not ended by itself is ended. */
-const LONGEST = 20 * 60_000
+/** Milliseconds after which a proof that has not ended is killed. */
+const MAX_DURATION = 20 * 60_000
 
 const machine = `${cpus().length} processors (${cpus()[0]?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}, ${process.platform}`
 const outcomes: Outcome[] = []
@@ -45,7 +45,7 @@ function run(id: string): Promise<Outcome> {
   const begun = performance.now()
   const child = spawn(process.execPath, ['--import', 'tsx', 'test/long/one.ts', id], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: LONGEST,
+    timeout: MAX_DURATION,
   })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -4,11 +4,11 @@ import { strykerPlugins as plugins, strykerValidationSchema } from '@stryker-mut
 
 const [vitest] = plugins
 
-/** What the tests of one mutant may take: so much of what all tests take, whatever the machine; and never less than so many ms. */
+/** Maximum time for the tests of one mutant: a share of the time of all tests, and at least LEAST milliseconds. */
 const SHARE = 1 / 150
 const LEAST = 500
 
-/** The runner of Vitest, with a bound on what one mutant may cost: see {@link affordable}. */
+/** The runner of Vitest with a limit on the cost of one mutant: see {@link affordable}. */
 function boundedRunner(injector) {
   const runner = injector.injectFunction(vitest.factory)
   const dryRun = runner.dryRun.bind(runner)
@@ -21,7 +21,7 @@ function boundedRunner(injector) {
 }
 boundedRunner.inject = ['$injector']
 
-/** The file of each mutant, read from what the instrumented files ask about themselves. */
+/** The file of each mutant, found by the ids in the instrumented files. */
 function filesOfMutants(files) {
   const fileOf = new Map()
   for (const file of files) {
@@ -32,9 +32,9 @@ function filesOfMutants(files) {
 }
 
 /**
- * Some code runs in a thousand tests: a mutant there that survives would take a minute. So each mutant gets the tests
- * that are the most about its file, as many as it may have by {@link SHARE}: first those beside the file, then the others
- * by how much of what they touch is of the file. One that is dear gives way to many that are not.
+ * Some code runs in a thousand tests, so a surviving mutant there would take a minute. Each mutant therefore gets only the
+ * tests that are closest to its file, within the limit of {@link SHARE}: first those in the same folder, then the others by
+ * the share of the mutants they touch that are in the file. A slow test is skipped if several fast ones fit instead.
  */
 function affordable({ tests, mutantCoverage }, fileOf) {
   const costs = new Map(tests.map(({ id, timeSpentMs }) => [id, timeSpentMs + 1]))
@@ -53,13 +53,13 @@ function affordable({ tests, mutantCoverage }, fileOf) {
       if (after <= budget) take(id, mutant, after)
     }
   }
-  // What only dear tests touch has the cheapest of them.
+  // A mutant that only slow tests touch gets the fastest of them.
   for (const { id, mutants } of pairs.toSorted((one, other) => costs.get(one.id) - costs.get(other.id)))
     for (const mutant of mutants) if (!spent.has(mutant)) take(id, mutant, costs.get(id))
   return { static: mutantCoverage.static, perTest }
 }
 
-/** Each test with the mutants of each file that it touches, those that are the most about the file first. */
+/** For each test, the mutants of each file that it touches; the tests closest to a file come first. */
 function byAboutness(perTest, fileOf) {
   const pairs = Object.entries(perTest).flatMap(([id, hits]) => {
     const touched = Object.keys(hits)
@@ -72,7 +72,7 @@ function byAboutness(perTest, fileOf) {
   return pairs.sort((one, other) => other.about - one.about || other.mutants.length - one.mutants.length)
 }
 
-/** 2 for a test that has the file's name, 1 for another one beside it, else 0. */
+/** 2 for a test named like the file in the same folder, 1 for another test in that folder, else 0. */
 function nearness(id, file) {
   const test = resolve(id.slice(0, id.indexOf('#')))
   if (file === undefined || dirname(test) !== dirname(file)) return 0

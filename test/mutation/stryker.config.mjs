@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const out = join(tmpdir(), 'agent-workspace-emulator-mutation')
 
 /**
- * How much of core and the resources the fast tests hold in place. `npm run mutate`; for one folder and its own tests
+ * Mutation tests of core and resources with the fast tests. `npm run mutate`; for one folder and its own tests
  * `npm run mutate -- --mutate 'src/core/time/*.ts' --testFiles 'src/core/time/*.test.ts'`.
  * @type {import('@stryker-mutator/api/core').PartialStrykerOptions}
  */
@@ -12,29 +12,29 @@ export default {
   mutate: [
     'src/{core,resources}/**/*.ts',
     '!src/**/*.test.ts',
-    // What makes outputs is held in place by properties over random schemas, which take seconds each.
+    // Generation of outputs is tested by properties over random schemas, which need seconds each.
     '!src/json-schema/**',
   ],
-  // The compiler knows the strings that are names, since nearly all are of literal types; the others are sentences.
+  // The compiler checks strings that are names, since nearly all have literal types; the others are sentences.
   mutator: { excludedMutations: ['StringLiteral'] },
-  // What runs while a module is loaded, such as schemas, would need all modules to be loaded anew for each mutant.
+  // Code that runs while a module is loaded, such as schemas, would need all modules to be loaded again for each mutant.
   ignoreStatic: true,
   coverageAnalysis: 'perTest',
   plugins: ['./test/mutation/runner.mjs'],
   testRunner: 'bounded',
   vitest: { configFile: 'test/mutation/vitest.config.ts', related: false },
   concurrency: 1,
-  // The measured score less two points: which tests a mutant gets depends a little on how long they took.
+  // The measured score minus two points: the tests of a mutant depend slightly on measured durations.
   thresholds: { high: 90, low: 80, break: 79 },
-  // Whatever a mutant may have left behind in the modules goes with the process.
+  // A new process after this many mutants removes any state that they have left in the modules.
   maxTestRunnerReuse: 500,
   timeoutMS: 2_000,
   timeoutFactor: 2,
   dryRunTimeoutMinutes: 20,
-  // The compiler that Stryker would look for here has no interface to JavaScript: it is told of a file that is not there.
+  // The compiler here has no JavaScript API, which Stryker needs; a missing file turns the check off.
   disableTypeChecks: false,
   tsconfigFile: 'none.json',
-  // A copy of the project, outside of it: anyone who watches or checks the project does not see it.
+  // The copy of the project is outside of it, so that watchers and checks do not see it.
   tempDirName: join(out, 'copy'),
   ignorePatterns: ['coverage', '.workspace-emulator'],
   reporters: ['clear-text', 'progress-append-only', 'json'],

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config'
 import { tags } from '../spec/tags.ts'
 import { warmPool } from './warm-pool.ts'
 
-// Seconds of real time, processes, files on a disk, or hundreds of random sandboxes: too dear for thousands of mutants.
+// Tests with real time, processes, files or hundreds of random sandboxes: too slow for thousands of mutants.
 const DEAR = [
   'control-guards',
   'control-openapi',
@@ -40,12 +40,12 @@ export default defineConfig({
     exclude: [
       '**/*.slow.test.ts',
       ...DEAR.map((name) => `test/spec/**/${name}.test.ts`),
-      // Its properties count how many of their random schemas were of use, and here they run for an instant only.
+      // Its properties count the useful random schemas, and here they run only for a moment.
       'src/resources/batch-predictions/generate-output.test.ts',
     ],
     setupFiles: ['test/mutation/setup.ts'],
     isolate: false,
-    // A promise that a mutant has left open is found out by this, not by the bound of a whole run.
+    // A promise that a mutant leaves pending is detected by this limit, not by that of the whole run.
     testTimeout: 10_000,
   },
 })

@@ -3,10 +3,10 @@ import { type PoolOptions, type PoolWorker, ThreadsPoolWorker, type WorkerReques
 
 type Listener = Parameters<ThreadsPoolWorker['on']>[1]
 
-/** The thread that outlives its runs, and with it every module that the tests have loaded. */
+/** The thread that is reused for all runs, with every module that the tests have loaded. */
 let kept: ThreadsPoolWorker | undefined
 
-/** A worker that says it was started and stopped, and is in truth the one thread all along. */
+/** A worker that reports a start and a stop, but always uses the same thread. */
 function warmWorker(options: PoolOptions): PoolWorker {
   const listeners: [event: string, listener: Listener][] = []
   const thread = kept ?? new ThreadsPoolWorker(options)
@@ -43,7 +43,7 @@ function warmWorker(options: PoolOptions): PoolWorker {
   }
 }
 
-/** The settings of this run: those of the start are as old as the thread, and the names of the tests to run are among them. */
+/** Sends the settings of this run, with the names of its tests; the thread has only the settings of its start. */
 function withConfig(message: WorkerRequest, { project }: PoolOptions): WorkerRequest {
   const context = { ...(message as { context: object }).context, config: project.serializedConfig }
   return { ...message, context } as unknown as WorkerRequest

@@ -6,15 +6,15 @@ import { dirname, join, resolve } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { type Finished, PLAIN_ENV, succeed } from './run.ts'
 
-/** A project of somebody who uses the package. */
+/** A project that uses the package. */
 export interface Consumer {
   readonly folder: string
-  /** How the installation went. */
+  /** The result of the installation. */
   readonly installed: Finished
   remove(): Promise<void>
 }
 
-/** Starts in an empty folder, as the README says, and installs the tarball with the network out of reach. */
+/** Creates an empty folder, and installs the tarball as in the README, without access to the network. */
 export async function consumer(tarball: string): Promise<Consumer> {
   const folder = await mkdtemp(join(tmpdir(), 'workspace-consumer-'))
   await succeed(folder, 'npm', ['init', '-y'])
@@ -23,7 +23,7 @@ export async function consumer(tarball: string): Promise<Consumer> {
   return { folder, installed, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** Writes files of a project, their folders included. */
+/** Writes files of a project and creates their folders. */
 export async function write(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, path)
@@ -32,7 +32,7 @@ export async function write(folder: string, files: Readonly<Record<string, strin
   }
 }
 
-/** Stands in for `npm install --save-dev`, which would need the network: the packages are those of this checkout. */
+/** Replaces `npm install --save-dev`, which would need the network: links packages of this checkout. */
 export async function borrow(folder: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const link = join(folder, 'node_modules', name)
@@ -42,7 +42,7 @@ export async function borrow(folder: string, names: readonly string[]): Promise<
   }
 }
 
-/** Starts the installed command on a free port and ends it. @returns milliseconds until it said that it is ready */
+/** Starts the installed command on a free port and ends it. @returns milliseconds until it was ready */
 export async function startTime(folder: string): Promise<number> {
   const start = performance.now()
   const child = spawn(

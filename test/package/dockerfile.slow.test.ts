@@ -21,23 +21,23 @@ beforeAll(() => {
 
 afterAll(() => image?.remove())
 
-test('all stages stand on one base, named to the patch', () => {
+test('all stages use one base image, with an exact version', () => {
   const bases = new Set(stages.map(({ base }) => base))
   expect([...bases]).toEqual([expect.stringMatching(/^node:\d+\.\d+\.\d+-[a-z]+-slim$/)])
 })
 
-test('what is installed is what the lock file names', () => {
+test('the installed packages are those of the lock file', () => {
   const runs = stages.flatMap(({ instructions }) => instructions).filter(({ name }) => name === 'RUN')
   expect(runs.map(({ text }) => text)).toContainEqual(expect.stringMatching(/^npm ci .*--ignore-scripts/))
 })
 
-test('it runs as somebody who is not root, named by a number, and keeps its data in a volume', () => {
+test('it runs as a numeric user other than root, and keeps its data in a volume', () => {
   expect(image.user?.uid).toBeGreaterThan(0)
   expect(image.user?.gid).toBeGreaterThan(0)
   expect(image.volumes).toEqual(['/data'])
 })
 
-test('the container is healthy once it runs, and saves and ends with exit code 0 at SIGTERM', async () => {
+test('the container becomes healthy, and on SIGTERM it saves its state and ends with exit code 0', async () => {
   const port = await freePort()
   const [command = '', ...args] = [...image.entrypoint, ...image.command]
   const container = inContainer(command, args, port)
@@ -63,7 +63,7 @@ test('the container is healthy once it runs, and saves and ends with exit code 0
   if (isRoot) expect(saved.uid).toBe(image.user?.uid)
 })
 
-test('without a container to ask, the health check fails', async () => {
+test('the health check fails if no emulator responds', async () => {
   const [check = '', ...question] = image.healthcheck
   const health = inContainer(
     check,
@@ -74,7 +74,7 @@ test('without a container to ask, the health check fails', async () => {
   expect(code).toBe(1)
 })
 
-/** Runs words of the Dockerfile as the container would, with the port that `docker run -e` sets. */
+/** Runs a command of the Dockerfile as in the container, with the port that `docker run -e` sets. */
 function inContainer(command: string, args: readonly string[], port: number) {
   const { PATH = '', HOME = '' } = PLAIN_ENV
   const child = spawn(command === 'node' ? process.execPath : command, args, {

@@ -1,10 +1,10 @@
-/** One instruction of a Dockerfile: `COPY`, and what stands behind it on its line and those that continue it. */
+/** One instruction of a Dockerfile, such as `COPY`, and its arguments, also from continued lines. */
 export interface Instruction {
   readonly name: string
   readonly text: string
 }
 
-/** What one `FROM` begins. */
+/** The part of a Dockerfile that starts with one `FROM`. */
 export interface Stage {
   readonly base: string
   readonly name: string | undefined
@@ -37,7 +37,7 @@ export function pairsOf(text: string): [string, string][] {
   ])
 }
 
-/** The words of an instruction in exec form; throws for the shell form, under which signals reach the shell alone. */
+/** The words of an instruction in exec form; throws for the shell form, in which signals reach only the shell. */
 export function wordsOf(text: string): string[] {
   return JSON.parse(text) as string[]
 }

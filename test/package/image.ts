@@ -16,10 +16,10 @@ import picomatch from 'picomatch'
 import { pairsOf, type Stage, stagesOf, wordsOf } from './dockerfile.ts'
 import { PLAIN_ENV } from './run.ts'
 
-/** What a Dockerfile makes, in a folder that stands for the root of its file system. */
+/** The result of a Dockerfile, in a folder that serves as the root of its file system. */
 export interface Image {
   readonly root: string
-  /** Where its processes start, a folder below the root. */
+  /** The working directory of its processes, a folder in the root. */
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
   readonly user: { readonly uid: number; readonly gid: number } | undefined
@@ -30,7 +30,7 @@ export interface Image {
   remove(): void
 }
 
-/** Carries out the steps of a Dockerfile without Docker, each as it is written; only `npm ci` is spared by a link. */
+/** Runs the steps of a Dockerfile without Docker, each as written; only `npm ci` is replaced by a link. */
 export function buildImage(dockerfile: string): Image {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-image-'))
   chmodSync(folder, 0o755)
@@ -138,7 +138,7 @@ const ignored = readFileSync('.dockerignore', 'utf8')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => ({ again: line.startsWith('!'), fits: picomatch(line.replace(/^!/, ''), { dot: true }) }))
 
-/** Whether `.dockerignore` lets a file through: the last line that fits it or a folder above it decides. */
+/** Whether `.dockerignore` includes a file: the last line that matches it or a parent folder decides. */
 function isSent(file: string): boolean {
   const path = relative('.', file)
   if (path === '') return true

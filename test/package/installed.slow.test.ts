@@ -6,7 +6,7 @@ import { borrow, type Consumer, consumer, startTime, write } from './consumer.ts
 import { PATIENCE, run, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
-/** Runs a suite, in which only a test that hangs takes minutes. */
+/** The arguments to run a suite; only a test that hangs reaches these timeouts. */
 const VITEST = ['--offline', 'vitest', 'run', '--testTimeout=300000', '--hookTimeout=300000']
 
 let packed: Packed
@@ -22,19 +22,19 @@ afterAll(async () => {
   await packed?.remove()
 })
 
-test('it installs into an empty folder without a network, alone', async () => {
+test('it installs into an empty folder without a network, and without any other package', async () => {
   console.log(`npm install of the tarball: ${user.installed.ms} ms`)
   const modules = readdirSync(join(user.folder, 'node_modules')).filter((name) => !name.startsWith('.'))
   expect(modules).toEqual(['agent-workspace-emulator'])
 })
 
-test('npx runs its command', async () => {
+test('npx runs the command of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const said = await succeed(user.folder, 'npx', ['--offline', 'workspace-emulator', '--version'])
   expect(said.out.trim()).toBe(version)
 })
 
-test('the first start leaves a cache behind that later starts read, and a broken one is replaced', async () => {
+test('the first start creates a cache for later starts, and a broken cache is replaced', async () => {
   const dist = join(user.folder, 'node_modules/agent-workspace-emulator/dist')
   const caches = (): string[] => readdirSync(dist).filter(isOfBundle)
   for (const name of caches()) await writeFile(join(dist, name), 'not what V8 has written')
@@ -50,7 +50,7 @@ test.for([
   ['has a wrong bit', (bytes: Buffer) => Buffer.from(bytes).fill(0xff, 300_000, 300_100)],
   ['ends too early', (bytes: Buffer) => bytes.subarray(0, 200_000)],
   ['is empty', () => Buffer.alloc(0)],
-] as const)('a cache that %s is not given to V8, which would not survive it', async ([, damaged]) => {
+] as const)('a cache that %s is not passed to V8, which would crash', async ([, damaged]) => {
   const cache = cacheOf(user)
   const good = readFileSync(cache)
   writeFileSync(cache, damaged(good))
@@ -59,7 +59,7 @@ test.for([
   writeFileSync(cache, good)
 })
 
-test('a cache that cannot be read is in the way of nobody', async () => {
+test('an unreadable cache does not prevent a start', async () => {
   const cache = cacheOf(user)
   const good = readFileSync(cache)
   rmSync(cache)
@@ -74,7 +74,7 @@ function cacheOf({ folder }: Consumer): string {
   return join(dist, readdirSync(dist).find(isOfBundle) ?? '')
 }
 
-// Packages that are read late have caches of their own.
+// Packages that are loaded later have separate caches.
 function isOfBundle(name: string): boolean {
   return /^emulator-.*\.cache/.test(name)
 }
@@ -88,7 +88,7 @@ const PROGRAM = `
   console.log(JSON.stringify([...said, typeof connect, typeof defineScenario]))
 `
 
-test('the library is there for require and for import', async () => {
+test('the library can be loaded with require and with import', async () => {
   const names = '{ startEmulator, connect, defineScenario }'
   await write(user.folder, {
     'program.cjs': `const ${names} = require('agent-workspace-emulator');(async () => {${PROGRAM}})()`,
@@ -100,7 +100,7 @@ test('the library is there for require and for import', async () => {
   }
 })
 
-test('every entry point is found', async () => {
+test('every entry point can be resolved', async () => {
   await write(user.folder, {
     'entries.mjs': `for (const entry of ['', '/vitest', '/playwright', '/package.json'])
       console.log(import.meta.resolve('agent-workspace-emulator' + entry))`,
@@ -116,7 +116,7 @@ test('every entry point is found', async () => {
   for (const file of files) expect(readFileSync(new URL(file)).length).toBeGreaterThan(0)
 })
 
-test('exec hands an emulator to a command and exits as the command does; wait finds it', async () => {
+test('exec starts an emulator for a command and exits with its code; wait finds the emulator', async () => {
   const bin = join(user.folder, 'node_modules/.bin/workspace-emulator')
   const script = `fetch(process.env.WORKSPACE_BASE_URL + '/data-views', {
       headers: { authorization: 'Bearer ' + process.env.WORKSPACE_API_KEY } }).then(({ status }) => process.exit(status - 193))`
@@ -126,7 +126,7 @@ test('exec hands an emulator to a command and exits as the command does; wait fi
   expect(waited.code).toBe(0)
 })
 
-test('scenarios run from the package, those of the user in TypeScript as well', async () => {
+test('scenarios run from the package, and those of the user also in TypeScript', async () => {
   await write(user.folder, {
     'scenarios/mine.ts': `import { defineScenario } from 'agent-workspace-emulator'
       export default defineScenario({ timeline: [{ at: '1m', do: ({ batches }) => batches.latest()?.fail() }] })`,
@@ -137,7 +137,7 @@ test('scenarios run from the package, those of the user in TypeScript as well', 
   expect(out.trim().split('\n')).toEqual(['scenarios/mine.ts: ok (scenario)', `${shipped}: ok (scenario)`])
 })
 
-test('a suite with the test of the README is green', async () => {
+test('the example test of the README passes', async () => {
   await borrow(user.folder, ['vitest', '.bin/vitest'])
   await write(user.folder, { 'first.test.ts': firstTest(readFileSync('README.md', 'utf8')) })
   const finished = await run(user.folder, 'npx', VITEST, { NO_COLOR: '1' })
@@ -146,7 +146,7 @@ test('a suite with the test of the README is green', async () => {
   expect(finished.out).toMatch(/Tests {2}\d+ passed/)
 })
 
-test.for(['forks', 'threads'])('functions of scenarios run under the %s of Vitest', async (pool) => {
+test.for(['forks', 'threads'])('functions of scenarios run in the %s pool of Vitest', async (pool) => {
   await borrow(user.folder, ['vitest', '.bin/vitest'])
   await write(user.folder, {
     'scenarios/arming.ts': `import { defineScenario } from 'agent-workspace-emulator'
@@ -164,7 +164,7 @@ test.for(['forks', 'threads'])('functions of scenarios run under the %s of Vites
   expect(finished.code, finished.out + finished.err).toBe(0)
 })
 
-/** The first script below "In tests" that uses our Vitest. */
+/** The first script in the section "In tests" that uses our Vitest entry point. */
 function firstTest(readme: string): string {
   const [, section = ''] = readme.split('\n## In tests\n')
   const blocks = [...section.matchAll(/```ts[^\n]*\n([\s\S]*?)```/g)].map(([, code = '']) => code)

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
-/** Bytes that the package may have: a tenth more than it had when this was written. */
+/** Maximum bytes of the package: ten percent above the size at the time of writing. */
 const BOUNDS = { tarball: 3_000_000, unpacked: 12_000_000 }
 
 let packed: Packed
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => packed?.remove())
 
-test('the package holds its code, types, licences, sandboxes, scenarios and manual, and nothing else', () => {
+test('the package contains its code, types, licences, fixtures, scenarios and manual, and nothing else', () => {
   const paths = packed.files.map(({ path }) => path)
   const built = paths.filter((path) => path.startsWith('dist/'))
   const copied = paths.filter((path) => !path.startsWith('dist/'))
@@ -55,7 +55,7 @@ const EXPECTED = [
   'scenarios/happy-path.ts',
 ]
 
-test('the package is small', () => {
+test('the package size is within its bounds', () => {
   const unpacked = packed.files.reduce((sum, { bytes }) => sum + bytes.length, 0)
   console.log(
     `package: ${packed.files.length} files, ${packed.size} bytes packed, ${unpacked} bytes unpacked\n${packed.files
@@ -67,7 +67,7 @@ test('the package is small', () => {
   expect(unpacked).toBeLessThan(BOUNDS.unpacked)
 })
 
-test('the package depends on nothing and runs nothing when it is installed', async () => {
+test('the package has no dependencies and no install scripts', async () => {
   const manifest = await manifestOf(packed)
   const keys = Object.keys(manifest)
   expect(keys.filter((key) => /dependencies$/i.test(key)).sort()).toEqual([
@@ -82,7 +82,7 @@ test('the package depends on nothing and runs nothing when it is installed', asy
   expect(scripts.filter((script) => /^(pre|post)?(install|prepare)$/.test(script))).toEqual([])
 })
 
-test('the README names the versions of Node that the package does, which are those that are tested', () => {
+test('the README names the same versions of Node as the package, which are those that are tested', () => {
   const { engines } = JSON.parse(textOf('package.json')) as { engines: { node: string } }
   const majors = [...engines.node.matchAll(/(\d+)\.\d+\.\d+/g)].map(([, major]) => major)
   expect(majors.length).toBeGreaterThan(1)
@@ -90,7 +90,7 @@ test('the README names the versions of Node that the package does, which are tho
   expect(named.match(/\d+/g)).toEqual(majors)
 })
 
-test('no file of the package names this machine, a registry or a secret', async () => {
+test('no file of the package contains a name of this machine, a registry or a secret', async () => {
   const { out } = await succeed('.', 'npm', ['config', 'get', 'registry'])
   const registry = new URL(out.trim()).host
   const forbidden = [
@@ -112,8 +112,8 @@ test('no file of the package names this machine, a registry or a secret', async 
   expect(found).toEqual([])
 })
 
-test('nothing that the build leaves in dist tells where it was made, the cache of compiled code included', async () => {
-  // The types are built last. Whatever has run since then may have left caches of its own.
+test('no file of dist contains the path of the build, the cache of compiled code included', async () => {
+  // The types are built last. Later runs may have created new caches.
   const built = statSync('dist/index.d.ts').mtimeMs
   const files = readdirSync('dist', { recursive: true, withFileTypes: true }).filter(
     (entry) =>
@@ -127,7 +127,7 @@ test('nothing that the build leaves in dist tells where it was made, the cache o
   expect(telling.map(({ name }) => name)).toEqual([])
 })
 
-test('every package inside is named with its licence, once', () => {
+test('every bundled package is listed with its licence, once', () => {
   const text = textOf('dist/THIRD-PARTY-LICENSES.txt')
   const named = text.matchAll(/^((?:@[\w.-]+\/)?[\w.-]+) (\d+\.\d+\.\d+\S*)$/gm)
   const packages = [...named].map(([line]) => line)
@@ -142,7 +142,7 @@ test('every package inside is named with its licence, once', () => {
   expect([...missing]).toEqual([])
 })
 
-test('source maps lead to our own sources, and carry them', () => {
+test('source maps refer to our own sources and include them', () => {
   for (const { path, bytes } of packed.files.filter((file) => file.path.endsWith('.map'))) {
     const map = JSON.parse(bytes.toString('utf8')) as { sources: string[]; sourcesContent: string[] }
     expect(
@@ -153,7 +153,7 @@ test('source maps lead to our own sources, and carry them', () => {
   }
 })
 
-test('the types stand alone: they import the test runners and Node, and show nothing of what is inside', () => {
+test('the types import only the test runners and Node, and expose no internals', () => {
   for (const { path, bytes } of packed.files.filter((file) => /\.d\.m?ts$/.test(file.path))) {
     const text = bytes.toString('utf8')
     const imports = [...text.matchAll(/(?:from|import\()\s*['"]([^'"]+)['"]/g)].map(([, target]) => target)
@@ -172,7 +172,7 @@ const RUNNERS = new Map([
   ['dist/playwright.d.ts', ['@playwright/test']],
 ])
 
-test('publint finds nothing wrong', async () => {
+test('publint reports no problem', async () => {
   const manifest = await manifestOf(packed)
   const { messages } = await publint({
     pkgDir: packed.folder,
@@ -184,8 +184,8 @@ test('publint finds nothing wrong', async () => {
 })
 
 /**
- * Vitest is made of modules alone, and so is the entry point for it: a script cannot load the one or the other. The way in
- * which TypeScript found modules before packages had `exports` is gone from TypeScript, and knows of no second entry point.
+ * Vitest consists only of ES modules, and so does its entry point here: `require` cannot load either. The module resolution
+ * from before `exports` has been removed from TypeScript, and does not support a second entry point.
  */
 const ACCEPTED = [
   'CJSResolvesToESM ./vitest node16-cjs',
@@ -193,7 +193,7 @@ const ACCEPTED = [
   'NoResolution ./playwright node10',
 ]
 
-test('the types are right for every way to import', async () => {
+test('the types are correct for every way to import', async () => {
   const types = createPackageFromTarballData(await readFile(packed.tarball))
   const result = await checkPackage(types)
   if (result.types === false) throw new Error('There are no types in the package.')
@@ -205,7 +205,7 @@ test('the types are right for every way to import', async () => {
   expect(problems.filter((problem) => !ACCEPTED.includes(problem))).toEqual([])
 })
 
-/** A regular expression that matches the text itself. */
+/** A regular expression that matches exactly this text. */
 function literally(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

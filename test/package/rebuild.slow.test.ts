@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { expect, onTestFinished, test } from 'vitest'
 
-// `npm start` asks for a build each time. A dry run tells whether it would be made: tests that run beside this one read dist.
+// `npm start` always calls the build. A dry run reports whether it would build: other tests read dist at the same time.
 function wouldBuild(): boolean {
   return (
     execFileSync(process.execPath, ['build.mjs', '--if-changed', '--dry-run'], { encoding: 'utf8' }) !== ''
@@ -12,11 +12,11 @@ function wouldBuild(): boolean {
 const SOURCE = 'src/core/words.ts'
 const RECORD = 'dist/build.json'
 
-test('what was built is not built again', () => {
+test('a finished build is not repeated', () => {
   expect(wouldBuild()).toBe(false)
 })
 
-test('a source that was written again is a change, whatever its size and however old', () => {
+test('a source that was saved again is a change, whatever its size and date', () => {
   const { atime, mtime } = statSync(SOURCE)
   onTestFinished(() => utimesSync(SOURCE, atime, mtime))
   utimesSync(SOURCE, atime, new Date(mtime.getTime() - 60_000))
@@ -35,7 +35,7 @@ test.each([
   expect(wouldBuild()).toBe(true)
 })
 
-test('without a record everything is built', () => {
+test('without a record of the last build, everything is built', () => {
   onTestFinished(() => renameSync(`${RECORD}.aside`, RECORD))
   renameSync(RECORD, `${RECORD}.aside`)
   expect(existsSync(RECORD)).toBe(false)

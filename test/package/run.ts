@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { performance } from 'node:perf_hooks'
 
-/** What a command said, how it ended, and how many milliseconds it took. */
+/** The output of a command, its exit code, and its duration in milliseconds. */
 export interface Finished {
   readonly code: number
   readonly out: string
@@ -9,17 +9,17 @@ export interface Finished {
   readonly ms: number
 }
 
-/** Milliseconds for what takes seconds on a machine that has nothing else to do: a compiler, or npm. */
+/** Timeout in milliseconds for commands that need seconds on an idle machine: a compiler, or npm. */
 export const PATIENCE = 180_000
 
-/** The environment of somebody who sits in front of an empty folder; npm leaves much of its own behind in ours. */
+/** The environment of a new user; npm adds many variables to that of this process. */
 export const PLAIN_ENV = Object.fromEntries(
   Object.entries(process.env).filter(
     ([name]) => !/^(npm_|INIT_CWD|NODE_|VITEST|TEST|WORKSPACE_|CI$|GITHUB_)/.test(name),
   ),
 )
 
-/** Runs a command to its end; an exit code other than 0 is a result too. */
+/** Runs a command to its end; an exit code other than 0 is also a result. */
 export function run(
   cwd: string,
   file: string,
@@ -35,7 +35,7 @@ export function run(
   })
 }
 
-/** Runs a command that must succeed. Throws with what it said otherwise. @returns its standard output */
+/** Runs a command that must succeed; throws its output otherwise. @returns its standard output */
 export async function succeed(cwd: string, file: string, args: readonly string[]): Promise<Finished> {
   const finished = await run(cwd, file, args)
   if (finished.code !== 0) {

@@ -6,7 +6,7 @@ import { succeed } from './run.ts'
 
 /** One file of the package. */
 export interface PackedFile {
-  /** Below the package's folder. */
+  /** Relative to the package's folder. */
   readonly path: string
   readonly bytes: Buffer
 }
@@ -14,14 +14,14 @@ export interface PackedFile {
 /** The package as it would be published. */
 export interface Packed {
   readonly tarball: string
-  /** What the tarball holds, unpacked. */
+  /** The folder with the unpacked tarball. */
   readonly folder: string
   readonly size: number
   readonly files: readonly PackedFile[]
   remove(): Promise<void>
 }
 
-/** Packs what the last build has left in `dist`; `npm test` builds before it tests. */
+/** Packs the result of the last build in `dist`; `npm test` builds before it tests. */
 export async function pack(): Promise<Packed> {
   if (!existsSync('dist/index.d.ts')) {
     throw new Error('dist/index.d.ts is missing. Run "npm run build" and "npm run build:types" first.')

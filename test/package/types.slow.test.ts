@@ -6,7 +6,7 @@ import { borrow, write } from './consumer.ts'
 import { PATIENCE, run } from './run.ts'
 import { pack } from './tarball.ts'
 
-/** A project with the package in it, put there rather than installed: installed.slow.test.ts installs it. */
+/** A project that contains the package as a copy; installed.slow.test.ts installs it. */
 let project: string
 
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(project, { recursive: true, force: true }))
 
-/** What somebody writes who uses the library. */
+/** Example code of a user of the library. */
 const LIBRARY = `
 import { connect, defineScenario, type Emulator, type EmulatorClient, EmulatorError, startEmulator, type SandboxClient } from 'agent-workspace-emulator'
 
@@ -50,7 +50,7 @@ export async function main(): Promise<number> {
 }
 `
 
-/** What somebody writes whose tests run under Vitest. */
+/** Example code of a user with Vitest. */
 const SUITE = `
 import { test, expect } from 'agent-workspace-emulator/vitest'
 
@@ -65,7 +65,7 @@ test('creates a page', async ({ sandbox, emulator }) => {
 })
 `
 
-/** What somebody writes whose tests run under Playwright. */
+/** Example code of a user with Playwright. */
 const PAGES = `
 import { test, expect } from 'agent-workspace-emulator/playwright'
 
@@ -84,14 +84,14 @@ const STRICT = {
   types: ['node'],
 }
 const TYPESCRIPT = resolve('node_modules/typescript')
-// An old one, which comes with a package that looks at types.
+// An old version, which is a dependency of the package that checks our types.
 const TYPESCRIPT_5 = resolve('node_modules/@arethetypeswrong/core/node_modules/typescript')
 
 test.each([
   ['as Node finds modules', { module: 'nodenext' }, TYPESCRIPT],
   ['as bundlers find modules', { module: 'esnext', moduleResolution: 'bundler' }, TYPESCRIPT],
   ['as Node finds modules, to TypeScript 5.6', { module: 'nodenext' }, TYPESCRIPT_5],
-])('the library has its types, checked to the last file, %s', async (_, options, compiler) => {
+])('the types of the library pass a full check when resolved %s', async (_, options, compiler) => {
   const compilerOptions = { ...STRICT, ...options, skipLibCheck: false }
   expect(await complaints({ 'library.ts': LIBRARY, 'library.mts': LIBRARY }, compilerOptions, compiler)).toBe(
     '',
@@ -101,13 +101,13 @@ test.each([
 test.each([
   ['as Node finds modules', { module: 'nodenext' }],
   ['as bundlers find modules', { module: 'esnext', moduleResolution: 'bundler' }],
-])('the entry points for test runners have their types, %s', async (_, options) => {
-  // The runners' own types are not ours to check, nor do all of them stand it.
+])('the types of the entry points for test runners pass a check when resolved %s', async (_, options) => {
+  // The types of the runners are not checked: they are not ours, and some of them contain errors.
   const compilerOptions = { ...STRICT, ...options, lib: ['es2023', 'dom'], skipLibCheck: true }
   expect(await complaints({ 'suite.mts': SUITE, 'pages.ts': PAGES }, compilerOptions, TYPESCRIPT)).toBe('')
 })
 
-/** What the compiler has to say about files of the project. */
+/** The errors that the compiler reports for files of the project. */
 async function complaints(
   files: Readonly<Record<string, string>>,
   compilerOptions: object,

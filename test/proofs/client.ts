@@ -2,12 +2,12 @@ import { Agent } from 'node:http'
 import { shoot } from '../bench/load.ts'
 import { KEY } from '../bench/servers.ts'
 
-/** A response that says no, as opposed to a connection that is cut. */
+/** A response with an error status, as opposed to a cut connection. */
 export class Refused extends Error {
   readonly status: number
 
   constructor(what: string, status: number, text: string) {
-    super(`${what} answered ${status}: ${text}`)
+    super(`${what} got ${status}: ${text}`)
     this.status = status
   }
 }
@@ -16,7 +16,7 @@ interface Named {
   readonly id: string
 }
 
-/** A client of one emulator, over connections that are kept. A path with the prefix `/@name` is that of another sandbox. */
+/** A client of one emulator with keep-alive connections. A path with the prefix `/@name` selects another sandbox. */
 export class Client {
   readonly #agent = new Agent({ keepAlive: true })
   readonly #port: number
@@ -25,7 +25,7 @@ export class Client {
     this.#port = port
   }
 
-  /** Posts JSON; throws {@link Refused} for any status from 300, and the socket's error when the server goes away. */
+  /** Posts JSON; throws {@link Refused} for any status from 300, and the socket's error if the connection breaks. */
   post(path: string, body: object = {}, headers: Readonly<Record<string, string>> = {}): Promise<Named> {
     return this.#send('POST', path, body, headers) as Promise<Named>
   }
@@ -38,7 +38,7 @@ export class Client {
     return this.#send('GET', path)
   }
 
-  /** The ids of a collection, in its order. */
+  /** The ids of a collection, in order. */
   async ids(collection: string, prefix = ''): Promise<string[]> {
     const { data } = (await this.get(`${prefix}/__emulator/state/${collection}`)) as { data: Named[] }
     return data.map(({ id }) => id)

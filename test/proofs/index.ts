@@ -1,6 +1,6 @@
 import type { Proof } from './proof.ts'
 
-/** Every proof by its id, loaded when it is asked for. */
+/** All proofs by id, imported on demand. */
 export const proofs: ReadonlyMap<string, () => Promise<Proof>> = new Map([
   ['D1', async () => (await import('./durability/d1-kill.ts')).d1],
   ['D3', async () => (await import('./durability/d3-io.ts')).d3],

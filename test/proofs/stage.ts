@@ -7,27 +7,27 @@ import { benchFixtures } from '../bench/servers.ts'
 
 const CLI = 'dist/cli.js'
 
-/** How long a process may take to say that it is ready or to end, in milliseconds: only a hanging one ever needs so long. */
+/** How long a process may take to be ready or to end, in milliseconds; only a process that hangs needs so long. */
 const PATIENCE = 60_000
 
-/** How a process was started. */
+/** The options with which a process is started. */
 export interface StartOptions {
-  /** The folder of the state files; `data` of the stage's own folder where none is given. */
+  /** The folder of the state files; default: `data` in the folder of the stage. */
   readonly data?: string
-  /** Flags of `start` beside those that every proof needs. */
+  /** Flags of `start` in addition to those that every proof needs. */
   readonly flags?: readonly string[]
-  /** A script that Node runs first, and what it finds in its environment. */
+  /** A script that Node runs first, and additional environment variables. */
   readonly preload?: string
   readonly environment?: Readonly<Record<string, string>>
-  /** Through `npm start`, as a process group of its own, which a terminal would send its signals to. */
+  /** Starts through `npm start` in a separate process group, to which a terminal would send its signals. */
   readonly throughNpm?: boolean
-  /** In a pid namespace of its own, as in a container; see {@link namespacesArePermitted}. */
+  /** Starts in a separate pid namespace, as in a container; see {@link namespacesArePermitted}. */
   readonly inNamespace?: boolean
 }
 
 const UNSHARE = ['-pf', '--mount-proc', '--kill-child']
 
-/** Whether this process may make pid namespaces. */
+/** Whether this process may create pid namespaces. */
 export function namespacesArePermitted(): boolean {
   return spawnSync('unshare', [...UNSHARE, 'true']).status === 0
 }
@@ -36,11 +36,11 @@ export function namespacesArePermitted(): boolean {
 export interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
-  /** Milliseconds of `performance.now()`. */
+  /** In milliseconds of `performance.now()`. */
   readonly at: number
 }
 
-/** A folder, and the built emulator started on it any number of times. Both are gone when the proof is over, however it ends. */
+/** A folder, and any number of emulator processes on it. Both are removed when the proof is over, however it ends. */
 export class Stage implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
   readonly #started = new Set<Started>()
@@ -55,7 +55,7 @@ export class Stage implements AsyncDisposable {
     writeFileSync(join(this.folder, 'fixtures.json'), benchFixtures(0))
   }
 
-  /** Starts the emulator on a free port: a frozen clock, no limits, a small sandbox with the key of the benchmarks. */
+  /** Starts the emulator on a free port: frozen clock, no rate limits, a small sandbox with the key of the benchmarks. */
   start(options: StartOptions = {}): Started {
     const { data = join(this.folder, 'data'), flags = [], preload, environment = {}, throughNpm } = options
     const sandbox = ['--data', data, '--fixtures', join(this.folder, 'fixtures.json')]
@@ -80,7 +80,7 @@ export class Stage implements AsyncDisposable {
     }
     const before = preload === undefined ? [] : ['--import', preload]
     const direct = [process.execPath, ...before, CLI, 'start', ...all]
-    // Without its scripts, npm does not build again before the start.
+    // --ignore-scripts: npm must not build again before the start.
     const viaNpm = ['npm', 'start', '--silent', '--ignore-scripts', '--', ...all]
     const plain = throughNpm === true ? viaNpm : direct
     const [program = '', ...args] = options.inNamespace === true ? ['unshare', ...UNSHARE, ...plain] : plain
@@ -100,7 +100,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-/** A notice as the emulator logs it. */
+/** One JSON line of the emulator's log. */
 export interface LogEntry {
   readonly level: string
   readonly message: string
@@ -108,11 +108,11 @@ export interface LogEntry {
   readonly kept?: string
 }
 
-/** A process, ended when its output is closed: through npm that is when the last of them is gone. */
+/** A process that counts as ended when its output is closed: with npm, that is when the last process of the group has ended. */
 export class Started {
   readonly child: ChildProcess
   readonly startedAt = performance.now()
-  /** The port, once it is ready; rejects when it ends before. */
+  /** The port when the process is ready; rejects if it ends before. */
   readonly port: Promise<number>
   readonly ended: Promise<Ending>
   readonly #isGroup: boolean
@@ -131,25 +131,25 @@ export class Started {
       return { code, signal, at: performance.now() }
     })
     this.port = within('a process that is ready', this.#announced())
-    // Anyone who does not wait for it is told by the exit code.
+    // Callers that do not await the port check the exit code instead.
     this.port.catch(() => {})
   }
 
-  /** What it has said on the error stream. */
+  /** The text on stderr so far. */
   get errors(): string {
     return this.#errors
   }
 
   /**
-   * The whole lines of its log. The error that it ends with becomes an entry of level `end`, anything that is no JSON, a
-   * stack trace for one, becomes one of level `raw`.
+   * The complete lines of its log. The error at its end becomes an entry of level `end`; text that is not JSON, such as a stack
+   * trace, becomes one of level `raw`.
    */
   get log(): readonly LogEntry[] {
     const lines = this.#errors.slice(0, this.#errors.lastIndexOf('\n') + 1).split('\n')
     return lines.filter((line) => line !== '').map(entryOf)
   }
 
-  /** Sends a signal; in a group to all of it, as a terminal does. Once it has ended, its number may be another's. */
+  /** Sends a signal; in a group to all processes, as a terminal does. Not after the end, since the pid may then be reused. */
   signal(name: NodeJS.Signals): void {
     const { pid } = this.child
     if (pid === undefined || this.#isOver) return
@@ -157,16 +157,16 @@ export class Started {
     try {
       process.kill(-pid, name)
     } catch {
-      // The last of it has just gone.
+      // The last process of the group has just ended.
     }
   }
 
-  /** Ends it at once, unless it has ended. */
+  /** Kills the process, unless it has ended. */
   kill(): void {
     this.signal('SIGKILL')
   }
 
-  /** Ends it in order. */
+  /** Stops the process in order, with SIGTERM. */
   async stop(): Promise<Ending> {
     this.signal('SIGTERM')
     return within('the end of a process', this.ended)
@@ -196,12 +196,12 @@ function entryOf(line: string): LogEntry {
   }
 }
 
-/** Resolves after so many milliseconds. */
+/** Resolves after this many milliseconds. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Whether something comes true, looked for every 20 ms. */
+/** Whether a condition becomes true; checked every 20 ms. */
 export async function comesTrue(
   what: () => boolean | Promise<boolean>,
   patience = PATIENCE,
@@ -214,11 +214,11 @@ export async function comesTrue(
   return false
 }
 
-/** A promise that rejects when it has not been kept after {@link PATIENCE}. */
+/** Rejects if the promise is still pending after {@link PATIENCE}. */
 export async function within<T>(what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} was waited for in vain for ${PATIENCE} ms`)), PATIENCE)
+    timer = setTimeout(() => reject(new Error(`${what} did not happen within ${PATIENCE} ms`)), PATIENCE)
   })
   try {
     return await Promise.race([promise, late])

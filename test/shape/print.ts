@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { requestPassages } from './requests.ts'
 import { commentShare, declaredTwice, knowFaults, linesOf, sourceFiles } from './source.ts'
 
-// How large and how divided the source is: `npm run shape`, or `npm run shape -- <folder>` for another checkout.
+// Prints size and structure of the source: `npm run shape`, or `npm run shape -- <folder>` for another checkout.
 const project = resolve(process.argv[2] ?? '.')
 const files = sourceFiles(project)
 const small = files.filter(({ path, text }) => linesOf(text) < 25 && !path.endsWith('index.ts'))

@@ -4,10 +4,10 @@ import { pathToFileURL } from 'node:url'
 import { build, transform } from 'esbuild'
 import { parseAst } from 'vitest/node'
 
-/** How much of the source one request runs through. */
+/** The extent of source code that one request runs through. */
 export interface Passage {
   readonly files: number
-  /** How often a function of one file calls one of another. */
+  /** The number of calls from a function of one file to a function of another. */
   readonly switches: number
 }
 
@@ -18,14 +18,14 @@ interface Node {
 }
 
 declare global {
-  /** Called by every function of the instrumented source, when it begins and when it ends. */
+  /** Called by every function of the instrumented source, at its start and at its end. */
   var enter: ((file: string) => void) | undefined
   var leave: (() => void) | undefined
 }
 
-/** Follows two requests through the source: one page of users, and a batch of two items. Each is sent twice; the second one counts. */
+/** Traces two requests through the source: one page of users, and a batch of two items. Each is sent twice; the second counts. */
 export async function requestPassages(project: string): Promise<Readonly<Record<string, Passage>>> {
-  // Beside the bundle of the package, so that the files of the package are found.
+  // Next to the bundle of the package, so that the files of the package are found.
   const outfile = join(project, 'dist', 'shape.mjs')
   try {
     await build({
@@ -100,14 +100,14 @@ async function passageOf(request: () => Promise<void>): Promise<Passage> {
   return { files: seen.size, switches }
 }
 
-/** The JavaScript of a source file, each function of which says when it begins and ends. */
+/** The JavaScript of a source file with calls of `enter` and `leave` in each function. */
 async function instrumented(path: string, name: string): Promise<string> {
   const { code } = await transform(readFileSync(path, 'utf8'), { loader: 'ts', target: 'es2022' })
   const inserts: { readonly at: number; readonly text: string }[] = []
   const begin = `globalThis.enter?.(${JSON.stringify(name)});try{`
   const end = '}finally{globalThis.leave?.()}'
   visit(parseAst(code) as unknown as Node, (node) => {
-    // Between the steps of a generator or an async function other code runs: those are not followed.
+    // Between the steps of a generator or an async function other code runs, so these are not traced.
     const { body, generator, async } = node as { body?: Node; generator?: boolean; async?: boolean } & Node
     if (!/^(?:FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node.type)) return
     if (body === undefined || generator === true || async === true) return
@@ -121,7 +121,7 @@ async function instrumented(path: string, name: string): Promise<string> {
     }
   })
   let text = code
-  // Of two inserts at one place the later one found is of the inner function.
+  // Of two inserts at one position, the one found later belongs to the inner function.
   for (const { at, text: inserted } of inserts.sort((a, b) => b.at - a.at))
     text = text.slice(0, at) + inserted + text.slice(at)
   return text

@@ -7,7 +7,7 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** All but the tests, in the order of their paths. */
+/** All source files except tests, sorted by path. */
 export function sourceFiles(project: string): readonly SourceFile[] {
   return readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
@@ -19,7 +19,7 @@ export function sourceFiles(project: string): readonly SourceFile[] {
 const EXPORT =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|const|interface|type|enum) (\w+)/gm
 
-/** The exported names that more than one file declares, each with its files. */
+/** Names that more than one file exports, with these files. */
 export function declaredTwice(files: readonly SourceFile[]): ReadonlyMap<string, readonly string[]> {
   const homes = new Map<string, string[]>()
   for (const { path, text } of files) {
@@ -34,14 +34,14 @@ export function linesOf(text: string): number {
   return text.split('\n').length - 1
 }
 
-/** The share of the lines that are comments, in percent. */
+/** The percentage of lines that are comments. */
 export function commentShare(files: readonly SourceFile[]): number {
   const lines = files.flatMap(({ text }) => text.split('\n').map((line) => line.trim()))
   const comments = lines.filter((line) => /^(?:\/\/|\/\*|\*)/.test(line))
   return Math.round((1_000 * comments.length) / lines.length) / 10
 }
 
-/** The files of core outside of `core/faults` that import anything of faults. */
+/** The files of core outside `core/faults` that import from it. */
 export function knowFaults(files: readonly SourceFile[]): readonly string[] {
   return files
     .filter(({ path }) => path.startsWith('core/') && !path.startsWith('core/faults/'))

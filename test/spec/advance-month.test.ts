@@ -5,7 +5,7 @@ import { pass, webhookEmulator } from '../support/webhook-emulator.ts'
 
 const HOUR = 3_600_000
 
-/** Three hooks out of four are refused at first: each delivery takes as many attempts as its number in the queue says. */
+/** The receiver refuses three webhooks of four at first: delivery n succeeds at attempt ((n - 1) mod 4) + 1. */
 function stubborn() {
   const seen = new Map<string, number>()
   return ({ headers }: { headers: Readonly<Record<string, string | string[] | undefined>> }) => {
@@ -17,7 +17,7 @@ function stubborn() {
   }
 }
 
-test('advancing 30 days over batches, retried webhooks and automations: one result in order, nothing is left, a GET agrees', async () => {
+test('an advance of 30 days runs all batches, webhook retries and automations in order, and a GET agrees with its result', async () => {
   const { emulator, receiver } = await webhookEmulator(stubborn(), {
     settings: { 'webhooks.retry': ['10m', '3h', '2d'] },
     collections: {
@@ -46,7 +46,7 @@ test('advancing 30 days over batches, retried webhooks and automations: one resu
   expect(of('automation.fire').filter(({ ref }) => ref === 'automations/weekly')).toHaveLength(5)
   expect(of('batch.complete')).toHaveLength(10)
   expect(of('batch.expire')).toMatchObject([{ ref: `batch_predictions/${held}`, to: 'expired' }])
-  // Each delivery's attempts stand at its own instants: the transition, and then each delay after the one before.
+  // The attempts of each delivery have their own instants: first the transition, then one after each delay.
   expect(attemptsOf(result.events)).toEqual([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4])
 
   const { data } = (await emulator.control('GET', '/webhooks/deliveries')).body
@@ -60,12 +60,12 @@ test('advancing 30 days over batches, retried webhooks and automations: one resu
       ({ ref, to }) => ref === `batch_predictions/${id}` && to !== undefined,
     )
     expect(batch.status).toBe(last?.to)
-    // 29 days after its creation the results of each have gone.
+    // The results of a batch are removed 29 days after its creation.
     expect(batch.results_url).toBeNull()
   }
 })
 
-/** How many attempts each delivery took, ascending. */
+/** The number of attempts of each delivery, ascending. */
 function attemptsOf(events: readonly RanEvent[]): number[] {
   const attempts = new Map<string, number>()
   for (const { ref, webhook } of events) if (webhook !== undefined) attempts.set(ref, webhook.attempt)

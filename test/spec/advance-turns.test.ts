@@ -23,16 +23,16 @@ test('other requests are served between the turns of an advance, at the instant 
     seen.push([turns, Date.parse(headers.get('date') ?? '') - START])
   }
   const { body } = await passage
-  // A day has 2,880 events.
+  // A day has 2,880 events, ten in each turn.
   expect(turns).toBeGreaterThanOrEqual(287)
   const during = seen.filter(([turn]) => turn > 0 && turn < 287)
   expect(during.length).toBeGreaterThan(3)
-  // Each turn is five minutes; no request has let more happen.
+  // Each turn covers five minutes, and no request runs further events.
   for (const [turn, instant] of during) expect(Math.abs(instant / 60_000 - turn * 5)).toBeLessThanOrEqual(1)
   expect(body.to).toBe('2026-03-02T12:00:00.000Z')
 })
 
-test('an advance runs 100,000 events at most, and says how far it came; with max_events, as many as that says', async () => {
+test('an advance runs at most max_events events, 100,000 by default, and reports the instant that it reached', async () => {
   const emulator = await minutelyEmulator()
   const { body, status } = await advance(emulator, { by: '365d', max_events: 2_500 })
   expect(status).toBe(200)
@@ -52,7 +52,7 @@ test('an advance runs 100,000 events at most, and says how far it came; with max
   expect(schema.properties.max_events).toMatchObject({ minimum: 1, maximum: 1_000_000, default: 100_000 })
 })
 
-test('a client that goes away ends its advance, and the next one is not refused', async () => {
+test('a client that disconnects ends its advance, and the next advance is accepted', async () => {
   let client: ReturnType<typeof request> | undefined
   let turns = 0
   const emulator = await minutelyEmulator({
@@ -73,13 +73,13 @@ test('a client that goes away ends its advance, and the next one is not refused'
   do response = await advance(emulator, { by: '0s' })
   while (response.status === 409)
   expect(response.status).toBe(200)
-  // It would have been a million turns.
+  // The whole advance would take a million turns.
   expect(turns).toBeLessThan(10_000)
   const { body } = await emulator.control('GET', '/clock')
   expect(Date.parse(body.now) - START).toBeLessThan(10_000 * 5 * 60_000)
 })
 
-test('an emulator that is closed answers an advance that is under way, and does not wait for its target', async () => {
+test('closing the emulator ends an advance in progress with a 409, before it reaches its target', async () => {
   const emulator = await minutelyEmulator()
   let began = (): void => {}
   const isUnderWay = new Promise<void>((resolve) => {
@@ -91,10 +91,10 @@ test('an emulator that is closed answers an advance that is under way, and does 
   await emulator.emulator.close()
   const { status, body } = await passage
   expect([status, body.error]).toEqual([409, 'conflict'])
-  expect(body.message).toContain('The advance was ended before it came to its target. The clock is at 2026-')
+  expect(body.message).toContain('The advance was ended before it reached its target. The clock is at 2026-')
 })
 
-test('a receiver of a webhook is served during the advance; what cannot be done meanwhile is refused with the way out', async () => {
+test('a webhook receiver is served during an advance; requests that conflict with it are refused with a mitigation', async () => {
   const held = { responses: [] as { path: string; status: number; mitigation: unknown }[], now: '' }
   const { emulator } = await webhookEmulator(async () => {
     held.now = (await emulator.control('GET', '/clock')).body.now
@@ -120,7 +120,7 @@ test('a receiver of a webhook is served during the advance; what cannot be done 
   const [attempt] = body.events.filter(({ webhook }: { webhook?: object }) => webhook !== undefined)
   expect(held.now).toBe(attempt.at)
   expect(held.responses.map((each) => each.status)).toEqual([409, 409, 409, 409, 409])
-  for (const { mitigation } of held.responses) expect(mitigation).toContain('Send the request again when')
+  for (const { mitigation } of held.responses) expect(mitigation).toContain('Send the request again after')
   expect((await emulator.control('POST', '/snapshots/before/restore')).status).toBe(200)
 })
 
@@ -145,7 +145,7 @@ test('a scenario is not started on a new sandbox while the clock is being advanc
 
 const BEYOND = 'may run 500 events at once, and more are due up to'
 
-test('a fault, an edit of the clock and skipping on a poll refuse more than one turn, and name the way there', async () => {
+test('a fault and skipping on a poll refuse more than one turn of events, and name the advance request that runs them', async () => {
   const settings = { 'batch.pace': { validating: '10m' } }
   const emulator = await minutelyEmulator({ settings }, { schedule: '* * * * * *' })
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ clock: { advance: '1h' } }] })
@@ -167,14 +167,16 @@ test('a fault, an edit of the clock and skipping on a poll refuse more than one 
   expect(polled.body.detail).toContain('POST /__emulator/clock/advance {"to": "2026-03-01T13:10:00.000Z"}')
 })
 
-// As many events as that take a few seconds.
-test('moving the clock by PATCH beyond the limit of an advance is refused with where it stands', {
+// Running 100,000 events takes a few seconds.
+test('a PATCH of the clock beyond the event limit is refused with the instant that the clock reached', {
   timeout: 120_000,
 }, async () => {
   const emulator = await minutelyEmulator()
   const { status, body } = await emulator.control('PATCH', '/clock', { now: '2026-05-01T00:00:00Z', rate: 5 })
   expect([status, body.error]).toEqual([409, 'conflict'])
   expect(body.message).toMatch(/^More than 100000 events are due up to .* The clock is at 2026-04-05T/)
-  expect(body.mitigation).toContain('POST /__emulator/clock/advance {"to": "2026-05-01T00:00:00Z"} goes on')
+  expect(body.mitigation).toContain(
+    'Continue with POST /__emulator/clock/advance {"to": "2026-05-01T00:00:00Z"}',
+  )
   expect((await emulator.control('GET', '/clock')).body.rate).toBe(0)
 })

@@ -14,7 +14,7 @@ async function pacedBatch(emulator: TestEmulator) {
   return id as string
 }
 
-test('until a batch is terminal: its last move is the last event, and a GET agrees at once', async () => {
+test('an advance until a batch is terminal ends with its last transition, and a GET agrees at once', async () => {
   const emulator = await batchEmulator()
   const start = emulator.now()
   const id = await pacedBatch(emulator)
@@ -33,7 +33,7 @@ test.each([
   ['in_progress', 2_000],
   ['finalizing', 12_000],
   ['completed', 15_000],
-])('until a batch is %s stops at that instant', async (wanted, after) => {
+])('an advance until a batch is %s stops at that instant', async (wanted, after) => {
   const emulator = await batchEmulator()
   const start = emulator.now()
   const id = await pacedBatch(emulator)
@@ -43,7 +43,7 @@ test.each([
 })
 
 test.each([1, 4, 10])(
-  'until %i items are finished stops at the instant of the last of them',
+  'an advance until %i items are finished stops at the instant of the last of them',
   async (wanted) => {
     const emulator = await batchEmulator()
     const start = emulator.now()
@@ -55,7 +55,7 @@ test.each([1, 4, 10])(
   },
 )
 
-test('a goal that has been reached takes no time', async () => {
+test('an advance to a goal that is already reached takes no time', async () => {
   const emulator = await batchEmulator()
   const id = await pacedBatch(emulator)
   await until(emulator, { batch: id })
@@ -63,18 +63,18 @@ test('a goal that has been reached takes no time', async () => {
   expect(body).toMatchObject({ events: [], from: body.to })
 })
 
-test('a goal behind the batch is refused before any time has passed', async () => {
+test('a status that the batch has already left is refused before any time passes', async () => {
   const emulator = await batchEmulator()
   const id = await pacedBatch(emulator)
   await until(emulator, { batch: id, status: 'finalizing' })
   const now = emulator.now()
   const { status, body } = await until(emulator, { batch: id, status: 'in_progress' })
   expect(status).toBe(409)
-  expect(body.message).toBe(`Time does not bring the batch ${id} to in_progress: it is finalizing.`)
+  expect(body.message).toBe(`The batch ${id} does not reach in_progress as time passes: it is finalizing.`)
   expect(emulator.now()).toBe(now)
 })
 
-test('a batch that is held has nothing ahead but its window: it is refused only when that does not help', async () => {
+test('a held batch can only expire: a goal that this does not reach is refused', async () => {
   const emulator = await batchEmulator()
   const id = await pacedBatch(emulator)
   await until(emulator, { batch: id, status: 'in_progress' })
@@ -92,7 +92,7 @@ test('more items than there are, an unknown batch and two goals at once are refu
     status: 404,
     body: {
       message: 'There is no batch prediction with the id "nobody".',
-      mitigation: 'GET /__emulator/state/batch_predictions lists all there are.',
+      mitigation: 'GET /__emulator/state/batch_predictions lists all batches.',
     },
   })
   expect(await until(emulator, { batch: id, status: 'completed', finished_items: 2 })).toMatchObject({
@@ -105,7 +105,7 @@ test('more items than there are, an unknown batch and two goals at once are refu
   expect(emulator.digest()).toBe(digest)
 })
 
-test('a cancelled batch is brought to its end as well', async () => {
+test('an advance can bring a cancelling batch to cancelled', async () => {
   const emulator = await batchEmulator()
   const id = await pacedBatch(emulator)
   await until(emulator, { batch: id, finished_items: 4 })

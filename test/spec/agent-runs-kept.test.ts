@@ -32,7 +32,7 @@ const droppedOf = (emulator: TestEmulator, table: string, id: string): number | 
 const emit = (emulator: TestEmulator, event: string) =>
   emulator.control('POST', '/provider-events', { source: 'file_sharing', event })
 
-test('the newest 1,000 runs of an automation are kept, the others counted, those of another untouched', {
+test('the newest 1,000 runs of each automation are kept, and the dropped ones are counted', {
   tags: ['U075'],
 }, async () => {
   const emulator = await liveEmulator({ collections: { automations: everyMinute } })
@@ -49,7 +49,7 @@ test('the newest 1,000 runs of an automation are kept, the others counted, those
   expect([body.data.length, body.dropped]).toEqual([1_018, 80])
 })
 
-test('a setting says how many runs are kept, of each trigger too, also from then on', {
+test('a setting limits the runs kept of each automation and trigger, also when it changes later', {
   tags: ['U075'],
 }, async () => {
   const triggers = [aTrigger('t1', 'File:created'), aTrigger('t2', 'File:removed')]
@@ -70,7 +70,7 @@ test('a setting says how many runs are kept, of each trigger too, also from then
   expect((await again.control('GET', '/agent-runs')).body.dropped).toBe(2 + 4)
 })
 
-test('a run that is queued is kept, and dropped once it has executed and is too old', {
+test('a queued run is always kept; once executed, it can be dropped as too old', {
   tags: ['U075'],
 }, async () => {
   const settings = { 'agent_runs.keep': 2, 'agent_runs.queue_time': '10m' }
@@ -84,7 +84,7 @@ test('a run that is queued is kept, and dropped once it has executed and is too 
   expect(droppedOf(emulator, 'automations', 'u1')).toBeGreaterThanOrEqual(3)
 })
 
-test('the history of a deleted automation is retained as far as it is kept', {
+test('a deleted automation keeps its newest runs, up to the limit', {
   tags: ['U075', 'T35'],
 }, async () => {
   const collections = { automations: [anAutomation('u1', '* * * * *')] }

@@ -7,7 +7,7 @@ import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
 
 type Ask = (emulator: TestEmulator) => Promise<TestResponse>
 
-/** A response that relies on an assumption, and the settings that it takes, beside that. */
+/** A request whose response relies on an assumption, with the settings that the request needs. */
 type Case = Ask | { readonly ask: Ask; readonly settings: JsonObject }
 
 const BATCHES = '/batch-predictions'
@@ -26,7 +26,7 @@ const callback = (body: object, key: 'KU' | 'KS' = 'KU'): Ask => {
 const created = async (emulator: TestEmulator, changes: object = {}) =>
   (await emulator.post(BATCHES, aBatch({ ...changes }))).body.id as string
 
-/** A batch that has come to its end in some way. */
+/** Ends a new batch by `how` (a cancel, an intervention, or only time if empty), then requests the path `then` of it. */
 const ended =
   (how: string, then: string, changes: object = {}, after = '1h'): Ask =>
   async (emulator) => {
@@ -186,7 +186,7 @@ const everySetting = Object.fromEntries(
 ) as JsonObject
 
 test.for(Object.entries(named))(
-  '%s: with every setting given, that response names only what says why no setting settles it',
+  '%s: with every setting given, its response names only assumptions that no setting settles',
   async ([id, each]) => {
     const { ask, settings } = typeof each === 'function' ? { ask: each, settings: {} } : each
     const emulator = await emulatorWith({ ...everySetting, ...settings }, id)
@@ -196,7 +196,7 @@ test.for(Object.entries(named))(
   },
 )
 
-test('every assumption is named by a response, or is in the log alone, or says why no response names it', () => {
+test('every assumption is named by a response, is only in the log, or has a reason why no response names it', () => {
   const byPlace = (place: string) =>
     [...assumptions.items.values()].filter(({ reportedIn }) => reportedIn === place)
   expect(byPlace('response').map(({ id }) => id)).toEqual(Object.keys(named).sort())
@@ -204,7 +204,7 @@ test('every assumption is named by a response, or is in the log alone, or says w
   for (const { id, unnamed } of byPlace('nowhere')) expect(unnamed, id).toMatch(/^[A-Z].{15,}\.$/)
 })
 
-test('what nearly every response relies on is in the log alone', async () => {
+test('assumptions of nearly every response are only in the log', async () => {
   const emulator = await emulatorWith({})
   const id = await created(emulator)
   emulator.advance('1h')
@@ -250,13 +250,13 @@ test.for(Object.entries(settled))(
     const emulator = await emulatorWith({ ...settings, ...Object.fromEntries(defaults) } as JsonObject, id)
     expect((await ask(emulator)).assumed).not.toContain(id)
     if (keys.length === 1) return
-    // One of several is not enough.
+    // One of several settings is not enough; U067 is the exception.
     const half = await emulatorWith(Object.fromEntries(defaults.slice(0, 1)) as JsonObject, id)
     expect((await ask(half)).assumed.includes(id)).toBe(id !== 'U067')
   },
 )
 
-test('a replay names what its response relied on when it was made, and what keys are unique in', async () => {
+test('a replay names the assumptions of the first response, and the one about the scope of keys', async () => {
   const emulator = await emulatorWith({})
   const options = { headers: { 'idempotency-key': 'k1' } }
   const first = await emulator.post(BATCHES, aBatch(), options)
@@ -265,7 +265,7 @@ test('a replay names what its response relied on when it was made, and what keys
   expect(again.assumed).toEqual([...first.assumed, 'U059'].sort())
 })
 
-test('other readings of the same sentences are settings', async () => {
+test('settings select other readings of the same sentences of the specification', async () => {
   const emulator = await emulatorWith({
     'consumption.without_dates': 'reject',
     'consumption.zoneless': 'reject',
@@ -289,7 +289,7 @@ test('other readings of the same sentences are settings', async () => {
   expect((await emulator.get('/data-views', asMember)).status).toBe(403)
 })
 
-test('keys of API keys are apart, and the fields of a policy have their older syntax, where settings say so', async () => {
+test('settings scope idempotency keys to API keys, and give the header fields of a policy their older syntax', async () => {
   const emulator = await emulatorWith({
     'idempotency.scope': 'api_key',
     'idempotency.max_length': 8,
@@ -308,7 +308,7 @@ test('keys of API keys are apart, and the fields of a policy have their older sy
   ])
 })
 
-test('what a response does not rely on, it does not name', async () => {
+test('a response names only the assumptions that it relies on', async () => {
   const emulator = await emulatorWith({})
   const short = await emulator.get(USERS)
   expect([short.body.data.length, short.assumed]).toEqual([3, ['U020']])
@@ -319,7 +319,7 @@ test('what a response does not rely on, it does not name', async () => {
   expect([large.status, large.assumed.includes('U053')]).toEqual([413, false])
 })
 
-test('a key of 256 characters, and a replay to another caller, name the scope of keys', async () => {
+test('a key of 256 characters and a replay to another caller name the assumption about the scope of keys', async () => {
   const emulator = await emulatorWith({})
   const options = (key: string) => ({ headers: { 'idempotency-key': key } })
   const long = await emulator.post(BATCHES, aBatch(), options('k'.repeat(256)))
@@ -330,7 +330,7 @@ test('a key of 256 characters, and a replay to another caller, name the scope of
   expect(other.assumed).toContain('U059')
 })
 
-test('other words for error codes, and no lists of faulty fields, are settings', async () => {
+test('settings rename error codes and omit the lists of faulty fields', async () => {
   const emulator = await emulatorWith({
     'errors.codes': { not_found: 'resource_missing', validation_failed: 'invalid' },
     'errors.detail_errors': false,

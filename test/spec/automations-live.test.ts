@@ -23,13 +23,13 @@ function liveEmulator(
   return testEmulator({ ...options, collections: { agents, automations, ...options.collections } })
 }
 
-/** When the runs of an automation were queued. */
+/** The instants at which the runs of an automation were queued. */
 function firings(emulator: TestEmulator, automation = 'u1'): number[] {
   const own = emulator.state('agent_runs').filter(({ automation_id }) => automation_id === automation)
   return own.map(({ queued_at }) => Date.parse(queued_at))
 }
 
-/** The minutes after the start, up to and with `until`, for which a rule holds. */
+/** The minutes after the start, up to and including `until`, for which a rule holds. */
 function minutesWhere(rule: (date: Date) => boolean, until: number): number[] {
   const found: number[] = []
   for (let instant = START + MINUTE; instant <= until; instant += MINUTE) {
@@ -38,7 +38,7 @@ function minutesWhere(rule: (date: Date) => boolean, until: number): number[] {
   return found
 }
 
-/** What the schedule says about automations: when each fires next. */
+/** The next firing of each automation, as `ref due_at`. */
 function ahead(emulator: TestEmulator): string[] {
   const events = emulator.sandbox.scheduler.horizon().filter(({ kind }) => kind === 'automation.fire')
   return events.map(({ ref, due_at }) => `${ref} ${due_at}`)
@@ -56,14 +56,18 @@ test.for<[schedule: string, rule: (date: Date) => boolean]>([
   ],
   ['@hourly', (date) => date.getUTCMinutes() === 0],
   ['0 */5 * * * *', (date) => date.getUTCMinutes() % 5 === 0],
-])('over a month %s fires at exactly its instants', { tags: ['T35'] }, async ([schedule, rule]) => {
-  const settings = { 'agent_runs.keep': 10_000 }
-  const emulator = await liveEmulator([anAutomation('u1', schedule)], { settings })
-  await emulator.advance('31d')
-  const wanted = minutesWhere(rule, START + 31 * DAY)
-  expect(wanted.length).toBeGreaterThan(0)
-  expect(firings(emulator)).toEqual(wanted)
-})
+])(
+  'the schedule %s fires at exactly its instants over a month',
+  { tags: ['T35'] },
+  async ([schedule, rule]) => {
+    const settings = { 'agent_runs.keep': 10_000 }
+    const emulator = await liveEmulator([anAutomation('u1', schedule)], { settings })
+    await emulator.advance('31d')
+    const wanted = minutesWhere(rule, START + 31 * DAY)
+    expect(wanted.length).toBeGreaterThan(0)
+    expect(firings(emulator)).toEqual(wanted)
+  },
+)
 
 test('a schedule with seconds fires to the second, and never at the instant at which the sandbox starts', {
   tags: ['T35'],
@@ -97,7 +101,7 @@ test('each firing queues a run of the agent, which is executed a second later', 
   expect(emulator.state('agent_runs')).toEqual([executed])
 })
 
-test('the result tells of firings and executions in order, at their own instants', {
+test('the result of an advance lists firings and executions in order, each at its own instant', {
   tags: ['T35'],
 }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '0 13 * * *'), anAutomation('u2', '@hourly')])
@@ -115,7 +119,7 @@ test('the result tells of firings and executions in order, at their own instants
   expect(third).toBeDefined()
 })
 
-test('it makes no difference in how many steps, restarts and reloads a month passes', {
+test('the runs of a month do not depend on the number of steps, restarts and reloads', {
   tags: ['T35'],
 }, async () => {
   const automations = [anAutomation('u1', '*/30 20-23 * * *'), anAutomation('u2', '45 6 * * 1-5')]
@@ -148,7 +152,7 @@ test('the same sandbox fires the same runs, ids included', { tags: ['T35'] }, as
   expect(digests[0]).toBe(digests[1])
 })
 
-test('automations of the demo data are to fire as their schedules say, except the deleted one', {
+test('automations of the demo data are scheduled as their records describe, except the deleted one', {
   tags: ['T35'],
 }, async () => {
   const clock = '2026-03-01T12:00:00.000Z'
@@ -161,7 +165,7 @@ test('automations of the demo data are to fire as their schedules say, except th
   ])
 })
 
-test('an automation that is deleted fires no more, and its history stays', {
+test('a deleted automation no longer fires, and its history stays', {
   tags: ['R120', 'R184'],
 }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')])
@@ -192,7 +196,9 @@ test('a run that is queued when its automation is deleted executes at its time',
   ])
 })
 
-test('with automations.queued_runs=drop it never executes, and others do', { tags: ['R186'] }, async () => {
+test('with automations.queued_runs=drop a queued run of a deleted automation never executes, and others do', {
+  tags: ['R186'],
+}, async () => {
   const settings = { 'automations.queued_runs': 'drop' }
   const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], {
     settings,
@@ -208,7 +214,7 @@ test('with automations.queued_runs=drop it never executes, and others do', { tag
   ])
 })
 
-test('a deleted automation does not fire even where its event is still in the schedule', {
+test('a deleted automation does not fire even if its event is still in the schedule', {
   tags: ['R120'],
 }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
@@ -220,7 +226,7 @@ test('a deleted automation does not fire even where its event is still in the sc
   expect([emulator.state('agent_runs'), ahead(emulator)]).toEqual([[], []])
 })
 
-test('an automation that is created over the API has no schedule, so it never fires by itself', {
+test('an automation created over the API has no schedule, so it never fires', {
   tags: ['R223'],
 }, async () => {
   const emulator = await liveEmulator([])
@@ -229,14 +235,14 @@ test('an automation that is created over the API has no schedule, so it never fi
   expect(emulator.state('agent_runs')).toEqual([])
 })
 
-test('an update over the API leaves the schedule as it is', { tags: ['R223'] }, async () => {
+test('an update over the API does not change the schedule', { tags: ['R223'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   await emulator.patch(`${at}/u1`, { title: 'x', _emulator: { schedule: null } })
   await emulator.advance('90m')
   expect(firings(emulator)).toEqual([START + HOUR])
 })
 
-test('a schedule that is written through the control interface holds from now on', {
+test('a schedule written through the control interface applies from then on', {
   tags: ['T35'],
 }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', null)])
@@ -255,7 +261,7 @@ test('a schedule that is written through the control interface holds from now on
   expect(minutes).toEqual([135, 195])
 })
 
-test('a deletion or its undoing through the control interface stops the automation or starts it again', {
+test('deleting an automation through the control interface stops it, and undoing the deletion starts it again', {
   tags: ['T35'],
 }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
@@ -271,7 +277,7 @@ test('a deletion or its undoing through the control interface stops the automati
   expect(emulator.state('agent_runs')).toEqual([])
 })
 
-test('a record that is written again as it is does not move its event', { tags: ['T35'] }, async () => {
+test('writing a record again with the same schedule does not move its event', { tags: ['T35'] }, async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
   const emulator = await liveEmulator(automations)
   await emulator.advance('20m')
@@ -287,7 +293,7 @@ test('a record that is written again as it is does not move its event', { tags: 
   ])
 })
 
-test('a record that is written at the instant of its firing, before it has fired, fires once', {
+test('an automation written at the instant of its firing, but before it, fires once', {
   tags: ['T35'],
 }, async () => {
   const automations = [anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')]
@@ -307,7 +313,7 @@ test('a record that is written at the instant of its firing, before it has fired
   expect([firings(emulator), firings(emulator, 'u2')]).toEqual([[START + HOUR], [START + HOUR]])
 })
 
-test('an automation that comes with a fixtures document later fires from then on', {
+test('an automation added later by a fixtures document fires from then on', {
   tags: ['T35'],
 }, async () => {
   const emulator = await liveEmulator([])
@@ -320,7 +326,7 @@ test('an automation that comes with a fixtures document later fires from then on
 
 const aRun = (id: string, status: string, queued_at: string) => ({ id, agent_id: 'a1', status, queued_at })
 
-test('queued runs of fixtures execute when their time in the queue is over, at once where that is past', {
+test('queued runs in fixtures execute after their queue time, or at once if it is over', {
   tags: ['T35'],
 }, async () => {
   const agent_runs = [
@@ -360,7 +366,7 @@ test('a queued run that is dropped by hand does not execute', { tags: ['T35'] },
 })
 
 test.for(['daily', '* * * *', '61 * * * *', '2026-03-01T12:00:00Z', '', '0 0 30 2 *'])(
-  'the schedule "%s" is refused in fixtures, where it stands',
+  'the schedule "%s" is refused in fixtures with its pointer',
   { tags: ['T35'] },
   async (schedule) => {
     const made = liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', schedule)])
@@ -368,7 +374,7 @@ test.for(['daily', '* * * *', '61 * * * *', '2026-03-01T12:00:00Z', '', '0 0 30 
   },
 )
 
-test('a schedule that is none is refused in a write and in a document, and changes nothing', {
+test('an invalid schedule is refused in a write and in a document, and changes nothing', {
   tags: ['T35'],
 }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
@@ -384,7 +390,7 @@ test('a schedule that is none is refused in a write and in a document, and chang
   expect(emulator.digest()).toBe(before)
 })
 
-test('when an automation fires is a fact that no response shows', { tags: ['T35'] }, async () => {
+test('no response shows when an automation fires', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([anAutomation('u1', '@hourly')])
   await emulator.advance('1h')
   expect((await emulator.get(`${at}/u1`)).text).toBe('{"id":"u1","title":"Automation u1"}')

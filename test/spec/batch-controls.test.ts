@@ -12,7 +12,7 @@ import {
   retrieve,
 } from '../support/batches.ts'
 
-/** The code and detail with which something is refused. */
+/** The code and message of the refusal that `work` throws, or "accepted". */
 function refusal(work: () => unknown): string {
   try {
     work()
@@ -23,7 +23,7 @@ function refusal(work: () => unknown): string {
   return 'accepted'
 }
 
-test('a batch shows its plan, its counts now and what is ahead of it, in words', async () => {
+test('a batch shows its plan, its present counts and its next events with a description of each', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: 120 })
   emulator.advance('2200ms')
@@ -52,7 +52,7 @@ test('a batch shows its plan, its counts now and what is ahead of it, in words',
   ])
 })
 
-test('others are served while a large schema is examined, before its batch is completed or changed', async () => {
+test('other requests are served while a large schema is examined before an intervention', async () => {
   let turns = 0
   const next = () => {
     turns += 1
@@ -93,7 +93,7 @@ test('an unknown batch is not found', async () => {
   expect(refusal(() => intervene(emulator, 'show', 'nobody'))).toMatch(/^not_found: .*"nobody"/)
 })
 
-test('a new pace counts from now on, and what is finished stays finished', async () => {
+test('a new pace applies from then on, and finished items stay finished', async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
   const { id } = await createBatch(emulator, { items: 10 })
   emulator.advance('5500ms')
@@ -113,7 +113,7 @@ test('a new pace counts from now on, and what is finished stays finished', async
   ])
 })
 
-test('a pace of a later phase leaves the present one alone', async () => {
+test('a new pace for a later phase does not change the present phase', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   emulator.advance('1s')
@@ -122,7 +122,7 @@ test('a pace of a later phase leaves the present one alone', async () => {
   expect((await retrieve(emulator, id)).status).toBe('in_progress')
 })
 
-test('new outcomes are those of unfinished items: counts never go back', async () => {
+test('new outcomes apply to unfinished items only, so counts never decrease', async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
   const { id } = await createBatch(emulator, { items: 6 })
   emulator.advance('4s')
@@ -141,7 +141,7 @@ test('new outcomes are those of unfinished items: counts never go back', async (
   ])
 })
 
-test('a batch is held where it is until it is let go, in every phase', async () => {
+test('a held batch stays in its phase until it is released, whatever the phase', async () => {
   for (const status of ['validating', 'in_progress', 'finalizing', 'cancelling']) {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
@@ -163,7 +163,7 @@ test('a held batch still expires', async () => {
   expect((await retrieve(emulator, id)).status).toBe('expired')
 })
 
-test('letting go of a phase whose pace is to hold ends it', async () => {
+test('releasing a batch ends a phase whose pace is hold', async () => {
   const emulator = await batchEmulator({
     'batch.pace': { validating: 'hold', in_progress: 'hold', finalizing: 'hold' },
   })
@@ -177,7 +177,7 @@ test('letting go of a phase whose pace is to hold ends it', async () => {
   expect(seen).toEqual(['validating', 'in_progress', 'finalizing', 'completed'])
 })
 
-test('letting go with another pace goes on at that pace', async () => {
+test('a batch that is released with another pace goes on at that pace', async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: 'hold' } })
   const { id } = await createBatch(emulator)
   intervene(emulator, 'change', id, { hold: false, pace: { validating: '5s' } })
@@ -188,7 +188,7 @@ test('letting go with another pace goes on at that pace', async () => {
 })
 
 test.for(['validating', 'in_progress', 'finalizing'])(
-  'complete takes a batch that is %s through every phase that is left',
+  'complete moves a batch that is %s through all remaining phases',
   async (status) => {
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
@@ -209,7 +209,7 @@ test('complete fails a batch whose items do not validate', async () => {
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
-test('an intervention makes no move that the table does not have, and says which it has', {
+test('an intervention that the table of transitions does not allow is refused with the current status', {
   tags: ['R114'],
 }, async () => {
   const moves: Record<string, readonly string[]> = {

@@ -27,7 +27,7 @@ const STATES = ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling'
 interface Pair {
   sandbox: Sandbox
   readonly batches: Map<string, ModelBatch>
-  /** What each key was first used for. */
+  /** The first use of each idempotency key. */
   readonly keys: Map<string, { id: string; text: string; items: number; until: number }>
 }
 
@@ -55,7 +55,7 @@ const advanceCommand = fc
 const onOne = (description: string, work: Work) =>
   fc.nat(3).map((n) => command(`${description} ${n}`, (pair) => onBatch(pair, n, work)))
 
-// A restart reads the whole state anew, which takes as long as a hundred requests.
+// A restart reads the whole state again, which takes as long as a hundred requests.
 const commands: fc.Arbitrary<Command> = fc.oneof(
   { weight: 10, arbitrary: createCommand },
   { weight: 20, arbitrary: advanceCommand },
@@ -171,7 +171,7 @@ function restart(pair: Pair): void {
 
 const MOVES = new Set(batchLifecycle.arrows.map(({ from, to }) => `${from} ${to}`))
 
-test('no sequence of requests, interventions, time and restarts departs from the model', {
+test('the emulator agrees with the model after any sequence of requests, interventions, time and restarts', {
   tags: ['R083', 'R114', 'R115', 'R295'],
 }, async () => {
   const settings = { 'batch.pace': MODEL_PACE, 'batch.cancel_delay': MODEL_CANCEL_DELAY }
@@ -192,7 +192,7 @@ test('no sequence of requests, interventions, time and restarts departs from the
     }),
     { numRuns: 150, seed: 7 },
   )
-  // The scripts are worth nothing unless they go every way that the table has, and they go no other.
+  // The scripts prove something only if they make every transition of the table. They make no other.
   const loops = ['cancelling cancelling', 'cancelled cancelled']
   expect([...seen].sort()).toEqual([...MOVES].filter((move) => !loops.includes(move)).sort())
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { batchEmulator, counts, createBatch, retrieve, stamps } from '../support/batches.ts'
 
-test('the way to completion takes the default pace and sets each timestamp once', {
+test('a batch reaches completion at the default pace and sets each timestamp once', {
   tags: ['R082', 'R083', 'R084', 'R089', 'R110', 'U054'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -38,7 +38,7 @@ test('a thousand polls at one instant give one body and change nothing', { tags:
   expect(emulator.digest()).toBe(before)
 })
 
-test('polls move a batch on where the pace says so, and items finish in step with them', {
+test('polls move a batch to its next phase if its pace counts polls, and its items finish in step', {
   tags: ['U054'],
 }, async () => {
   const pace = { validating: { polls: 2 }, in_progress: { polls: 3 }, finalizing: { polls: 1 } }
@@ -61,7 +61,9 @@ test('polls move a batch on where the pace says so, and items finish in step wit
   ])
 })
 
-test('reading results or cancelling is no poll', { tags: ['U054'] }, async () => {
+test('reading results is not a poll, and neither is a retrieve by another teamspace', {
+  tags: ['U054'],
+}, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: { polls: 1 } } })
   const { id } = await createBatch(emulator)
   await emulator.get(`/batch-predictions/${id}/results`)
@@ -69,7 +71,7 @@ test('reading results or cancelling is no poll', { tags: ['U054'] }, async () =>
   expect(emulator.state('batch_predictions')[0].status).toBe('validating')
 })
 
-test('at an immediate pace a creation still shows validating, and the next request the end', {
+test('at an immediate pace a creation still shows validating, and the next request shows completed', {
   tags: ['R102', 'U054'],
 }, async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' }
@@ -81,7 +83,7 @@ test('at an immediate pace a creation still shows validating, and the next reque
   expect(stamps(batch)).toEqual({ in_progress_at: 0, finalizing_at: 0, completed_at: 0 })
 })
 
-test('skipping on polls runs work and never jumps into a deadline', { tags: ['U054'] }, async () => {
+test('skipping on polls runs work events and never skips to a deadline', { tags: ['U054'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { finalizing: 'hold' } }, { skipOnPoll: true })
   const { id } = await createBatch(emulator)
   const seen = []

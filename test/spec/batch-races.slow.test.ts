@@ -9,8 +9,8 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 /**
- * One race: a batch whose items, or whose window, end at an instant, and cancels shortly before, at and after it, in an
- * order that the seed draws. The clock stands wherever a draw puts it, so that requests fall between any two events.
+ * One race: the items or the window of a batch end at an instant, with cancels shortly before, at and after it, in an
+ * order that the seed draws. The seed also draws the steps of the clock, so that requests fall between any two events.
  */
 function race(
   emulator: TestEmulator,
@@ -78,7 +78,7 @@ test('in 1,000 interleavings a cancel and the end of a batch have exactly one ou
       ends.set(last, (ends.get(last) ?? 0) + 1)
     }
   }
-  // The draws are worth nothing unless every outcome comes up.
+  // The draws prove something only if every outcome occurs.
   expect([...ends.keys()].sort()).toEqual(['cancelled', 'completed', 'expired'])
   expect(Math.min(...ends.values())).toBeGreaterThan(20)
 })

@@ -27,7 +27,7 @@ const output_schema = {
   },
 }
 
-test('a batch of 5,000 items lives its whole life: every line valid, then gone', {
+test('a batch of 5,000 items has a valid line for each item, until its results are removed', {
   tags: ['R100', 'R213', 'R215', 'R281'],
 }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })

@@ -11,7 +11,7 @@ async function withBatch() {
   return { emulator, id: body.id, listed, results, advance }
 }
 
-test('the list of batches says when the next phases begin, and they begin then', async () => {
+test('the list of batches predicts when the next phases begin, and they begin then', async () => {
   const { id, listed, advance } = await withBatch()
   const { predicted, status } = await listed()
   expect(status).toBe('validating')
@@ -32,7 +32,7 @@ test('a held batch has no predicted instants', async () => {
   })
 })
 
-test('planned results are those that the batch has in the end', async () => {
+test('planned results equal the final results of the batch', async () => {
   const { id, results, advance } = await withBatch()
   const planned = await results()
   expect(planned.map(({ finished }: { finished: boolean }) => finished)).not.toContain(true)
@@ -40,7 +40,7 @@ test('planned results are those that the batch has in the end', async () => {
   expect(await results()).toEqual(planned.map((row: object) => ({ ...row, finished: true })))
 })
 
-test('results come in pages, which together are the whole', async () => {
+test('the pages of results together contain all results', async () => {
   const { emulator, id, results } = await withBatch()
   const whole = await results()
   const page = async (query: string) =>

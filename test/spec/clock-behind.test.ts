@@ -6,7 +6,7 @@ const START = Date.parse('2026-03-01T12:00:00.000Z')
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
 
-/** A running clock on a host whose time the test sets, and what is logged. */
+/** An emulator with a running clock, whose host time the test sets, and the warnings that it logs. */
 async function behindEmulator(automations = 1, events = 10) {
   const host = { now: START }
   const warnings: string[] = []
@@ -36,12 +36,12 @@ async function behindEmulator(automations = 1, events = 10) {
 
 const clockOf = async (emulator: TestEmulator) => (await emulator.control('GET', '/clock')).body
 
-/** Asks until the clock has caught up. */
+/** Requests the clock until it has caught up. */
 async function caughtUp(emulator: TestEmulator): Promise<void> {
   while ((await clockOf(emulator)).lag_ms > 0);
 }
 
-test('what is due beyond one turn runs between requests, which are served at the time reached', async () => {
+test('due events beyond one turn run between requests, which are served at the time reached', async () => {
   const { emulator, host, gate, open, warnings } = await behindEmulator()
   expect((await clockOf(emulator)).lag_ms).toBe(0)
   gate.open = false
@@ -50,7 +50,7 @@ test('what is due beyond one turn runs between requests, which are served at the
   const first = await emulator.get('/agents')
   expect(Date.parse(first.headers.get('date') ?? '') - START).toBe(5 * MINUTE + 1_000)
   while (gate.waiting.length === 0) await emulator.control('GET', '/ready')
-  // Now the backlog has had its first turn, and requests leave it alone.
+  // Once the backlog has had its own turn, requests run no more of it.
   for (let n = 0; n < 3; n++) {
     expect((await emulator.post('/pages', { name: 'Plan' })).status).toBe(200)
     expect(await clockOf(emulator)).toMatchObject({
@@ -64,11 +64,11 @@ test('what is due beyond one turn runs between requests, which are served at the
   await caughtUp(emulator)
   expect((await clockOf(emulator)).now).toBe('2026-03-02T12:00:00.000Z')
   expect(emulator.state('agent_runs')).toHaveLength(1_440)
-  // A day that was caught up with is nothing to speak of.
+  // Catching up with a day logs no warning.
   expect(warnings).toEqual([])
 })
 
-test('a clock that cannot keep up is said once, with the ways out, and one of them helps', async () => {
+test('a clock that cannot keep up logs one warning with its fixes, and stopping the clock works', async () => {
   const { emulator, host, warnings, gate, open } = await behindEmulator(10, 500)
   host.now += 2 * DAY
   while (warnings.length === 0) await emulator.get('/agents')
@@ -91,7 +91,7 @@ test('a clock that cannot keep up is said once, with the ways out, and one of th
   expect(warnings).toHaveLength(1)
 })
 
-test('an advance of a clock that is behind catches up first, and its result begins there', async () => {
+test('an advance of a clock that is late catches up first, and its result begins after that', async () => {
   const { emulator, host } = await behindEmulator()
   host.now += DAY
   const { status, body } = await emulator.control('POST', '/clock/advance', { by: '2m' })
@@ -100,7 +100,7 @@ test('an advance of a clock that is behind catches up first, and its result begi
   expect(emulator.state('agent_runs')).toHaveLength(1_442)
 })
 
-test('an emulator that is behind is closed without having caught up', async () => {
+test('an emulator whose clock is late closes without catching up', async () => {
   const { emulator, host } = await behindEmulator()
   host.now += 3_650 * DAY
   await emulator.get('/agents')

@@ -35,7 +35,7 @@ async function startConnection(emulator: TestEmulator): Promise<string> {
   return response.body.redirect_url
 }
 
-/** Sends the form of a page as a browser does, and does not follow where it leads. */
+/** Sends the form of a page as a browser does, without following the redirect. */
 async function choose(url: string, outcome: string) {
   const body = new URLSearchParams({ outcome })
   const { origin } = new URL(url)
@@ -48,7 +48,7 @@ const returned = (location: string | null) => Object.fromEntries(new URL(locatio
 const callback = (emulator: TestEmulator, body: object) =>
   emulator.post('/organization/mcp-servers/s1/oauth-callback', { redirect_uri: APP, ...body })
 
-test('the page of an OAuth flow is outside the control interface, carries the state, and escapes what it shows', {
+test('the page of an OAuth flow is outside the control interface, has the state in its URL, and escapes its text', {
   tags: ['U032'],
 }, async () => {
   const emulator = await started()
@@ -64,7 +64,7 @@ test('the page of an OAuth flow is outside the control interface, carries the st
   expect(html).not.toMatch(/<script|<b>| on\w+=/)
 })
 
-test('a page has a policy without scripts, cannot be framed, is not stored, and leads only where the flow returns', async () => {
+test('a page allows no scripts, no framing and no caching, and its form leads only to the redirect URI of the flow', async () => {
   const emulator = await started()
   const { authorize_url } = await startFlow(emulator, 'https://app.example/cb')
   const { headers } = await fetch(authorize_url)
@@ -101,7 +101,7 @@ test.for([
   expect(returned(location)).toEqual({ from: 'app', error, state })
 })
 
-test('a wrong state returns as another one, and an expired state completes no flow', async () => {
+test('wrong_state returns another state, expired_state returns the same one, and neither completes a flow', async () => {
   const emulator = await started()
   const first = await startFlow(emulator)
   const wrong = returned((await choose(first.authorize_url, 'wrong_state')).location)
@@ -113,20 +113,20 @@ test('a wrong state returns as another one, and an expired state completes no fl
   expect((await callback(emulator, { code: expired.code, state: expired.state })).status).toBe(400)
 })
 
-test('a nonce works once: the page of a decided flow says so, for each way to ask', async () => {
+test('a nonce works once: the page of a decided OAuth flow or connection is a 410', async () => {
   const emulator = await started()
   for (const url of [(await startFlow(emulator)).authorize_url, await startConnection(emulator)]) {
     expect((await choose(url, 'deny')).status).toBeLessThan(400)
     const before = emulator.digest()
     const again = await choose(url, 'allow')
     expect([again.status, again.location]).toEqual([410, null])
-    expect(again.page).toContain('a flow is decided once')
+    expect(again.page).toContain('a flow can be decided only once')
     expect((await fetch(url)).status).toBe(410)
     expect(emulator.digest()).toBe(before)
   }
 })
 
-test('a nonce that no flow has, another state, a page that there is none of, and a foreign field are refused', async () => {
+test('an unknown nonce, another state, an unknown page and an invalid form are refused', async () => {
   const emulator = await started()
   const { authorize_url } = await startFlow(emulator)
   const before = emulator.digest()
@@ -158,7 +158,7 @@ test.for([
   expect(emulator.state('oauth_flows').at(-1).decided_at).toBeNull()
 })
 
-test('the page behind the default redirect_url asks, and says that it is done', {
+test('the page at the default redirect_url asks for consent, and confirms it', {
   tags: ['U030', 'U080'],
 }, async () => {
   const emulator = await started()

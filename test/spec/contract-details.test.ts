@@ -35,21 +35,21 @@ test.for<[start: string, rows: readonly string[], named: boolean]>([
   ['2026-01-31T24:00:00Z', ['row-2', 'row-1'], true],
   ['2026-02-01T00:00:00.0005Z', ['row-2'], false],
   ['2026-02-01T00:00:00.0000Z', ['row-2', 'row-1'], false],
-])('a report from %s on', async ([start, rows, named]) => {
+])('a report that starts at %s has the rows since that instant', async ([start, rows, named]) => {
   const { status, body, assumed } = await (await reportEmulator()).get(`${REPORT}?start_date=${start}`)
   expect([status, assumed.includes('U077')]).toEqual([200, named])
   expect(body.data.map(({ resource }: { resource: string }) => resource)).toEqual(rows)
 })
 
 test.for(['2026-W05', '2026-032', '2026-02', '2026-02-30', '2026-02-01T24:01Z', '2026-0201', '20260201T25Z'])(
-  'a report from %s on is refused',
+  'a report that starts at %s is refused',
   async (start) => {
     const { status, assumed } = await (await reportEmulator()).get(`${REPORT}?start_date=${start}`)
     expect([status, assumed.includes('U077')]).toEqual([400, true])
   },
 )
 
-test('a private skill of another user is as unknown as one that does not exist', {
+test('a private skill of another user gets the same 404 as one that does not exist', {
   tags: ['R174'],
 }, async () => {
   const emulator = await testEmulator({ collections: records })
@@ -86,7 +86,7 @@ test('has_messages keeps the conversations that have messages, or those that hav
   expect((await ids('?has_messages=perhaps')).sort()).toEqual(await ids('').then((all) => all.sort()))
 })
 
-test('a batch that alone has more items than the policy allows is not told to wait', async () => {
+test('a batch with more items than the policy allows is refused with the advice to split it, not to wait', async () => {
   const { post } = await batchEmulator({ 'limits.admission.enqueued_items': 2 })
   const { status, body } = await post('/batch-predictions', aBatch({ items: 3 }))
   expect([status, body.detail]).toEqual([429, expect.stringContaining('split it into batches of at most 2')])
@@ -102,7 +102,7 @@ test.for<[key: string, unit: string]>([
   expect(headers.get('ratelimit-policy')).toMatch(new RegExp(`;q=0${unit}$`))
 })
 
-test('a 504 of a gateway has a page about a 504, and a 500 of a fault can be sent again', async () => {
+test('a 504 of a gateway has a page about 504, and a 500 of a fault is retryable', async () => {
   const emulator = await batchEmulator()
   await emulator.control('POST', '/faults', { preset: 'ambiguous-gateway-5xx' })
   const gateway = await emulator.post('/pages', { name: 'x' })
@@ -139,7 +139,7 @@ test('an account admin manages the teamspace that a service key has created, oth
   expect((await get(`${path}/users`)).body.data).toEqual([])
 })
 
-test('a generated agent has a title and a description from its prompt, marked as made up', async () => {
+test('a generated agent has a title and a description from its prompt, marked as an assumption', async () => {
   const generated = async (body: object) => {
     const { post } = await testEmulator()
     const { claim_token } = (await post('/agents/generate', body)).body
@@ -155,7 +155,7 @@ test('a generated agent has a title and a description from its prompt, marked as
   expect((await generated({ title: 'Mine' })).body.title).toBe('Mine')
 })
 
-test('the settings of statuses, keys and canceled items do what they say', async () => {
+test('settings change statuses, the body limit and the problem of canceled items', async () => {
   const emulator = await batchEmulator(
     {
       'success.read': 203,
@@ -178,7 +178,7 @@ test('the settings of statuses, keys and canceled items do what they say', async
   expect(JSON.parse(text.split('\n')[0] ?? '').error).toMatchObject({ title: 'Stopped', status: 499 })
 })
 
-test('the prefixes of keys decide as whom an unknown key acts', async () => {
+test('the prefix of an unknown key decides whether it acts as a user key or a service key', async () => {
   const settings = { 'keys.user_prefix': 'u-', 'keys.service_prefix': 's-' }
   const { post } = await testEmulator({ auth: 'any', settings, collections: records })
   const callback = (token: string) => post('/organization/mcp-servers/server-1/oauth-callback', {}, { token })

@@ -23,7 +23,7 @@ test('the clock shows instant, rate and the next event', async () => {
   })
 })
 
-test('advance settles and answers a result of everything that happened, in order', async () => {
+test('an advance runs due events and responds with all of them, in order', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/shelves/s2/close', { after: 'PT2H' })
   await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
@@ -57,7 +57,7 @@ test('advance settles and answers a result of everything that happened, in order
   expect((await emulator.call('GET', '/clock/horizon')).body).toEqual({ object: 'list', data: [] })
 })
 
-test('an event that fails is listed as failed, and time goes on', async () => {
+test('a failed event is listed as failed, and time continues', async () => {
   const emulator = await controlEmulator({ forgiving: true })
   await emulator.call('PATCH', '/state/shelves/s1', { name: 'cursed' })
   await emulator.call('POST', '/shelves/s1/close', { after: '1m' })
@@ -82,7 +82,7 @@ test.for<[name: string, method: string, path: string, body: object]>([
   ['an advance', 'POST', '/clock/advance', { by: '1h' }],
   ['no time at all', 'POST', '/clock/advance', { by: '0s' }],
   ['another step', 'POST', '/clock/advance', { steps: 1 }],
-])('what a step leaves due at its instant is in the result of %s', async ([, method, path, body]) => {
+])('events that a step leaves due at its instant are in the result of %s', async ([, method, path, body]) => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
   await emulator.call('POST', '/shelves/s2/close', { after: '10m' })
@@ -95,7 +95,7 @@ test.for<[name: string, method: string, path: string, body: object]>([
   expect(second.body.from).toBe(first.body.to)
 })
 
-test('a clock that is moved or changed lets happen what a step has left due', async () => {
+test('moving or changing the clock runs the events that a step has left due', async () => {
   for (const change of [{ now: '2026-03-01T12:10:00Z' }, { rate: 0 }]) {
     const emulator = await controlEmulator()
     await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
@@ -132,7 +132,7 @@ test.for<[name: string, body: object, pointer: string]>([
 test.for<[method: string, path: string, body: object]>([
   ['POST', '/clock/advance', { to: '2026-03-01T11:59:59.999Z' }],
   ['PATCH', '/clock', { now: '2026-03-01T11:59:59.999Z', rate: 5 }],
-])('time does not go back: %s %s is a 409 with the way out', async ([method, path, body]) => {
+])('time does not go back: %s %s is a 409 with a mitigation', async ([method, path, body]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const response = await emulator.call(method, path, body)
@@ -141,13 +141,13 @@ test.for<[method: string, path: string, body: object]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('the present instant and no time at all are fine', async () => {
+test('an advance to the present instant or by 0s is accepted', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('POST', '/clock/advance', { to: NOON })).status).toBe(200)
   expect((await emulator.call('POST', '/clock/advance', { by: '0s' })).body.to).toBe(NOON)
 })
 
-test('PATCH changes how time passes, moves the clock forward, and settles on the way', async () => {
+test('PATCH changes the rate and skip_on_poll, moves the clock forward, and runs the events in between', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
   const response = await emulator.call('PATCH', '/clock', {

@@ -5,7 +5,7 @@ import { libraryEmulator } from '../support/library.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
-test('index and health tell the versions of the emulator and of the contract', {
+test('index and health contain the versions of the emulator and of the contract', {
   tags: ['R286'],
 }, async () => {
   const emulator = await controlEmulator()
@@ -43,7 +43,7 @@ test('reset starts the sandbox again: records, clock, settings and log', async (
   expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
 })
 
-test('reset takes other fixtures, another seed and another instant', async () => {
+test('reset accepts other fixtures, another seed and another instant', async () => {
   const emulator = await controlEmulator()
   const fixtures = {
     collections: { shelves: [{ id: 'only', name: 'Only', note: null, created_at: '-1d' }] },
@@ -77,7 +77,7 @@ test.for<[name: string, body: object, pointer: string]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('reset with records that break a rule is refused whole', { tags: ['R284'] }, async () => {
+test('a reset with one invalid record is refused as a whole', { tags: ['R284'] }, async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const snapshotStore = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
@@ -110,7 +110,7 @@ test('fixtures are merged into the sandbox: new records, replaced ones, relative
   expect((await emulator.call('GET', '/clock')).body.now).toBe('2026-03-01T13:00:00.000Z')
 })
 
-test('records are generated into the sandbox, always new, and always the same for the same sandbox', async () => {
+test('generated records are always new, and always the same for the same sandbox', async () => {
   const make = async () => {
     const emulator = await controlEmulator()
     for (let n = 0; n < 3; n++) {
@@ -124,10 +124,10 @@ test('records are generated into the sandbox, always new, and always the same fo
   expect(second).toEqual(first)
 })
 
-test('generated ids that are taken give way to others', async () => {
+test('generated records never reuse an id that exists', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/fixtures', { generate: { books: 2 } })
-  // Two records fewer elsewhere, so that the sandbox has as many as when the ids were chosen.
+  // Without two other records, the sandbox has the number of records that it had when the ids were chosen.
   for (const id of ['k1', 'k2']) {
     expect((await emulator.call('DELETE', `/state/api_keys/${id}`)).status).toBe(204)
   }
@@ -158,7 +158,7 @@ test.for<[name: string, body: object, pointer: string]>([
   ['a number that is none', { generate: { books: -1 } }, '/generate/books'],
   ['a file to extend', { extends: './x.json' }, '/extends'],
   ['an unknown key', { record: {} }, '/record'],
-])('fixtures with %s are refused whole', { tags: ['R284'] }, async ([, body, pointer]) => {
+])('fixtures with %s are refused as a whole', { tags: ['R284'] }, async ([, body, pointer]) => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const response = await emulator.call('POST', '/fixtures', body)
@@ -167,19 +167,19 @@ test.for<[name: string, body: object, pointer: string]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('a generator that lacks what it needs is a 400 with the way out', async () => {
+test('generating records without the records that they need is a 400 that names them', async () => {
   const emulator = await controlEmulator({ fixtures: { collections: {} } })
   const response = await emulator.call('POST', '/fixtures', { generate: { books: 1 } })
   expect(response.status).toBe(400)
   expect(response.body.details.errors).toEqual([
     {
       pointer: '/generate',
-      detail: 'To generate books, the sandbox needs at least one shelf: give one in the fixtures.',
+      detail: 'To generate books, the sandbox needs at least one shelf: add one to the fixtures.',
     },
   ])
 })
 
-test('so it is in a reset', async () => {
+test('generating records in a reset without the records that they need is a 400 too', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const response = await emulator.call('POST', '/reset', { fixtures: { generate: { books: 1 } } })
@@ -187,7 +187,7 @@ test('so it is in a reset', async () => {
   expect(emulator.digest()).toBe(before)
 })
 
-test('reset takes merged records away again', async () => {
+test('a reset removes merged records', async () => {
   const emulator = await controlEmulator()
   const saved = (await emulator.call('GET', '/state')).body
   await emulator.call('POST', '/fixtures', libraryEmulator)
@@ -195,7 +195,7 @@ test('reset takes merged records away again', async () => {
   expect((await emulator.call('GET', '/state')).body.collections).toEqual(saved.collections)
 })
 
-test('the type of a problem inside a result line or a batch leads to its explanation too', {
+test('the type of a problem in a result line or a batch also leads to its explanation', {
   tags: ['R251'],
 }, async () => {
   const emulator = await testEmulator()
@@ -206,7 +206,7 @@ test('the type of a problem inside a result line or a batch leads to its explana
   }
 })
 
-test('generated test scripts find at /_x-steady/health what ready answers', async () => {
+test('/_x-steady/health, which generated test scripts probe, responds like /ready', async () => {
   const { emulator } = await testEmulator()
   const probe = await fetch(emulator.controlUrl.replace('/__emulator', '/_x-steady/health'))
   const ready = await fetch(`${emulator.controlUrl}/ready`)

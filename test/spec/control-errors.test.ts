@@ -28,7 +28,7 @@ test('a wrong method is a 405 with Allow', async () => {
   expect((await emulator.call('OPTIONS', '/clock/advance')).headers.allow).toBe('POST')
 })
 
-test('HEAD answers like GET, without the body', async () => {
+test('HEAD responds like GET, without the body', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('HEAD', '/clock')
   expect(response.status).toBe(200)
@@ -44,7 +44,7 @@ test('malformed JSON is a 400 that names line and column', async () => {
   expect(response.body.message).toContain('line 2')
 })
 
-test('all that is wrong with a body and a query is told at once, by JSON Pointer', async () => {
+test('all errors of a body and a query are reported at once, by JSON Pointer', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('PATCH', '/clock?verbose=1', { rate: -1, now: 'soon', rat: 2 })
   expect(response.status).toBe(400)
@@ -58,13 +58,13 @@ test('all that is wrong with a body and a query is told at once, by JSON Pointer
   expect(JSON.stringify(response.body.details)).toContain('Did you mean \\"rate\\"?')
 })
 
-test('a missing body is told as such', async () => {
+test('a missing body is reported as required', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('POST', '/clock/advance')
   expect(response.body.details.errors).toEqual([{ pointer: '', detail: 'a JSON body is required' }])
 })
 
-test('a route without a body takes an empty object and refuses anything else', async () => {
+test('a route without a body accepts an empty object and refuses anything else', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('DELETE', '/requests', {})).status).toBe(204)
   expect((await emulator.call('DELETE', '/requests', { all: true })).body.details.errors[0].pointer).toBe(
@@ -72,7 +72,7 @@ test('a route without a body takes an empty object and refuses anything else', a
   )
 })
 
-test('a body over its limit is a 413, and one that nests too deep a 400', async () => {
+test('a body over its limit is a 413, and one that is nested too deep a 400', async () => {
   const emulator = await controlEmulator()
   const large = await emulator.call('PATCH', '/settings', { x: 'a'.repeat(1_048_577) })
   expect([large.status, large.body.error]).toEqual([413, 'payload_too_large'])
@@ -82,13 +82,13 @@ test('a body over its limit is a 413, and one that nests too deep a 400', async 
   expect(fits.body.details.errors.some(({ pointer }: { pointer: string }) => pointer === '/x')).toBe(true)
 })
 
-test('a client that waits to be told to go on is told so, then answered', async () => {
+test('a client that sends Expect: 100-continue is asked for its body, then gets the response', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('POST', '/reset', { seed: 2 }, { headers: { expect: '100-continue' } })
   expect([response.status, response.body.seed]).toEqual([200, 2])
 })
 
-test('a percent sign that encodes nothing is a 400 in JSON, without a stack trace', {
+test('an invalid percent-encoding is a 400 in JSON, without a stack trace', {
   tags: ['R253'],
 }, async () => {
   const emulator = await controlEmulator()
@@ -99,7 +99,7 @@ test('a percent sign that encodes nothing is a 400 in JSON, without a stack trac
   expect(response.text).not.toMatch(/at \/|node_modules|<!DOCTYPE|URIError/i)
 })
 
-test('a defect is a 500 in JSON that gives nothing away, and the host is told of it', {
+test('a defect is a 500 in JSON without internal details, and the host is notified', {
   tags: ['R253'],
 }, async () => {
   const emulator = await controlEmulator({ forgiving: true })
@@ -112,33 +112,35 @@ test('a defect is a 500 in JSON that gives nothing away, and the host is told of
   expect(emulator.digest()).toBe(before)
 })
 
-test('anyone who can ask at all hears that the emulator is ready', async () => {
+test('GET /ready reports that the emulator is ready', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('GET', '/ready')
   expect([response.status, response.body]).toEqual([200, { status: 'ready' }])
 })
 
-test('statuses of errors do not follow the settings about those of the API', async () => {
+test('statuses of control errors do not depend on the settings for statuses of the API', async () => {
   const emulator = await controlEmulator({ settings: { 'status.validation': 422, 'status.not_found': 403 } })
   expect((await emulator.call('POST', '/clock/advance', {})).status).toBe(400)
   expect((await emulator.call('GET', '/state/nothing')).status).toBe(404)
 })
 
-test('the Date header is virtual, and nothing may be cached', async () => {
+test('the Date header is virtual, and no response may be cached', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('POST', '/clock/advance', { to: '2030-01-01T00:00:00.000Z' })
   expect(response.headers.date).toBe('Tue, 01 Jan 2030 00:00:00 GMT')
   expect(response.headers['cache-control']).toBe('no-store')
 })
 
-test('it is never rate limited, and never in the log of requests', async () => {
+test('control requests are never rate limited, and never in the log of requests', async () => {
   const emulator = await controlEmulator()
   for (let n = 0; n < 250; n++) expect((await emulator.call('GET', '/clock')).status).toBe(200)
   expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
   expect((await emulator.call('GET', '/limits')).body.data).toEqual([])
 })
 
-test('no request, however odd, causes a 5xx, HTML or a surprise', { tags: ['R254'] }, async () => {
+test('no control request causes a 5xx or HTML, and no refusal changes the sandbox', {
+  tags: ['R254'],
+}, async () => {
   const emulator = await controlEmulator()
   const paths = controlRoutes(service([library], serviceFaults))
     .map(({ method, path }) => [method, String(path)] as const)

@@ -10,7 +10,7 @@ import { pipelined } from '../support/pipeline.ts'
 const TOKEN = 'control-token-of-this-test'
 const routes = controlRoutes(service([library], serviceFaults))
 
-/** A body that each writing route would take, so that a guard that lets it through shows. */
+/** Valid bodies of the writing routes: a guard that lets one through changes the state. */
 const BODIES: Readonly<Record<string, object>> = {
   'PATCH /clock': { rate: 5 },
   'POST /clock/advance': { by: '1h' },
@@ -92,7 +92,7 @@ test.for(guards)(
   },
 )
 
-test('probes need no token, because anyone who supervises the process cannot know one made for the run', async () => {
+test('probes need no token, because a supervisor of the process cannot know a token created for the run', async () => {
   const emulator = await controlEmulator({ token: TOKEN })
   const probes = targets.filter(({ probe }) => probe)
   expect(probes.map(({ path }) => path)).toEqual(['/health', '/ready'])
@@ -136,7 +136,7 @@ test('unknown paths and wrong methods are guarded like routes', async () => {
   expect((await emulator.call('GET', '/nowhere', undefined, origin)).status).toBe(403)
 })
 
-test('a preflight gets no CORS header, and neither does any response to our own pages', async () => {
+test('a preflight gets no CORS header, and neither does a response to a page of the emulator', async () => {
   const emulator = await controlEmulator({ token: TOKEN })
   const origin = `http://127.0.0.1:${emulator.port}`
   const headers = { ...authorized, origin }
@@ -153,7 +153,7 @@ test('a preflight gets no CORS header, and neither does any response to our own 
   }
 })
 
-test('no page can frame any response, make it another type, or keep it', async () => {
+test('no response can be framed, cached or read as another type', async () => {
   const emulator = await controlEmulator({ token: TOKEN, forgiving: true })
   const post = (raw: string, type = 'application/json') => ({
     raw,
@@ -188,7 +188,7 @@ test('no page can frame any response, make it another type, or keep it', async (
   }
 })
 
-test('with the token every route can be reached', async () => {
+test('a request with the token reaches every route', async () => {
   const emulator = await controlEmulator({ token: TOKEN, forgiving: true })
   for (const { method, path } of targets.filter(({ path }) => path !== '/break')) {
     const response = await emulator.call(method, path, BODIES[`${method} ${path}`], { headers: authorized })
@@ -197,7 +197,7 @@ test('with the token every route can be reached', async () => {
   }
 })
 
-test('the token is not taken from the query, and is no API key', async () => {
+test('the token is not read from the query, and is not an API key', async () => {
   const emulator = await controlEmulator({ token: TOKEN })
   expect((await emulator.call('GET', `/clock?token=${TOKEN}`)).status).toBe(401)
   expect(emulator.perform('books.list', {}, undefined, TOKEN)).toBe(401)
@@ -212,7 +212,7 @@ test('without a token set, local clients need none', async () => {
   ).toBe(200)
 })
 
-test('X1 a page of another site makes no sandbox by an image or a link either, which send no Origin', async () => {
+test('X1 an image or a link on a page of another site, which send no Origin, create no sandbox', async () => {
   const { emulator } = await testEmulator()
   const own = `Host: 127.0.0.1:${emulator.port}`
   const get = (path: string, site: string) =>
@@ -228,7 +228,7 @@ test('X1 a page of another site makes no sandbox by an image or a link either, w
   expect(emulator.sandboxes.list()).toHaveLength(3)
 })
 
-test('X2 a preflight below the path of a sandbox makes none, asks for no key and uses no quota', async () => {
+test('X2 a preflight below the path of a sandbox creates no sandbox, needs no key and uses no quota', async () => {
   const { emulator } = await testEmulator()
   const { sandboxes, port } = emulator
   const preflight = (path: string) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 
-test('a limit of its own is set, shown, survives in the state and goes away with its setting', {
+test('a limit of one operation can be set, is listed and in the state, and is removed with its setting', {
   tags: ['R258'],
 }, async () => {
   const emulator = await controlEmulator()
@@ -21,7 +21,7 @@ test('a limit of its own is set, shown, survives in the state and goes away with
   expect((await emulator.call('GET', '/limits')).body.overrides).toEqual([])
 })
 
-test('every window with requests is listed: key, limit, use, oldest request, next free place', async () => {
+test('every window with requests is listed with its key, limit, use, oldest request and reset', async () => {
   const emulator = await controlEmulator()
   emulator.perform('books.list')
   await emulator.call('POST', '/clock/advance', { by: '10s' })
@@ -59,7 +59,7 @@ test('every window with requests is listed: key, limit, use, oldest request, nex
   expect((await emulator.call('GET', '/limits')).body.data).toEqual([])
 })
 
-test('fill leaves so many requests in every teamspace that has a key', async () => {
+test('fill leaves the given number of requests in every teamspace that has a key', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('POST', '/limits/books.list/fill', { remaining: 1 })
   expect(response.body.data).toMatchObject([
@@ -72,7 +72,7 @@ test('fill leaves so many requests in every teamspace that has a key', async () 
   expect(emulator.perform('books.list')).toBe(200)
 })
 
-test('fill takes one teamspace, and sets the window both ways', async () => {
+test('fill accepts one teamspace, and can empty a window as well as fill it', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/limits/books.list/fill', { remaining: 0, teamspace_id: 'ts-a' })
   expect(emulator.perform('books.list')).toBe(429)
@@ -107,7 +107,7 @@ test.for<[name: string, path: string, body: object, status: number, words: strin
   expect(emulator.sandbox.limiter.save()).toEqual([])
 })
 
-test('where every concrete path has its window, filling says why it cannot, and windows show their operation', async () => {
+test('if windows are counted by concrete path, filling is a 409, and windows still show their operation', async () => {
   const emulator = await controlEmulator({ settings: { 'limits.path_key': 'concrete' } })
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x' })
   const response = await emulator.call('POST', '/limits/books.list/fill', { remaining: 0 })
@@ -117,7 +117,7 @@ test('where every concrete path has its window, filling says why it cannot, and 
   ])
 })
 
-test('windows filled under the virtual clock do not bind the wall clock, which the virtual one may be far ahead of', {
+test('windows filled under the virtual clock do not limit under the wall clock, even if the virtual one is far ahead', {
   tags: ['T07', 'R262'],
 }, async () => {
   const emulator = await controlEmulator()
@@ -128,7 +128,7 @@ test('windows filled under the virtual clock do not bind the wall clock, which t
   expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])
 })
 
-test('windows are emptied, of one operation or all, and limits that were set stay', async () => {
+test('the windows of one operation or of all can be emptied, and limits that were set stay', async () => {
   const emulator = await controlEmulator()
   await emulator.call('PUT', '/limits/books.list', { limit: 1 })
   expect([1, 2].map(() => emulator.perform('books.list'))).toEqual([200, 429])

@@ -13,7 +13,7 @@ async function someRequests() {
 
 const ids = (body: { data: { id: string }[] }) => body.data.map(({ id }) => Number(id.split('-')[1]))
 
-test('the log holds what happened to each API request, in order of arrival', async () => {
+test('the log has one entry for each API request, in order of arrival', async () => {
   const emulator = await someRequests()
   const { body } = await emulator.call('GET', '/requests')
   expect(body).toMatchObject({ object: 'list', matched: 4, capacity: 1000, dropped: 0 })
@@ -55,7 +55,7 @@ test.for<[query: string, expected: number[]]>([
   ['since=default-000002', [3, 4]],
   ['since=default-000002&limit=1', [4]],
   ['status=5xx', []],
-])('the log is narrowed by %s', async ([query, expected]) => {
+])('the log is filtered by %s', async ([query, expected]) => {
   const emulator = await someRequests()
   expect(ids((await emulator.call('GET', `/requests?${query}`)).body)).toEqual(expected)
 })
@@ -80,7 +80,7 @@ test('the log is emptied', async () => {
   expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
 })
 
-test('the assumptions lists every open item with its settings and how often a response rested on it', async () => {
+test('GET /assumptions lists every open item with its settings and the number of responses that relied on it', async () => {
   const emulator = await someRequests()
   const { data } = (await emulator.call('GET', '/assumptions')).body
   expect(data.length).toBe(emulator.sandbox.assumptions.items.size)
@@ -103,7 +103,7 @@ test('the assumptions lists every open item with its settings and how often a re
   expect(data.find(({ id }: { id: string }) => id === 'U068').used).toBe(1)
 })
 
-test('settings are shown and changed by key, and null goes back to the default', async () => {
+test('settings are shown and changed by key, and null restores the default', async () => {
   const emulator = await controlEmulator()
   const changed = await emulator.call('PATCH', '/settings', {
     'shelves.name_bound': 8,
@@ -118,7 +118,7 @@ test('settings are shown and changed by key, and null goes back to the default',
   expect((await emulator.call('GET', '/settings')).body).toEqual(back.body)
 })
 
-test('settings are refused whole: unknown keys, wrong values', async () => {
+test('settings with an unknown key or a wrong value are refused as a whole', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const body = { 'shelves.name_bond': null, 'lists.default_limit': 101, 'shelves.name_bound': 30 }
@@ -130,7 +130,7 @@ test('settings are refused whole: unknown keys, wrong values', async () => {
   expect(emulator.digest()).toBe(before)
 })
 
-test('settings under which the sandbox could not be loaded again are refused with the records in question', async () => {
+test('settings that make records of the sandbox invalid are refused with these records', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const response = await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 4 })

@@ -10,7 +10,7 @@ type Any = any
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
-/** The control interface of a real emulator, and its own description. */
+/** A running emulator and the OpenAPI document that its control interface serves. */
 async function described(options: Parameters<typeof testEmulator>[0] = {}) {
   const emulator = await testEmulator(options)
   const { controlUrl, port } = emulator.emulator
@@ -34,7 +34,7 @@ test('the emulator describes exactly the routes that it has', async () => {
   expect(operationsIn(document).map(nameOf).sort()).toEqual(routes.map(nameOf).sort())
 })
 
-test('each described method of each path is served by the emulator, and no other one is', async () => {
+test('the emulator serves each described method of each path, and no other method', async () => {
   const silent = { info: () => {}, warn: () => {}, error: () => {} }
   const { document, port } = await described({ logger: silent })
   for (const [path, methods] of Object.entries<object>(document.paths)) {
@@ -48,7 +48,7 @@ test('each described method of each path is served by the emulator, and no other
   }
 })
 
-test('both servers lead to the routes, and the variable of the second names a sandbox', async () => {
+test('both servers of the document lead to the routes, and the variable of the second names a sandbox', async () => {
   const { document, emulator } = await described()
   await emulator.emulator.sandboxes.open('w3')
   const [plain, named] = document.servers
@@ -63,7 +63,7 @@ test('both servers lead to the routes, and the variable of the second names a sa
   }
 })
 
-test('what is about a sandbox takes the header that names one, and nothing else does', async () => {
+test('exactly the routes about a sandbox accept the header that names one', async () => {
   const { document, emulator } = await described()
   const ref = '#/components/parameters/Sandbox'
   const taking = operationsIn(document)
@@ -78,7 +78,7 @@ test('what is about a sandbox takes the header that names one, and nothing else 
   expect([schema.default, new RegExp(schema.pattern).test('-w3')]).toEqual(['default', false])
 })
 
-test('success is described with the statuses that the routes declare, refusals with the error body', async () => {
+test('successes have the statuses that the routes declare, refusals the error body', async () => {
   const { document } = await described()
   for (const { method, path, success = [200] } of routes) {
     const { responses } = document.paths[path][method.toLowerCase()]
@@ -119,7 +119,7 @@ test('a refusal has the described status and body', async () => {
   }
 })
 
-test('bodies are described where there are any, with their bound, and never for GET', async () => {
+test('routes with a body describe it with its bound, and GET routes never do', async () => {
   const { document } = await described()
   for (const { method, path, item } of operationsIn(document)) {
     const route = routes.find((each) => nameOf(each) === nameOf({ method, path }))
@@ -142,7 +142,7 @@ test('the feed of events is described as an event stream, everything else as JSO
   expect(types.description).toContain('request, event, delivery')
 })
 
-test('where a control token is asked for, all but the probes say so', async () => {
+test('with a control token set, all routes but the probes require it', async () => {
   const { document } = await described({ controlToken: 'canary-token' })
   expect(document.security).toEqual([{ token: [] }])
   expect(JSON.stringify(document)).not.toContain('canary')

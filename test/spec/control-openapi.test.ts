@@ -54,7 +54,7 @@ function expectSound(document: Any): void {
   expect(new Set(shapes).size).toBe(shapes.length)
 }
 
-test('the document of the emulated API carries the version 0.1.1 and every operation', {
+test('the document of the emulated API has the version 0.1.1 and every operation', {
   tags: ['R286'],
 }, async () => {
   const emulator = await controlEmulator()
@@ -73,7 +73,7 @@ test('the document of the emulated API carries the version 0.1.1 and every opera
   expect(described.sort()).toEqual(declared.sort())
 })
 
-test('the documents of the running emulator are sound, complete, and mark what is beta or has no contract', {
+test('the documents of the running emulator are sound and complete, and mark operations that are beta or have no contract', {
   tags: ['R286', 'R287'],
 }, async () => {
   const emulator = await testEmulator()
@@ -125,7 +125,7 @@ test('the standard error of the document marks statusCode as deprecated', { tags
   expect(components.schemas.StandardError.properties.status_code.deprecated).toBeUndefined()
 })
 
-test('an operation is described by its declaration: parameters, body, answers, errors, marks', async () => {
+test('an operation is described by its declaration: parameters, body, responses, errors, marks', async () => {
   const emulator = await controlEmulator({ settings: { 'status.validation': 422 } })
   const { paths, components } = (await emulator.call('GET', '/openapi.json?api=workspace')).body
   const list = paths['/books'].get
@@ -199,7 +199,7 @@ test('every described route is served, and every other method of its path is a 4
   }
 })
 
-test('the document says how bodies look, and asks for the token where one is set', async () => {
+test('the document describes bodies, and requires the token if one is set', async () => {
   const emulator = await controlEmulator({ token: 'secret-token-value' })
   const headers = { authorization: 'Bearer secret-token-value' }
   const { body, text } = await emulator.call('GET', '/openapi.json', undefined, { headers })
@@ -245,7 +245,7 @@ test('operations are listed as data, with the limits in force', async () => {
   })
 })
 
-test('the type of a problem leads to what it means', async () => {
+test('the type of a problem leads to its meaning', async () => {
   const emulator = await controlEmulator({ settings: { 'status.validation': 422 } })
   const { body } = await emulator.call('GET', '/problems/validation_failed')
   expect(body).toMatchObject({
@@ -271,7 +271,7 @@ test('an unknown document is refused', async () => {
   expect([response.status, response.body.details.errors[0].pointer]).toEqual([400, '/query/api'])
 })
 
-test('GET /openapi.json of the server describes the API, with its own address and a name for each shape', async () => {
+test('GET /openapi.json of the server describes the API, with its own URL and a name for each schema', async () => {
   const { emulator } = await testEmulator()
   const api: Any = await (await fetch(`${emulator.url}/openapi.json`)).json()
   expectSound(api)

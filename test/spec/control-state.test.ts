@@ -19,7 +19,7 @@ test('the state is one document, secrets as digests', async () => {
   expect(text).not.toMatch(/live_a|service_b|opensesame/)
 })
 
-test('a document put back gives the same sandbox; a wrong one is refused whole, with every issue', async () => {
+test('PUT of a saved document restores the same sandbox; a wrong document is refused as a whole with every issue', async () => {
   const emulator = await controlEmulator()
   const saved = (await emulator.call('GET', '/state')).body
   await emulator.call('DELETE', '/state/books/b1')
@@ -51,7 +51,7 @@ test('a document put back gives the same sandbox; a wrong one is refused whole, 
   expect(emulator.digest()).toBe(before)
 })
 
-test('a collection lists its records; an unknown one is a 404 with the nearest', async () => {
+test('a collection lists its records; an unknown one is a 404 with the nearest name', async () => {
   const emulator = await controlEmulator()
   const { body } = await emulator.call('GET', '/state/shelves')
   expect(body.object).toBe('list')
@@ -70,7 +70,7 @@ test('a record is shown; one that does not exist is a 404', async () => {
   }
 })
 
-test('PUT writes a record whole: 201 when it is new, 200 when it replaces', async () => {
+test('PUT writes a whole record: 201 if it is new, 200 if it replaces one', async () => {
   const emulator = await controlEmulator()
   const made = await emulator.call('PUT', '/state/shelves/s3', snapshotStore('s3'))
   expect([made.status, made.body]).toEqual([201, snapshotStore('s3', { status: 'open' })])
@@ -93,19 +93,15 @@ test.for<[name: string, path: string, body: object, pointers: string[]]>([
     { id: 's3', name: 5, color: 'red', created_at: 'now' },
     ['/created_at', '/note', '/name', '/color'],
   ],
-])(
-  'PUT with %s is refused whole, and nothing changes',
-  { tags: ['R284'] },
-  async ([, id, body, pointers]) => {
-    const emulator = await controlEmulator()
-    const before = emulator.digest()
-    const response = await emulator.call('PUT', `/state/shelves/${id}`, body)
-    expect(response.status).toBe(400)
-    const found = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
-    expect(found.sort()).toEqual([...pointers].sort())
-    expect(emulator.digest()).toBe(before)
-  },
-)
+])('PUT with %s is refused, and nothing changes', { tags: ['R284'] }, async ([, id, body, pointers]) => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const response = await emulator.call('PUT', `/state/shelves/${id}`, body)
+  expect(response.status).toBe(400)
+  const found = response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
+  expect(found.sort()).toEqual([...pointers].sort())
+  expect(emulator.digest()).toBe(before)
+})
 
 test('a name at its bound is accepted, counted in code points', { tags: ['R284'] }, async () => {
   const emulator = await controlEmulator()
@@ -114,7 +110,7 @@ test('a name at its bound is accepted, counted in code points', { tags: ['R284']
   ).toBe(201)
 })
 
-test('a record that refers to nothing is refused, and so is taking away what others refer to', async () => {
+test('a record that refers to a missing one is refused, and so is deleting a record that others refer to', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const book = { shelf_id: 'nowhere', title: 'x', created_at: JANUARY }
@@ -128,19 +124,19 @@ test('a record that refers to nothing is refused, and so is taking away what oth
   expect(emulator.digest()).toBe(before)
 })
 
-test('a change that leaves another record without what it needs names that record', async () => {
+test('the refusal of a change that would break another record names that record', async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
   const response = await emulator.call('PATCH', '/state/shelves/s1', { name: 'sealed' })
   expect(response.status).toBe(400)
   expect(response.body.details.errors).toEqual([
-    { pointer: '', detail: 'would break books/b1 (/shelf_id: is a sealed shelf)' },
+    { pointer: '', detail: 'would make books/b1 invalid (/shelf_id: is a sealed shelf)' },
   ])
   expect(emulator.digest()).toBe(before)
   expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'sealed' })).status).toBe(200)
 })
 
-test('what was broken before does not stand in the way of other changes', async () => {
+test('a record that was broken before does not prevent other changes', async () => {
   const emulator = await controlEmulator()
   expect(emulator.perform('books.create', { shelf_id: 'nowhere' }, { title: 'Stray' })).toBe(201)
   expect((await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })).status).toBe(200)
@@ -150,7 +146,7 @@ test('what was broken before does not stand in the way of other changes', async 
   })
 })
 
-test('DELETE takes the record and the future events about it', async () => {
+test('DELETE removes the record and its future events', async () => {
   const emulator = await controlEmulator()
   await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
   await emulator.call('POST', '/shelves/s2/close', { after: '1h' })
@@ -161,7 +157,7 @@ test('DELETE takes the record and the future events about it', async () => {
   expect((await emulator.call('GET', '/clock/horizon')).body.data).toMatchObject([{ ref: 'shelves/s1' }])
 })
 
-test('If-Match writes only where the record is still the one that was read, and 412 changes nothing', async () => {
+test('If-Match writes only if the record is unchanged since it was read; a 412 changes nothing', async () => {
   const emulator = await controlEmulator()
   const path = '/state/shelves/s2'
   const write = (method: string, body: object | undefined, tag: string, at = path) =>
@@ -181,7 +177,7 @@ test('If-Match writes only where the record is still the one that was read, and 
     const refused = await write(method, body, etag)
     expect([refused.status, refused.body.error]).toEqual([412, 'precondition_failed'])
     expect(refused.body.message).toContain(
-      'The record shelves/s2 was changed since it had the ETag of If-Match',
+      'The record shelves/s2 does not have the ETag of If-Match any more',
     )
     expect(refused.body.mitigation).toContain('GET /__emulator/state/shelves/s2')
     expect((await write(method, body, `W/${String(patched.headers.etag)}`)).status).toBe(412)
@@ -206,7 +202,7 @@ test('If-Match writes only where the record is still the one that was read, and 
   expect((await write('DELETE', undefined, now)).status).toBe(204)
 })
 
-test('of writers with the same ETag one is first, and all others are refused', async () => {
+test('the first of several writers with the same ETag succeeds, and all others are refused', async () => {
   const emulator = await controlEmulator()
   const path = '/state/shelves/s2'
   const etag = String((await emulator.call('GET', path)).headers.etag)
@@ -221,7 +217,7 @@ test('of writers with the same ETag one is first, and all others are refused', a
   expect((await emulator.call('GET', path)).body).toEqual(first?.body)
 })
 
-test('PATCH merges, and is checked like a whole record', async () => {
+test('PATCH merges, and the result is validated like a whole record', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('PATCH', '/state/shelves/s2', { name: 'Atlas' })
   expect(response.body).toMatchObject({ id: 's2', name: 'Atlas', note: 'dusty' })
@@ -236,7 +232,7 @@ test('PATCH merges, and is checked like a whole record', async () => {
   expect(emulator.digest()).toBe(before)
 })
 
-test('PATCH with null where a null is needed says how to write one', async () => {
+test('a PATCH with null for a required field says how to write a null', async () => {
   const emulator = await controlEmulator()
   const response = await emulator.call('PATCH', '/state/shelves/s2', { note: null })
   expect(response.status).toBe(400)
@@ -248,7 +244,7 @@ test('PATCH with null where a null is needed says how to write one', async () =>
   ])
 })
 
-test('members named __proto__ are kept as they are, and pollute nothing', async () => {
+test('fields named __proto__ are kept unchanged, and pollute no prototype', async () => {
   const emulator = await controlEmulator()
   const facts = '{"__proto__":{"polluted":1},"constructor":2}'
   const raw = `{"facts":${facts}}`
@@ -259,7 +255,7 @@ test('members named __proto__ are kept as they are, and pollute nothing', async 
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
 })
 
-test('a secret that is written is sealed, and a sealed one stays as it is', async () => {
+test('a secret is sealed when it is written, and a sealed one stays unchanged', async () => {
   const emulator = await controlEmulator()
   const key = (await emulator.call('GET', '/state/api_keys/k1')).body
   const written = await emulator.call('PATCH', '/state/api_keys/k1', { token: 'live_new' })
@@ -271,7 +267,7 @@ test('a secret that is written is sealed, and a sealed one stays as it is', asyn
   expect(emulator.perform('books.list', {}, undefined, 'live_a')).toBe(200)
 })
 
-test('interventions of a resource are routes: checked, in one transaction, and due events happen at once', async () => {
+test('interventions of a resource are routes: validated, in one transaction, and due events run at once', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('GET', '/shelves/s1')).body).toMatchObject({ id: 's1' })
   const refused = await emulator.call('POST', '/shelves/s1/close', { after: 'soon' })
@@ -282,7 +278,7 @@ test('interventions of a resource are routes: checked, in one transaction, and d
   expect(emulator.sandbox.store.get('shelves', 's1')).toMatchObject({ status: 'closed' })
 })
 
-test('a path in plain words comes before one with parameters', async () => {
+test('a literal path takes precedence over one with parameters', async () => {
   const emulator = await controlEmulator()
   expect((await emulator.call('GET', '/state/summary')).body).toEqual({ shelves: 2 })
 })

@@ -10,7 +10,7 @@ export interface TaggedTest {
   /** From 1. */
   readonly line: number
   readonly tags: readonly string[]
-  /** False under `skip` and `todo`: such a test shows nothing. */
+  /** False under `skip` and `todo`: such a test covers no requirement. */
   readonly isRun: boolean
 }
 
@@ -19,7 +19,7 @@ export interface CoveredRequirement extends Requirement {
   readonly tests: readonly TaggedTest[]
 }
 
-/** The tests of a project as Vitest reads them from the files, without running them. Throws for a tag that `tags.ts` does not list. */
+/** Reads the tests of a project with Vitest, without running them. Throws for a tag that `tags.ts` does not list. */
 export async function readTests(project: string): Promise<readonly TaggedTest[]> {
   const vitest = await createVitest('test', { root: project, watch: false })
   try {
@@ -51,17 +51,17 @@ export function coverageOf(
   }))
 }
 
-/** Those that no test shows. */
+/** The requirements without a test that is run. */
 export function uncovered(coverage: readonly CoveredRequirement[]): readonly CoveredRequirement[] {
   return coverage.filter(({ tests }) => !tests.some(({ isRun }) => isRun))
 }
 
-/** The report for people: each requirement with its tests, then those without one, then the sum. */
+/** The report as text: each requirement with its tests, then the uncovered ones, then the sum. */
 export function asText(coverage: readonly CoveredRequirement[]): string {
   const all = coverage.flatMap(({ id, section, description, tests }) => [
     `${id}  ${section}: ${description}`,
     ...tests.map(
-      ({ file, line, title, isRun }) => `        ${file}:${line}  ${title}${isRun ? '' : ' (shows nothing)'}`,
+      ({ file, line, title, isRun }) => `        ${file}:${line}  ${title}${isRun ? '' : ' (skipped)'}`,
     ),
   ])
   const missing = uncovered(coverage).map(({ id, beyond }) => `${id}  ${beyond ?? 'no test'}`)
@@ -71,7 +71,7 @@ export function asText(coverage: readonly CoveredRequirement[]): string {
   )
 }
 
-// Only as a command: the tests import this file for its functions.
+// Runs only as a command, because the tests import this file for its functions.
 const command = process.argv[1]
 if (command !== undefined && import.meta.url === pathToFileURL(command).href) {
   const project = fileURLToPath(new URL('../..', import.meta.url))

@@ -14,7 +14,7 @@ import {
 } from '../support/data-folder.ts'
 import { Machines } from '../support/lock-processes.ts'
 
-/** Every file below a folder with its content and the time of its last change. */
+/** Every file below a folder with its content and modification time. */
 function snapshotOf(data: string): Record<string, string> {
   const files = readdirSync(data, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
   return Object.fromEntries(
@@ -25,18 +25,18 @@ function snapshotOf(data: string): Record<string, string> {
   )
 }
 
-/** Another process in another place takes over the folder of one whose time does not pass. */
+/** A process on another machine takes over the folder of a process that no longer updates its lock. */
 async function takeOver(data: string, machines: Machines): Promise<Life> {
   for (let times = 0; ; times++) {
     const starting = alive(data, { lockPorts: machines.process('new', 8).ports })
     const [started] = await Promise.allSettled([starting, machines.pass(5_250)])
     if (started.status === 'fulfilled') return started.value
-    // On a busy machine the other one may have finished something meanwhile: it was alive.
+    // On a busy machine the old process may have updated its lock during the wait, so try again.
     if (times === 10) throw started.reason
   }
 }
 
-/** An emulator whose heart has stopped, and one in another container that has taken over its folder. */
+/** An emulator that no longer updates its lock, and one in another container that has taken over its folder. */
 async function takenOver() {
   const [data, machines] = [dataFolder(), new Machines()]
   const old = await alive(data, { lockPorts: machines.process('old', 7).ports })
@@ -46,7 +46,7 @@ async function takenOver() {
   return { data, old, next: await takeOver(data, machines) }
 }
 
-test('an emulator that has lost its folder to another acknowledges nothing any more, and shows what it knows', async () => {
+test('an emulator that has lost its folder to another refuses all writes, and still serves reads', async () => {
   const { data, old, next } = await takenOver()
   expect(await organizations(next.control)).toEqual(['before'])
   await putOrganization(next.control, 'after')
@@ -81,7 +81,7 @@ test('an emulator that has lost its folder to another acknowledges nothing any m
   expect(await organizations((await alive(data)).control)).toEqual(['before', 'after', 'last'])
 })
 
-test('what is due in an emulator that has lost its folder waits, and keeps nobody from reading', async () => {
+test('due events of an emulator that has lost its folder wait, and do not prevent reads', async () => {
   const [data, machines] = [dataFolder(), new Machines()]
   const said: string[] = []
   let now = Date.parse(START)
@@ -107,7 +107,7 @@ test('what is due in an emulator that has lost its folder waits, and keeps nobod
   expect(said).toEqual([expect.stringContaining('has lost its data folder')])
 })
 
-test('a start that fails gives the folder back', async () => {
+test('a start that fails releases the folder', async () => {
   const data = dataFolder()
   const options = { port: 0, data, fixtures: { collections: { nonsense: [] } } }
   await expect(openEmulator(options)).rejects.toThrow()
@@ -115,7 +115,7 @@ test('a start that fails gives the folder back', async () => {
   await alive(data)
 })
 
-test('a second emulator on a folder is refused, and the first goes on', async () => {
+test('a second emulator on a folder is refused, and the first continues', async () => {
   const data = dataFolder()
   const { control, emulator } = await alive(data)
   await expect(alive(data)).rejects.toThrow(`${data} is in use by process ${process.pid}.`)

@@ -3,7 +3,7 @@ import { alive, dataFolder, killedData } from '../support/data-folder.ts'
 
 const LEVELS = 250
 
-/** An object in an object in an object; the body around it nests 502 levels. */
+/** A schema of 250 objects, one inside the other; the body around it has 502 levels. */
 function nested(): object {
   let schema: object = { type: 'string' }
   for (let level = 0; level < LEVELS; level++)
@@ -11,7 +11,7 @@ function nested(): object {
   return schema
 }
 
-test('a batch whose schema nests 500 levels is accepted, and is there after a kill and after a clean end', {
+test('a batch whose schema has 500 levels is accepted, and survives a kill and a clean exit', {
   tags: ['R200', 'R280'],
 }, async () => {
   const data = dataFolder()

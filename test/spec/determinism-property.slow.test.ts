@@ -6,10 +6,10 @@ import type { TestEmulator } from '../support/emulator.ts'
 import { type Received, type WebhookReceiver, webhookReceiver } from '../support/webhook-receiver.ts'
 
 const HOUR = 3_600_000
-/** Past the completion window, every retry and the first removal of results. */
+/** In milliseconds: after the completion window, every retry and the first removal of results. */
 const END = 31 * 24 * HOUR
 
-/** A receiver whose answers follow from the delivery and the attempt alone: the id's last digit says how often it fails. */
+/** A receiver whose responses depend only on the delivery and the attempt: the last digit of the id mod 4 gives its failures. */
 function moody() {
   return ({ headers }: { headers: Readonly<Record<string, string | string[] | undefined>> }) => {
     const failures = Number.parseInt(String(headers['x-emulator-delivery']).slice(-1), 16) % 4
@@ -18,16 +18,16 @@ function moody() {
 }
 
 interface BusyEmulator {
-  /** Another one after a move. */
+  /** Replaced by another emulator after a move. */
   emulator: TestEmulator
-  /** What has arrived of it, without what came in time that was taken back. */
+  /** The webhooks that have arrived, except those from time that a restore has undone. */
   readonly arrived: Received[]
 }
 
 /** Batches that end in every way, automations, and webhooks of which many are refused at first. */
 async function busyEmulator({ url }: WebhookReceiver): Promise<BusyEmulator> {
   const emulator = await batchEmulator(
-    // One origin for all emulators of the test, because stored deliveries have it.
+    // All emulators of the test share one origin, because stored deliveries contain it.
     {
       'webhooks.retry': ['45s', '0s', '3h'],
       'errors.type_base': 'http://127.0.0.1:4010/__emulator/problems',
@@ -49,12 +49,12 @@ async function busyEmulator({ url }: WebhookReceiver): Promise<BusyEmulator> {
   await cancel(emulator, cancelled)
   intervene(emulator, 'change', held, { hold: true })
   intervene(emulator, 'fail', failing)
-  // Nothing is on its way any more: what was would be sent again after a restore, as it may.
+  // No delivery is in flight after this: a restore would send it again, which is allowed.
   await advance(emulator, { by: '0s' })
   return { emulator, arrived: [] }
 }
 
-/** What must not depend on how time was cut up. Each advance is a commit of its own, so that revisions differ. */
+/** All that must not depend on the steps of time. Each advance is a separate commit, so revisions differ. */
 async function outcomeOf({ emulator, arrived }: BusyEmulator) {
   const webhooks = arrived.map(({ headers, text }) => [
     headers['x-emulator-delivery'],
@@ -70,7 +70,7 @@ async function outcomeOf({ emulator, arrived }: BusyEmulator) {
   return { digest: emulator.digest(), webhooks, responses: responses }
 }
 
-// Only real milliseconds may differ.
+// Only the real milliseconds of a webhook may differ.
 function told({ events, failed }: AdvanceResult) {
   return [...events, ...failed].map((event) => ({
     ...event,
@@ -93,7 +93,7 @@ const cut = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom<Cut>('restore', 'move') },
 )
 
-// Some life that is taken back: nothing of it may be left.
+// Makes requests and advances time, then restores a snapshot: no trace of them may be left.
 async function goAstray(emulator: TestEmulator): Promise<void> {
   await emulator.control('POST', '/snapshots', { name: 'here' })
   await emulator.post('/batch-predictions', aBatch())
@@ -112,10 +112,10 @@ async function move(emulator: TestEmulator): Promise<TestEmulator> {
   return other
 }
 
-/** Does one thing to a sandbox. @returns what happened in the time that passed for good */
+/** Makes one cut in the time of a sandbox. @returns the events of the time that no restore has undone */
 async function live(made: BusyEmulator, each: Cut, { received }: WebhookReceiver) {
   const before = received.length
-  // Whatever is asked of a sandbox first lets happen what a step has left due, so that this is done where it is told of.
+  // Each request to a sandbox first runs the events that a step has left due. This advance runs them, so that it reports them.
   const result = await advance(made.emulator, typeof each === 'string' ? { by: '0s' } : each)
   made.arrived.push(...received.slice(before))
   if (each === 'move') made.emulator = await move(made.emulator)
@@ -123,7 +123,7 @@ async function live(made: BusyEmulator, each: Cut, { received }: WebhookReceiver
   return told(result)
 }
 
-test('however time is cut up, taken back or moved elsewhere, the same events happen, the same webhooks arrive, and the same sandbox goes on', {
+test('events, webhooks and the final sandbox do not depend on steps of time, restores and moves to another emulator', {
   tags: ['R296'],
 }, async () => {
   const receiver = await webhookReceiver(moody())

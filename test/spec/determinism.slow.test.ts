@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { quiet } from '../support/data-folder.ts'
 
-/** Requests of a client that does a bit of everything; `{batch}` is the id that the first creation answered. */
+/** Requests of a client of many operations; `{batch}` is the id in the response of the first creation. */
 const SCRIPT: readonly (readonly [method: string, path: string, body?: object])[] = [
   ['GET', '/v1/organization/teamspaces/teamspace-harbor/users?limit=7'],
   ['POST', '/v1/pages', { name: 'Roof plan' }],
@@ -71,9 +71,9 @@ async function run(zone: string): Promise<{ transcript: string[]; state: string 
     env: { ...process.env, TZ: zone },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  // Without a build, or when the port is taken, the process ends and says nothing.
+  // Without a build, or if the port is taken, the process ends without output.
   const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`dist/cli.js ended with ${code} before it was ready; npm run build makes it`)
+    throw new Error(`dist/cli.js ended with ${code} before it was ready; run npm run build first`)
   })
   const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
   const { port } = JSON.parse(line.toString()) as { port: number }
@@ -89,7 +89,7 @@ async function run(zone: string): Promise<{ transcript: string[]; state: string 
     if (path === '/v1/batch-predictions') id = (JSON.parse(text) as { id: string }).id
     transcript.push(`${method} ${path} ${response.status} ${JSON.stringify([...response.headers])} ${text}`)
   }
-  // The time for the end may be too short for a last checkpoint, which would leave a part of the state in the journal.
+  // The grace period of SIGTERM may be too short for a last checkpoint, which would leave a part of the state in the journal.
   await quiet(folder, ['default.json'], id)
   child.kill('SIGTERM')
   await once(child, 'exit')

@@ -3,7 +3,7 @@ import { aBatch, batchEmulator, linesOf } from '../support/batches.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-/** The status with which a URL of a response can be opened, as a browser would. */
+/** The status of a GET of a URL from a response, as a browser would open it. */
 async function opened(url: string): Promise<number> {
   return (await fetch(url)).status
 }
@@ -33,7 +33,7 @@ test.for<[how: string, prefix: string, token: string, header: Record<string, str
     const { type } = await send('/batch-predictions/none')
     expect(type).toBe(`${emulator.url}${at}/problems/not_found`)
     expect(await opened(type)).toBe(200)
-    // Another name of the same server is another origin.
+    // Another host name of the same server is another origin.
     const other = await fetch(`http://localhost:${emulator.port}/v1/batch-predictions/none`, {
       headers: { authorization: `Bearer ${KEY}` },
     })
@@ -49,7 +49,7 @@ async function failed(emulator: TestEmulator): Promise<string> {
   return id
 }
 
-test('types of problems inside bodies can be opened, and no record holds a URL of the emulator', async () => {
+test('types of problems inside bodies can be opened, and no record contains a URL of the emulator', async () => {
   const emulator = await batchEmulator()
   const id = await failed(emulator)
   const { error } = (await emulator.get(`/batch-predictions/${id}`)).body
@@ -63,7 +63,7 @@ test('types of problems inside bodies can be opened, and no record holds a URL o
   expect(again).toBe(`${elsewhere.emulator.url}/__emulator/problems/batch_failed`)
 })
 
-test('a webhook has the URLs of the server, so it equals what retrieve shows there', async () => {
+test('a webhook has the URLs of the server, so its object equals the response of retrieve', async () => {
   const receiver = await webhookReceiver()
   const emulator = await batchEmulator()
   await emulator.control('POST', '/webhooks', { url: receiver.url })

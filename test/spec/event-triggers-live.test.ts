@@ -20,7 +20,7 @@ function aTrigger(id: string, changes: object = {}, facts: object = {}) {
   }
 }
 
-/** The given triggers of agents of two teamspaces. */
+/** An emulator with these triggers and agents in two teamspaces. */
 function liveEmulator(
   triggers: readonly object[] = [aTrigger('t1')],
   options: TestEmulatorOptions = {},
@@ -43,7 +43,7 @@ async function emit(emulator: TestEmulator, event: object = created) {
   return body
 }
 
-/** Emits one event after the other; the threads of their runs. */
+/** Emits `count` events one after the other. @returns the threads of their runs */
 async function threadsOf(emulator: TestEmulator, count: number): Promise<string[]> {
   const threads: string[] = []
   for (let n = 0; n < count; n++) threads.push((await emit(emulator)).fired[0].thread_id)
@@ -115,7 +115,7 @@ test('of the 16 combinations of source, event, enabled and conditions exactly th
   expect(silent).toEqual([['true-false', 'false-true', 'false-false'], [], [], []])
 })
 
-test('each trigger that an event concerns and does not fire is named with the reason', {
+test('each trigger of an event that does not fire is named with the reason', {
   tags: ['R237', 'U062'],
 }, async () => {
   const emulator = await liveEmulator([
@@ -132,7 +132,7 @@ test('each trigger that an event concerns and does not fire is named with the re
   ])
 })
 
-test('an event knows no teamspace: triggers of all teamspaces fire, in the order of their records', {
+test('an event belongs to no teamspace: triggers of all teamspaces fire, in the order of their records', {
   tags: ['R237'],
 }, async () => {
   const emulator = await liveEmulator([aTrigger('t9', {}, { agent_id: 'a9' }), aTrigger('t1')])
@@ -141,7 +141,7 @@ test('an event knows no teamspace: triggers of all teamspaces fire, in the order
   expect(new Set(fired.map((each: { thread_id: string }) => each.thread_id)).size).toBe(2)
 })
 
-test('an event that no trigger waits for runs nothing', { tags: ['R237'] }, async () => {
+test('an event without a matching trigger queues no run', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
   const { fired, not_fired } = await emit(emulator, { source: 'file_sharing', event: 'file:created' })
   expect([fired, not_fired, emulator.state('agent_runs')]).toEqual([[], [], []])
@@ -163,7 +163,7 @@ test('without response_thread three events share one thread, and a restart keeps
   expect(threads[0]).toMatch(UUID)
 })
 
-test('a shared thread belongs to one trigger alone', { tags: ['R238'] }, async () => {
+test('a shared thread belongs to one trigger only', { tags: ['R238'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2')])
   await emit(emulator)
   await emit(emulator)
@@ -171,7 +171,7 @@ test('a shared thread belongs to one trigger alone', { tags: ['R238'] }, async (
   expect([...threads.values()]).toEqual(['t1', 't2'])
 })
 
-test('a trigger that is set to new threads opens them, and goes back to the thread that it shared before', {
+test('a trigger can change to new threads, and back to the thread that it shared before', {
   tags: ['R238'],
 }, async () => {
   const emulator = await liveEmulator()
@@ -184,7 +184,7 @@ test('a trigger that is set to new threads opens them, and goes back to the thre
   expect(back).toBe(shared)
 })
 
-test('the thread of a trigger is a fact that no response shows, and firing is no change of the trigger', {
+test('no response shows the thread of a trigger, and firing does not change updated_at', {
   tags: ['R073'],
 }, async () => {
   const emulator = await liveEmulator()
@@ -262,19 +262,19 @@ test.for<[time: string, ms: number]>([
   expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: due_at }])
 })
 
-test('a run that waits for no time is executed when the response comes', { tags: ['T35'] }, async () => {
+test('a run with a queue time of 0s is executed before the response', { tags: ['T35'] }, async () => {
   const emulator = await liveEmulator([aTrigger('t1')], { settings: { 'agent_runs.queue_time': '0s' } })
   await emit(emulator)
   expect(emulator.state('agent_runs')).toMatchObject([{ status: 'executed', executed_at: NOW }])
 })
 
-test.for(['3651d', 'soon', '-1s'])('%s is no queue time', { tags: ['T35'] }, async (time) => {
+test.for(['3651d', 'soon', '-1s'])('%s is refused as a queue time', { tags: ['T35'] }, async (time) => {
   await expect(liveEmulator([], { settings: { 'agent_runs.queue_time': time } })).rejects.toThrow(
     'queue_time',
   )
 })
 
-test('a source goes by the name that the settings give clients, and by that alone', {
+test('a source has only the name that the settings give it', {
   tags: ['U008'],
 }, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
@@ -307,7 +307,7 @@ test.for<[title: string, body: unknown, pointer: string]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('a run keeps the payload as it was given, up to 65,536 characters', { tags: ['R237'] }, async () => {
+test('a run keeps the given payload unchanged, up to 65,536 characters', { tags: ['R237'] }, async () => {
   const emulator = await liveEmulator()
   const odd = JSON.parse('{"__proto__":{"x":[1,null]},"":"é","constructor":1}')
   await emit(emulator, { ...created, payload: odd })
@@ -350,7 +350,7 @@ test('GET /agent-runs lists the runs in the order in which they were queued, and
   expect(emulator.digest()).toBe(before)
 })
 
-test('the same events in the same sandbox make the same runs, ids and threads included', {
+test('the same events in the same sandbox queue the same runs, ids and threads included', {
   tags: ['R237'],
 }, async () => {
   const digests = []

@@ -8,7 +8,7 @@ import { type EventFeed, follow } from '../support/event-feed.ts'
 const NOON = '2026-03-01T12:00:00.000Z'
 const LATER = '2026-03-01T13:00:00.000Z'
 
-/** A sandbox and an open feed of it. */
+/** An emulator and an open feed of its sandbox. */
 async function followed(query = '', options: Parameters<typeof controlEmulator>[0] = {}) {
   const emulator = await controlEmulator(options)
   const feed = await follow(`http://127.0.0.1:${emulator.port}/__emulator`, query)
@@ -17,7 +17,7 @@ async function followed(query = '', options: Parameters<typeof controlEmulator>[
 
 const typesOf = ({ events }: EventFeed) => events.map(({ type }) => type)
 
-test('the feed is an event stream that nothing stores, and says first where one is', async () => {
+test('the feed is an event stream with no-store, and its first event describes the sandbox', async () => {
   const { feed } = await followed()
   const hello = await feed.next('hello')
   expect(feed.response.headers).toMatchObject({
@@ -41,7 +41,7 @@ test('the feed is an event stream that nothing stores, and says first where one 
   })
 })
 
-test('requests are told as the log has them, an error by its code alone', async () => {
+test('requests are reported as in the log, errors only by their code', async () => {
   const { emulator, feed } = await followed('?types=request')
   emulator.perform('books.create', { shelf_id: 's1' }, { title: 'x'.repeat(11) })
   expect((await feed.next('request')).data).toEqual({
@@ -57,7 +57,7 @@ test('requests are told as the log has them, an error by its code alone', async 
   expect((await feed.next('request')).data).toMatchObject({ status: 200, error: null })
 })
 
-test('an advance shows each transition, the event behind it, and where the clock stands', async () => {
+test('an advance reports each transition, its event, and the instant of the clock', async () => {
   const { emulator, feed } = await followed('?types=event,transition,clock')
   await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
   await emulator.call('POST', '/clock/advance', { by: '1h' })
@@ -71,7 +71,7 @@ test('an advance shows each transition, the event behind it, and where the clock
   expect(feed.events.map(({ id }) => id)).toEqual([1, 2, 3, 4])
 })
 
-test('an event whose handler failed is told with its error', async () => {
+test('an event whose handler failed is reported with its error', async () => {
   const { emulator, feed } = await followed('?types=event', { forgiving: true })
   await emulator.call('PATCH', '/state/shelves/s1', { name: 'cursed' })
   await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
@@ -79,7 +79,7 @@ test('an event whose handler failed is told with its error', async () => {
   expect((await feed.next('event')).data).toMatchObject({ ref: 'shelves/s1', error: 'the shelf is cursed' })
 })
 
-test('attempts to deliver a webhook are told as deliveries, not as events', async () => {
+test('attempts to deliver a webhook are reported as deliveries, not as events', async () => {
   const { emulator, feed } = await followed('?types=event,delivery')
   const happened = { at: NOON, kind: 'webhook.delivered', ref: 'webhook_deliveries/d1', caused_by: 'test' }
   const webhook = { url: 'http://127.0.0.1:9/hook', attempt: 1, status: 200, ms: 3 }
@@ -88,7 +88,7 @@ test('attempts to deliver a webhook are told as deliveries, not as events', asyn
   expect(typesOf(feed)).toEqual(['hello', 'delivery'])
 })
 
-test('a write that leaves the status as it is, or makes a record, is no transition', async () => {
+test('creating a record, or a write that does not change the status, is not a transition', async () => {
   const { emulator, feed } = await followed('?types=transition,clock')
   const snapshotStore = { name: 'New', note: null, created_at: NOON }
   await emulator.call('PATCH', '/state/shelves/s1', { note: 'dusted' })
@@ -100,7 +100,7 @@ test('a write that leaves the status as it is, or makes a record, is no transiti
   expect(typesOf(feed)).toEqual(['hello', 'transition', 'clock'])
 })
 
-test('a reset is told, and the feed goes on in the new sandbox', async () => {
+test('a reset is reported, and the feed continues in the new sandbox', async () => {
   const { emulator, feed } = await followed('?types=sandbox,request,clock')
   await emulator.call('PATCH', '/clock', { now: LATER })
   await emulator.call('POST', '/reset')
@@ -116,7 +116,7 @@ test('a reset is told, and the feed goes on in the new sandbox', async () => {
   expect([clocks.at(0), clocks.at(-1)]).toEqual([LATER, NOON])
 })
 
-test('types are checked, each by its name, and the nearest is named', async () => {
+test('each unknown type is refused, with the nearest name', async () => {
   const emulator = await controlEmulator()
   const { status, body } = await emulator.call('GET', '/events?types=request,deliveries,')
   expect(status).toBe(400)
@@ -124,14 +124,17 @@ test('types are checked, each by its name, and the nearest is named', async () =
   expect(body.details.errors).toEqual([
     {
       pointer: '/query/types',
-      detail: `must be of ${known}, separated by commas, and "deliveries" is none. Did you mean "delivery"?`,
+      detail: `must be one or more of ${known}, separated by commas; "deliveries" is not one of them. Did you mean "delivery"?`,
     },
-    { pointer: '/query/types', detail: `must be of ${known}, separated by commas, and "" is none.` },
+    {
+      pointer: '/query/types',
+      detail: `must be one or more of ${known}, separated by commas; "" is not one of them.`,
+    },
   ])
   expect((await emulator.call('GET', '/events?type=request')).body.message).toContain('Did you mean "types"?')
 })
 
-test('a reader who goes away leaves no listener behind', async () => {
+test('a client that disconnects leaves no listener', async () => {
   const emulator = await controlEmulator()
   const listening = countListeners(emulator.sandbox.log)
   const feed = await follow(`http://127.0.0.1:${emulator.port}/__emulator`)
@@ -141,7 +144,7 @@ test('a reader who goes away leaves no listener behind', async () => {
   await expect.poll(listening).toBe(0)
 })
 
-/** Counts who listens to a log from now on. */
+/** Counts the listeners that a log has from now on. */
 function countListeners(log: RequestLog): () => number {
   let count = 0
   const onEntry = log.onEntry.bind(log)

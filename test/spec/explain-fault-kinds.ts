@@ -7,7 +7,7 @@ import type { Kind } from './explain-kinds.ts'
 const LIST = { operation: 'data-views.list' }
 const CREATE = { operation: 'batch-predictions.create' }
 
-/** Arms rules and makes a request that they are about. What becomes of it on the wire does not matter here: the log has it. */
+/** Arms rules, then makes a request for them. Ignores the result on the wire, because the log has the request. */
 function under(rules: readonly object[], make: (emulator: TestEmulator) => Promise<unknown>): Kind['make'] {
   return async (emulator) => {
     const { status, body } = await emulator.control('POST', '/faults', rules)
@@ -18,7 +18,7 @@ function under(rules: readonly object[], make: (emulator: TestEmulator) => Promi
   }
 }
 
-// An adapter tells how far a response came when the exchange is over, which the client may see earlier.
+// An adapter reports the sent part of a response at the end of the exchange, possibly after the client has seen it.
 async function settled({ sandbox }: TestEmulator): Promise<void> {
   const { faults } = sandbox.log.entries().at(-1) ?? {}
   for (let turn = 0; turn < 1_000 && faults !== undefined && faults.sent === undefined; turn++)
@@ -40,7 +40,7 @@ const create = (emulator: TestEmulator) =>
     headers: { 'idempotency-key': 'try-1', 'x-emulator-tag': 'blue' },
   })
 
-/** Requests that fault rules are about: some fire, some do not. */
+/** Requests with armed fault rules, some of which fire. */
 export const faultKinds: readonly Kind[] = [
   {
     name: 'ok-fault-rules-that-do-not-fire',

@@ -29,7 +29,7 @@ test.for(kinds.map((kind) => [kind.name, kind] as const))(
     expect(deciding).toHaveLength(1)
     expect(trace.summary).toContain(` by the step ${deciding[0]?.step}: `)
     if (trace.error !== null) expect(name).toMatch(new RegExp(`^${trace.error.status}-${trace.error.code}`))
-    // The response itself is what the tests of its operation are about.
+    // The tests of each operation check its response.
     const { response: _, ...rest } = trace
     const text = prettyJson(rest as unknown as Json).replaceAll(`:${emulator.emulator.port}`, ':4010')
     await expect(text).toMatchFileSnapshot(`golden/explain/${name}.json`)
@@ -52,10 +52,10 @@ test('the golden files cover every operation and every error code', () => {
   expect([...codes].sort()).toEqual(Object.keys(catalog).sort())
 })
 
-test('the golden files show every step deciding, but those that can only let pass', () => {
+test('every step decides in some golden file, except the steps that refuse nothing', () => {
   const deciding = written().flatMap(({ steps }) => steps.filter(({ outcome }) => outcome === 'decided'))
   const decided = new Set(deciding.map(({ step }) => step))
-  // Time, polls and the writing of the response refuse nothing of their own.
+  // Due events, polls and the log refuse nothing themselves.
   const never = ['runDueEvents', 'poll', 'log']
   expect(STEPS.filter((step) => !decided.has(step))).toEqual(never)
 })

@@ -7,15 +7,15 @@ import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../su
 import { batchBody, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type Said, send as sendRequest } from '../support/send.ts'
 
-/** One kind of request that can be explained: its name is that of its golden file. */
+/** One kind of request that can be explained. Its golden file has the same name. */
 export interface Kind {
   readonly name: string
   readonly emulator?: TestEmulatorOptions
-  /** Makes the request, and whatever has to happen before it. Returns its id. */
+  /** Makes the request, after all that it needs. Returns its id. */
   readonly make: (emulator: TestEmulator) => Promise<string> | string
 }
 
-/** The sandbox of a kind. Defects are expected of one of them, so that none fails the test. */
+/** The emulator of a kind. One kind causes a defect on purpose, so defects are not logged and fail no test. */
 export function sandboxOf({ emulator = {} }: Kind): Promise<TestEmulator> {
   const logger = { info: () => {}, warn: () => {}, error: () => {} }
   return testEmulator({ collections: sampleRecords, logger, ...emulator })
@@ -23,11 +23,11 @@ export function sandboxOf({ emulator = {} }: Kind): Promise<TestEmulator> {
 
 interface Request extends Omit<Said, 'authorization'> {
   readonly key?: KeyName | undefined
-  /** Instead of a key; none is sent when it is empty. */
+  /** Sent instead of a key; an empty text sends no Authorization header. */
   readonly token?: string
 }
 
-/** Sends a request with these headers and no others of a client's own, and tells its id. */
+/** Sends a request with exactly these headers. @returns its id */
 async function send(
   emulator: TestEmulator,
   method: string,
@@ -40,7 +40,7 @@ async function send(
   return String(headers['x-emulator-request-id'])
 }
 
-/** Writes bytes as they are, and tells the id of the request that they were taken for. */
+/** Writes bytes to a socket. @returns the id of the request that the emulator read from them, else the response */
 function write(emulator: TestEmulator, bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -74,12 +74,12 @@ async function fill(emulator: TestEmulator, operation: string, remaining: number
   )
 }
 
-/** A disk that does not take what is written. */
+/** Replaces the journal, so that writes can fail. */
 function withJournal(emulator: TestEmulator, append: () => void): void {
   emulator.sandbox.store.journal = { append, durable: () => undefined }
 }
 
-/** Operations that never succeed, so that the refusals show them. */
+/** Operations that never succeed, so only refusalKinds has them. */
 const NEVER = ['converse.create', 'search.query']
 
 /** A request of each operation that succeeds. */
@@ -95,7 +95,7 @@ export async function successKinds(operations: Iterable<string>): Promise<Kind[]
   }))
 }
 
-/** Requests that succeed in another way than the plain one. */
+/** Requests that succeed in special ways. */
 export const specialKinds: readonly Kind[] = [
   {
     name: 'ok-idempotency-first-use',
@@ -129,7 +129,7 @@ export const specialKinds: readonly Kind[] = [
     name: 'ok-after-due-events',
     make: async (emulator) => {
       const id = await batch(emulator)
-      // The clock runs, and the wall clock has gone on: what is due happens before the request is looked at.
+      // As with a running clock: due events run before the request is handled.
       emulator.sandbox.clock.moveTo(emulator.now() + 3_600_000)
       return send(emulator, 'GET', `${BATCHES}/${id}`)
     },
@@ -280,7 +280,7 @@ export const refusalKinds: readonly Kind[] = [
   { name: '405-method_not_allowed', make: (emulator) => send(emulator, 'PUT', '/v1/data-views') },
   {
     name: '408-request_timeout',
-    // A client would have to be slower than the server's patience, in real seconds.
+    // A real client would have to wait for the timeout of the server, in real seconds.
     make: ({ sandbox }) => {
       const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
       const refusal = new Refusal('request_timeout', { detail: 'The request did not arrive in time.' })

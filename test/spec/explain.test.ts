@@ -26,7 +26,7 @@ async function traceOf(emulator: TestEmulator, response: TestResponse): Promise<
   return (await explain(emulator, idOf(response))).body
 }
 
-test('a trace begins with the sentence that says why, and its parts come in the order of the way', async () => {
+test('a trace begins with its summary, and its parts have the order of the request steps', async () => {
   const emulator = await testEmulator()
   const trace = await traceOf(emulator, await emulator.get('/data-views'))
   expect(Object.keys(trace)).toEqual([
@@ -48,10 +48,12 @@ test('a trace begins with the sentence that says why, and its parts come in the 
     'assumptions',
     'specification',
   ])
-  expect(trace.summary).toBe('GET /v1/data-views was answered 200 by the step handle: it changed nothing.')
+  expect(trace.summary).toBe(
+    'GET /v1/data-views was completed with 200 by the step handle: it changed nothing.',
+  )
 })
 
-test('for every operation, the patches make of the records before the records after', async () => {
+test('the patches of every operation turn the records before it into the records after it', async () => {
   const emulator = await testEmulator({ collections: sampleRecords, limits: false })
   for (const { name, method, path, options } of await sampleCalls(emulator)) {
     const records = recordsOf(emulator)
@@ -76,7 +78,7 @@ function recordsOf({ sandbox }: TestEmulator): Map<string, JsonObject> {
   )
 }
 
-test('what a request was is shown as it came: query, headers and body, without credentials', async () => {
+test('a request is shown unchanged with query, headers and body, but without credentials', async () => {
   const emulator = await testEmulator()
   const headers = { 'x-trace': 'abc', cookie: 'session=1' }
   const response = await emulator.post('/pages?draft=1&draft=2', { name: 'Plan' }, { headers })
@@ -109,7 +111,7 @@ test('the secrets of a claim and of an OAuth callback are shown by their names o
   expect(claimed.text + completed.text).not.toMatch(/claim-1|the-code|state-of-flow/)
 })
 
-test('a large body is not kept, only its length', async () => {
+test('only the length of a large body is kept', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const body = batchBody(1_000)
   const { request, changes } = await traceOf(emulator, await emulator.post('/batch-predictions', body))
@@ -118,7 +120,7 @@ test('a large body is not kept, only its length', async () => {
   expect(changes).toHaveLength(1)
 })
 
-test('the limiter is shown before and after, whatever refuses', async () => {
+test('the limiter is shown before and after, also if another rule refuses', async () => {
   const emulator = await testEmulator({
     collections: sampleRecords,
     settings: { 'limits.admission.concurrency': 0 },
@@ -134,7 +136,7 @@ test('the limiter is shown before and after, whatever refuses', async () => {
   })
 })
 
-test('the values of settings are those at the time of the request', async () => {
+test('a trace keeps the settings at the time of the request', async () => {
   const settings = { 'status.unauthenticated': 403, 'errors.codes': { unauthorized: 'no_key' } }
   const emulator = await testEmulator({ settings })
   const response = await emulator.get('/data-views', { key: 'none' })
@@ -143,7 +145,7 @@ test('the values of settings are those at the time of the request', async () => 
   expect([error?.status, assumptions]).toEqual([403, []])
 })
 
-test('a replay names the request whose answer it repeats, a conflict the one that it clashes with', async () => {
+test('a replay and an idempotency conflict name the first request with the key', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const headers = { 'idempotency-key': 'try-1' }
   await emulator.post('/batch-predictions', batchBody(0), { headers })
@@ -158,7 +160,7 @@ test('a replay names the request whose answer it repeats, a conflict the one tha
   expect(replay.changes).toEqual([])
 })
 
-test('polls that let work go on are part of what a request did', async () => {
+test('a poll that moves a batch on is among the changes of its request', async () => {
   const emulator = await testEmulator({
     collections: sampleRecords,
     settings: { 'batch.pace': { validating: { polls: 2 } } },
@@ -171,7 +173,7 @@ test('polls that let work go on are part of what a request did', async () => {
   expect(steps.find(({ step }) => step === 'poll')?.description).toBe('The poll was noted.')
 })
 
-test('requests of other sandboxes are explained from wherever one asks, and no sandbox is made by asking', async () => {
+test('a request of another sandbox can be explained from every sandbox, which creates none', async () => {
   const emulator = await testEmulator()
   const made = await fetch(`http://127.0.0.1:${emulator.emulator.port}/@team-7/v1/data-views`, {
     headers: { authorization: 'Bearer live_owner' },
@@ -193,11 +195,11 @@ test('requests of other sandboxes are explained from wherever one asks, and no s
 })
 
 test.for<[id: string, description: RegExp]>([
-  ['default-000002', /There has been no request default-000002: the sandbox has seen 1/],
-  ['default-000000', /There has been no request/],
-  ['nonsense', /"nonsense" is no id of a request/],
-  ['default-1', /is no id of a request/],
-])('an id that never was is told apart: %s', async ([id, description]) => {
+  ['default-000002', /There is no request default-000002: the sandbox has received 1/],
+  ['default-000000', /There is no request/],
+  ['nonsense', /"nonsense" is not the id of a request/],
+  ['default-1', /is not the id of a request/],
+])('the error of an unknown id has the reason: %s', async ([id, description]) => {
   const emulator = await testEmulator()
   await emulator.get('/data-views')
   const { status, body } = await explain(emulator, id)
@@ -205,18 +207,18 @@ test.for<[id: string, description: RegExp]>([
   expect(body.message).toMatch(description)
 })
 
-test('a request that newer ones have displaced is told apart from one that never was', async () => {
+test('the error of a request that left the log differs from that of an unknown request', async () => {
   const emulator = await controlEmulator()
   for (let n = 0; n < 1_003; n++) emulator.perform('books.list')
   const { status, body } = await emulator.call('GET', '/explain/default-000003')
   expect([status, body.error]).toEqual([404, 'not_found'])
   expect(body.message).toBe(
-    'The request default-000003 is not in the log any more. It keeps the newest 1000 since the emulator was started or the log was emptied, and has dropped 3 of those.',
+    'The request default-000003 is not in the log any more. The log keeps the newest 1000; it has dropped 3 since the emulator was started or the log was emptied.',
   )
   expect((await emulator.call('GET', '/explain/default-000004')).status).toBe(200)
 })
 
-test('asking changes nothing', async () => {
+test('an explanation changes nothing', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const response = await emulator.post('/pages', { name: 'Plan' })
   const before = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
@@ -224,7 +226,7 @@ test('asking changes nothing', async () => {
   expect([emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]).toEqual(before)
 })
 
-test('the log keeps neither raw bytes nor errors, which hold on to the whole request', async () => {
+test('the log keeps no raw bytes and no errors, which would retain the whole request', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   await emulator.post('/pages', { name: 'Plan' })
   await emulator.post('/pages', { name: 5 })
@@ -238,7 +240,7 @@ test('the log keeps neither raw bytes nor errors, which hold on to the whole req
   expect([...seen].filter((value) => value instanceof Uint8Array || value instanceof Error)).toEqual([])
 })
 
-test('the numbers of requests go on after a restart; those of before are told apart from those that never were', async () => {
+test('request numbers continue after a restart; the error of an earlier one differs from that of an unknown one', async () => {
   const data = dataFolder()
   const ask = (emulator: RunningEmulator) => fetch(`${emulator.baseUrl}/data-views`)
   const first = await alive(data)
@@ -248,6 +250,6 @@ test('the numbers of requests go on after a restart; those of before are told ap
   expect((await ask(emulator)).headers.get('x-emulator-request-id')).toBe('default-000004')
   const description = async (id: string) => (await control('GET', `/explain/${id}`)).body.message
   expect(await description('default-000002')).toContain('is not in the log any more')
-  expect(await description('default-000005')).toContain('There has been no request default-000005')
+  expect(await description('default-000005')).toContain('There is no request default-000005')
   expect((await control('GET', '/explain/default-000004')).status).toBe(200)
 })

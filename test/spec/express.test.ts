@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import { useTransport } from '../support/transport.ts'
 
-// The tests of the operations once more: supertest sends their requests to the Express application instead of node:http. With a
-// query a file is a module of its own, which declares its tests again. `TEST_TRANSPORT=express` does so for any other file.
+// Runs the tests of the operations again: supertest sends their requests to the Express application instead of node:http.
+// With a query, a file is a separate module that declares its tests again. For other files, set `TEST_TRANSPORT=express`.
 // @ts-expect-error Vite replaces this call.
 const files: Record<string, () => Promise<unknown>> = import.meta.glob('./operations/*.test.ts', {
   query: '?express',

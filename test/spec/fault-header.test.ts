@@ -18,13 +18,13 @@ function armed(emulator: TestEmulator): FaultRule[] {
   return emulator.state('$faults')
 }
 
-test('a header that comes with every attempt fails the first one of each operation', async () => {
+test('a header on every attempt fails only the first attempt of each operation', async () => {
   const emulator = await testEmulator()
   expect(await statuses(emulator, 'server-error', 3)).toEqual([500, 200, 200])
   expect(await statuses(emulator, 'server-error', 2, '/agents')).toEqual([500, 200])
 })
 
-test('each idempotency key meets the fault once', async () => {
+test('the fault fires once for each idempotency key', async () => {
   const emulator = await batchEmulator()
   const create = async (key: string) => {
     const options = asking('server-error', { headers: { 'Idempotency-Key': key } })
@@ -35,7 +35,7 @@ test('each idempotency key meets the fault once', async () => {
   ])
 })
 
-test('only requests that ask for it meet it', async () => {
+test('a fault fires only on requests that have its header', async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/data-views', asking('server-error'))).status).toBe(500)
   expect((await emulator.get('/data-views')).status).toBe(200)
@@ -43,12 +43,12 @@ test('only requests that ask for it meet it', async () => {
   expect((await emulator.get('/data-views', asking('rate-limited'))).status).toBe(429)
 })
 
-test('of two names the first fires first, and a preset that lets others go on does', async () => {
+test('the first of two names fires first, then the second', async () => {
   const emulator = await testEmulator()
   expect(await statuses(emulator, 'rate-limited, server-error', 3)).toEqual([429, 500, 200])
 })
 
-test('an armed rule can be named: it is asked as for every other request, and nothing is added', async () => {
+test('a header that names an armed rule adds no rule, and the rule matches as usual', async () => {
   const emulator = await testEmulator()
   const only = { headers: { 'x-emulator-fault': '*busy*' } }
   await emulator.control('POST', '/faults', { id: 'busy', match: only, do: [{ respond: { status: 503 } }] })
@@ -60,12 +60,12 @@ test('an armed rule can be named: it is asked as for every other request, and no
   expect(body.message).toContain('There is no preset and no armed rule "bussy". Did you mean "busy"?')
 })
 
-test('a preset that counts by something of its own keeps its timing', async () => {
+test('a preset with its own counting keeps its timing', async () => {
   const emulator = await testEmulator()
   expect(await statuses(emulator, 'token-expired-mid-session', 4)).toEqual([200, 200, 401, 401])
 })
 
-test('the rule is listed, counted, logged and explained like every other', async () => {
+test('the rule of a header is listed, counted, logged and explained like every other', async () => {
   const emulator = await testEmulator()
   const fault = 'server-error'
   const refused = await emulator.get('/data-views', asking(fault))
@@ -81,13 +81,13 @@ test('the rule is listed, counted, logged and explained like every other', async
   expect(explained.body.faults).toMatchObject([{ rule: id, source: 'header', fired: true }])
 })
 
-test('every preset about requests can be named', async () => {
+test('a header can name every preset for requests', async () => {
   const emulator = await testEmulator()
   const names = [...workspaceService.presets.values()].flatMap(({ name, match }) =>
     match !== 'everything' && match.webhook !== undefined ? [] : [name],
   )
   for (let n = 0; n < names.length; n += 20) {
-    // Named where there is no route, so that most of them do not match.
+    // A path without a route, so that most presets do not match.
     await emulator.post('/nowhere', {}, asking(names.slice(n, n + 20).join(','))).catch(() => undefined)
   }
   expect(armed(emulator).map(({ preset }) => preset)).toEqual(names)
@@ -97,25 +97,25 @@ test.for([
   ['server-eror', 'There is no preset and no armed rule "server-eror". Did you mean "server-error"?'],
   ['constructor', 'There is no preset and no armed rule "constructor".'],
   ['server-error, "x"', 'There is no preset and no armed rule ""x"".'],
-  ['server-error,', 'There is no name before or after one of its commas.'],
+  ['server-error,', 'A name before or after a comma is empty.'],
   [
     'server-error;status=503',
-    'A name has no parameters: for those, arm a rule with POST /__emulator/faults.',
+    'Names cannot have parameters. To set parameters, arm a rule with POST /__emulator/faults.',
   ],
   [Array(21).fill('server-error').join(), 'It names 21 faults; at most 20 may be named'],
-  ['webhook-dropped', 'The preset webhook-dropped is about webhooks, which belong to no request.'],
-] as const)('%s is refused before anything happens', async ([fault, message]) => {
+  ['webhook-dropped', 'The preset webhook-dropped applies to webhooks, not to requests.'],
+] as const)('%s is refused before the request is handled', async ([fault, message]) => {
   const emulator = await testEmulator()
   const before = emulator.digest()
   const { status, body, headers } = await emulator.get('/data-views', asking(fault))
   expect([status, body.error, body.message]).toEqual([400, 'bad_request', expect.stringContaining(message)])
-  expect(body.message).toMatch(/^The header X-Emulator-Fault cannot be obeyed\. /)
+  expect(body.message).toMatch(/^The header X-Emulator-Fault is not valid\. /)
   expect(body.details.errors).toMatchObject([{ pointer: '/headers/x-emulator-fault' }])
   expect(headers.get('x-ratelimit-remaining')).toBe('200')
   expect(emulator.digest()).toBe(before)
 })
 
-test('a refusal says the way out, in the error format of the operation', async () => {
+test('a refusal of the header names the fix, in the error format of the operation', async () => {
   const emulator = await batchEmulator()
   const { status, headers, body } = await emulator.post('/batch-predictions', aBatch(), asking('slow-drop'))
   expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json'])
@@ -125,13 +125,13 @@ test('a refusal says the way out, in the error format of the operation', async (
   expect(emulator.state('batch_predictions')).toEqual([])
 })
 
-test('of several names one that is wrong keeps all from being armed', async () => {
+test('one wrong name among several arms none of them', async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/data-views', asking('server-error, server-eror'))).status).toBe(400)
   expect(armed(emulator)).toEqual([])
 })
 
-test('rules of headers belong to their sandbox, and leave with it', async () => {
+test('rules of headers belong to their sandbox, and a reset removes them', async () => {
   const emulator = await testEmulator()
   expect(await statuses(emulator, 'server-error', 2)).toEqual([500, 200])
   const other = await emulator.get(
@@ -144,13 +144,13 @@ test('rules of headers belong to their sandbox, and leave with it', async () => 
   expect(await statuses(emulator, 'server-error', 1)).toEqual([500])
 })
 
-test('an empty header asks for nothing', async () => {
+test('an empty header has no effect', async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/data-views', asking(''))).status).toBe(200)
   expect(armed(emulator)).toEqual([])
 })
 
-test('answers name the rules that fired on them where that is asked for, and pages may read it', async () => {
+test('with revealFaults, responses name the rules that fired, and pages can read that header', async () => {
   const open = await testEmulator({ revealFaults: true })
   const from = { headers: { Origin: 'http://localhost:3000' } }
   const failed = await open.get('/data-views', asking('server-error', from))
@@ -163,7 +163,7 @@ test('answers name the rules that fired on them where that is asked for, and pag
   )
 })
 
-test('a preflight of a page is granted the header, and met by no fault', async () => {
+test('a preflight allows the header, and no fault fires on it', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'server-error', match: 'everything' })
   const { status, headers } = await emulator.request('OPTIONS', '/data-views', {
@@ -176,13 +176,13 @@ test('a preflight of a page is granted the header, and met by no fault', async (
   expect([status, headers.get('access-control-allow-headers')]).toEqual([204, 'x-emulator-fault'])
 })
 
-test('a fault that cuts the connection is named like every other', async () => {
+test('a header can name a fault that cuts the connection', async () => {
   const emulator = await testEmulator()
   await expect(emulator.get('/data-views', asking('fin-before-headers'))).rejects.toThrow('fetch failed')
   expect((await emulator.get('/data-views', asking('fin-before-headers'))).status).toBe(200)
 })
 
-test('a path that is no route heeds the header as well, and refuses what it does not know', async () => {
+test('the header also works on an unknown path, and an unknown name is refused there', async () => {
   const emulator = await testEmulator()
   const first = await emulator.get('/nowhere', asking('server-error'))
   expect([first.status, (await emulator.get('/nowhere', asking('server-error'))).status]).toEqual([500, 404])

@@ -11,7 +11,7 @@ function auth(emulator: TestEmulator, fault: AuthFault, by?: 'api_key'): void {
   armRule(emulator.sandbox, { when: by === undefined ? {} : { by }, do: [{ auth: fault }] })
 }
 
-test('an expired key is refused with 401, and the challenge says invalid_token', {
+test('an expired key is refused with 401, and the challenge contains invalid_token', {
   tags: ['R121'],
 }, async () => {
   const emulator = await testEmulator()
@@ -27,14 +27,14 @@ test('an expired key is refused with 401, and the challenge says invalid_token',
   })
 })
 
-test('on batch endpoints it is problem details', { tags: ['R121'] }, async () => {
+test('an expired key is problem details on batch endpoints', { tags: ['R121'] }, async () => {
   const emulator = await batchEmulator()
   auth(emulator, { expire_now: true })
   const response = await emulator.post('/batch-predictions', aBatch())
   expect([response.status, response.headers.get('content-type')]).toEqual([401, 'application/problem+json'])
 })
 
-test('a key expires behind so many calls, each key by itself', { tags: ['R121'] }, async () => {
+test('a key expires after the given number of calls, counted for each key', { tags: ['R121'] }, async () => {
   const emulator = await testEmulator()
   auth(emulator, { expire_after_calls: 2 }, 'api_key')
   const calls = ['KU', 'KU', 'KM', 'KU', 'KM', 'KM', 'KU'] as const
@@ -43,14 +43,14 @@ test('a key expires behind so many calls, each key by itself', { tags: ['R121'] 
   expect(statuses).toEqual([200, 200, 200, 401, 200, 401, 401])
 })
 
-test('a refused key uses up nothing', { tags: ['T06'] }, async () => {
+test('a refused key uses no quota', { tags: ['T06'] }, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ auth: { expire_now: true } }] })
   await emulator.get('/agents')
   expect((await emulator.get('/agents')).headers.get('x-ratelimit-remaining')).toBe('199')
 })
 
-test('a revoked key is gone for this and all later requests, until the sandbox is reset', {
+test('a revoked key is refused for this and all later requests, until the sandbox is reset', {
   tags: ['U069'],
 }, async () => {
   const emulator = await testEmulator()
@@ -69,7 +69,7 @@ test('a revoked key is gone for this and all later requests, until the sandbox i
   expect((await emulator.get('/agents')).status).toBe(200)
 })
 
-test('a user key that acts as a service key is refused where a person is needed', {
+test('a user key that acts as a service key is refused by operations for users only', {
   tags: ['R147'],
 }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
@@ -79,7 +79,7 @@ test('a user key that acts as a service key is refused where a person is needed'
   expect([response.status, response.body.error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
 })
 
-test('a service key that acts as a user key acts for somebody of its teamspace', {
+test('a service key that acts as a user key acts for a user of its teamspace', {
   tags: ['R147'],
 }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
@@ -97,7 +97,7 @@ test('a service key that acts as a user key acts for somebody of its teamspace',
   })
 })
 
-test('a service key where no user has one acts for nobody, and is refused', async () => {
+test('a service key that acts as a user key is refused if no user of its teamspace has a key', async () => {
   const emulator = await testEmulator()
   change(emulator.sandbox, ({ tx }) => {
     for (const key of ['key-owner', 'key-member', 'key-outsider', 'key-second']) tx.delete('api_keys', key)
@@ -106,14 +106,14 @@ test('a service key where no user has one acts for nobody, and is refused', asyn
   expect((await emulator.get('/agents', { key: 'KS' })).status).toBe(403)
 })
 
-test('a key of the asked kind stays as it is', async () => {
+test('a key that already has the kind of the fault stays unchanged', async () => {
   const emulator = await testEmulator()
   auth(emulator, { kind: 'user' })
   await emulator.get('/agents', { key: 'KM' })
   expect(emulator.sandbox.log.entries().at(-1)?.caller).toMatchObject({ user_id: 'user-member' })
 })
 
-test('an unknown key is refused as ever', async () => {
+test('an unknown key is refused as without the fault', async () => {
   const emulator = await testEmulator()
   auth(emulator, { revoke: true })
   const response = await emulator.get('/agents', { token: 'nobody' })

@@ -15,16 +15,19 @@ test.for([
   ['-PT1H', 'Sun, 01 Mar 2026 11:00:00 GMT'],
   ['-1000000d', 'Thu, 01 Jan 1970 00:00:00 GMT'],
   ['9000000d', 'Thu, 31 Dec 9998 23:59:59 GMT'],
-] as const)('the Date of one response is off by %s, and the clock stays right', async ([offset, date]) => {
-  const emulator = await testEmulator()
-  clock(emulator, { offset })
-  const response = await emulator.post('/pages', { name: 'Plan' })
-  expect(response.headers.get('date')).toBe(date)
-  expect(response.body.created_at).toBe('2026-03-01T12:00:00.000Z')
-  expect((await emulator.get('/agents')).headers.get('date')).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
-})
+] as const)(
+  'the Date of one response is off by %s, and the clock does not change',
+  async ([offset, date]) => {
+    const emulator = await testEmulator()
+    clock(emulator, { offset })
+    const response = await emulator.post('/pages', { name: 'Plan' })
+    expect(response.headers.get('date')).toBe(date)
+    expect(response.body.created_at).toBe('2026-03-01T12:00:00.000Z')
+    expect((await emulator.get('/agents')).headers.get('date')).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
+  },
+)
 
-test('time passes before the handler runs, and all that is due by then has happened', async () => {
+test('time advances and due events run before the handler', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   clock(emulator, { advance: '1h' })
@@ -34,28 +37,28 @@ test('time passes before the handler runs, and all that is due by then has happe
   expect((await emulator.control('GET', '/clock')).body.now).toBe('2026-03-01T13:00:00.000Z')
 })
 
-test('what the handler writes has the instant at which it runs', async () => {
+test('records of the handler have the instant at which it runs', async () => {
   const emulator = await testEmulator()
   clock(emulator, { jump: '2026-03-02T00:00:00Z' })
   const { body } = await emulator.post('/pages', { name: 'Plan' })
   expect(body.created_at).toBe('2026-03-02T00:00:00.000Z')
 })
 
-test('a jump to an instant that is over changes nothing', async () => {
+test('a jump to a past instant changes nothing', async () => {
   const emulator = await testEmulator()
   clock(emulator, { jump: '2020-01-01T00:00:00Z' })
   expect((await emulator.get('/agents')).headers.get('date')).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
   expect(emulator.now()).toBe(Date.parse('2026-03-01T12:00:00Z'))
 })
 
-test('time ends where it ends', async () => {
+test('an advance beyond the last possible instant ends there', async () => {
   const emulator = await testEmulator()
   clock(emulator, { advance: '9000000d' })
   expect((await emulator.get('/agents')).status).toBe(200)
   expect(new Date(emulator.now()).toISOString()).toBe('9998-12-31T23:59:59.999Z')
 })
 
-test('the clock can be made to stand still', async () => {
+test('a fault can stop the clock', async () => {
   const emulator = await testEmulator({ rate: 1 })
   clock(emulator, { freeze: true, advance: '1m' })
   await emulator.get('/agents')
@@ -64,14 +67,14 @@ test('the clock can be made to stand still', async () => {
   expect((await emulator.control('GET', '/clock')).body.now).toBe(frozen.now)
 })
 
-test('a request that is refused before lets no time pass', async () => {
+test('a request that is refused before the fault does not advance the clock', async () => {
   const emulator = await testEmulator()
   clock(emulator, { advance: '1h' })
   expect((await emulator.get('/agents', { key: 'none' })).status).toBe(401)
   expect(emulator.now()).toBe(Date.parse('2026-03-01T12:00:00Z'))
 })
 
-test('time passes for an injected response too, which comes last', async () => {
+test('the clock also advances for an injected response, which is sent after that', async () => {
   const emulator = await batchEmulator()
   await createBatch(emulator)
   armRule(emulator.sandbox, { do: [{ respond: { status: 503 } }, { clock: { advance: '1h' } }] })
@@ -80,7 +83,7 @@ test('time passes for an injected response too, which comes last', async () => {
   expect(emulator.state('batch_predictions')).toMatchObject([{ status: 'completed' }])
 })
 
-test('a skew moves every time of one response, and nothing that a client wrote or that is stored', async () => {
+test('a skew changes every instant of one response, but no client data and no records', async () => {
   const emulator = await batchEmulator()
   const metadata = { due: '2026-03-01T12:00:00.000Z' }
   const { id } = await createBatch(emulator, { metadata })
@@ -98,7 +101,7 @@ test('a skew moves every time of one response, and nothing that a client wrote o
   expect((await emulator.get(`/batch-predictions/${id}`)).text).toBe(right.text)
 })
 
-test('a skew moves the times of lists, of refusals, and of a Retry-After that is a date', async () => {
+test('a skew changes the instants of a refusal, also a Retry-After that is a date', async () => {
   const emulator = await testEmulator()
   const skew = { clock: { skew: '1h' } }
   armRule(emulator.sandbox, {

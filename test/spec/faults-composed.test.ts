@@ -5,11 +5,11 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { aBatch } from '../support/batches.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 import { viaFetch, viaHttp } from '../support/wire-client.ts'
-import { USERS } from './presets/sight.ts'
+import { USERS } from './presets/preset-case.ts'
 import { type Stage, theatre } from './presets/stage.ts'
 import { parse, split } from './presets/views.ts'
 
-/** A stage on which a rule that no preset names is armed. */
+/** A stage with an armed rule that is not a preset. */
 async function withRule(rule: JsonObject, client = viaFetch): Promise<Stage> {
   const { stage } = await theatre()
   const on = await stage(client)
@@ -18,7 +18,7 @@ async function withRule(rule: JsonObject, client = viaFetch): Promise<Stage> {
   return on
 }
 
-test('composed: a redirect to another path, which the client is to follow by itself', async () => {
+test('composed: a redirect to another path, which is not followed here', async () => {
   const stage = await withRule({
     match: { operation: 'pages.create' },
     do: [{ respond: { status: 307, headers: { Location: '/v1/elsewhere' } } }],
@@ -59,7 +59,7 @@ test('composed: two headers of one name in odd letter cases', async () => {
   expect(head).toMatch(/X-RateLimit-Limit: 200[\s\S]*x-RATELIMIT-limit: 7[\s\S]*X-Odd: a\r\nx-odd: b/)
 })
 
-test('composed: HTTP/1.0, a reason of its own, and a body that ends with the connection', async () => {
+test('composed: HTTP/1.0, another reason phrase, and a body that ends with the connection', async () => {
   const stage = await withRule(
     {
       match: { operation: 'teamspace-users.list' },
@@ -74,7 +74,7 @@ test('composed: HTTP/1.0, a reason of its own, and a body that ends with the con
   expect(parse((await stage.call('GET', USERS)).body)?.data).toHaveLength(2)
 })
 
-test('composed: a count that no double can hold, beside members that are as they were', async () => {
+test('composed: a count that no double can represent, next to unchanged fields', async () => {
   const stage = await withRule({
     match: { operation: 'batch-predictions.retrieve' },
     do: [{ body: { raw_number: { pointer: '/request_counts/total', digits: '9007199254740993' } } }],
@@ -85,7 +85,7 @@ test('composed: a count that no double can hold, beside members that are as they
   expect(parse(body).id).toBe(id)
 })
 
-test('composed: Brotli whether or not it was asked for', async () => {
+test('composed: Brotli without regard to Accept-Encoding', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
     do: [{ body: { encode: 'br' } }, { frame: { mode: 'length' } }],
@@ -97,7 +97,7 @@ test('composed: Brotli whether or not it was asked for', async () => {
   expect(parse((await stage.call('GET', USERS)).body)?.object).toBe('list')
 })
 
-test('composed: bytes behind the end of the message', async () => {
+test('composed: bytes after the end of the message', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
     do: [{ frame: { mode: 'length', tail_b64: Buffer.from('HTTP/1.1 200 OK\r\n').toString('base64') } }],
@@ -109,7 +109,7 @@ test('composed: bytes behind the end of the message', async () => {
   expect(end).toBe('fin')
 })
 
-test('composed: bytes that are no HTTP at all', async () => {
+test('composed: bytes that are not HTTP', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
     do: [{ raw: { base64: Buffer.from('SSH-2.0-adapter\r\n').toString('base64') } }],
@@ -118,7 +118,7 @@ test('composed: bytes that are no HTTP at all', async () => {
   expect((await stage.call('GET', USERS)).error).toBeDefined()
 })
 
-test('composed: 204 with a body, which no client may read as the next response', async () => {
+test('composed: a 204 with a body', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
     do: [{ head: { status: 204 } }, { frame: { mode: 'length' } }],
@@ -128,14 +128,14 @@ test('composed: 204 with a body, which no client may read as the next response',
   expect(split(text).body).toContain('"object":"list"')
 })
 
-test('composed: a server whose clock is five minutes behind, while the sandbox is in time', async () => {
+test('composed: a Date header five minutes in the past, while the clock of the sandbox is right', async () => {
   const stage = await withRule({ match: 'everything', do: [{ clock: { offset: '-5m' } }] })
   const { headers, body } = await stage.call('POST', '/pages', { json: { name: 'x' } })
   expect(headers.date).toBe('Sun, 01 Mar 2026 11:55:00 GMT')
   expect(parse(body).created_at).toBe('2026-03-01T12:00:00.000Z')
 })
 
-test('composed: an hour passes between arrival and handling, so that a batch is done before it is cancelled', async () => {
+test('composed: an hour between arrival and handling, so that a batch completes before its cancel', async () => {
   const stage = await withRule({
     match: { operation: 'batch-predictions.cancel' },
     do: [{ pace: { before_handler_ms: 10 } }, { clock: { advance: '1h' } }],
@@ -145,7 +145,7 @@ test('composed: an hour passes between arrival and handling, so that a batch is 
   expect(stage.sandbox.store.get('batch_predictions', id)).toMatchObject({ status: 'completed' })
 })
 
-test('composed: a key that turns into a service key, which may not finish an OAuth flow', async () => {
+test('composed: a key that becomes a service key, which cannot complete an OAuth flow', async () => {
   const stage = await withRule({ match: { api_key: '*' }, do: [{ auth: { kind: 'service' } }] })
   const { status, body } = await stage.call('POST', '/organization/mcp-servers/any/oauth-callback', {
     json: {},
@@ -153,7 +153,7 @@ test('composed: a key that turns into a service key, which may not finish an OAu
   expect([status, parse(body).error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
 })
 
-test('composed: a response that is forgotten, so that the retry makes a second batch', async () => {
+test('composed: a forgotten idempotency key, so that the retry creates a second batch', async () => {
   const stage = await withRule({
     match: { operation: 'batch-predictions.create', idempotency_key: 'k*' },
     when: { by: 'idempotency_key', sequence: ['lose', 'forget', 'pass'] },
@@ -185,7 +185,7 @@ test('composed: limits in the IETF fields alone, and a reset in milliseconds', a
   expect(second['x-ratelimit-reset']).toBe(String(Date.parse('2026-03-01T12:00:20.000Z')))
 })
 
-test('composed: a webhook whose body was changed on its way, so that its signature does not fit', async () => {
+test('composed: a webhook whose body was changed in transit, so that its signature is wrong', async () => {
   const receiver = await webhookReceiver()
   const stage = await withRule({
     match: { webhook: 'batch_prediction.completed' },
@@ -204,7 +204,7 @@ test('composed: a webhook whose body was changed on its way, so that its signatu
   expect(signature).not.toContain(signed)
 })
 
-test('composed: two rules on one request, the first of which lets the second go on', async () => {
+test('composed: two rules on one request, the first with then: continue', async () => {
   const stage = await withRule({
     match: { operation: 'teamspace-users.list' },
     priority: 5,

@@ -31,7 +31,7 @@ test('a rule is armed, counted, listed, shown and removed', async () => {
       armed_at: '2026-03-01T12:00:00.000Z',
       armed_wall: expect.any(String),
       status: 'armed',
-      life: 'It fires once, and is spent.',
+      life: 'It fires once, then it is spent.',
       matched: 0,
       fired: 0,
       counters: [],
@@ -71,7 +71,7 @@ test('a list of rules is armed whole or not at all', async () => {
     { ...fail, id: 'x' },
     { ...fail, id: 'x' },
   ])
-  expect([clash.status, clash.body.message]).toEqual([409, 'There is a fault rule "x" already.'])
+  expect([clash.status, clash.body.message]).toEqual([409, 'A fault rule "x" already exists.'])
   expect(await idsOf(emulator)).toEqual([])
   const taken = await emulator.control('POST', '/faults', [
     fail,
@@ -107,7 +107,7 @@ test.for<[body: unknown, pointer: string, detail: RegExp]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('every preset is a rule that could have been written out, with an example that arms it', async () => {
+test('every preset is a valid rule, with an example that arms it', async () => {
   const emulator = await testEmulator()
   const { body } = await emulator.control('GET', '/faults/presets')
   expect(body.data.length).toBe(workspaceService.presets.size)
@@ -125,7 +125,7 @@ test('every preset is a rule that could have been written out, with an example t
   }
 })
 
-test('magic values are listed where they are obeyed', async () => {
+test('magic values are listed, but not under --strict', async () => {
   const [emulator, strict] = [await testEmulator(), await testEmulator({ strict: true })]
   const values = (await emulator.control('GET', '/faults/presets')).body.magic_values
   expect(values.map(({ operation }: { operation: string }) => operation)).toEqual(
@@ -150,14 +150,14 @@ test.for([
     '/faults/down/rest',
     'The control interface has no route /__emulator/faults/down/rest. Did you mean "/__emulator/faults/down/reset"?',
   ],
-])('%s %s is told the nearest name', async ([method, path, message]) => {
+])('the 404 of %s %s has the nearest name', async ([method, path, message]) => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { ...fail, id: 'down' })
   const response = await emulator.control(method ?? '', path ?? '', method === 'PATCH' ? {} : undefined)
   expect([response.status, response.body.message]).toEqual([404, message])
 })
 
-test('a rule is changed by a merge patch, and its counters go on', async () => {
+test('a merge patch changes a rule and keeps its counters', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { ...fail, id: 'a', when: { nth: 2 }, ttl: '1h' })
   await emulator.get('/data-views')
@@ -220,7 +220,7 @@ test('all rules are removed at once, and those that never fired are named', asyn
   expect((await emulator.get('/data-views')).status).toBe(200)
 })
 
-test('a rule belongs to its sandbox alone', async () => {
+test('a rule belongs to one sandbox only', async () => {
   const emulator = await testEmulator()
   await emulator.in('w2')('POST', '/faults', fail)
   expect(await idsOf(emulator)).toEqual([])
@@ -228,7 +228,7 @@ test('a rule belongs to its sandbox alone', async () => {
   expect((await emulator.get('/data-views', { headers: { 'x-emulator-sandbox': 'w2' } })).status).toBe(503)
 })
 
-test('a rule for everything touches neither the control interface nor CORS preflights', async () => {
+test('a rule for everything applies neither to the control interface nor to CORS preflights', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { ...fail, match: 'everything' })
   expect((await emulator.control('GET', '/health')).status).toBe(200)
@@ -251,7 +251,7 @@ test('the log names the rules that fired on a request', async () => {
   expect(body.data.map(({ faults }: { faults: string[] }) => faults)).toEqual([['a', 'b'], []])
 })
 
-test('a request that was cut off before it was performed has the status 0, by which it is found', async () => {
+test('a request that was cut before its handling has the status 0, and can be found by it', async () => {
   const emulator = await testEmulator()
   const cut = { match: { operation: 'data-views.list' }, do: [{ cut: { at: 'before-read', how: 'rst' } }] }
   await emulator.control('POST', '/faults', { ...cut, id: 'gone', when: { nth: 1 } })
@@ -264,7 +264,7 @@ test('a request that was cut off before it was performed has the status 0, by wh
   expect([verified.status, verified.body.matched]).toEqual([200, [body.data[0].id]])
 })
 
-test('who waits on a connection that a fault holds is let go when the rule is removed', async () => {
+test('removing a rule ends the connections that it holds', async () => {
   const emulator = await testEmulator()
   const hold = { do: [{ cut: { at: 'before-head', how: 'pause' } }] }
   await emulator.control('POST', '/faults', [

@@ -5,7 +5,7 @@ const CLIENTS = ['c1', 'c2', 'c3', 'c4', 'c5', 'c6', 'c7', 'c8'] as const
 
 const CALLS = 20
 
-/** Three rules that let chance decide, each with a status of its own. */
+/** Three rules that fire by chance, each with a different status. */
 const RULES = [
   rule('failing', 503, { probability: 0.3, by: 'tag' }, 'continue'),
   rule('limiting', 429, { probability: 0.2, by: ['operation', 'tag'], after: 5 }, 'stop'),
@@ -16,7 +16,7 @@ function rule(id: string, status: number, when: object, then: string) {
   return { id, match: { operation: 'data-views.list' }, when, then, do: [{ respond: { status } }] }
 }
 
-/** What each client saw of its calls, in order; all of them call at the same time. */
+/** The statuses that each client received, in order. All clients call at the same time. */
 async function seen(options: TestEmulatorOptions, turn: readonly string[] = CLIENTS): Promise<Decisions> {
   const emulator = await testEmulator({ ...options, limits: false })
   await emulator.control('POST', '/faults', RULES)
@@ -29,7 +29,7 @@ async function seen(options: TestEmulatorOptions, turn: readonly string[] = CLIE
 
 interface Decisions {
   readonly statuses: Readonly<Record<string, readonly number[]>>
-  /** The rules that fired on each of a client's requests, as the log has it. */
+  /** The rules that fired on each request of a client, from the log. */
   readonly fired: Readonly<Record<string, readonly string[]>>
 }
 
@@ -49,7 +49,7 @@ async function firedOf(emulator: TestEmulator): Promise<Decisions['fired']> {
   return Object.fromEntries(fired)
 }
 
-test('two runs under one seed decide the same for each client, although eight call at the same time', async () => {
+test('two runs with one seed give each client the same faults, although eight clients call at the same time', async () => {
   const first = await seen({ seed: 11 })
   const second = await seen({ seed: 11 }, [...CLIENTS].reverse())
   expect(second).toEqual(first)
@@ -58,12 +58,12 @@ test('two runs under one seed decide the same for each client, although eight ca
   expect(new Set(Object.values(first.statuses).map(String)).size).toBe(CLIENTS.length)
 })
 
-test('another seed decides otherwise', async () => {
+test('another seed gives other faults', async () => {
   const [first, second] = [await seen({ seed: 11 }), await seen({ seed: 12 })]
   expect(second.statuses).not.toEqual(first.statuses)
 })
 
-test('clients are told apart by their keys, too, and what one does moves nothing for another', async () => {
+test('faults can be counted by API key, and requests of one key do not affect those of another', async () => {
   const run = async (others: number) => {
     const emulator = await testEmulator({ seed: 3, limits: false })
     await emulator.control('POST', '/faults', rule('flaky', 503, { probability: 0.4, by: 'api_key' }, 'stop'))

@@ -5,7 +5,7 @@ import { temporaryDirectory } from '../cli/in-process.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed, completedBatch } from '../support/webhook-faults.ts'
 
-test('what faults have done to webhooks survives a crash, counters included', {
+test('webhooks that faults have changed survive a crash, counters included', {
   tags: ['U060', 'R233'],
 }, async () => {
   const [running, crashed] = [temporaryDirectory(), temporaryDirectory()]
@@ -32,7 +32,7 @@ test('what faults have done to webhooks survives a crash, counters included', {
     'waiting',
     'waiting',
   ])
-  // The files of a process that goes on are those that it would leave if it died now; only its lock is its own.
+  // The process still runs, but its files are those of a crash at this moment, except for its lock.
   cpSync(running, crashed, { recursive: true, filter: (path) => !path.includes('lock') })
 
   const { emulator: next } = await webhookEmulator(undefined, options(crashed))

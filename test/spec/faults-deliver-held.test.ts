@@ -4,14 +4,14 @@ import { aBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed } from '../support/webhook-faults.ts'
 
-/** What makes the webhook of a batch arrive before the response that creates it. */
+/** The webhook of a batch arrives before the response to its creation. */
 const RACE: FaultDraft = {
   id: 'race',
   match: { operation: 'batch-predictions.create' },
   do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
 }
 
-test('the webhook of a batch arrives before the response that says its id', { tags: ['U060'] }, async () => {
+test('the webhook of a batch arrives before the response with its id', { tags: ['U060'] }, async () => {
   const order: string[] = []
   const { emulator } = await webhookEmulator(({ body }) => {
     order.push(`webhook ${body.id}`)
@@ -23,7 +23,7 @@ test('the webhook of a batch arrives before the response that says its id', { ta
   expect([status < 300, order]).toEqual([true, [`webhook ${body.id}`, `answer ${body.id}`]])
 })
 
-test('a receiver that asks the API about a response that is still held gets its own', {
+test('a receiver can retrieve a batch while the response to its creation is held', {
   tags: ['U060'],
 }, async () => {
   const seen: unknown[] = []
@@ -40,7 +40,7 @@ test('a receiver that asks the API about a response that is still held gets its 
   ])
 })
 
-test('a response is held no longer than its webhooks may take', { tags: ['U060'] }, async () => {
+test('a response is held no longer than the timeout of its webhooks', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator(() => undefined, { settings: { 'webhooks.timeout': '100ms' } })
   await armed(emulator, RACE)
   expect((await emulator.post('/batch-predictions', aBatch({ items: 1 }))).status).toBeLessThan(300)
@@ -49,7 +49,7 @@ test('a response is held no longer than its webhooks may take', { tags: ['U060']
   ])
 })
 
-test('a receiver whose own creation is held for its webhook waits until that one has failed', {
+test('a creation by a receiver waits until the webhook that it handles has failed', {
   tags: ['U060'],
 }, async () => {
   const responses: number[] = []
@@ -71,7 +71,7 @@ test('a receiver whose own creation is held for its webhook waits until that one
   ])
 })
 
-test('a response that leaves no webhook is not held', { tags: ['U060'] }, async () => {
+test('a response without a webhook is not held', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator()
   await armed(emulator, {
     match: { operation: 'pages.create' },

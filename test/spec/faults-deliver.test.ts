@@ -6,7 +6,7 @@ import { createBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { armed, completedBatch, faultedEmulator } from '../support/webhook-faults.ts'
 
-test('copies arrive with the same body and id, whichever envelope', { tags: ['U060'] }, async () => {
+test('copies arrive with the same body and id, in each envelope', { tags: ['U060'] }, async () => {
   for (const kind of ['none', 'typed']) {
     const settings = { 'webhooks.envelope': kind }
     const { emulator, receiver } = await faultedEmulator({ copies: 3 }, undefined, { settings })
@@ -25,7 +25,7 @@ test('copies arrive with the same body and id, whichever envelope', { tags: ['U0
   }
 })
 
-test('a webhook that goes after the next arrives behind it, however the receiver answers', {
+test('a webhook with order after-next arrives after the next one, also if the receiver fails', {
   tags: ['U060'],
 }, async () => {
   const { emulator, receiver } = await faultedEmulator({ order: 'after-next' }, () => 503, {}, { times: 1 })
@@ -38,7 +38,7 @@ test('a webhook that goes after the next arrives behind it, however the receiver
   expect(events.map(({ kind }) => kind)).toEqual(['webhook.failed', 'webhook.failed'])
 })
 
-test('two webhooks of one instant change places', { tags: ['U060'] }, async () => {
+test('order after-next swaps two webhooks of one instant', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await faultedEmulator({ order: 'after-next' })
   const ids = [await createBatch(emulator, { items: 1 }), await createBatch(emulator, { items: 1 })].map(
     ({ id }) => id,
@@ -47,7 +47,9 @@ test('two webhooks of one instant change places', { tags: ['U060'] }, async () =
   expect(receiver.received.map(({ body }) => body.id)).toEqual(ids.reverse())
 })
 
-test('without a next one it arrives after 60 s', { tags: ['U060'] }, async () => {
+test('a webhook with order after-next arrives after 60 s if no other follows', {
+  tags: ['U060'],
+}, async () => {
   const { emulator, receiver } = await faultedEmulator({ order: 'after-next' })
   await completedBatch(emulator)
   await pass(emulator, '59999ms')
@@ -56,7 +58,7 @@ test('without a next one it arrives after 60 s', { tags: ['U060'] }, async () =>
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a late webhook stands in the horizon and in the result', { tags: ['U060'] }, async () => {
+test('a late webhook is in the horizon and in the result of the advance', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await faultedEmulator({ delay: '10m' })
   await completedBatch(emulator)
   const { body } = await emulator.control('GET', '/clock/horizon')
@@ -75,7 +77,7 @@ test('a late webhook stands in the horizon and in the result', { tags: ['U060'] 
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a dropped webhook is told by result, list and explanation, and can be sent by hand', {
+test('a dropped webhook is reported in the result and the list, and can be sent by redeliver', {
   tags: ['U060'],
 }, async () => {
   const { emulator, receiver } = await faultedEmulator({ drop: true })
@@ -102,7 +104,7 @@ test('a dropped webhook is told by result, list and explanation, and can be sent
   expect(await deliveriesOf(emulator)).toMatchObject([{ status: 'delivered', faults: { rules: ['r'] } }])
 })
 
-test('an explanation names the rules of the webhooks that a request has left', {
+test('an explanation names the fault rules of the webhooks that a request caused', {
   tags: ['U060'],
 }, async () => {
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } }
@@ -116,7 +118,7 @@ test('an explanation names the rules of the webhooks that a request has left', {
   expect(await deliveriesOf(emulator)).toMatchObject([{ caused_by: request, status: 'dropped' }])
 })
 
-test('retries and time-outs of a rule hold for its deliveries alone', { tags: ['U060', 'T38'] }, async () => {
+test('retries and timeouts of a rule apply to its deliveries only', { tags: ['U060', 'T38'] }, async () => {
   const settings = { 'webhooks.retry': ['1h'], 'webhooks.timeout': '5m' }
   const faults = { timeout_ms: 40, retries: ['1s', '2s'] }
   const { emulator } = await faultedEmulator(faults, () => undefined, { settings })
@@ -126,7 +128,7 @@ test('retries and time-outs of a rule hold for its deliveries alone', { tags: ['
   expect([status, attempts]).toMatchObject([
     'failed',
     [
-      { at: '2026-03-01T12:00:00.000Z', error: 'no answer within 40ms' },
+      { at: '2026-03-01T12:00:00.000Z', error: 'no response within 40ms' },
       { at: '2026-03-01T12:00:01.000Z' },
       { at: '2026-03-01T12:00:03.000Z' },
     ],
@@ -139,7 +141,7 @@ function signature(text: string): string {
   return `v1=${createHmac('sha256', 's').update(text).digest('hex')}`
 }
 
-test('a signature is wrong or missing where a rule says so', { tags: ['U060'] }, async () => {
+test('a rule can make a signature wrong or missing', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator(undefined, signed)
   const rule = (id: string, sign: 'wrong' | 'missing', n: number): FaultDraft => ({
     id,
@@ -161,7 +163,7 @@ test('a signature is wrong or missing where a rule says so', { tags: ['U060'] },
   expect(right?.headers['x-sign']).toBe(signature(right?.text ?? ''))
 })
 
-test('a patched body is signed as it is sent, in every attempt but one by hand', {
+test('a patched body is signed as sent, and a redeliver sends the original body', {
   tags: ['U060'],
 }, async () => {
   let status = 500
@@ -183,7 +185,7 @@ test('a patched body is signed as it is sent, in every attempt but one by hand',
   expect(body).toMatchObject({ id, status: 'completed', metadata: {} })
 })
 
-test('rules that let others go on compose, and the list says which', { tags: ['U060'] }, async () => {
+test('rules with then: continue combine, and the list names them', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator(undefined, signed)
   const rule = (id: string, deliver: DeliverFault): FaultDraft => ({
     id,
@@ -203,7 +205,7 @@ test('rules that let others go on compose, and the list says which', { tags: ['U
   expect(await deliveriesOf(emulator)).toMatchObject([{ faults: { rules } }, { faults: { rules } }])
 })
 
-test('one subscriber of two is faulted by its url', { tags: ['U060'] }, async () => {
+test('a rule can match one of two subscriptions by its url', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator()
   await emulator.control('POST', '/webhooks', { url: `${receiver.url}/other` })
   await armed(emulator, { match: { webhook: '*', url: '*/other' }, do: [{ deliver: { drop: true } }] })
@@ -212,7 +214,7 @@ test('one subscriber of two is faulted by its url', { tags: ['U060'] }, async ()
   expect(receiver.received.map(({ path }) => path)).toEqual(['/hook'])
 })
 
-test('held, late and dropped webhooks survive a restart as they are', {
+test('held, late and dropped webhooks survive a restart unchanged', {
   tags: ['U060', 'R233'],
 }, async () => {
   const { emulator, receiver } = await webhookEmulator()
@@ -242,7 +244,7 @@ test('held, late and dropped webhooks survive a restart as they are', {
   expect(events.map(({ kind }) => kind)).not.toContain('webhook.dropped')
 })
 
-test('the same seed makes the same webhooks late, lost and twice, another seed others', {
+test('one seed always delays, drops and repeats the same webhooks, and another seed others', {
   tags: ['U060'],
 }, async () => {
   const run = async (seed: number) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
 
-test('a rule that is only checked is not armed, and changes nothing', async () => {
+test('a rule with dry_run is not armed, and changes nothing', async () => {
   const emulator = await testEmulator()
   const before = emulator.digest()
   const checked = await emulator.control('POST', '/faults?dry_run=true', { preset: 'server-error' })
@@ -14,7 +14,7 @@ test('a rule that is only checked is not armed, and changes nothing', async () =
   expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
 })
 
-test('a rule that is only checked is refused as it would be, with the place', async () => {
+test('an invalid rule with dry_run is refused with its pointer', async () => {
   const emulator = await testEmulator()
   const refused = await emulator.control('POST', '/faults?dry_run=true', { preset: 'server-eror' })
   expect([refused.status, refused.body.details.errors[0].pointer]).toEqual([400, '/preset'])

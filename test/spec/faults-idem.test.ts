@@ -17,7 +17,7 @@ function batchesOf(emulator: TestEmulator): number {
   return emulator.state('batch_predictions').length
 }
 
-test('a key can be in use: 409, retryable, and nothing is made or remembered', {
+test('a key can be in use: a retryable 409, and nothing is created or stored', {
   tags: ['U059'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -30,7 +30,7 @@ test('a key can be in use: 409, retryable, and nothing is made or remembered', {
   expect(emulator.sandbox.log.entries().map(({ idempotency }) => idempotency)).toEqual(['none', 'fresh'])
 })
 
-test('a request without a key, or without idempotency, is none of its business', {
+test('the fault does not apply to a request without a key or an operation without idempotency', {
   tags: ['U059'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -40,7 +40,7 @@ test('a request without a key, or without idempotency, is none of its business',
   expect(page.status).toBe(200)
 })
 
-test('the status for another body under the same key can be another', { tags: ['R277'] }, async () => {
+test('a fault can change the status for another body under the same key', { tags: ['R277'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { mismatch_status: 422 })
   await create(emulator)
@@ -49,7 +49,7 @@ test('the status for another body under the same key can be another', { tags: ['
   expect(batchesOf(emulator)).toBe(1)
 })
 
-test('keys can be unique in the whole organization', { tags: ['U059'] }, async () => {
+test('a fault can make keys unique in the whole organization', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { scope: 'organization' })
   const [first, second, foreign] = [
@@ -66,7 +66,7 @@ test('keys can be unique in the whole organization', { tags: ['U059'] }, async (
   expect(batchesOf(emulator)).toBe(1)
 })
 
-test('keys can be unique for each API key', { tags: ['U059'] }, async () => {
+test('a fault can make keys unique for each API key', { tags: ['U059'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { scope: 'api_key' })
   const first = await create(emulator)
@@ -76,7 +76,7 @@ test('keys can be unique for each API key', { tags: ['U059'] }, async () => {
   expect((await create(emulator)).body.id).toBe(first.body.id)
 })
 
-test('what is remembered can be forgotten: the request is made once more', { tags: ['R276'] }, async () => {
+test('a fault can remove a stored response, so that the request runs again', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { forget: true }, { nth: 2 })
   const ids = [await create(emulator), await create(emulator), await create(emulator)].map(
@@ -87,7 +87,7 @@ test('what is remembered can be forgotten: the request is made once more', { tag
   expect(batchesOf(emulator)).toBe(2)
 })
 
-test('a request that is refused forgets nothing', { tags: ['R276'] }, async () => {
+test('a refused request removes no stored response', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   idem(emulator, { forget: true }, { nth: 2 })
   const first = await create(emulator)

@@ -30,7 +30,7 @@ async function statusesOf(emulator: TestEmulator, id: string) {
   return (await linesOf(emulator, id)).map(({ custom_id, status }) => [custom_id, status])
 }
 
-test('an item that asks to be errored is, and says so', async () => {
+test('an item with emu:errored: is errored, and its error names the reason', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: itemsNamed('a', 'emu:errored:b', 'emu:errored:', 'c') })
   emulator.advance('1h')
@@ -43,10 +43,10 @@ test('an item that asks to be errored is, and says so', async () => {
     ['c', 'succeeded'],
   ])
   const [, line] = await linesOf(emulator, id)
-  expect(line.error.detail).toBe('The item asked to be errored: its custom_id begins with emu:errored:.')
+  expect(line.error.detail).toBe('The item is errored because its custom_id begins with emu:errored:.')
 })
 
-test('what an item asks for comes before the outcome rules of the settings, and after those of an intervention', async () => {
+test('a magic custom_id takes precedence over outcome rules of settings, but not of an intervention', async () => {
   const emulator = await batchEmulator({
     'batch.outcomes': [{ match: { custom_id: '*' }, output: { total: 1 } }],
   })
@@ -64,7 +64,7 @@ test('what an item asks for comes before the outcome rules of the settings, and 
   ])
 })
 
-test('an item that asks to expire keeps the batch at work until the window ends; the others have succeeded', {
+test('an item with emu:expired: keeps the batch in progress until the window ends, and the others succeed', {
   tags: ['R107'],
 }, async () => {
   const emulator = await batchEmulator(SLOWLY)
@@ -88,7 +88,7 @@ test('an item that asks to expire keeps the batch at work until the window ends;
   ])
 })
 
-test('an item that asks to expire is not finished by polls either', async () => {
+test('polls do not finish an item with emu:expired: either', async () => {
   const emulator = await batchEmulator({
     'batch.pace': { validating: 'immediate', in_progress: { polls: 2 } },
   })
@@ -114,7 +114,7 @@ test('a slow item is finished last and takes ten times as long', async () => {
   ])
 })
 
-test('what is unfinished when a batch is cancelled is the slow item, whatever its place', {
+test('the slow item is the unfinished one after a cancel, whatever its position', {
   tags: ['R096'],
 }, async () => {
   const emulator = await batchEmulator(SLOWLY)
@@ -128,7 +128,7 @@ test('what is unfinished when a batch is cancelled is the slow item, whatever it
   ])
 })
 
-test('the plan of a batch shows what its items ask for, and a restart keeps it', async () => {
+test('the plan of a batch shows its magic items, and a restart keeps it', async () => {
   const emulator = await batchEmulator(SLOWLY)
   const items = itemsNamed('emu:slow:a', 'b', 'emu:expired:c', 'emu:errored:d')
   const { id } = await createBatch(emulator, { items })
@@ -142,7 +142,7 @@ test('the plan of a batch shows what its items ask for, and a restart keeps it',
   }
 })
 
-test('a batch whose items ask for nothing has a plan without a trace of it', async () => {
+test('a batch without magic items has a plan without late items', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: itemsNamed('a', 'not emu:errored:', 'EMU:slow:b') })
   const { plan } = (await emulator.control('GET', `/batches/${id}`)).body
@@ -153,7 +153,7 @@ test.for([
   ['stuck:validating', ['validating', 'expired']],
   ['stuck:in_progress', ['in_progress', 'expired']],
   ['stuck:finalizing', ['finalizing', 'finalizing']],
-] as const)('%s: the batch gets there and no further', async ([script, expected]) => {
+] as const)('%s: the batch enters the phase and stays there', async ([script, expected]) => {
   const emulator = await batchEmulator()
   const created = await scripted(emulator, script)
   expect(created.metadata).toEqual({ emu_script: script, project: 'north' })
@@ -165,7 +165,7 @@ test.for([
   expect(seen).toEqual(expected)
 })
 
-test('a stuck batch goes on when it is released', async () => {
+test('a stuck batch continues when it is released', async () => {
   const emulator = await batchEmulator()
   const { id } = await scripted(emulator, 'stuck:in_progress')
   emulator.advance('1h')
@@ -179,7 +179,7 @@ test.for([
   ['fail:in_progress', 'failed', { succeeded: 2, errored: 2 }, { in_progress_at: 0, failed_at: 0 }],
   ['expire', 'expired', { succeeded: 2, expired: 2 }, { in_progress_at: 0, expired_at: 0 }],
   ['instant', 'completed', { succeeded: 4 }, { in_progress_at: 0, finalizing_at: 0, completed_at: 0 }],
-] as const)('%s: the first look sees the end', async ([script, status, expected, instants]) => {
+] as const)('%s: the first retrieve shows the end', async ([script, status, expected, instants]) => {
   const emulator = await batchEmulator()
   const { id } = await scripted(emulator, script, { items: 4 })
   const batch = await retrieve(emulator, id)
@@ -188,7 +188,9 @@ test.for([
   expect(await linesOf(emulator, id)).toHaveLength(4)
 })
 
-test('a repeated creation answers as the first, and does not ask again', { tags: ['R277'] }, async () => {
+test('a repeated creation replays the first response, and does not run the script again', {
+  tags: ['R277'],
+}, async () => {
   const emulator = await batchEmulator()
   const headers = { 'idempotency-key': 'k1' }
   const body = aBatch({ metadata: { emu_script: 'stuck:in_progress' } })
@@ -200,7 +202,7 @@ test('a repeated creation answers as the first, and does not ask again', { tags:
   expect((await retrieve(emulator, first.body.id)).status).toBe('completed')
 })
 
-test('a script is a rule of one request: the trace has it, the list of rules has not', async () => {
+test('a script is a rule for one request, which is in its trace but not in the list of rules', async () => {
   const emulator = await batchEmulator()
   const response = await emulator.post('/batch-predictions', aBatch({ metadata: { emu_script: 'instant' } }))
   const trace = (await emulator.control('GET', `/explain/${response.headers.get('x-emulator-request-id')}`))
@@ -215,23 +217,20 @@ test.for([
   ['emu:erored:a', /Did you mean "emu:errored:"\?/],
   ['emu:', /reserved for emu:errored:, emu:expired:, emu:slow:/],
   ['emu:slow', /Did you mean "emu:slow:"\?/],
-] as const)(
-  'a custom_id that begins like a magic one and is none is refused: %s',
-  async ([custom_id, detail]) => {
-    const emulator = await batchEmulator()
-    const items = itemsNamed('a', custom_id)
-    const response = await refusedProblem(
-      emulator,
-      () => emulator.post('/batch-predictions', aBatch({ items })),
-      400,
-    )
-    expect(response.body.errors).toEqual([
-      { pointer: '/items/1/custom_id', detail: expect.stringMatching(detail), custom_id },
-    ])
-  },
-)
+] as const)('an invalid custom_id with the magic prefix is refused: %s', async ([custom_id, detail]) => {
+  const emulator = await batchEmulator()
+  const items = itemsNamed('a', custom_id)
+  const response = await refusedProblem(
+    emulator,
+    () => emulator.post('/batch-predictions', aBatch({ items })),
+    400,
+  )
+  expect(response.body.errors).toEqual([
+    { pointer: '/items/1/custom_id', detail: expect.stringMatching(detail), custom_id },
+  ])
+})
 
-test('a script that there is not is refused with the nearest', async () => {
+test('an unknown script is refused with the nearest name', async () => {
   const emulator = await batchEmulator()
   const body = aBatch({ metadata: { emu_script: 'stuck:finalising' } })
   const response = await refusedProblem(emulator, () => emulator.post('/batch-predictions', body), 400)
@@ -244,7 +243,7 @@ test.for([
   [['emu_script'], 400],
   ['instant', 400],
   [{ constructor: 'instant', script: 'instant' }, 200],
-])('metadata of another form is judged as ever: %o', async ([metadata, expected]) => {
+])('metadata of another form is validated as usual: %o', async ([metadata, expected]) => {
   const emulator = await batchEmulator()
   expect((await emulator.post('/batch-predictions', aBatch({ metadata }))).status).toBe(expected)
   expect(emulator.state('batch_predictions').map(({ status }) => status)).toEqual(
@@ -252,7 +251,7 @@ test.for([
   )
 })
 
-test('under --strict all of it is plain text', { tags: ['R096'] }, async () => {
+test('magic values are plain text under --strict', { tags: ['R096'] }, async () => {
   const emulator = await batchEmulator(NAMES, STRICT)
   const ids = ['emu:errored:a', 'emu:slow:b', 'emu:expired:c', 'emu:typo:d']
   for (const emu_script of ['instant', 'anything']) {
@@ -266,7 +265,7 @@ test('under --strict all of it is plain text', { tags: ['R096'] }, async () => {
   }
 })
 
-test('every value is listed with what it does, and none under --strict', async () => {
+test('every magic value is listed with a description, and none under --strict', async () => {
   const emulator = await batchEmulator()
   const { magic_values: magic } = (await emulator.control('GET', '/faults/presets')).body
   const forms = magic.map(

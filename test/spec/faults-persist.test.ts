@@ -30,7 +30,7 @@ async function get({ emulator }: Life): Promise<number> {
   return (await fetch(`${emulator.baseUrl}/data-views`, { headers })).status
 }
 
-test('rules and counters are in the state document, and go on where they stood in a sandbox made of it', async () => {
+test('rules and counters are in the state document, and continue in a sandbox created from it', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', second)
   expect((await emulator.get('/data-views', tagged)).status).toBe(200)
@@ -40,7 +40,7 @@ test('rules and counters are in the state document, and go on where they stood i
   expect((await next.get('/data-views', tagged)).status).toBe(200)
 })
 
-test('rules and counters survive a restart, and a kill before anything but the log was written', async () => {
+test('rules and counters survive a restart, and a kill before the first checkpoint', async () => {
   const data = dataFolder()
   const first = await alive(data, { fixtures: { collections: baseCollections as never } })
   await first.control('POST', '/faults', [second, { ...second, id: 'gone' }])
@@ -58,7 +58,7 @@ test('rules and counters survive a restart, and a kill before anything but the l
   }
 })
 
-test('a reset removes rules and counters, and a snapshot takes them back', async () => {
+test('a reset removes rules and counters, and a snapshot restores them', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', second)
   await emulator.get('/data-views', tagged)
@@ -73,7 +73,7 @@ test('a reset removes rules and counters, and a snapshot takes them back', async
   expect((await emulator.get('/data-views', tagged)).status).toBe(503)
 })
 
-test('a sandbox that is made of a snapshot has its rules, and counts for itself', async () => {
+test('a sandbox created from a snapshot has its rules, with its own counters', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', second)
   await emulator.control('POST', '/snapshots', { name: 'armed' })
@@ -105,7 +105,7 @@ test.for<[what: string, from: string, to: string, pointer: string, detail: RegEx
     '/fault_counters/1/id',
     /is used twice/,
   ],
-])('a document with %s is refused at its place', async ([, from, to, pointer, detail]) => {
+])('a document with %s is refused with its pointer', async ([, from, to, pointer, detail]) => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', second)
   await emulator.get('/data-views', tagged)
@@ -117,7 +117,7 @@ test.for<[what: string, from: string, to: string, pointer: string, detail: RegEx
   expect([status, emulator.digest()]).toEqual([400, before])
 })
 
-test('a counter without its rule does no harm, and is gone when a rule of that id is armed', async () => {
+test('a counter without a rule is accepted, and removed when a rule with its id is armed', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', second)
   await emulator.get('/data-views', tagged)
@@ -126,14 +126,14 @@ test('a counter without its rule does no harm, and is gone when a rule of that i
   expect((await emulator.control('POST', '/faults', second)).body).toMatchObject({ matched: 0, keys: 0 })
 })
 
-test('settings that a rule would not be right under are refused', async () => {
+test('a change of settings keeps rules that are valid under it', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', second)
   expect((await emulator.control('PATCH', '/settings', { unknown_fields: 'reject' })).status).toBe(200)
   expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
 })
 
-test('a wrong rule in a state file is set aside alone, and it is said where it is wrong', async () => {
+test('only the invalid rule of a state file is moved aside, and a message has its pointer', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/faults', second)
@@ -143,6 +143,6 @@ test('a wrong rule in a state file is set aside alone, and it is said where it i
   const next = await alive(data)
   expect(next.said.join('\n')).toContain('/faults/0: /match/operation')
   expect(readFileSync(`${file}.invalid-1`, 'utf8')).toContain('data-view.list')
-  // It was right when the emulator wrote it, and that is what it says still.
+  // The edited rule is invalid, so the rule as the emulator wrote it stays in force.
   expect((await next.control('GET', '/faults')).body.data).toMatchObject([{ match: second.match }])
 })

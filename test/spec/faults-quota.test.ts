@@ -14,7 +14,7 @@ const NAMES = [
   'ratelimit',
 ] as const
 
-/** The rate-limit headers of a response that are there. */
+/** The rate-limit headers that a response has. */
 function fieldsOf({ headers }: TestResponse): Record<string, string> {
   const present = NAMES.map((name) => [name, headers.get(name)] as const)
   return Object.fromEntries(present.flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
@@ -28,7 +28,7 @@ async function under(quota: QuotaFault, path = '/agents'): Promise<TestResponse 
 
 const REJECT: QuotaFault = { reject: true, remaining: 0, reset_in_s: 2 }
 
-test('an injected 429 is the one of the service: body, Retry-After, and nothing remains', {
+test('an injected 429 equals the 429 of the service: body, Retry-After, nothing remaining', {
   tags: ['R264'],
 }, async () => {
   const response = await under(REJECT)
@@ -43,7 +43,7 @@ test('an injected 429 is the one of the service: body, Retry-After, and nothing 
   })
 })
 
-test('a request that is refused so takes no place and changes nothing', {
+test('a request with an injected 429 uses no quota and changes nothing', {
   tags: ['T04', 'R267'],
 }, async () => {
   const emulator = await testEmulator()
@@ -53,7 +53,7 @@ test('a request that is refused so takes no place and changes nothing', {
   expect(fieldsOf(await emulator.post('/pages', { name: 'Plan' }))['x-ratelimit-remaining']).toBe('199')
 })
 
-test('it is refused although limits are off', { tags: ['R268'] }, async () => {
+test('a fault can inject a 429 although limits are off', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator({ limits: false })
   armRule(emulator.sandbox, { do: [{ quota: { reject: true } }] })
   const response = await emulator.get('/agents')
@@ -75,7 +75,7 @@ test.for<readonly [QuotaFault, string | undefined]>([
   [{ retry_after: 'http-date', reset_in_s: -60 }, 'Sun, 01 Mar 2026 11:59:00 GMT'],
   [{ retry_after: 'http-date', reset_in_s: 1e300 }, 'Thu, 31 Dec 9998 23:59:59 GMT'],
   [{ retry_after: 'http-date', reset_in_s: -1e300 }, 'Thu, 01 Jan 1970 00:00:00 GMT'],
-])('%j is told as Retry-After: %s', { tags: ['R268'] }, async ([quota, expected]) => {
+])('%j is sent as Retry-After: %s', { tags: ['R268'] }, async ([quota, expected]) => {
   const response = await under({ ...REJECT, ...quota })
   expect([response.status, fieldsOf(response)['retry-after']]).toEqual([429, expected])
 })
@@ -101,7 +101,7 @@ test.for<readonly [QuotaFault['reset_format'], string]>([
   expect([response.status, fieldsOf(response)['x-ratelimit-reset']]).toEqual([200, expected])
 })
 
-test('a 429 can say that requests are left', { tags: ['R268'] }, async () => {
+test('a 429 can have remaining requests', { tags: ['R268'] }, async () => {
   const response = await under({ reject: true, remaining: 17 })
   expect([response.status, fieldsOf(response)]).toMatchObject([
     429,
@@ -109,7 +109,7 @@ test('a 429 can say that requests are left', { tags: ['R268'] }, async () => {
   ])
 })
 
-test('a response that is not refused can say that nothing remains, or that the limit is another', {
+test('a success can have no remaining requests, or another limit', {
   tags: ['R262'],
 }, async () => {
   const none = await under({ remaining: 0, reset_in_s: 9 })
@@ -125,7 +125,7 @@ test('a response that is not refused can say that nothing remains, or that the l
   expect(fieldsOf(less)['retry-after']).toBeUndefined()
 })
 
-test('a policy is told in the fields of the IETF draft, beside ours or instead', {
+test('a policy can be in the fields of the IETF draft, in addition to the standard headers or instead of them', {
   tags: ['R265'],
 }, async () => {
   const policy = { policy: 'org-concurrency', limit: 5, reset_in_s: 30, reject: true } as const
@@ -151,7 +151,7 @@ test('a policy is told in the fields of the IETF draft, beside ours or instead',
   })
 })
 
-test('structured fields keep to whole numbers of 15 digits, whatever a rule says', {
+test('structured fields have integers of at most 15 digits, whatever the rule has', {
   tags: ['R265'],
 }, async () => {
   const odd = fieldsOf(await under({ remaining: 3, reset_in_s: 1e300, window_s: 0.5, fields: 'ietf' }))
@@ -167,7 +167,7 @@ test('a response can lack every rate-limit header', { tags: ['R259'] }, async ()
   expect(fieldsOf(await under({ ...REJECT, fields: 'none' }))).toEqual({ 'retry-after': '2' })
 })
 
-test('a refused creation is problem details, keeps its key free and makes no batch', {
+test('a refused creation is problem details, does not use its idempotency key and creates no batch', {
   tags: ['R265', 'R266'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -185,7 +185,7 @@ test('a refused creation is problem details, keeps its key free and makes no bat
   expect([(await create()).status, emulator.state('batch_predictions').length]).toEqual([200, 1])
 })
 
-test('what a rule says of the limiter replaces what an admission policy says', {
+test('the quota headers of a rule replace those of an admission policy', {
   tags: ['R265'],
 }, async () => {
   const emulator = await batchEmulator({ 'limits.admission.concurrency': 0 })
@@ -202,14 +202,16 @@ test('what a rule says of the limiter replaces what an admission policy says', {
   ])
 })
 
-test('without a known key it is a 401, whose headers say what the rule says', { tags: ['T06'] }, async () => {
+test('a request without a known key is a 401 with the quota headers of the rule', {
+  tags: ['T06'],
+}, async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ quota: { ...REJECT, limit: 3 } }] })
   const response = await emulator.get('/agents', { key: 'none' })
   expect([response.status, fieldsOf(response)['x-ratelimit-limit']]).toEqual([401, '3'])
 })
 
-test('an injected error carries what the rule says of the limiter', async () => {
+test('an injected error has the quota headers of the rule', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, {
     do: [{ respond: { status: 503 } }, { quota: { remaining: 3, retry_after: 'seconds' } }],
@@ -221,7 +223,7 @@ test('an injected error carries what the rule says of the limiter', async () => 
   ])
 })
 
-test('what is said last of one thing counts, and what was said of others stays', async () => {
+test('the last value of a quota header applies, and other headers keep theirs', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, {
     then: 'continue',

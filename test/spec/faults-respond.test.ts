@@ -12,7 +12,7 @@ function respond(emulator: TestEmulator, said: Respond, ...more: Action[]): void
   armRule(emulator.sandbox, { do: [{ respond: said }, ...more] })
 }
 
-/** All that a request may change, without what rules have counted. */
+/** All that a request may change, except the counters of rules. */
 function content({ sandbox }: TestEmulator): unknown {
   const { collections, schedule, idempotency, counters } = sandbox.document()
   return { collections, schedule, idempotency, counters: { ...counters, requests: 0 } }
@@ -47,7 +47,7 @@ test('an injected error has the standard body of the service and its quota heade
   expect(quotaOf(response)).toEqual(['200', '199', expect.stringMatching(/^\d+$/)])
 })
 
-test('on batch endpoints it is problem details', { tags: ['R245', 'R246'] }, async () => {
+test('an injected error is problem details on batch endpoints', { tags: ['R245', 'R246'] }, async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 503 })
   const response = await emulator.post(CREATE, aBatch())
@@ -60,7 +60,7 @@ test('on batch endpoints it is problem details', { tags: ['R245', 'R246'] }, asy
   expect(response.body.type).toMatch(/\/service_unavailable$/)
 })
 
-test('without effects it uses up a place of the window and changes nothing else', {
+test('an injected error without effects uses quota and changes nothing else', {
   tags: ['T04'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -73,7 +73,7 @@ test('without effects it uses up a place of the window and changes nothing else'
   expect(content(emulator)).toEqual(before)
 })
 
-test('a claim that is answered by a fault leaves its token', { tags: ['R137'] }, async () => {
+test('a claim with an injected error does not consume its token', { tags: ['R137'] }, async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const claim = () => emulator.post('/agents/claim', { claim_token: 'claim-1' })
   armRule(emulator.sandbox, { when: { first: 1 }, do: [{ respond: { status: 500 } }] })
@@ -81,7 +81,7 @@ test('a claim that is answered by a fault leaves its token', { tags: ['R137'] },
   expect((await claim()).status).toBe(200)
 })
 
-test('with effects the response is lost and the same key replays the real one', {
+test('an injected error with effects replaces the response, and a replay has the real one', {
   tags: ['R276'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -99,7 +99,7 @@ test('with effects the response is lost and the same key replays the real one', 
   ])
 })
 
-test('without effects the same key is a first use afterwards', { tags: ['R276'] }, async () => {
+test('after an injected error without effects the same key is a first use', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, { when: { nth: 1 }, do: [{ respond: { status: 504 } }] })
   const key = { headers: { 'idempotency-key': 'key-1' } }
@@ -134,7 +134,7 @@ test.for([
   expect(response.text).not.toMatch(/fault|rule-1|inject|emulator/i)
 })
 
-test('code and detail can be said', async () => {
+test('a rule can set code and detail', async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 409, code: 'idempotency_key_reused', detail: 'Seen before.' })
   const { body } = await emulator.post(CREATE, aBatch())
@@ -142,7 +142,7 @@ test('code and detail can be said', async () => {
   expect(body.detail).toMatch(/^Seen before\./)
 })
 
-test('an injected 429 says that nothing remains, and when to come back', { tags: ['R268'] }, async () => {
+test('an injected 429 has nothing remaining and a Retry-After', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 429 })
   const response = await emulator.get('/agents')
@@ -178,7 +178,7 @@ test('two injected 429s and then a success, each logged with its rule', { tags: 
   expect(fired).toEqual([[['storm', 1]], [['storm', 2]], []])
 })
 
-test('headers are added, or stand in for ours in any letter case', async () => {
+test('headers of a fault are added, or replace the standard ones in any letter case', async () => {
   const emulator = await testEmulator()
   const headers = { 'retry-after': '7', 'X-RATELIMIT-LIMIT': 'many', 'X-Node': 'n1', 'Content-Length': '5' }
   respond(emulator, { status: 503, headers })
@@ -189,7 +189,7 @@ test('headers are added, or stand in for ours in any letter case', async () => {
   expect(response.body.error).toBe('service_unavailable')
 })
 
-test('how a response is framed stays ours, whatever the headers of a fault say of it', async () => {
+test('headers of a fault cannot change the framing of a response', async () => {
   const emulator = await testEmulator()
   const headers = { 'Content-Length': '1', 'transfer-encoding': 'chunked', Trailer: 'Expires' }
   respond(emulator, { status: 200, body: { ok: true }, headers })
@@ -201,7 +201,7 @@ test('how a response is framed stays ours, whatever the headers of a fault say o
   ])
 })
 
-test('a body is sent as it is: JSON, or text with its own type', async () => {
+test('a body is sent unchanged: JSON, or text with its own type', async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, {
     when: { sequence: ['json', 'text', 'typed', 'problem', 'null', 'empty', 'none'] },
@@ -232,7 +232,7 @@ test('a body is sent as it is: JSON, or text with its own type', async () => {
   expect(emulator.state('batch_predictions')).toEqual([])
 })
 
-test('a proxy in front knows no limits, no error format and no assumptions', async () => {
+test('a response of a proxy has no rate-limit headers, no error format and no assumptions', async () => {
   const emulator = await batchEmulator()
   respond(emulator, { status: 502, proxy: true })
   const response = await emulator.post(CREATE, aBatch())
@@ -246,7 +246,7 @@ test('a proxy in front knows no limits, no error format and no assumptions', asy
   expect(response.headers.get('x-emulator-request-id')).toMatch(/./)
 })
 
-test('it stands in for a refusal too: no key, no place, no permission, no such object', async () => {
+test('an injected error also replaces refusals, such as an unknown key or a used-up limit', async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 503 })
   const limited = await emulator.control('POST', '/limits/agents.list/fill', { remaining: 0 })
@@ -263,7 +263,7 @@ test('it stands in for a refusal too: no key, no place, no permission, no such o
   expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', error: { code: 'service_unavailable' } })
 })
 
-test('with effects it stands in for the refusal of the handler', async () => {
+test('an injected error with effects replaces the refusal of the handler', async () => {
   const emulator = await testEmulator()
   respond(emulator, { status: 502, effects: 'apply' })
   expect((await emulator.post('/pages', { name: 5 })).body.error).toBe('bad_gateway')
@@ -271,7 +271,7 @@ test('with effects it stands in for the refusal of the handler', async () => {
   expect(lastOf(emulator)).toMatchObject({ decided: 'faultsAfter', status: 502 })
 })
 
-test('it answers what no operation does, whatever the method', async () => {
+test('a fault can respond to a path without an operation, for every method', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, {
     match: { path: '/v1/search*' },
@@ -288,14 +288,14 @@ test('it answers what no operation does, whatever the method', async () => {
   ])
 })
 
-test('what is done on the wire is done to the response about an unknown route, too', async () => {
+test('wire actions also apply to the response for an unknown route', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { match: { path: '/v1/nowhere' }, do: [{ head: { set: { 'X-Node': 'n1' } } }] })
   const response = await emulator.get('/nowhere')
   expect([response.status, response.headers.get('x-node')]).toEqual([404, 'n1'])
 })
 
-test('what is foreign, or no HTTP, is turned away without asking any rule', async () => {
+test('a malformed path is refused before any rule matches', async () => {
   const emulator = await testEmulator()
   const rule = armRule(emulator.sandbox, { do: [{ respond: { status: 200, body: 'in' } }] })
   const response = await emulator.get('/agents/%zz/automations')
@@ -303,7 +303,7 @@ test('what is foreign, or no HTTP, is turned away without asking any rule', asyn
   expect(emulator.sandbox.store.get('$fault_counters', rule.id)).toBeUndefined()
 })
 
-test('matches are counted although the request is refused', async () => {
+test('matches are counted also when the request is refused', async () => {
   const emulator = await testEmulator()
   const rule = armRule(emulator.sandbox, { when: { nth: 3 }, do: [{ respond: { status: 503 } }] })
   expect((await emulator.get('/agents', { key: 'none' })).status).toBe(401)
@@ -312,7 +312,7 @@ test('matches are counted although the request is refused', async () => {
   expect(emulator.sandbox.store.get('$fault_counters', rule.id)).toMatchObject({ matched: 3, fired: 1 })
 })
 
-test('a body that has no effects keeps the handler from running', async () => {
+test('a body action with effects: none prevents the handler', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ body: { effects: 'none', text: '{' } }] })
   const response = await emulator.post('/pages', { name: 'Plan' })
@@ -321,7 +321,7 @@ test('a body that has no effects keeps the handler from running', async () => {
   expect(lastOf(emulator)).toMatchObject({ decided: 'faultsBefore', status: 200 })
 })
 
-test('of two rules that answer, the one of the higher priority does', async () => {
+test('the rule with the higher priority responds', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { then: 'continue', do: [{ respond: { status: 500 } }] })
   armRule(emulator.sandbox, {
@@ -333,7 +333,7 @@ test('of two rules that answer, the one of the higher priority does', async () =
   expect(emulator.state('pages')).toHaveLength(1)
 })
 
-test('answers without rules, and beside them, are the same bytes', async () => {
+test('responses are the same bytes without rules and with rules that do not match', async () => {
   const plain = await testEmulator({ collections: sampleRecords })
   const armed = await testEmulator({ collections: sampleRecords })
   armRule(armed.sandbox, { match: { query: { nothing: 'like this' } }, do: [{ respond: { status: 500 } }] })
@@ -346,7 +346,7 @@ test('answers without rules, and beside them, are the same bytes', async () => {
   for (const call of calls) expect(await bytes(armed, call)).toBe(await bytes(plain, call))
 })
 
-test('a batch whose creation is answered by a fault with effects goes its way', async () => {
+test('a batch runs normally after a fault with effects replaced its creation response', async () => {
   const emulator = await batchEmulator()
   armRule(emulator.sandbox, { times: 1, do: [{ respond: { status: 200, body: {}, effects: 'apply' } }] })
   expect((await emulator.post(CREATE, aBatch())).body).toEqual({})

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 
-/** How often a stock client sends a request again that was refused with 429. */
+/** The default number of retries of the client after a 429. */
 const RETRIES = 2
 
-/** A client as the specification describes it: it waits for Retry-After, without it 1 s doubling to 60 s. */
+/** A client as the specification describes it: it waits for Retry-After seconds, else for 1 s, doubled up to 60 s. */
 async function stockClient(emulator: TestEmulator, path: string, retries = RETRIES): Promise<TestResponse> {
   let pause = 1
   for (let attempt = 0; ; attempt++) {
@@ -23,7 +23,7 @@ async function pausesOf(emulator: TestEmulator): Promise<number[]> {
   return times.slice(1).map((at: number, n: number) => (at - times[n]) / 1000)
 }
 
-test('behind two 429s a client with two retries succeeds, having waited as it was told', {
+test('a client with two retries succeeds after two 429s, and waits for Retry-After', {
   tags: ['R268'],
 }, async () => {
   const emulator = await testEmulator()
@@ -32,7 +32,7 @@ test('behind two 429s a client with two retries succeeds, having waited as it wa
   expect(await pausesOf(emulator)).toEqual([2, 2])
 })
 
-test('behind three 429s it gives up after three requests', { tags: ['R268'] }, async () => {
+test('a client with two retries fails after three 429s', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'rate-limited', when: { first: 3 } })
   const { status, body } = await stockClient(emulator, '/data-views')
@@ -40,7 +40,7 @@ test('behind three 429s it gives up after three requests', { tags: ['R268'] }, a
   expect((await emulator.control('GET', '/requests')).body.matched).toBe(3)
 })
 
-test('two 429s and then a response can be said as a sequence, too', { tags: ['R268'] }, async () => {
+test('a sequence can also give two 429s and then a success', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   const actions = { refuse: [{ quota: { reject: true, reset_in_s: 7 } }] }
   const when = { sequence: ['refuse', 'refuse', 'pass'] }
@@ -49,7 +49,7 @@ test('two 429s and then a response can be said as a sequence, too', { tags: ['R2
   expect(await pausesOf(emulator)).toEqual([7, 7])
 })
 
-test('the back-off of a client that gets no Retry-After shows in the log', { tags: ['R268'] }, async () => {
+test('the log shows the backoff of a client without Retry-After', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'retry-after-missing', when: { first: 8 } })
   const { status, headers } = await stockClient(emulator, '/data-views', 8)

@@ -26,7 +26,7 @@ test.for([
   ['expire', 'in_progress', 'expired', { expired: 3 }],
   ['cancel', 'validating', 'cancelling', { processing: 3 }],
   ['cancel', 'in_progress', 'cancelling', { processing: 3 }],
-] as const)('%s takes a batch from %s to %s', async ([move, from, to, expected]) => {
+] as const)('%s moves a batch from %s to %s', async ([move, from, to, expected]) => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await bring(emulator, id, from)
@@ -53,7 +53,7 @@ test.for([
   ['cleanup', 'in_progress'],
   ['hold', 'completed'],
   ['release', 'expired'],
-] as const)('%s leaves a batch that is %s as it is', async ([move, status]) => {
+] as const)('%s does not change a batch that is %s', async ([move, status]) => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const before = await bring(emulator, id, status)
@@ -61,7 +61,7 @@ test.for([
   expect(await retrieve(emulator, id)).toEqual(before)
 })
 
-test('a held batch stays where it is until it is released', async () => {
+test('a held batch stays in its phase until it is released', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, {
@@ -81,7 +81,7 @@ test.for([
   ['validating', ['validating', 'validating', 'expired']],
   ['in_progress', ['validating', 'in_progress', 'expired']],
   ['finalizing', ['validating', 'finalizing', 'finalizing']],
-] as const)('a batch that is to hold in %s is stuck once it gets there', async ([phase, expected]) => {
+] as const)('a batch with a hold in %s stays in that phase', async ([phase, expected]) => {
   const emulator = await batchEmulator()
   await arm(emulator, moving({ at: 'after-handler', batch: { hold: phase } }, { match: CREATE }))
   const { id } = await createBatch(emulator)
@@ -93,7 +93,7 @@ test.for([
   expect(seen).toEqual(expected)
 })
 
-test('a phase that is over cannot be held any more', async () => {
+test('a hold of a past phase has no effect', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await bring(emulator, id, 'in_progress')
@@ -102,7 +102,7 @@ test('a phase that is over cannot be held any more', async () => {
   expect((await retrieve(emulator, id)).status).toBe('completed')
 })
 
-test('the pace and the outcomes of what is to come can change with the move', async () => {
+test('a move can change the pace and outcomes of later phases', async () => {
   const emulator = await batchEmulator()
   const change = {
     pace: { validating: 'immediate', in_progress: '10s' },
@@ -115,7 +115,7 @@ test('the pace and the outcomes of what is to come can change with the move', as
   expect([batch.status, counts(batch)]).toEqual(['in_progress', { total: 10, processing: 5, errored: 5 }])
 })
 
-test('an expiry with half of the items finished: counts and result lines say the same', {
+test('counts and result lines agree after an expiry with half of the items finished', {
   tags: ['R107'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -132,11 +132,11 @@ test.for([
   ['fail', 1, 'failed', { succeeded: 1, errored: 3 }],
   ['fail', 0, 'failed', { errored: 4 }],
   ['cancel', 3, 'cancelling', { succeeded: 3, processing: 1 }],
-  // A batch whose items are all finished does not end early, so one of them is left.
+  // A batch with all items finished does not end early, so one item stays unfinished.
   ['expire', 4, 'expired', { succeeded: 3, expired: 1 }],
   ['fail', 5000, 'failed', { succeeded: 3, errored: 1 }],
   ['expire', 0.9, 'expired', { succeeded: 3, expired: 1 }],
-] as const)('%s with %s finished', async ([move, finished, status, expected]) => {
+] as const)('%s with finished: %s', async ([move, finished, status, expected]) => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: 4 })
   await arm(emulator, moving({ batch: { do: move, finished } }))
@@ -144,7 +144,7 @@ test.for([
   expect([batch.status, counts(batch)]).toEqual([status, { total: 4, ...expected }])
 })
 
-test('without a move of its own, finished brings a batch so far, and never back', async () => {
+test('finished without a move advances a batch to that number of items, and never back', async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s' } } })
   const { id } = await createBatch(emulator, { items: 6 })
   await arm(emulator, {
@@ -170,7 +170,7 @@ test('without a move of its own, finished brings a batch so far, and never back'
   ])
 })
 
-test('a failure says what it was told to say, also in the lines of unfinished items', {
+test('a failure has the detail of the rule, also in the lines of unfinished items', {
   tags: ['T17'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -181,21 +181,21 @@ test('a failure says what it was told to say, also in the lines of unfinished it
   expect(details).toEqual([null, 'The disk is full.', 'The disk is full.'])
 })
 
-test('a failure can show an error of its own', { tags: ['R091'] }, async () => {
+test('a failure can have the error of the rule', { tags: ['R091'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ batch: { do: 'fail', error: { code: 'E17' } } }))
   expect((await retrieve(emulator, id)).error).toEqual({ code: 'E17' })
 })
 
-test('a batch whose items do not validate fails although it is to be completed', async () => {
+test('a batch whose items do not validate fails although the rule completes it', async () => {
   const emulator = await batchEmulator()
   await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
   const { id } = await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-locked' }] })
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
-test('behind the handler a creation answers as ever, and the first look sees what became of it', async () => {
+test('a move after the handler does not change the creation response, only the first retrieve', async () => {
   const emulator = await batchEmulator()
   await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
   const created = await createBatch(emulator)
@@ -207,7 +207,7 @@ test('behind the handler a creation answers as ever, and the first look sees wha
   ])
 })
 
-test('a cancel that a completion has overtaken is refused, and the results are whole', {
+test('a cancel after a completion by a fault is refused, and the results are complete', {
   tags: ['R221'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -218,7 +218,7 @@ test('a cancel that a completion has overtaken is refused, and the results are w
 })
 
 test.for(['fail', 'expire'])(
-  'a cancel that %s has overtaken is refused',
+  'a cancel after the move %s by a fault is refused',
   { tags: ['R221'] },
   async (move) => {
     const emulator = await batchEmulator()
@@ -228,7 +228,7 @@ test.for(['fail', 'expire'])(
   },
 )
 
-test('a batch that a fault has cancelled takes a cancel unchanged', async () => {
+test('a cancel of a batch that a fault has cancelled responds with it, unchanged', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ batch: 'cancel' }, { match: { operation: 'batch-predictions.cancel' } }))
@@ -241,15 +241,12 @@ test.for([
   [{ batch: { do: 'exprie' } }, ['/do/0/state/batch/do', /Did you mean "expire"\?/]],
   [{ batch: {} }, ['/do/0/state/batch', /at least one of/]],
   [{ batch: { hold: 'finalising' } }, ['/do/0/state/batch/hold', /Did you mean "finalizing"\?/]],
-  [{ batch: { finished: 1.5 } }, ['/do/0/state/batch/finished', /between 0 and 1/]],
-  [{ batch: { do: 'complete', finished: 2 } }, ['/do/0/state/batch/finished', /goes on, or that ends early/]],
+  [{ batch: { finished: 1.5 } }, ['/do/0/state/batch/finished', /from 0 to less than 1/]],
+  [{ batch: { do: 'complete', finished: 2 } }, ['/do/0/state/batch/finished', /continues or ends early/]],
   [{ batch: { do: 'expire', detail: 'x' } }, ['/do/0/state/batch/detail', /add "do": "fail"/]],
   [{ batch: 7 }, ['/do/0/state/batch', /must be one of start, /]],
   [{ cleanup: 'yes' }, ['/do/0/state/cleanup', /boolean/]],
-] as const)(
-  'a move that there is not is refused when it is written: %o',
-  async ([state, [pointer, detail]]) => {
-    const emulator = await batchEmulator()
-    expect(await refused(emulator, state)).toEqual([[pointer, expect.stringMatching(detail)]])
-  },
-)
+] as const)('an invalid move is refused when the rule is armed: %o', async ([state, [pointer, detail]]) => {
+  const emulator = await batchEmulator()
+  expect(await refused(emulator, state)).toEqual([[pointer, expect.stringMatching(detail)]])
+})

@@ -64,7 +64,7 @@ const names = fc.array(fc.constantFrom('emu:slow:', 'emu:expired:', 'emu:errored
   maxLength: 6,
 })
 
-/** One batch in a sandbox of its own, and what has been seen of it. */
+/** One batch in its own sandbox; `end` is its terminal state once seen, as JSON. */
 interface Life {
   readonly sandbox: Sandbox
   readonly id: string
@@ -121,7 +121,7 @@ function checkLines(
   for (const [name, count] of Object.entries(ends)) expect([name, told.get(name) ?? 0]).toEqual([name, count])
 }
 
-test('whatever moves and time do to a batch: counts add up, it ends once, and one webhook tells of it', {
+test('any moves and steps of time leave a batch with consistent counts, one end and one webhook', {
   tags: ['R295'],
 }, async () => {
   const webhooks = [{ id: 'hook', url: 'http://127.0.0.1:9/', created_at: '2026-01-01T00:00:00.000Z' }]

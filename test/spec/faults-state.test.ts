@@ -24,7 +24,7 @@ async function idsOf(emulator: TestEmulator, path: string): Promise<string[]> {
   return body.data.map(({ id }: { id: string }) => id)
 }
 
-test.for([{ cleanup: true }, { batch: 'cleanup' }])('results are gone: %o', async (state) => {
+test.for([{ cleanup: true }, { batch: 'cleanup' }])('a fault can remove results: %o', async (state) => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await bring(emulator, id, 'completed')
@@ -33,7 +33,7 @@ test.for([{ cleanup: true }, { batch: 'cleanup' }])('results are gone: %o', asyn
   expect((await emulator.get(`/batch-predictions/${id}/results`)).status).toBe(410)
 })
 
-test('cleanup waits for a batch to be terminal, and can be told not to happen', async () => {
+test('cleanup applies only to a terminal batch, and cleanup: false does nothing', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, {
@@ -54,7 +54,7 @@ test('cleanup waits for a batch to be terminal, and can be told not to happen', 
   ])
 })
 
-test('a record that is not to be seen yet is not found, in the words of an unknown id', {
+test('a record that is not visible yet gets the same 404 as an unknown id', {
   tags: ['U023'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -71,7 +71,7 @@ test('a record that is not to be seen yet is not found, in the words of an unkno
   expect(wording(seen[0] as never)).toEqual(unknown)
 })
 
-test('what is not to be seen yet is there for everybody else, and is not polled meanwhile', async () => {
+test('a record that is not visible yet is visible to other requests, and a hidden read is not a poll', async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: { polls: 1 } } })
   const { id } = await createBatch(emulator)
   const match = { ...RETRIEVE, headers: { 'x-replica': 'late' } }
@@ -100,7 +100,7 @@ test.for([
   expect(statuses).toEqual(['validating', 'failed'])
 })
 
-test('a record can be named by a member of the body', async () => {
+test('a record can be named by a field of the body', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const match = { operation: 'pages.create' }
@@ -110,7 +110,7 @@ test('a record can be named by a member of the body', async () => {
 })
 
 test.for([{ param: 'nobody' }, { param: '__proto__' }, { query: 'constructor' }, { body: '/a/b' }, 'nobody'])(
-  'a record that the request does not name is left alone: %o',
+  'a record that the request does not name stays unchanged: %o',
   async (id) => {
     const emulator = await batchEmulator()
     const { id: batch } = await createBatch(emulator)
@@ -119,7 +119,7 @@ test.for([{ param: 'nobody' }, { param: '__proto__' }, { query: 'constructor' },
   },
 )
 
-test('a deleted record is gone, with the events ahead of it', async () => {
+test('a delete removes a record and its future events', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ delete: { collection: 'batch_predictions' } }))
@@ -127,7 +127,7 @@ test('a deleted record is gone, with the events ahead of it', async () => {
   expect((await emulator.control('GET', '/clock/horizon')).body.data ?? []).toEqual([])
 })
 
-test('the user of a cursor is deleted, and with it what cannot be without it; the page resumes from its place', {
+test('a fault deletes the user of a cursor with its memberships, and the page continues from that position', {
   tags: ['R157', 'T28'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -141,7 +141,7 @@ test('the user of a cursor is deleted, and with it what cannot be without it; th
   expect(again.state('users').map(({ id }) => id)).not.toContain(second)
 })
 
-test('members who come and go between two pages leave the walk by cursors right', {
+test('paging by cursors stays correct when members join and leave between two pages', {
   tags: ['R157'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -156,13 +156,13 @@ test('members who come and go between two pages leave the walk by cursors right'
 })
 
 test.for([{ add: 0 }, { add: 101 }, { remove: '' }, {}, { ad: 1 }])(
-  'a change of members that there is not is refused: %o',
+  'an invalid change of members is refused: %o',
   async (member) => {
     expect(await refused(await batchEmulator(), { member })).toHaveLength(1)
   },
 )
 
-test('a change of members of what is no teamspace changes nobody', async () => {
+test('a change of members of an unknown teamspace changes nothing', async () => {
   const emulator = await batchEmulator()
   await arm(
     emulator,
@@ -171,7 +171,7 @@ test('a change of members of what is no teamspace changes nobody', async () => {
   expect(await idsOf(emulator, USERS)).toHaveLength(3)
 })
 
-test('records are inserted as they are given, once', async () => {
+test('records with an id are inserted unchanged, and only once', async () => {
   const emulator = await batchEmulator()
   const records = [view('v-1'), view('v-2')]
   await arm(
@@ -182,7 +182,7 @@ test('records are inserted as they are given, once', async () => {
   expect(await idsOf(emulator, VIEWS)).toEqual(['v-2', 'v-1'])
 })
 
-test('a record without an id or an instant is given one each time', async () => {
+test('a record without an id and an instant is inserted each time with new ones', async () => {
   const emulator = await batchEmulator()
   const { id: _, created_at: __, ...record } = view('')
   await arm(
@@ -199,7 +199,7 @@ test('a record without an id or an instant is given one each time', async () => 
   expect(instants).toEqual(['2026-03-01T12:00:00.000Z', '2026-03-01T12:01:00.000Z'])
 })
 
-test('rows that are made up between two pages shift the second', async () => {
+test('generated rows between two pages shift the second page', async () => {
   const views = [1, 2, 3, 4].map((n) => view(`v-${n}`, { created_at: `2026-01-0${n}T00:00:00.000Z` }))
   const elsewhere = view('x', { _emulator: { teamspace_id: 'ts-b' } })
   const emulator = await batchEmulator({}, { collections: { data_views: [...views, elsewhere] } })
@@ -214,7 +214,7 @@ test('rows that are made up between two pages shift the second', async () => {
   expect(await idsOf(emulator, `${VIEWS}?limit=2&offset=2`)).toEqual(['v-3', 'v-2'])
 })
 
-test('a row of consumption that is made up between two pages shifts the second', {
+test('a generated consumption row between two pages shifts the second page', {
   tags: ['R170'],
 }, async () => {
   const rows = [1, 2, 3].map((n) => ({
@@ -239,7 +239,7 @@ test('a row of consumption that is made up between two pages shifts the second',
   expect([first.data[0].credits, second.data[0].credits]).toEqual([3, 3])
 })
 
-test('made-up rows are those that the query asks for', async () => {
+test('generated rows match the filters of the query', async () => {
   const views = [view('v-1'), view('v-2', { knowledge_id: 'knowledge-2' })]
   const emulator = await batchEmulator({}, { collections: { data_views: views } })
   await arm(
@@ -249,7 +249,7 @@ test('made-up rows are those that the query asks for', async () => {
   expect(await idsOf(emulator, `${VIEWS}?knowledge_id=knowledge-1`)).toHaveLength(4)
 })
 
-test('of an empty collection nothing can be made up', async () => {
+test('no rows are generated for an empty collection', async () => {
   const emulator = await batchEmulator()
   await arm(
     emulator,
@@ -258,7 +258,7 @@ test('of an empty collection nothing can be made up', async () => {
   expect(await idsOf(emulator, VIEWS)).toEqual([])
 })
 
-test('records that do not fit the sandbox when the rule fires are left out together', async () => {
+test('if one record is invalid when the rule fires, none is inserted', async () => {
   const emulator = await batchEmulator()
   const records = [view('v-1'), view('v-2', { _emulator: { teamspace_id: 'nowhere' } })]
   await arm(
@@ -268,7 +268,7 @@ test('records that do not fit the sandbox when the rule fires are left out toget
   expect(await idsOf(emulator, VIEWS)).toEqual([])
 })
 
-test('inserted records call for their events as others from outside the API do', async () => {
+test('inserted records schedule their events, like records from fixtures', async () => {
   const emulator = await batchEmulator()
   const batch = {
     id: 'batch-x',
@@ -291,7 +291,7 @@ test('inserted records call for their events as others from outside the API do',
   expect((await retrieve(emulator, 'batch-x')).status).toBe('completed')
 })
 
-test('several moves of one rule happen in order', async () => {
+test('several moves of one rule apply in order', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, {
@@ -306,7 +306,7 @@ test('several moves of one rule happen in order', async () => {
   ])
 })
 
-test('a move happens although the request is refused behind it', async () => {
+test('a move applies also if the rule then refuses the request', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, { match: RETRIEVE, do: [{ state: { batch: 'fail' } }, { respond: { status: 503 } }] })
@@ -314,7 +314,7 @@ test('a move happens although the request is refused behind it', async () => {
   expect(emulator.state('batch_predictions')[0].status).toBe('failed')
 })
 
-test('what is due because of a move has happened before the handler looks', async () => {
+test('events that are due after a move run before the handler', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const pace = { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' }
@@ -322,7 +322,7 @@ test('what is due because of a move has happened before the handler looks', asyn
   expect((await retrieve(emulator, id)).status).toBe('completed')
 })
 
-test('a rule that matches what is no batch moves none', async () => {
+test('a batch move on a request without a batch moves none', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(
@@ -333,18 +333,21 @@ test('a rule that matches what is no batch moves none', async () => {
   expect((await retrieve(emulator, id)).status).toBe('validating')
 })
 
-test('records that a collection does not take are refused when the rule is written', async () => {
+test('records that are invalid in their collection are refused when the rule is armed', async () => {
   const emulator = await batchEmulator()
   const records = [view('v-1'), view('v-2', { colour: 'red' })]
   expect(await refused(emulator, { insert_rows: { collection: 'data_views', records } })).toEqual([
     ['/do/0/state/insert_rows/records/1/colour', expect.stringMatching(/not a known field/)],
   ])
   expect(await refused(emulator, { insert_rows: { collection: 'api_keys', count: 1 } })).toEqual([
-    ['/do/0/state/insert_rows/count', expect.stringMatching(/whose token nobody can make up; give records/)],
+    [
+      '/do/0/state/insert_rows/count',
+      expect.stringMatching(/because its token cannot be generated; give records/),
+    ],
   ])
 })
 
-test('the trace of a request tells what faults have moved on its behalf', async () => {
+test('the trace of a request contains the changes by faults', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   await arm(emulator, moving({ batch: 'fail' }))

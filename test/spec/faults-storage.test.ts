@@ -22,14 +22,14 @@ async function statusOf({ emulator: { port } }: TestEmulator): Promise<string> {
 test.for<CutFault>([
   { at: 'before-read', how: 'rst' },
   { at: 'end', how: 'fin' },
-])('a match that no disk takes is a 507, at $at too', { tags: ['R123'] }, async (cut) => {
+])('a match that cannot be stored is a 507, also at $at', { tags: ['R123'] }, async (cut) => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ cut }] })
   fillDisk(emulator)
   expect(await statusOf(emulator)).toBe('507')
 })
 
-test('a connection that cannot be counted is left alone, and the emulator goes on', {
+test('a connection fault that cannot be counted is skipped, and the emulator continues', {
   tags: ['R123'],
 }, async () => {
   const emulator = await testEmulator()

@@ -21,7 +21,7 @@ const HOWS = ['fin', 'rst', 'pause'] as const
 const ENDS = { fin: 'fin', rst: 'rst', pause: 'open' } as const
 const BODY = JSON.stringify({ name: 'A page' })
 
-/** A request with a key over a connection that stays open. */
+/** The bytes of a request with a key and Connection: keep-alive. */
 function bytesOf({ emulator }: TestEmulator, { headers, ...request }: RawRequest): string {
   const own = { Host: `127.0.0.1:${emulator.port}`, Connection: 'keep-alive', ...bearer(KEYS.KU) }
   return requestBytes({ ...request, headers: { ...own, ...headers } })
@@ -34,9 +34,9 @@ const decision = (emulator: TestEmulator): string => bytesOf(emulator, { path: '
 interface Case {
   readonly at: Stage
   readonly name: string
-  /** Whether the page exists afterwards. */
+  /** Whether the page exists after the cut. */
   readonly effect: boolean
-  /** What comes: nothing, the head, or so much of the body. */
+  /** The part of the response that arrives. */
   readonly seen: 'nothing' | 'head' | 'some' | 'all'
 }
 
@@ -64,7 +64,7 @@ function lastFaults(emulator: TestEmulator) {
   return { status: entry?.status, sent: entry?.faults?.sent }
 }
 
-/** How much of a response there is in some bytes. */
+/** The part of a response that these bytes contain. */
 function amount(text: string): Case['seen'] {
   if (text === '') return 'nothing'
   const [head = '', body = ''] = text.split('\r\n\r\n')
@@ -76,7 +76,7 @@ function amount(text: string): Case['seen'] {
 const cases = STAGES.flatMap((stage) => HOWS.map((how) => [stage.name, how, stage] as const))
 
 test.for(cases)(
-  'a cut at %s by %s is seen where it is said, with its effect or without',
+  'a cut at %s by %s happens at its stage, with or without the effect of the request',
   async ([name, how, { at, effect, seen }]) => {
     const emulator = await testEmulator()
     armRule(emulator.sandbox, { times: 1_000, do: [cut(at, how)] })
@@ -118,7 +118,7 @@ test.for(CLIENTS)('a reset before-read is ECONNRESET to %s, 100 times of 100', a
   expect(emulator.state('pages')).toEqual([])
 })
 
-test('the second request on a connection meets a reset, and the client that tries again does not', async () => {
+test('a fault resets the second request on a connection, and a retry on a new connection succeeds', async () => {
   const emulator = await testEmulator()
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
@@ -129,7 +129,7 @@ test('the second request on a connection meets a reset, and the client that trie
   expect((await get()).status).toBe(200)
 })
 
-test('a cut before-read uses up nothing of the rate window, one at before-handler a place', async () => {
+test('a cut at before-read uses no quota, a cut at before-handler uses one request', async () => {
   const emulator = await testEmulator()
   const remaining = async () =>
     Number((await emulator.get('/data-views')).headers.get('x-ratelimit-remaining'))
@@ -138,11 +138,11 @@ test('a cut before-read uses up nothing of the rate window, one at before-handle
     armRule(emulator.sandbox, { times: 1, do: [cut(at, 'rst')] })
     await overSocket(emulator.emulator.port, decision(emulator))
   }
-  // One place for the cut at before-handler, one for looking.
+  // One request for the cut at before-handler, one for this request itself.
   expect(await remaining()).toBe(before - 2)
 })
 
-test('before-read is before the body: a client that waits to be asked for it never is', async () => {
+test('a cut at before-read sends no 100 Continue', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [cut('before-read', 'fin')] })
   const head = 'POST /v1/pages HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n'
@@ -150,7 +150,7 @@ test('before-read is before the body: a client that waits to be asked for it nev
   expect(await overSocket(emulator.emulator.port, request)).toMatchObject({ text: '', end: 'fin' })
 })
 
-test('request_bytes cuts when so much of the body has come, and not a shorter one', async () => {
+test('request_bytes cuts after that number of body bytes, and never cuts a shorter body', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [cut({ request_bytes: BODY.length + 1 }, 'rst')] })
   expect((await emulator.post('/pages', { name: 'A page' })).status).toBe(200)
@@ -166,7 +166,7 @@ test('request_bytes cuts when so much of the body has come, and not a shorter on
   expect(emulator.state('pages')).toHaveLength(1)
 })
 
-test('a paused upload is read no further, and its client may leave', async () => {
+test('a paused upload is not read further, and its client can disconnect', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [cut({ request_bytes: 1_000 }, 'pause')] })
   const upload = bytesOf(emulator, {
@@ -180,7 +180,7 @@ test('a paused upload is read no further, and its client may leave', async () =>
 })
 
 test.for(['max_ms', 'a reset of the sandbox', 'the removal of the rule'])(
-  'a client that is never asked for its body waits until %s at most',
+  'a client that gets no 100 Continue waits at most until %s',
   async (what) => {
     const emulator = await testEmulator()
     const { id } = armRule(emulator.sandbox, {
@@ -201,7 +201,7 @@ test.for(['max_ms', 'a reset of the sandbox', 'the removal of the rule'])(
   },
 )
 
-test('no_continue never asks for the body; one that is sent all the same is taken', async () => {
+test('no_continue sends no 100 Continue, but accepts a body', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ pace: { no_continue: true } }] })
   const port = emulator.emulator.port
@@ -220,7 +220,7 @@ test('no_continue never asks for the body; one that is sent all the same is take
   expect(asked.text).toBe('HTTP/1.1 100 Continue\r\n\r\n')
 })
 
-test('a wait before the handler ends with the client, and then nothing is done', async () => {
+test('a client that disconnects ends a wait before the handler, and the handler does not run', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ pace: { before_handler_ms: 10_000 } }] })
   const view = await overSocket(emulator.emulator.port, creation(emulator), () =>
@@ -236,7 +236,7 @@ test('a wait before the handler ends with the client, and then nothing is done',
   expect(emulator.state('pages')).toEqual([])
 })
 
-test('a wait before the handler is over at max_ms, and the request goes on', async () => {
+test('a wait before the handler ends at max_ms, and the request continues', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, {
     do: [{ pace: { before_handler_ms: 10_000, before_head_ms: 10_000, max_ms: 30 } }],
@@ -259,7 +259,7 @@ test.for([
   ['a reset of the sandbox', (emulator: TestEmulator) => emulator.control('POST', '/reset')],
   ['the removal of the rules', (emulator: TestEmulator) => emulator.control('DELETE', '/faults')],
   ['the end of the emulator', (emulator: TestEmulator) => emulator.emulator.close()],
-] as const)('what is held at any stage is let go by %s', async ([, act]) => {
+] as const)('%s ends connections that are held at any stage', async ([, act]) => {
   const emulator = await testEmulator()
   const views = []
   for (const at of [
@@ -281,7 +281,7 @@ test.for([
   expect((await Promise.all(views)).map(({ end }) => end)).toEqual(Array(6).fill('fin'))
 })
 
-test('a fault may be about a path that is no route', async () => {
+test('a fault can match a path without a route', async () => {
   const emulator = await testEmulator()
   const target = { match: { path: '/v1/nowhere' } }
   armRule(emulator.sandbox, {
@@ -296,7 +296,7 @@ test('a fault may be about a path that is no route', async () => {
   expect(await overSocket(emulator.emulator.port, request)).toMatchObject({ text: '', end: 'rst' })
 })
 
-test('neither the control interface nor a preflight meets a fault', async () => {
+test('no fault fires on the control interface or a preflight', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [cut('before-read', 'rst')] })
   expect((await emulator.control('GET', '/health')).status).toBe(200)
@@ -307,7 +307,7 @@ test('neither the control interface nor a preflight meets a fault', async () => 
   expect(preflight.status).toBe(204)
 })
 
-test('connections that are accepted without a fault are of use, whatever became of those before', async () => {
+test('connections without a fault work after connections that were reset', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { when: { first: 3 }, do: [cut('accept', 'rst')] })
   const ends = []
@@ -332,7 +332,7 @@ test.for(CLIENTS)('a reset at accept fails %s, 50 times of 50', async ([, client
   }
 })
 
-test('a pipelined request is cut behind the whole response to the one before it', async () => {
+test('a pipelined request is cut after the whole response to the one before it', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { match: { operation: 'pages.create' }, do: [cut('before-read', 'fin')] })
   const { text, end } = await overSocket(emulator.emulator.port, [decision(emulator) + creation(emulator)])
@@ -341,7 +341,7 @@ test('a pipelined request is cut behind the whole response to the one before it'
   expect(end).toBe('fin')
 })
 
-test('a client that resets its connection in the middle of everything is no error', async () => {
+test('a client that resets its connection at any point causes no error', async () => {
   const emulator = await testEmulator()
   armRule(emulator.sandbox, { do: [{ pace: { before_head_ms: 20, bytes: 1, gap_ms: 5 } }] })
   for (const bytes of [0, 1, 10, 100]) {
@@ -355,7 +355,7 @@ test('a client that resets its connection in the middle of everything is no erro
     .toEqual([])
 })
 
-test('a large upload that is held does not keep another one waiting', async () => {
+test('a large upload that is held does not block another one', async () => {
   const emulator = await testEmulator()
   const { port } = emulator.emulator
   armRule(emulator.sandbox, { times: 1, do: [cut({ request_bytes: 1_000 }, 'pause')] })

@@ -6,7 +6,7 @@ import { perform } from '../../src/core/request/pipeline.ts'
 import { KEYS } from '../support/base-state.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 
-/** A body that counts how often one of its members is read. */
+/** A body that counts the reads of one of its fields. */
 function countingBody() {
   const reads = { count: 0 }
   const body = aBatch() as unknown as JsonObject
@@ -18,7 +18,7 @@ function countingBody() {
   return { reads, body: Object.defineProperty(body, 'prompt', { get, enumerable: true }) }
 }
 
-test('a first use of a key takes the digest of its body once, however large', {
+test('the first use of a key computes the digest of its body only once', {
   tags: ['R276'],
 }, async () => {
   const { sandbox } = await batchEmulator()

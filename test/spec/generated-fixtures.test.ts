@@ -36,7 +36,7 @@ const WANTED = {
   consumption_rows: 100,
 }
 
-test('generated records keep every rule of their collections, and are as many as asked for', {
+test('generated records are valid in their collections, in the requested number', {
   tags: ['R284'],
 }, async () => {
   const sandbox = await generated(WANTED)

@@ -28,7 +28,7 @@ const extra = {
   messages,
   conversations,
   agents,
-  // One whose runs share a thread writes that down with its first run.
+  // With a shared thread, the first run would change the record of the trigger.
   event_triggers: event_triggers.map((each) => ({ ...each, response_thread: 'create_new_thread_each_time' })),
   mcp_servers,
   files: [{ id: 'file-1', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }],
@@ -63,7 +63,7 @@ function control(sandbox: Sandbox, path: string, body: object, params: Params = 
 const agent = { agent_id: 'agent-1' }
 const call = { scenario: 'story', ref: { timeline: 0 }, at: JANUARY, event: null, depth: 0 }
 
-/** Everything that makes records under ids of the emulator's own making, and how many it makes. */
+/** Everything that creates records with ids from the emulator, and the number of records that it creates. */
 const CREATES: readonly (readonly [name: string, made: number, create: (sandbox: Sandbox) => void])[] = [
   ['POST /pages', 1, (sandbox) => callOperation(sandbox, 'pages.create', { name: 'Mine' })],
   ['POST of a teamspace', 2, (sandbox) => callOperation(sandbox, 'teamspaces.create', { name: 'New' })],
@@ -153,7 +153,7 @@ const CREATES: readonly (readonly [name: string, made: number, create: (sandbox:
   ],
 ]
 
-/** Every record that has an id of the emulator's making, by its table and id. */
+/** Every record that can have an id from the emulator, by table and id. */
 function rowsOf({ store, service }: Sandbox): ReadonlyMap<string, Row> {
   const tables = [...service.collections.keys(), scenarioCalls.name]
   return new Map(
@@ -169,7 +169,7 @@ function madeBy(create: (sandbox: Sandbox) => void, sandbox: Sandbox) {
   return [...rowsOf(sandbox)].filter(([name]) => !before.has(name))
 }
 
-/** The ids that come next where records have ids such as this one. */
+/** Three of the next ids of the same kind as the id of this record. */
 function idsAhead({ store }: Sandbox, { id }: Row): string[] {
   const { ids, uuids, events } = store.get('$sandbox', 'counters') as unknown as Record<string, number>
   return [1, 2, 4].map((places) => {
@@ -179,7 +179,7 @@ function idsAhead({ store }: Sandbox, { id }: Row): string[] {
 }
 
 test.for(CREATES)(
-  'D9 %s makes %i new, and leaves records alone that have the next ids',
+  'D9 %s creates %i new, and does not change records that have the next ids',
   ([, count, create]) => {
     const samples = madeBy(create, sandboxFrom(origin))
     expect(samples).toHaveLength(count)
@@ -187,7 +187,7 @@ test.for(CREATES)(
     change(sandbox, ({ tx }) => {
       for (const [name, row] of samples) {
         const [table = ''] = name.split(' ')
-        // Members and tokens that there can be one of are those of nobody here.
+        // Where only one member or token can exist, these copies are removed ones.
         const others = 'removed_at' in row ? { removed_at: JANUARY } : {}
         for (const id of idsAhead(sandbox, row)) tx.put(table, { ...row, ...others, id } as Row)
       }
@@ -213,7 +213,7 @@ const documents = fc.record({
   calls: numbers,
 })
 
-test('D9 whatever ids a document has around and ahead of its counters, each create makes a record of its own, the same each time', () => {
+test('D9 each create makes a new record, always the same one, whatever ids a document has near its counters', () => {
   const property = fc.property(documents, script, ({ ids, uuids, events, ...taken }, steps) => {
     const document = sandboxFrom(origin).document()
     const { collections, counters } = document
@@ -257,7 +257,7 @@ test('D9 whatever ids a document has around and ahead of its counters, each crea
   fc.assert(property, { numRuns: 60 })
 })
 
-test('D9 a claim token and the state of an OAuth flow are none that a record has', () => {
+test('D9 a new claim token or OAuth state never equals one of an existing record', () => {
   const template = CREATES.find(([name]) => name === 'POST /agents/generate')?.[2] ?? (() => {})
   const flow = CREATES.find(([name]) => name === 'an OAuth flow')?.[2] ?? (() => {})
   const first = sandboxFrom(origin)

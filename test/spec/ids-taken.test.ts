@@ -20,7 +20,7 @@ const pageOf = (id: string) => ({
   created_at: '2026-01-01T00:00:00.000Z',
 })
 
-/** Pages whose ids stand ahead of the counter of a sandbox: three that come next, and one behind a gap. */
+/** Pages with ids that the counter of a sandbox has not reached: the next three, and one after a gap. */
 function pagesAhead(sandbox: Sandbox) {
   const { ids } = sandbox.document().counters
   return [1, 2, 3, 5].map((places) => pageOf(objectId(SEED, ids + places)))
@@ -35,7 +35,7 @@ function recordsOf(sandbox: Sandbox): ReadonlyMap<string, string> {
   )
 }
 
-/** What a call has done to the records of a sandbox. */
+/** The names of the records that a call has changed and created. */
 async function effectOf(sandbox: Sandbox, call: () => Promise<unknown>) {
   const before = recordsOf(sandbox)
   await call()
@@ -46,7 +46,7 @@ async function effectOf(sandbox: Sandbox, call: () => Promise<unknown>) {
   }
 }
 
-/** Makes more pages than stand ahead. Each is new, under an id of its own, and no record changes. */
+/** Creates more pages than pagesAhead gives. Each is new with a unique id, and no record changes. */
 async function makesPages(sandbox: Sandbox, make: () => Promise<string>): Promise<void> {
   const made: string[] = []
   const effect = await effectOf(sandbox, async () => {
@@ -59,7 +59,7 @@ async function makesPages(sandbox: Sandbox, make: () => Promise<string>): Promis
 const post = async (emulator: Pick<TestEmulator, 'post'>): Promise<string> =>
   (await emulator.post('/pages', { name: 'Mine' })).body.id
 
-test('D9 a page of the fixtures whose id comes next stays as it is when a page is created', async () => {
+test('D9 a fixture page with the next id stays unchanged when a page is created', async () => {
   const id = 'c1c0faf8c250000000000239'
   const fixtures = {
     extends: 'demo',
@@ -81,7 +81,7 @@ test('D9 a page of the fixtures whose id comes next stays as it is when a page i
   expect(await control('GET', `/state/pages/${id}`)).toEqual(before)
 })
 
-/** The ways in which records come into a running sandbox from outside the API. */
+/** The ways to add records to a running sandbox from outside the API. */
 const WAYS: Readonly<Record<string, (emulator: TestEmulator) => Promise<unknown>>> = {
   'POST /fixtures': (emulator) =>
     emulator.control('POST', '/fixtures', { collections: { pages: pagesAhead(emulator.sandbox) } }),
@@ -130,13 +130,13 @@ test.for(Object.entries(WAYS))('D9 no record is replaced by a create after %s', 
   await makesPages(again.sandbox, () => post(again))
 })
 
-test('D9 no record is replaced by a create after an edit of the file, while it runs or while it is stopped', async () => {
+test('D9 no record is replaced by a create after an edit of the file, while the emulator runs or is stopped', async () => {
   const data = dataFolder()
   const file = join(data, 'default.json')
   const lives = async () => {
     const told = new EventEmitter()
     const info = (message: string): void => {
-      if (message.includes('has been taken')) told.emit('taken')
+      if (message.includes('has been applied')) told.emit('taken')
     }
     const taken = once(told, 'taken')
     const logger = { info, warn: info, error: info }
@@ -164,7 +164,7 @@ test('D9 no record is replaced by a create after an edit of the file, while it r
   await makesPages(second.sandbox, create(second.emulator.baseUrl))
 })
 
-test('D9 of two documents whose records are generated at the same time, no record of the one is lost to the other', async () => {
+test('D9 the second of two simultaneous merges with generated records is a conflict, and no record is lost', async () => {
   const { sandbox, ...emulator } = await testEmulator()
   const merge = () => mergeFixtures(sandbox, { collections: {}, generate: { pages: 5 } })
   const [first, second] = await Promise.allSettled([merge(), merge()])
@@ -182,7 +182,7 @@ test('a record that is deleted while others are generated stays deleted', async 
   expect(emulator.state('pages').map((page) => page.id)).not.toContain(id)
 })
 
-test('generated records step over given ones that have their ids', async () => {
+test('generated records skip the ids of given records', async () => {
   const pages = [1, 2, 4].map((n) => pageOf(objectId(SEED, n)))
   const fixtures = { collections: { ...baseCollections, pages }, generate: { pages: 3 } } as never
   const { sandbox } = await testEmulator({ fixtures } as never)

@@ -17,14 +17,14 @@ async function four(emulator: TestEmulator) {
   return responses
 }
 
-test('with limits off no response says that nothing remains or that a client has to wait', {
+test('with limits off no response has remaining 0 or a Retry-After', {
   tags: ['R262'],
 }, async () => {
   const emulator = await testEmulator({ settings, limits: false })
   expect(await four(emulator)).toEqual(Array.from({ length: 4 }, () => [200, '2', '1', null]))
 })
 
-test('with limits on nothing changes: the last place and a 429 carry Retry-After', {
+test('with limits on the last allowed request and a 429 have Retry-After', {
   tags: ['R262'],
 }, async () => {
   expect(await four(await testEmulator({ settings }))).toEqual([
@@ -35,7 +35,7 @@ test('with limits on nothing changes: the last place and a 429 carry Retry-After
   ])
 })
 
-test('with limits off a fault can still say that nothing remains', { tags: ['R268'] }, async () => {
+test('with limits off a fault can still set remaining to 0', { tags: ['R268'] }, async () => {
   const emulator = await testEmulator({ limits: false })
   await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ quota: { remaining: 0 } }] })
   expect(quotaOf(await emulator.get('/data-views'))).toEqual([200, '200', '0', '60'])

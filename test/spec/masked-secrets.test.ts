@@ -21,7 +21,7 @@ const settings = {
 
 const guarded = () => testEmulator({ collections: { webhooks }, settings })
 
-/** Asserts that a request is refused because of a mask, says where and what to do, and changes nothing. */
+/** Asserts that a request is refused because of a mask, with a pointer and the fix, and changes nothing. */
 async function refused(
   emulator: TestEmulator,
   request: () => Promise<TestResponse>,
@@ -41,7 +41,7 @@ async function refused(
 
 const secretsOf = (text: string) => [HOOK, FIXED, SIGNING].filter((secret) => text.includes(secret))
 
-test('what shows a state masks the secrets that sign webhooks, unless it is asked for them', async () => {
+test('responses with state mask the secrets that sign webhooks, except with secrets=true', async () => {
   const emulator = await guarded()
   await emulator.control('POST', '/snapshots', { name: 'base' })
   const all = [HOOK, FIXED, SIGNING]
@@ -69,7 +69,7 @@ test('what shows a state masks the secrets that sign webhooks, unless it is aske
   expect(whole.body).toEqual(JSON.parse(JSON.stringify(emulator.sandbox.document())))
 })
 
-test('a masked state that is put back keeps the stored secrets, whatever else was changed in it', async () => {
+test('a PUT of a masked state keeps the stored secrets, with any other changes', async () => {
   const emulator = await guarded()
   const { body } = await emulator.control('GET', '/state')
   const [signed, plain] = body.collections.webhooks
@@ -91,7 +91,7 @@ test('a masked state that is put back keeps the stored secrets, whatever else wa
   })
 })
 
-test('a masked state is refused where no secret is stored that a mask could stand for', async () => {
+test('a masked state is refused if the sandbox has no stored secret for a mask', async () => {
   const { body } = await (await guarded()).control('GET', '/state')
   const emulator = await testEmulator()
   const put = (document: object) => () => emulator.control('PUT', '/state', document)
@@ -106,7 +106,7 @@ test('a masked state is refused where no secret is stored that a mask could stan
   await refused(emulator, subscribed, '/settings/webhooks.subscriptions/1/secret')
 })
 
-test('a masked record that is written keeps its secret; another secret replaces it; null removes it', async () => {
+test('a write of a masked record keeps its secret; another secret replaces it; null removes it', async () => {
   const emulator = await guarded()
   const stored = () => emulator.state('webhooks').find(({ id }) => id === 'signed').secret
   const { body: shown } = await emulator.control('GET', '/state/webhooks/signed')
@@ -177,7 +177,7 @@ test('an imported snapshot keeps the secrets of the one that it replaces, else o
   )
 })
 
-test('the explanation of a request masks the secret of a webhook that a fault has made', async () => {
+test('the explanation of a request masks the secret of a webhook that a fault inserted', async () => {
   const emulator = await testEmulator()
   const insert_rows = { collection: 'webhooks', records: [{ ...webhooks[0], id: 'inserted' }] }
   await arm(emulator, { match: { operation: 'data-views.list' }, do: [{ state: { insert_rows } }] })
@@ -186,7 +186,7 @@ test('the explanation of a request masks the secret of a webhook that a fault ha
   expect(body.changes).toMatchObject([{ ref: 'webhooks/inserted', patch: [{ value: { secret: MASK } }] }])
 })
 
-test('the library shows secrets where it is asked to', async () => {
+test('the library shows secrets with the option secrets: true', async () => {
   const emulator = await startEmulator({
     port: 0,
     ephemeral: true,
@@ -211,7 +211,7 @@ test('the library shows secrets where it is asked to', async () => {
   expect(await seen({ secrets: true })).toEqual([3, 1, 1, 3])
 })
 
-test('the file of the state has the secrets as they are, and a restart goes on with them', async () => {
+test('the state file has the secrets unmasked, and a restart keeps them', async () => {
   const data = dataFolder()
   const options = { settings, fixtures: { collections: { webhooks } } } as never
   const first = await alive(data, options)

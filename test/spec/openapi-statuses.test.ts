@@ -3,7 +3,7 @@ import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
 import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { CONTRACT, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
-/** The statuses that the specification shows, and those that follow from what it says of an operation. */
+/** The statuses in the specification of an operation, and those that follow from its text. */
 const DOCUMENTED: Readonly<Record<string, readonly number[]>> = {
   'messages.feedback': [204, 400, 404],
   'agents.claim': [404],
@@ -50,7 +50,7 @@ test('every status that an operation responds with is in the document', async ()
   }
 })
 
-/** Requests that are refused in every way that operations refuse by themselves. */
+/** One request for each refusal by an operation itself. */
 async function refusals(emulator: TestEmulator): Promise<TestResponse[]> {
   const { id } = await createBatch(emulator)
   const early = await emulator.get(`/batch-predictions/${id}/results`)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { workspaceService } from '../../src/service.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 
-/** Outside of these families, a preset that stays is named below. */
+/** All presets of these families stay until they are removed; STAYING lists the others that do. */
 const STAYING_FAMILIES = ['rate limit', 'auth', 'body']
 const STAYING = [
   'server-error',
@@ -16,7 +16,7 @@ const STAYING = [
   'offline',
 ]
 
-/** Statuses of requests one after the other; null for one whose connection broke. */
+/** The statuses of requests one after the other, null for a broken connection. */
 async function statuses(emulator: TestEmulator, count: number): Promise<(number | null)[]> {
   const seen: (number | null)[] = []
   for (let n = 0; n < count; n++) {
@@ -30,7 +30,7 @@ async function rules(emulator: TestEmulator): Promise<Record<string, unknown>[]>
   return (await emulator.control('GET', '/faults')).body.data
 }
 
-test('a preset of an incident fires once, one of a state of affairs until it is removed', async () => {
+test('each preset fires either once or until it is removed, as its description says', async () => {
   const emulator = await testEmulator()
   const presets = [...workspaceService.presets.values()]
   for (const { name, family } of presets) {
@@ -38,14 +38,14 @@ test('a preset of an incident fires once, one of a state of affairs until it is 
     const stays = STAYING_FAMILIES.includes(family) || STAYING.includes(name)
     const life = stays
       ? 'It stays until it is removed.'
-      : `It fires ${name === 'batch-404-after-create' ? '2 times at most' : 'once'}, and is spent.`
+      : `It fires ${name === 'batch-404-after-create' ? 'at most 2 times' : 'once'}, then it is spent.`
     expect([name, body.life]).toEqual([name, life])
     const shown = await emulator.control('GET', `/faults/presets/${name}`)
     expect([name, shown.body.lasts]).toEqual([name, stays ? 'until_removed' : 'once'])
   }
 })
 
-test('a preset of a state of affairs goes on until its rule is removed', async () => {
+test('a lasting preset fires until its rule is removed', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'server-error' })
   expect(await statuses(emulator, 3)).toEqual([500, 500, 500])
@@ -54,7 +54,7 @@ test('a preset of a state of affairs goes on until its rule is removed', async (
   expect(await statuses(emulator, 1)).toEqual([200])
 })
 
-test('a preset of an incident is spent after it has fired, and arming it again replaces the spent rule', async () => {
+test('a preset that fires once is spent after that, and arming it again replaces the spent rule', async () => {
   const emulator = await testEmulator()
   const arm = () => emulator.control('POST', '/faults', { preset: 'fin-before-headers' })
   expect((await arm()).body).toMatchObject({ id: 'fin-before-headers', times: 1 })
@@ -73,7 +73,7 @@ test('a rule of the same preset that can still fire is not replaced', async () =
   expect(await statuses(emulator, 3)).toEqual([null, null, 200])
 })
 
-test('an id that a spent rule of another kind has stays taken', async () => {
+test('the id of a spent rule that is not a preset stays taken', async () => {
   const emulator = await testEmulator()
   const own = { id: 'mine', match: 'everything', times: 1, do: [{ respond: { status: 503 } }] }
   await emulator.control('POST', '/faults', own)
@@ -84,13 +84,13 @@ test('an id that a spent rule of another kind has stays taken', async () => {
 
 test.for([
   [{ when: {} }, [null, null, null], 'armed', 'It stays until it is removed.'],
-  [{ when: { first: 2 } }, [null, null, 200], 'spent', 'It fires 2 times at most, and is spent.'],
-  [{ when: { nth: 2 } }, [200, null, 200], 'spent', 'It fires once, and is spent.'],
-  [{ times: 2 }, [null, null, 200], 'spent', 'It fires 2 times at most, and is spent.'],
-  [{ when: { until: { calls: 1 } } }, [null, 200, 200], 'spent', 'It fires once, and is spent.'],
+  [{ when: { first: 2 } }, [null, null, 200], 'spent', 'It fires at most 2 times, then it is spent.'],
+  [{ when: { nth: 2 } }, [200, null, 200], 'spent', 'It fires once, then it is spent.'],
+  [{ times: 2 }, [null, null, 200], 'spent', 'It fires at most 2 times, then it is spent.'],
+  [{ when: { until: { calls: 1 } } }, [null, 200, 200], 'spent', 'It fires once, then it is spent.'],
   [{ when: { first: 1, by: 'tag' } }, [null, 200, 200], 'armed', 'It stays until it is removed.'],
-  [{ ttl: '1m' }, [null, 200, 200], 'spent', 'It fires once within 1m, and is spent.'],
-] as const)('%j is what a preset of an incident lasts', async ([over, seen, status, life]) => {
+  [{ ttl: '1m' }, [null, 200, 200], 'spent', 'It fires once within 1m, then it is spent.'],
+] as const)('%j changes how long a preset that fires once lasts', async ([over, seen, status, life]) => {
   const emulator = await testEmulator()
   const { body } = await emulator.control('POST', '/faults', { preset: 'fin-before-headers', ...over })
   expect(body.life).toBe(life)
@@ -98,7 +98,7 @@ test.for([
   expect(await rules(emulator)).toMatchObject([{ status }])
 })
 
-test('a sequence that ends in passing is spent after its last step, and a rule past its instant is expired', async () => {
+test('a sequence that ends with pass is spent after its last step, and a rule past its ttl is expired', async () => {
   const emulator = await testEmulator()
   const match = { operation: 'data-views.list' }
   await emulator.control('POST', '/faults', {

@@ -5,14 +5,14 @@ import { alive, dataFolder, killedData } from '../support/data-folder.ts'
 
 const fixtures = { collections: baseCollections } as never
 
-/** Reads once. @returns what remains of the window of 200 */
+/** Makes one request. @returns the remaining requests of the window of 200 */
 async function read({ baseUrl }: RunningEmulator): Promise<number> {
   const response = await fetch(`${baseUrl}/data-views`, { headers: { authorization: `Bearer ${KEYS.KU}` } })
   await response.arrayBuffer()
   return Number(response.headers.get('x-ratelimit-remaining'))
 }
 
-test('a clean exit keeps rate windows; a kill does not, since a read is not written to the disk', async () => {
+test('a clean exit keeps rate windows; a kill does not, since reads are not written to the disk', async () => {
   const data = dataFolder()
   const first = await alive(data, { fixtures })
   for (let n = 1; n <= 5; n++) expect(await read(first.emulator)).toBe(200 - n)

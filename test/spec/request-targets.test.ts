@@ -4,7 +4,7 @@ import { testEmulator } from '../support/emulator.ts'
 import { overSocket } from '../support/wire-client.ts'
 
 test.each(['http://[::1', 'http://evil.example/v1/data-views', 'http://%zz/', 'ftp://127.0.0.1/', '*'])(
-  'a request target that is no path is refused in the form of the API: %s',
+  'a request target that is not a path is refused in the error format of the API: %s',
   { tags: ['R253'] },
   async (target) => {
     const { emulator } = await testEmulator()
@@ -26,7 +26,7 @@ test.for([
   ['/data-views', 'Nearest: GET /v1/data-views.'],
   ['/data-view?limit=1', 'Nearest: GET /v1/data-views.'],
   ['/@w1/batch-predictions/abc', 'Nearest: GET /@w1/v1/batch-predictions/abc.'],
-])('a path outside the API, %s, is told the operation that it comes nearest to', async ([path, nearest]) => {
+])('the 404 of a path outside the API, %s, names the nearest operation', async ([path, nearest]) => {
   const { emulator } = await testEmulator()
   const response = await fetch(`${emulator.url}${path}`)
   expect(response.status).toBe(404)

@@ -24,7 +24,7 @@ test('the log is shown as HAR 1.2, with bodies and real durations', async () => 
   expect(created).toMatchObject({ _operation: 'batch-predictions.create', _faults: [] })
 })
 
-test('keys and secrets are not in it, other headers are', async () => {
+test('the HAR has no keys and secrets, but other headers', async () => {
   const { emulator, body } = await harOf()
   const text = JSON.stringify(body)
   expect(text).not.toContain('misplaced-secret')
@@ -33,7 +33,7 @@ test('keys and secrets are not in it, other headers are', async () => {
   expect(emulator.sandbox.log.size).toBe(3)
 })
 
-test('a request that a fault has cut off has the status 0 and no response', async () => {
+test('a request that a fault has cut has the status 0 and no response', async () => {
   const { body } = await harOf('?limit=1')
   expect(body.log.entries).toMatchObject([
     {
@@ -43,7 +43,7 @@ test('a request that a fault has cut off has the status 0 and no response', asyn
   ])
 })
 
-test('it takes the filters of the list, and refuses what they refuse', async () => {
+test('the HAR route accepts the filters of the list, and refuses invalid ones', async () => {
   const { emulator, body } = await harOf('?operation=batch-predictions.create')
   expect(body.log.entries.length).toBe(1)
   expect((await emulator.control('GET', '/requests/har?operation=pages.creat')).status).toBe(400)

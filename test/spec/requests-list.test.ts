@@ -17,7 +17,7 @@ async function someRequests() {
   return { emulator, list }
 }
 
-test('an entry names its sandbox, what chose it, its idempotency key, and where it is explained', async () => {
+test('an entry has its sandbox, how that was chosen, its idempotency key, and its explain path', async () => {
   const { list } = await someRequests()
   const { body } = await list('limit=4')
   expect(body.data[0]).toMatchObject({
@@ -41,7 +41,7 @@ test.for<[query: string, expected: number[]]>([
   ['idempotency_key=try-*&limit=1', [3]],
   ['sandbox=default&operation=data-views.list', [1]],
   ['path=/data-views', []],
-])('the log is narrowed by %s', async ([query, expected]) => {
+])('the log is filtered by %s', async ([query, expected]) => {
   const { list } = await someRequests()
   expect(ids((await list(query)).body)).toEqual(expected)
 })
@@ -56,7 +56,7 @@ test('the log of another sandbox is listed by its name, and the explain path lea
   ])
 })
 
-test('a sandbox that is not there is a 404 with the nearest name, and is not made', async () => {
+test('an unknown sandbox is a 404 with the nearest name, and is not created', async () => {
   const { emulator, list } = await someRequests()
   const { status, body } = await list('sandbox=defualt')
   expect([status, body.error]).toEqual([404, 'not_found'])
@@ -64,7 +64,7 @@ test('a sandbox that is not there is a 404 with the nearest name, and is not mad
   expect(emulator.emulator.sandboxes.list()).toHaveLength(1)
 })
 
-test('a filter that nobody knows is refused with the nearest name', async () => {
+test('an unknown filter is refused with the nearest name', async () => {
   const emulator = await controlEmulator()
   const { status, text } = await emulator.call('GET', '/requests?idempotencykey=x')
   expect(status).toBe(400)
@@ -79,7 +79,7 @@ test('an entry has the real duration of its request, delays by faults included',
   })
   await emulator.get('/data-views')
   const { body } = await list('limit=1')
-  // The host's timers may be early by a millisecond.
+  // Timers of the host can be early by a millisecond.
   expect(body.data[0].duration_ms).toBeGreaterThanOrEqual(39)
   const { body: resent } = await emulator.control('POST', `/requests/${body.data[0].id}/resend`)
   expect(resent.duration_ms).toBeGreaterThanOrEqual(0)
@@ -88,7 +88,7 @@ test('an entry has the real duration of its request, delays by faults included',
 test.for([
   ['rst', 'reset'],
   ['fin', 'closed'],
-] as const)('a request whose connection a fault ended by %s says so: %s', async ([how, end]) => {
+] as const)('a request whose connection a fault ended by %s has the end: %s', async ([how, end]) => {
   const emulator = await testEmulator({ collections: sampleRecords })
   await arm(emulator, { match: { operation: 'pages.create' }, do: [{ cut: { at: 'before-head', how } }] })
   await expect(emulator.post('/pages', {})).rejects.toThrow()
@@ -97,7 +97,7 @@ test.for([
   expect(body.data.map((row: { end: string | null }) => row.end)).toEqual([end, null])
 })
 
-test('the log is read backwards by the id of the oldest request that one has', async () => {
+test('the log can be read backwards with the id of an entry', async () => {
   const { list } = await someRequests()
   const { body: newest } = await list('limit=2')
   const { body: older } = await list(`limit=2&before=${newest.data[0].id}`)

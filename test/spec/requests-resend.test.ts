@@ -9,7 +9,7 @@ async function logged(send: (emulator: Awaited<ReturnType<typeof testEmulator>>)
   return { emulator, first, resend: () => emulator.control('POST', `/requests/${first.id}/resend`) }
 }
 
-test('a logged request is sent again as its caller, and changes what it changes', async () => {
+test('a logged request can be sent again as its caller, and has its effect again', async () => {
   const { first, resend } = await logged((emulator) => emulator.post('/batch-predictions', batchBody()))
   const { status, body } = await resend()
   expect(status).toBe(200)
@@ -21,22 +21,22 @@ test('a logged request is sent again as its caller, and changes what it changes'
   expect(body.changed).not.toEqual(first.changed)
 })
 
-test('sent again with its idempotency key, a request is replayed', async () => {
+test('a request that is sent again with its idempotency key is replayed', async () => {
   const headers = { 'idempotency-key': 'try-1' }
   const { resend } = await logged((emulator) => emulator.post('/batch-predictions', batchBody(), { headers }))
   expect((await resend()).body).toMatchObject({ idempotency: 'replay', changed: [] })
 })
 
-test('a request whose key was deleted is refused as any other with that key', async () => {
+test('a request whose API key was deleted is refused when sent again', async () => {
   const { emulator, first, resend } = await logged((emulator) => emulator.get('/data-views'))
   await emulator.control('DELETE', `/state/api_keys/${first.caller.key_id}`)
   expect((await resend()).body).toMatchObject({ status: 401, error: { code: 'unauthorized' } })
 })
 
-test('a request that fits no route, or that the log has not, is refused with the reason', async () => {
+test('a request without a route or without a log entry is refused with the reason', async () => {
   const { emulator, resend } = await logged((emulator) => emulator.get('/nothing-here'))
   const { status, body } = await resend()
   expect(status).toBe(409)
-  expect(body.message).toContain('it fits no route')
+  expect(body.message).toContain('it matches no route')
   expect((await emulator.control('POST', '/requests/default-000999/resend')).status).toBe(404)
 })

@@ -13,7 +13,7 @@ async function someRequests() {
   return { emulator, verify }
 }
 
-test('what has come passes, with the ids that matched', async () => {
+test('a verification passes with the ids of the matching requests', async () => {
   const { verify } = await someRequests()
   const { status, body } = await verify({ operation: 'books.create', status: '2xx' })
   expect(status).toBe(200)
@@ -34,12 +34,12 @@ test.for<[match: object, count: object | undefined, status: number]>([
   [{ body: { '/title': { glob: '*' } } }, { exactly: 2 }, 200],
   [{ since: 'default-000002' }, { exactly: 2 }, 200],
   [{ since: '2026-03-01T12:00:05.000Z', method: 'POST' }, { exactly: 2 }, 200],
-])('%j, %j is answered %i', async ([match, count, status]) => {
+])('a verification of %j with count %j is a %i', async ([match, count, status]) => {
   const { verify } = await someRequests()
   expect((await verify(match, count)).status).toBe(status)
 })
 
-test('what has not come fails with the nearest requests, those that miss least first, and where they are explained', async () => {
+test('a failed verification has the nearest requests, those with the fewest differences first', async () => {
   const { verify } = await someRequests()
   const match = { operation: 'books.create', status: '2xx', body: { '/title': { equals: 'Odes' } } }
   const { status, body } = await verify(match, { exactly: 1 })
@@ -60,7 +60,7 @@ test('what has not come fails with the nearest requests, those that miss least f
   expect(missed).toEqual([['body /title'], ['operation', 'body /title'], ['status', 'body /title']])
 })
 
-test('of requests that are equally near the newest comes first', async () => {
+test('the newest of equally near requests is listed first', async () => {
   const { verify } = await someRequests()
   const { body } = await verify({ path: '/v1/nothing' })
   expect(body.nearest.map(({ id }: { id: string }) => id)).toEqual([
@@ -70,7 +70,7 @@ test('of requests that are equally near the newest comes first', async () => {
   ])
 })
 
-test('when too many came, the ids tell which, and nothing is near', async () => {
+test('a verification with too many matches has their ids, and no nearest requests', async () => {
   const { verify } = await someRequests()
   const { body } = await verify({ operation: 'books.list' }, { at_most: 1 })
   expect(body).toMatchObject({
@@ -102,7 +102,7 @@ test.for<[body: object, pointer: string, detail: RegExp]>([
   expect(response.body.details.errors).toContainEqual({ pointer, detail: expect.stringMatching(detail) })
 })
 
-test('criteria are bounded, and one header is one criterion however it is spelled', async () => {
+test('the number of criteria is bounded, and a header name counts once in any letter case', async () => {
   const { verify } = await someRequests()
   const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`x-${n}`, '*']))
   const refused = await verify({ headers: many })

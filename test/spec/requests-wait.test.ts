@@ -6,7 +6,7 @@ import {
   controlEmulator,
 } from '../support/control-emulator.ts'
 
-/** A sandbox whose listeners to the request log, and to its own end, can be counted. */
+/** An emulator whose listeners of the request log and of the sandbox being replaced are counted. */
 async function observedEmulator(options: ControlEmulatorOptions = {}) {
   const emulator = await controlEmulator(options)
   const { sandbox } = emulator
@@ -35,7 +35,7 @@ function counted(open: Set<() => void>, stop: () => void): () => void {
 const wait = (emulator: ControlEmulator, match: object, more: object = {}) =>
   emulator.call('POST', '/requests/wait', { match, ...more })
 
-test('what is in the log already is answered at once', async () => {
+test('a wait responds at once if the log already has the requests', async () => {
   const { emulator, listening } = await observedEmulator()
   emulator.perform('books.list')
   emulator.perform('books.list')
@@ -50,7 +50,7 @@ test('what is in the log already is answered at once', async () => {
   expect(listening.size).toBe(0)
 })
 
-test('a wait whose connection is needed for another is answered 503, and nothing listens any more', async () => {
+test('a wait whose connection is needed for another request responds with 503, and leaves no listener', async () => {
   const { emulator, listening, watching, isHeard } = await observedEmulator({ maxConnections: 1 })
   const response = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
   await isHeard()
@@ -61,7 +61,7 @@ test('a wait whose connection is needed for another is answered 503, and nothing
   expect([listening.size, watching.size]).toEqual([0, 0])
 })
 
-test('what is still to come is answered when the last of it is there', async () => {
+test('a wait responds when the last request arrives', async () => {
   const { emulator, listening, watching, isHeard } = await observedEmulator()
   emulator.perform('books.list')
   const response = wait(emulator, { operation: 'books.list' }, { count: { at_least: 3 } })
@@ -75,7 +75,7 @@ test('what is still to come is answered when the last of it is there', async () 
   expect([listening.size, watching.size]).toEqual([0, 0])
 })
 
-test('since an id, what came before does not count', async () => {
+test('a wait with since counts only later requests', async () => {
   const { emulator, isHeard } = await observedEmulator()
   emulator.perform('books.list')
   const response = wait(emulator, { operation: 'books.list', since: 'default-000001' })
@@ -84,7 +84,7 @@ test('since an id, what came before does not count', async () => {
   expect((await response).body.matched).toEqual(['default-000002'])
 })
 
-test('when the time is over it fails with the nearest requests, and says that it was the time', async () => {
+test('a wait that times out fails with timed_out and the nearest requests', async () => {
   const { emulator, listening } = await observedEmulator()
   emulator.perform('books.list')
   const { status, body } = await wait(emulator, { operation: 'books.list', status: 429 }, { timeout_ms: 20 })
@@ -94,13 +94,13 @@ test('when the time is over it fails with the nearest requests, and says that it
     timed_out: true,
     actual: 0,
     expected: { at_least: 1 },
-    description: 'Not enough of them came within 20 ms.',
+    description: 'Not enough matching requests came within 20 ms.',
     nearest: [{ id: 'default-000001', missed: [{ what: 'status', expected: 429, actual: 200 }] }],
   })
   expect(listening.size).toBe(0)
 })
 
-test('the nearest are sought among as many requests as a log holds, however long the wait', async () => {
+test('a wait keeps as many requests for its nearest as the log has capacity', async () => {
   const { emulator, isHeard } = await observedEmulator()
   const match = { operation: 'books.list', method: 'GET', status: 418 }
   const response = wait(emulator, match, { timeout_ms: 500 })
@@ -116,7 +116,7 @@ test('the nearest are sought among as many requests as a log holds, however long
   ])
 })
 
-test('a client that hangs up leaves nothing behind that listens', async () => {
+test('a client that disconnects leaves no listener', async () => {
   const { emulator, listening, isHeard } = await observedEmulator()
   const body = JSON.stringify({ match: { operation: 'books.list' }, timeout_ms: 600_000 })
   const headers = { 'content-type': 'application/json', 'content-length': body.length }
@@ -137,7 +137,7 @@ test('a client that hangs up leaves nothing behind that listens', async () => {
   expect(emulator.defects).toEqual([])
 })
 
-test('a reset ends the wait and says so', async () => {
+test('a reset ends the wait with that reason', async () => {
   const { emulator, listening, isHeard } = await observedEmulator()
   const response = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
   await isHeard()
@@ -145,11 +145,11 @@ test('a reset ends the wait and says so', async () => {
   const { status, body } = await response
   expect(status).toBe(409)
   expect(body).toMatchObject({ passed: false, timed_out: false, actual: 0 })
-  expect(body.description).toContain('The sandbox was replaced')
+  expect(body.description).toContain('The state of the sandbox was replaced')
   expect(listening.size).toBe(0)
 })
 
-test('emptying the log does not take back what the wait has seen', async () => {
+test('emptying the log does not remove requests that the wait has counted', async () => {
   const { emulator, isHeard } = await observedEmulator()
   const response = wait(emulator, { operation: 'books.list' }, { count: 2 })
   await isHeard()
@@ -159,7 +159,7 @@ test('emptying the log does not take back what the wait has seen', async () => {
   expect((await response).body).toMatchObject({ passed: true, actual: 2 })
 })
 
-test('several wait at once, each for its own', async () => {
+test('several clients can wait at once for different requests', async () => {
   const { emulator, listening } = await observedEmulator()
   const [lists, creations] = [
     wait(emulator, { operation: 'books.list' }),

@@ -4,7 +4,7 @@ import { asText, coverageOf, readTests, type TaggedTest, uncovered } from './cov
 import { sections } from './requirements/requirement.ts'
 import { type Requirement, requirements } from './requirements.ts'
 
-test('the list runs from the first to the last number without gap or repeat', () => {
+test('the list has every number from the first to the last once, in order', () => {
   expect(requirements.map(({ id }) => id)).toEqual(
     Array.from({ length: 296 }, (_, index) => `R${String(index + 1).padStart(3, '0')}`),
   )
@@ -24,7 +24,7 @@ test('each section has a requirement, and the list follows the order of the sect
   expect(used.filter((section, index) => section !== used[index - 1])).toEqual([...sections])
 })
 
-test('each requirement has a test that is run, and no title holds an id: ids are tags', async () => {
+test('each requirement has a test that is run, and no title contains an id, because ids are tags', async () => {
   const tests = await readTests(fileURLToPath(new URL('../..', import.meta.url)))
   expect(uncovered(coverageOf(requirements, tests)).map(({ id }) => id)).toEqual([])
   expect(tests.filter(({ title }) => /\bR\d{3}\b/.test(title))).toEqual([])
@@ -38,7 +38,7 @@ const list: readonly Requirement[] = [
 
 const works: TaggedTest = { title: 'works', file: 'src/a.test.ts', line: 1, tags: ['R001'], isRun: true }
 
-test('the report lists the tests of each requirement, what is missing and why, and the sum', () => {
+test('the report lists the tests of each requirement, the uncovered ones with the reason, and the sum', () => {
   expect(asText(coverageOf(list, [works]))).toBe(
     [
       'R001  Authentication: The first holds.',
@@ -56,8 +56,8 @@ test('the report lists the tests of each requirement, what is missing and why, a
   )
 })
 
-test('a test that is skipped covers nothing', () => {
+test('a skipped test covers no requirement', () => {
   const coverage = coverageOf(list, [{ ...works, isRun: false }])
   expect(uncovered(coverage).map(({ id }) => id)).toEqual(['R001', 'R002', 'R003'])
-  expect(asText(coverage)).toContain('src/a.test.ts:1  works (shows nothing)')
+  expect(asText(coverage)).toContain('src/a.test.ts:1  works (skipped)')
 })

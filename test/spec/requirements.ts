@@ -7,7 +7,7 @@ import { service } from './requirements/service.ts'
 
 export type { Requirement } from './requirements/requirement.ts'
 
-/** Every requirement that the emulator answers for, R001 to R296 in order; see `coverage.ts` for who shows them. */
+/** Every requirement that the emulator has to meet, R001 to R296 in order; `coverage.ts` lists their tests. */
 export const requirements = [
   ...conventionsAndResources,
   ...batches,

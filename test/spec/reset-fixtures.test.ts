@@ -22,19 +22,19 @@ async function startedFrom(organizations: readonly object[], options: InternalOp
   return { emulator, control: controlOf(emulator), write, record }
 }
 
-test('a reset to fixtures that have not changed takes the records of the start; one that follows a change reads them', async () => {
+test('a reset reads the fixtures file again only if it has changed', async () => {
   const { control, record, write } = await startedFrom([organization('a')], { clock: START })
   const first = record('a')
   await control('PUT', '/state/organizations/b', { name: 'b' })
   expect((await control('POST', '/reset')).status).toBe(200)
   expect([record('a') === first, record('b')]).toEqual([true, undefined])
-  // As long as before.
+  // The same length as before, so that the size of the file does not show the change.
   write([organization('a', 'z')])
   await control('POST', '/reset')
   expect(record('a')).toMatchObject({ name: 'z' })
 })
 
-test('a reset places what is relative to the start at its own instant', async () => {
+test('a reset resolves relative timestamps against its own instant', async () => {
   let now = Date.parse(START)
   const { control, write, record } = await startedFrom([organization('a')], { hostTime: () => now })
   const user = {
@@ -53,7 +53,7 @@ test('a reset places what is relative to the start at its own instant', async ()
   }
 })
 
-test('a reset of a large data survives a kill before anything but its journal was written', async () => {
+test('a reset of a large sandbox survives a kill before the next checkpoint', async () => {
   const data = dataFolder()
   const many = Array.from({ length: 3_000 }, (_, n) => organization(`o${n}`))
   const { control, emulator } = await startedFrom(many, { data, ephemeral: false, clock: START })
@@ -66,7 +66,7 @@ test('a reset of a large data survives a kill before anything but its journal wa
   expect((await controlOf(again)('GET', '/state')).body).toEqual(state)
 })
 
-test('building a large data gives way to others every few thousand records', async () => {
+test('building a large sandbox lets other work run every few thousand records', async () => {
   let isBuilt = false
   let turns = 0
   const count = (): void => {
@@ -80,14 +80,14 @@ test('building a large data gives way to others every few thousand records', asy
   expect(turns).toBeGreaterThanOrEqual(9)
 })
 
-test('a record that stands twice in a large data is found wherever it stands', async () => {
+test('an id that is used twice in a large document is found at any position', async () => {
   const many = Array.from({ length: 5_000 }, (_, n) => organization(`o${n}`))
   const built = await build({ collections: { organizations: [...many, organization('o3')] } })
   expect(built).toEqual({
     issues: [
       {
         pointer: '/collections/organizations/5000/id',
-        detail: 'the id "o3" is used twice; give this record another, or leave it out',
+        detail: 'the id "o3" is used twice; give this record another id, or leave the id out',
       },
     ],
   })

@@ -11,7 +11,7 @@ async function explained(emulator: TestEmulator, response: TestResponse) {
   return (await emulator.control('GET', `/explain/${idOf(response)}`)).body
 }
 
-test('an explanation has the response as the client got it: status, head and body', async () => {
+test('an explanation has the response that the client received: status, headers and body', async () => {
   const emulator = await testEmulator()
   const reply = await emulator.post('/pages', { name: 'Roof plan' })
   const { response } = await explained(emulator, reply)
@@ -22,7 +22,7 @@ test('an explanation has the response as the client got it: status, head and bod
   expect(response.headers.map(({ name }: { name: string }) => name)).toContain('X-RateLimit-Remaining')
 })
 
-test('the list of requests has heads and bodies where it is asked for them', async () => {
+test('the list of requests has headers and bodies with full=true', async () => {
   const emulator = await testEmulator()
   await emulator.post('/pages', { name: 'Roof plan' })
   const refused = await emulator.post('/pages', {})
@@ -33,7 +33,7 @@ test('the list of requests has heads and bodies where it is asked for them', asy
   expect(full.data[1].response).toMatchObject({ status: 400, body: refused.text })
 })
 
-test('the rows of a stream are kept as they are read, up to the limit', async () => {
+test('the lines of a stream are kept up to the limit', async () => {
   const emulator = await batchEmulator()
   const { body: batch } = await emulator.post('/batch-predictions', aBatch({ items: 200 }))
   await emulator.control('POST', `/batches/${batch.id}/complete`)
@@ -46,7 +46,7 @@ test('the rows of a stream are kept as they are read, up to the limit', async ()
   expect(Buffer.byteLength(response.body)).toBe(MAX_KEPT_BYTES)
 })
 
-test('what a fault has made of a response is what is kept', async () => {
+test('the kept response is the one that a fault has changed', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'html-error-page' })
   const reply = await emulator.get('/data-views')
@@ -55,7 +55,7 @@ test('what a fault has made of a response is what is kept', async () => {
   expect(reply.text).toContain('<html')
 })
 
-test('a request that a fault cuts off before there is a response has none', async () => {
+test('a request that a fault cuts before its response has none', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/faults', { preset: 'offline' })
   await emulator.get('/data-views').catch(() => undefined)
@@ -63,7 +63,7 @@ test('a request that a fault cuts off before there is a response has none', asyn
   expect(body.data[0]).toMatchObject({ status: 0, response: null })
 })
 
-test('secrets of a request are struck out of its response', { tags: ['R231'] }, async () => {
+test('secrets of a request are redacted in its response', { tags: ['R231'] }, async () => {
   const emulator = await testEmulator()
   const rule = {
     match: { operation: 'agents.claim' },
@@ -77,7 +77,7 @@ test('secrets of a request are struck out of its response', { tags: ['R231'] }, 
   expect((await emulator.control('GET', '/requests?full=true')).text).not.toContain('top-secret')
 })
 
-test('all bodies of a process together are bounded; the oldest go first', async () => {
+test('all kept bodies of a process together are bounded, and the oldest are dropped first', async () => {
   const emulator = await testEmulator()
   const first = await emulator.post('/pages', { name: 'Roof plan' })
   for (let n = 0; n < MAX_KEPT_IN_ALL / MAX_KEPT_BYTES; n++)

@@ -12,7 +12,7 @@ test.for<[way: string, prefix: string, said: Said]>([
   ['header', '', HEADER],
   ['path before the header', '/@w1', { ...KEYLESS, headers: { 'X-Emulator-Sandbox': 'w2' } }],
 ])(
-  'the %s chooses the sandbox of the control interface, made when it is first written to',
+  'the %s selects the sandbox of the control interface, which the first write creates',
   async ([, prefix, said]) => {
     const emulator = await testEmulator()
     const before = emulator.digest()
@@ -27,7 +27,7 @@ test.for<[way: string, prefix: string, said: Said]>([
   },
 )
 
-test('the Date of a response is that of the chosen clock, of a refusal too', async () => {
+test('the Date of a response is from the clock of the selected sandbox, also for a refusal', async () => {
   const emulator = await testEmulator()
   await send(emulator, 'POST', '/@w1/__emulator/clock/advance', { ...KEYLESS, json: { by: '24h' } })
   const dates = []
@@ -39,7 +39,7 @@ test('the Date of a response is that of the chosen clock, of a refusal too', asy
   expect(other.headers.date).toBe('Sun, 01 Mar 2026 12:00:00 GMT')
 })
 
-test('each sandbox shows its own log, and reset starts that sandbox alone again', async () => {
+test('each sandbox shows its own log, and a reset affects only that sandbox', async () => {
   const emulator = await testEmulator()
   await emulator.post('/pages', { name: 'kept' })
   await send(emulator, 'POST', '/@w1/v1/pages', { json: { name: 'lost' } })
@@ -51,7 +51,7 @@ test('each sandbox shows its own log, and reset starts that sandbox alone again'
 })
 
 test.for(['', 'W1', '-w1', '..%2f', 'a'.repeat(64), 'w1, w2'])(
-  'the name "%s" is refused in the standard form, and nothing changes',
+  'the name "%s" is refused as a standard error, and nothing changes',
   async (name) => {
     const emulator = await testEmulator()
     const before = emulator.digest()
@@ -69,7 +69,7 @@ test.for(['', 'W1', '-w1', '..%2f', 'a'.repeat(64), 'w1, w2'])(
   },
 )
 
-test('anyone who may not control makes no sandbox', async () => {
+test('a client without the control token creates no sandbox', async () => {
   const emulator = await testEmulator({ controlToken: 'secret' })
   for (const said of [KEYLESS, { authorization: 'Bearer wrong' }, { authorization: `Bearer ${KEYS.KU}` }]) {
     expect((await send(emulator, 'GET', '/@w1/__emulator/clock', said)).status).toBe(401)
@@ -80,7 +80,7 @@ test('anyone who may not control makes no sandbox', async () => {
   expect(made(emulator)).toEqual(['w1'])
 })
 
-test('a control token is no API key: what follows an "@" in it chooses nothing', async () => {
+test('a control token is not an API key: an "@" suffix in it selects no sandbox', async () => {
   const emulator = await testEmulator({ controlToken: 'open@w1' })
   const whole = await send(emulator, 'GET', '/__emulator/state', { authorization: 'Bearer open@w1' })
   expect([whole.status, whole.body.sandbox]).toEqual([200, 'default'])
@@ -90,7 +90,7 @@ test('a control token is no API key: what follows an "@" in it chooses nothing',
   expect(made(emulator)).toEqual([])
 })
 
-test('what concerns no sandbox makes none, and neither does what is no route or no body', async () => {
+test('routes without a sandbox, unknown routes and invalid bodies create no sandbox', async () => {
   const emulator = await testEmulator()
   const statuses = []
   for (const path of ['', '/', '/health', '/ready', '/nowhere', '/clock/']) {
@@ -104,7 +104,7 @@ test('what concerns no sandbox makes none, and neither does what is no route or 
   expect(made(emulator)).toEqual([])
 })
 
-test('the header chooses for every service alike', async () => {
+test('the header selects the sandbox for every service', async () => {
   const emulator = await controlEmulator()
   const inOther = { headers: { 'x-emulator-sandbox': 'other' } }
   expect((await emulator.call('PATCH', '/state/shelves/s1', { name: 'Changed' }, inOther)).status).toBe(200)

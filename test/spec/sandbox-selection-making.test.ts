@@ -20,7 +20,7 @@ test('requests that name a new sandbox at the same time share it', async () => {
   expect(sandboxOf(emulator, 'w1').store.rows('pages').size).toBe(20)
 })
 
-test('a request whose sandbox is removed while it comes in is told so, and nothing comes of it', async () => {
+test('a request whose sandbox is deleted while its body arrives is a 409 without effect', async () => {
   const emulator = await testEmulator()
   await send(emulator, 'GET', '/@w1/v1/data-views')
   const { port } = emulator.emulator
@@ -34,7 +34,7 @@ test('a request whose sandbox is removed while it comes in is told so, and nothi
     const options = { host: '127.0.0.1', port, path: '/@w1/v1/pages', method: 'POST', headers, agent: false }
     const req = request(options, (res) => res.resume().on('end', () => resolve(res.statusCode)))
     req.on('error', reject)
-    // The body is asked for once the sandbox has been chosen.
+    // The emulator sends 100 Continue after it has selected the sandbox.
     req.on('continue', () =>
       emulator.emulator.sandboxes.delete('w1').then(() => req.end('{"name":"x"}'), reject),
     )
@@ -44,7 +44,7 @@ test('a request whose sandbox is removed while it comes in is told so, and nothi
   expect(lastEntry(emulator.sandbox)).toMatchObject({ path: '/@w1/v1/pages', status: 409 })
 })
 
-test('a request without a key makes the sandbox that it names: its keys are in there', {
+test('a request without a key creates the sandbox that it names, because keys belong to a sandbox', {
   tags: ['R121'],
 }, async () => {
   const emulator = await testEmulator()
@@ -52,7 +52,7 @@ test('a request without a key makes the sandbox that it names: its keys are in t
   expect([response.status, response.headers['x-emulator-request-id']]).toEqual([401, 'w1-000001'])
 })
 
-test('unknown routes and wrong methods are answered and logged in the chosen sandbox', async () => {
+test('unknown routes and wrong methods are refused and logged in the selected sandbox', async () => {
   const emulator = await testEmulator()
   expect((await send(emulator, 'GET', '/@w1/v1/pagess')).status).toBe(404)
   expect((await send(emulator, 'PUT', '/v1/pages', { headers: { 'X-Emulator-Sandbox': 'w2' } })).status).toBe(
@@ -63,7 +63,7 @@ test('unknown routes and wrong methods are answered and logged in the chosen san
   expect(emulator.sandbox.log.entries()).toEqual([])
 })
 
-test('a foreign Host makes no sandbox, and is logged where it was bound for if that is there', async () => {
+test('a foreign Host creates no sandbox, and is logged in the named sandbox if it exists', async () => {
   const emulator = await testEmulator()
   const foreign = { headers: { host: 'example.com' } }
   expect((await send(emulator, 'GET', '/@w1/v1/data-views', foreign)).status).toBe(403)
@@ -75,7 +75,7 @@ test('a foreign Host makes no sandbox, and is logged where it was bound for if t
   expect(lastEntry(sandboxOf(emulator, 'w1'))).toMatchObject({ status: 403, id: 'w1-000002' })
 })
 
-test('a page of a foreign origin makes no sandbox, though it may use one that is there', async () => {
+test('a page of a foreign origin creates no sandbox, but can use an existing one', async () => {
   const emulator = await testEmulator()
   const from = (origin: string) => ({ headers: { origin } })
   const refused = await send(emulator, 'GET', '/@w1/v1/data-views', from('https://example.com'))
@@ -97,7 +97,7 @@ test.for([
   ['a browser that asks for an image', { accept: 'image/avif,image/webp,*/*;q=0.8' }],
   ['a browser with a password in the address', { 'user-agent': OLD_BROWSER, authorization: 'Basic YTpi' }],
 ] as const)(
-  'an image that %s loads for a page makes no sandbox, though it may show one',
+  'an image that %s loads for a page creates no sandbox, but can read an existing one',
   async ([, headers]) => {
     const emulator = await testEmulator()
     const image = { headers, authorization: undefined }
@@ -123,9 +123,9 @@ test.for([
     { 'user-agent': OLD_BROWSER, authorization: `Bearer ${KEYS.KU}` },
     200,
   ],
-  ['a method of its own', 'POST', '/@w1/__emulator/clock/advance', { 'user-agent': OLD_BROWSER }, 200],
+  ['another method', 'POST', '/@w1/__emulator/clock/advance', { 'user-agent': OLD_BROWSER }, 200],
   [
-    'a header of its own',
+    'a custom header',
     'GET',
     '/v1/data-views',
     { 'user-agent': OLD_BROWSER, 'x-emulator-sandbox': 'w1' },
@@ -145,14 +145,17 @@ test.for([
     { 'user-agent': 'curl/8.5.0', accept: '*/*' },
     401,
   ],
-] as const)('%s is what no image can send: it makes a sandbox', async ([, method, path, headers, status]) => {
-  const emulator = await testEmulator()
-  const json = method === 'POST' ? { by: '1h' } : undefined
-  const response = await send(emulator, method, path, { headers, json, authorization: undefined })
-  expect([response.status, made(emulator)]).toEqual([status, ['w1']])
-})
+] as const)(
+  'a request that no image can send creates a sandbox: %s',
+  async ([, method, path, headers, status]) => {
+    const emulator = await testEmulator()
+    const json = method === 'POST' ? { by: '1h' } : undefined
+    const response = await send(emulator, method, path, { headers, json, authorization: undefined })
+    expect([response.status, made(emulator)]).toEqual([status, ['w1']])
+  },
+)
 
-test('a preflight makes no sandbox, and grants the header that chooses one', async () => {
+test('a preflight creates no sandbox, and allows the header that selects one', async () => {
   const emulator = await testEmulator()
   const headers = {
     origin: 'http://localhost:3000',
@@ -181,22 +184,22 @@ test.for([
   '/@',
   '/@W1',
   '/@w1?/v1/',
-])('nothing but the API and the control interface is served below a sandbox: %s', async (path) => {
+])('only the API and the control interface are served below a sandbox: %s', async (path) => {
   const emulator = await testEmulator()
   const response = await send(emulator, 'GET', path)
   expect([response.status, response.body.error]).toEqual([404, 'route_not_found'])
-  expect(response.body.message).toContain('In a sandbox the same holds after its /@name.')
+  expect(response.body.message).toContain('In a sandbox, the same paths are below /@name.')
   expect(made(emulator)).toEqual([])
   expect(lastEntry(emulator.sandbox)?.path).toBe(path.split('?')[0])
 })
 
-test('more sandboxes than there can be are refused, and the others go on', async () => {
+test('sandboxes beyond the maximum are refused, and the others continue', async () => {
   const emulator = await testEmulator()
   await send(emulator, 'GET', '/@w1/v1/data-views')
   const [opened] = emulator.emulator.sandboxes.list()
   const nothing = async () => {}
   for (let n = 2; n < MAX_SANDBOXES; n++) {
-    // Only the name is looked at, and that it ends with the others.
+    // Only the name and retire() of these sandboxes are used.
     const sandbox = { ...opened, name: `full-${n}`, retire: () => {} } as unknown as Sandbox
     emulator.emulator.sandboxes.add({ sandbox, close: nothing, remove: nothing } as never, false)
   }
@@ -207,7 +210,7 @@ test('more sandboxes than there can be are refused, and the others go on', async
   expect((await send(emulator, 'GET', '/@w1/v1/data-views')).status).toBe(200)
 })
 
-test('fixtures that have been broken meanwhile are a response that says so, until they are mended', async () => {
+test('fixtures that become invalid refuse new sandboxes with the reason, until they are fixed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sandbox-selection-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const file = join(folder, 'fixtures.json')
@@ -219,7 +222,7 @@ test('fixtures that have been broken meanwhile are a response that says so, unti
   onTestFinished(() => running.close())
   const emulator = { emulator: running }
   write('{')
-  // A starting state that is a minute old is made anew.
+  // A starting state that is a minute old is built again.
   now += 60_000
   for (const [method, path] of [
     ['GET', '/@w1/v1/data-views'],
@@ -228,7 +231,7 @@ test('fixtures that have been broken meanwhile are a response that says so, unti
     const refused = await send(emulator, method, path)
     expect([refused.status, refused.body.error]).toEqual([409, 'conflict'])
     expect(refused.body.message).toContain(
-      `none can be made, since its starting state is not valid: ${file}: /:`,
+      `cannot be created, because its starting state is not valid: ${file}: /:`,
     )
   }
   expect(made(emulator)).toEqual([])

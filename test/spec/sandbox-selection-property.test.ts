@@ -5,7 +5,7 @@ import { testEmulator } from '../support/emulator.ts'
 import { send } from '../support/send.ts'
 
 const name = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,62}$/)
-// What a header can carry at all.
+// Characters that a header can contain.
 const anything = fc.string({
   unit: fc.constantFrom(...'\t !"#%,./:;@AZ_az09-~\u0080\u00e9\u00ff'),
   maxLength: 80,
@@ -14,13 +14,13 @@ const spoiled = fc
   .tuple(name, anything, name)
   .map(([before, between, after]) => `${before}${between}${after}`)
 
-test('any header value either is a name, and chooses it, or is refused and changes nothing', async () => {
+test('any header value either selects the sandbox of that name, or is refused and changes nothing', async () => {
   const emulator = await testEmulator()
   const { sandboxes } = emulator.emulator
   await fc.assert(
     fc.asyncProperty(fc.oneof(name, spoiled, anything), async (value) => {
       const [before, count] = [emulator.digest(), sandboxes.list().length]
-      // Blanks around a value are no part of it (RFC 9110, section 5.5).
+      // Whitespace around a value is not part of it (RFC 9110, section 5.5).
       const said = value.replace(/^[\t ]+|[\t ]+$/g, '')
       const known = sandboxes.get(said) !== undefined
       const response = await send(emulator, 'POST', '/v1/pages', {

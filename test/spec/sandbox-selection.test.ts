@@ -14,7 +14,7 @@ const ways: readonly [way: string, prefix: string, said: Said][] = [
   ['token', '', inKey('w1')],
 ]
 
-test.for(ways)('the %s chooses the sandbox, which is made on first use', async ([way, prefix, said]) => {
+test.for(ways)('the %s selects the sandbox, which is created on first use', async ([way, prefix, said]) => {
   const emulator = await testEmulator()
   const before = emulator.digest()
   const page = { ...said, json: { name: 'Roof plan' } }
@@ -30,7 +30,7 @@ test.for(ways)('the %s chooses the sandbox, which is made on first use', async (
   ])
 })
 
-test('who chooses nothing is in the default sandbox, whose name can be said as well', async () => {
+test('a request without a sandbox uses the default sandbox, which can also be named', async () => {
   const emulator = await testEmulator()
   const said: [string, Said][] = [
     ['', {}],
@@ -50,7 +50,7 @@ test('who chooses nothing is in the default sandbox, whose name can be said as w
   expect(made(emulator)).toEqual([])
 })
 
-test('the path goes before the header, and the header before the key', async () => {
+test('the path takes precedence over the header, and the header over the key', async () => {
   const emulator = await testEmulator()
   const both = { ...inHeader('w2'), ...inKey('w3') }
   const responses = [
@@ -58,7 +58,7 @@ test('the path goes before the header, and the header before the key', async () 
     await send(emulator, 'GET', '/v1/data-views', both),
     await send(emulator, 'GET', '/v1/data-views', inKey('w3')),
   ]
-  // The suffix is no part of the key, also where the path or the header chooses.
+  // The suffix is not part of the key, also if the path or the header selects.
   expect(responses.map(({ status }) => status)).toEqual([200, 200, 200])
   expect(responses.map(({ headers }) => headers['x-emulator-request-id'])).toEqual([
     'w1-000001',
@@ -67,7 +67,7 @@ test('the path goes before the header, and the header before the key', async () 
   ])
 })
 
-test('the key is what stands before the last "@", however the scheme is written', async () => {
+test('the key is the text before the last "@", in any form of the scheme', async () => {
   const emulator = await testEmulator()
   for (const authorization of [`bearer   ${KEYS.KU}@w1  `, `BEARER ${KEYS.KU}@w1`]) {
     expect((await send(emulator, 'GET', '/v1/data-views', { authorization })).status).toBe(200)
@@ -79,7 +79,7 @@ test('the key is what stands before the last "@", however the scheme is written'
   expect(made(emulator)).toEqual(['w1'])
 })
 
-test('an "@" outside a bearer token chooses nothing', async () => {
+test('an "@" outside a bearer token selects no sandbox', async () => {
   const emulator = await testEmulator()
   for (const authorization of ['Basic me@w1', `${KEY}@w1 more`, `${KEY}@w1, ${KEY}@w2`, 'me@w1']) {
     const response = await send(emulator, 'GET', '/v1/data-views', { authorization })
@@ -88,7 +88,7 @@ test('an "@" outside a bearer token chooses nothing', async () => {
   expect(made(emulator)).toEqual([])
 })
 
-test('a large body is read for a key with a suffix as for one without', async () => {
+test('a large body is accepted for a key with a suffix as for a key without one', async () => {
   const emulator = await batchEmulator()
   const json = aBatch({ prompt: 'x'.repeat(1_200_000) })
   expect((await send(emulator, 'POST', '/v1/batch-predictions', { json })).status).toBe(200)
@@ -130,7 +130,7 @@ test.for(malformed)(
   },
 )
 
-test('a header that is repeated with one value is that value, with two it is refused', async () => {
+test('a header repeated with the same value is accepted, and with two values it is refused', async () => {
   const emulator = await testEmulator()
   expect((await send(emulator, 'GET', '/v1/data-views', inHeader(['w1', 'w1']))).status).toBe(200)
   const response = await send(emulator, 'GET', '/v1/data-views', inHeader(['w2', 'w3']))
@@ -149,9 +149,7 @@ test.for(['', 'W1', '-w1', 'w1!', TOO_LONG, '\u00e9'])(
     for (const prefix of ['', '/@w1']) {
       const response = await send(emulator, 'GET', `${prefix}/v1/data-views`, inKey(name))
       expect(response.status).toBe(400)
-      expect(response.body.message).toMatch(
-        /^The API key, after its last "@", names a sandbox, and the name /,
-      )
+      expect(response.body.message).toMatch(/^The name of the sandbox in the API key \(after its last "@"\) /)
       if (name !== '') expect(response.text).not.toContain(name)
     }
     expect([made(emulator), emulator.digest()]).toEqual([[], before])
@@ -159,7 +157,7 @@ test.for(['', 'W1', '-w1', 'w1!', TOO_LONG, '\u00e9'])(
 )
 
 test.for(['', 'W1', '..%2f', '%2e%2e', 'w%31', '-w', 'w1@w2', TOO_LONG])(
-  'the path /@%s is refused in the form of errors of the route',
+  'the path /@%s is refused in the error format of the route',
   async (name) => {
     const emulator = await testEmulator()
     const before = emulator.digest()
@@ -176,7 +174,7 @@ test.for(['', 'W1', '..%2f', '%2e%2e', 'w%31', '-w', 'w1@w2', TOO_LONG])(
   },
 )
 
-test('no key can have an "@": a starting state with one is refused, and a write of one too', async () => {
+test('a key with an "@" is refused in a starting state and in a write', async () => {
   const [key] = baseCollections.api_keys as readonly { readonly token: string }[]
   const odd = { ...key, id: 'key-odd', token: 'live_me@home' }
   await expect(testEmulator({ collections: { api_keys: [odd] } })).rejects.toThrow(
@@ -186,7 +184,7 @@ test('no key can have an "@": a starting state with one is refused, and a write 
   const response = await emulator.control('PATCH', '/state/api_keys/key-owner', { token: 'live_me@home' })
   expect([response.status, response.body.details.errors]).toEqual([
     400,
-    [{ pointer: '/token', detail: expect.stringContaining('names a sandbox') }],
+    [{ pointer: '/token', detail: expect.stringContaining('selects a sandbox') }],
   ])
 })
 
@@ -217,7 +215,7 @@ test('sandboxes share nothing: records, rate windows, idempotency keys, clocks a
   ])
 })
 
-test('the key of a limit that is counted by path does not know the way to the sandbox', async () => {
+test('a limit counted by path has one window for all ways to select the sandbox', async () => {
   const emulator = await testEmulator({ settings: { 'limits.path_key': 'concrete' } })
   const left = []
   for (const [prefix, said] of ways.map(([, prefix, said]) => [prefix, said] as const)) {
@@ -227,7 +225,7 @@ test('the key of a limit that is counted by path does not know the way to the sa
   expect(left).toEqual([first, String(Number(first) - 1), String(Number(first) - 2)])
 })
 
-test('results_url keeps /@name where the path chose, and only there, and leads to the results', {
+test('results_url has /@name only if the path selected the sandbox, and leads to the results', {
   tags: ['T29', 'R092'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -247,7 +245,7 @@ test('results_url keeps /@name where the path chose, and only there, and leads t
   expect(new Set(urls).size).toBe(3)
 })
 
-test('the instance of a problem is the path as it was requested', { tags: ['R245'] }, async () => {
+test('the instance of a problem is the requested path', { tags: ['R245'] }, async () => {
   const emulator = await testEmulator()
   const response = await send(emulator, 'GET', '/@w1/v1/batch-predictions/none?x=1')
   expect([response.status, response.body.instance]).toEqual([404, '/@w1/v1/batch-predictions/none'])

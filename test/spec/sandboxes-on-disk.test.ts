@@ -20,7 +20,7 @@ async function folderWith(names: readonly string[], rate = 0): Promise<string> {
 
 const openIn = ({ sandboxes }: RunningEmulator) => sandboxes.list().map(({ sandbox }) => sandbox.name)
 
-/** Resolves with the name of the next sandbox that is opened. */
+/** Resolves with the name of the next sandbox to be opened. */
 function nextOpened({ sandboxes }: RunningEmulator): Promise<string> {
   return new Promise((resolve) => {
     const stop = sandboxes.onMade(({ name }) => {
@@ -30,13 +30,13 @@ function nextOpened({ sandboxes }: RunningEmulator): Promise<string> {
   })
 }
 
-/** When the sandbox in a state file wakes, as the file says. */
+/** The `wakes_at` of the state file of a sandbox, in epoch milliseconds; NaN without one. */
 function wakesAt(data: string, name: string): number {
   const { wakes_at } = JSON.parse(readFileSync(join(data, 'sandboxes', `${name}.json`), 'utf8'))
   return Date.parse(wakes_at)
 }
 
-test('a start opens the default sandbox alone; the others are listed, and opened by the first request', async () => {
+test('a start opens only the default sandbox; the first request opens each of the others', async () => {
   const data = await folderWith(['a', 'b'])
   const { emulator, control, in: sandbox } = await alive(data)
   expect(openIn(emulator)).toEqual(['default'])
@@ -52,7 +52,7 @@ test('a start opens the default sandbox alone; the others are listed, and opened
   expect(openIn(emulator)).toEqual(['default', 'b', 'a'])
 })
 
-test('a name that is on the disk is taken, and can be deleted without having been used', async () => {
+test('the name of a sandbox on the disk is taken, and can be deleted without opening it', async () => {
   const data = await folderWith(['a'])
   const { emulator, control, in: sandbox } = await alive(data)
   expect((await control('POST', '/sandboxes', { name: 'a' })).status).toBe(409)
@@ -63,7 +63,7 @@ test('a name that is on the disk is taken, and can be deleted without having bee
   expect(openIn((await alive(data)).emulator)).toEqual(['default'])
 })
 
-test('a sandbox can start from a snapshot of one that nobody has used since the start', async () => {
+test('a sandbox can start from a snapshot of a sandbox that is not open', async () => {
   const data = await folderWith(['a'])
   const before = await alive(data)
   await before.in('a')('POST', '/snapshots', { name: 'base' })
@@ -74,7 +74,7 @@ test('a sandbox can start from a snapshot of one that nobody has used since the 
   expect(await organizations(sandbox('copy'))).toContain('a')
 })
 
-test('what is looked up by the name of a sandbox is found on the disk', async () => {
+test('requests?sandbox= and explain find sandboxes on the disk', async () => {
   const data = await folderWith(['a'])
   const { control, emulator } = await alive(data)
   expect((await control('GET', '/requests?sandbox=a')).status).toBe(200)
@@ -83,7 +83,7 @@ test('what is looked up by the name of a sandbox is found on the disk', async ()
   expect([status, body.message]).toEqual([404, 'There is no sandbox "aa". Did you mean "a"?'])
 })
 
-test('a sandbox whose clock runs is opened before its next event is due, one that stands still is not', async () => {
+test('a sandbox with a running clock is opened before its next event is due, one with a stopped clock is not', async () => {
   const data = await folderWith(['running'], 1)
   const still = await alive(data)
   await still.control('POST', '/sandboxes', { name: 'still', persist: true, fixtures: 'demo' })
@@ -95,7 +95,7 @@ test('a sandbox whose clock runs is opened before its next event is due, one tha
   expect(emulator.sandboxes.saved()).toEqual([{ name: 'still', problem: null }])
 })
 
-test('a sandbox that was left by a kill is opened: its file may say wrongly that it waits for requests', async () => {
+test('a sandbox is opened after a kill, because wakes_at in its file can be wrong', async () => {
   const data = dataFolder()
   const { control, in: sandbox } = await alive(data)
   await control('POST', '/sandboxes', { name: 'a', persist: true })
@@ -104,7 +104,7 @@ test('a sandbox that was left by a kill is opened: its file may say wrongly that
   expect(await nextOpened(emulator)).toBe('a')
 })
 
-test('what stands in place of a sandbox file keeps the start from nothing but that sandbox', async () => {
+test('a directory or FIFO in place of a sandbox file affects only that sandbox', async () => {
   const data = await folderWith(['fine'])
   const places = ['directory', 'fifo'].map((name) => join(data, 'sandboxes', `${name}.json`))
   const [directory = '', fifo = ''] = places
@@ -122,7 +122,7 @@ test('what stands in place of a sandbox file keeps the start from nothing but th
     expect(refused.body.message).toContain(
       `The sandbox "${name}" cannot be opened: ${path} is ${kind}, and the emulator needs a file there. Move it away`,
     )
-    expect(refused.body.mitigation).toMatch(/^Mend it or move it away/)
+    expect(refused.body.mitigation).toMatch(/^Repair the file or move it away/)
     const api = await fetch(`${emulator.url}/@${name}/v1/pages`, { headers: { authorization: 'Bearer x' } })
     expect([api.status, await api.text()]).toEqual([507, expect.stringContaining(path)])
     expect((await control('POST', '/sandboxes', { name })).status).toBe(409)
@@ -138,7 +138,7 @@ test('what stands in place of a sandbox file keeps the start from nothing but th
     { name: 'fifo', state: 'broken' },
   ])
   expect(said.filter((line) => line.includes(fifo))).toHaveLength(1)
-  // Anyone who has mended it need not start again.
+  // After a fix no restart is needed.
   rmSync(fifo)
   expect((await sandbox('fifo')('GET', '/state')).status).toBe(200)
   expect((await control('GET', '/health')).body.storage).toHaveLength(1)

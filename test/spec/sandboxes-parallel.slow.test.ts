@@ -6,10 +6,10 @@ import type { TestEmulator } from '../support/emulator.ts'
 
 const CLIENTS = 100
 
-/** One client's way to its own sandbox: by path, by header or by the suffix of its key, in turn. */
+/** A client with its own sandbox, which it selects by path, header or the suffix of its key, in turn. */
 interface Client {
   readonly name: string
-  /** Where its virtual clock starts; each client's is another. */
+  /** The start of its virtual clock, different for each client. */
   readonly clock: string
   api(method: string, path: string, json?: object): Promise<{ status: number; text: string }>
   control(method: string, path: string, json?: object): Promise<{ status: number; text: string }>
@@ -39,12 +39,12 @@ function clientOf({ emulator }: TestEmulator, n: number): Client {
     name,
     clock: new Date(Date.parse(START) + n * 3_600_000).toISOString(),
     api: (method, path, json) => send(`${origin}${prefix}/v1${path}`, method, KEYS.KU + suffix, json),
-    // A control token is no API key, so that a key's suffix does not choose here.
+    // A control token is not an API key, so the suffix of a key selects no sandbox here.
     control: (method, path, json) => send(`${origin}/@${name}/__emulator${path}`, method, 'none', json),
   }
 }
 
-/** A whole session: pages, a batch to its end, its results; what the client saw. */
+/** A whole session with pages, a batch and its results. @returns all responses as text */
 async function session(client: Client, n: number): Promise<string[]> {
   const seen: string[] = []
   const note = (response: { status: number; text: string }) => {
@@ -71,7 +71,7 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex')
 }
 
-test('100 clients drive 100 sandboxes at once, with clocks of their own: each sees what it would see alone', async () => {
+test('100 clients use 100 sandboxes with separate clocks at once, and each gets the same responses as alone', async () => {
   const emulator = await batchEmulator()
   const clients = Array.from({ length: CLIENTS }, (_, n) => clientOf(emulator, n))
   for (const { name, clock } of [...clients, { name: 'bystander', clock: START }]) {

@@ -20,7 +20,7 @@ const OWN = {
   settings: { unknown_fields: 'reject' },
 }
 
-test('a sandbox that persists is there after a restart, and one that does not is not', async () => {
+test('a sandbox with persist exists after a restart, and one without does not', async () => {
   const data = dataFolder()
   const first = await alive(data)
   expect((await first.control('POST', '/sandboxes', { name: 'kept', persist: true })).body.persist).toBe(true)
@@ -40,7 +40,7 @@ test('a sandbox that persists is there after a restart, and one that does not is
   expect((await second.in('kept')('GET', '/snapshots')).body.data).toMatchObject([{ name: 'base' }])
 })
 
-test('a sandbox is on the disk when its creation is answered', async () => {
+test('a sandbox is on the disk before its creation responds', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
@@ -48,7 +48,7 @@ test('a sandbox is on the disk when its creation is answered', async () => {
   expect((await second.control('GET', '/sandboxes/kept')).body).toMatchObject({ seed: 42, now: OWN.clock })
 })
 
-test('a sandbox with a start of its own resets to that very sandbox, after a restart and a kill too', async () => {
+test('a sandbox with its own start resets to that start, also after a restart and a kill', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
@@ -74,7 +74,7 @@ test('a sandbox with a start of its own resets to that very sandbox, after a res
   }
 })
 
-test('after a restart a reset takes other fixtures, with the seed, the instant and the settings of the start', async () => {
+test('after a restart a reset accepts other fixtures, and keeps seed, instant and settings of the start', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
@@ -89,7 +89,7 @@ test('after a restart a reset takes other fixtures, with the seed, the instant a
   expect(before).toEqual([42, OWN.clock, OWN.settings, []])
 })
 
-test('a sandbox whose state file and the one before it cannot be read starts again from its own start', async () => {
+test('a sandbox whose state file and previous state file are unreadable starts again from its own start', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })
@@ -102,7 +102,7 @@ test('a sandbox whose state file and the one before it cannot be read starts aga
   expect(said).toEqual([expect.stringContaining('kept.json.corrupt-1')])
 })
 
-test('a sandbox made from a snapshot resets to it after a restart, when the snapshot is gone too', async () => {
+test('a sandbox created from a snapshot resets to it after a restart, also if the snapshot is deleted', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await putOrganization(first.control, 'one')
@@ -120,7 +120,7 @@ test('a sandbox made from a snapshot resets to it after a restart, when the snap
   expect(contentOf((await fork('GET', '/state')).body)).toBe(then)
 })
 
-test('a sandbox that persists without a start of its own resets to that of the emulator', async () => {
+test('a sandbox with persist but without its own start resets to the start of the emulator', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'plain', persist: true })
@@ -132,7 +132,7 @@ test('a sandbox that persists without a start of its own resets to that of the e
   expect(await organizations(sandbox('plain'))).toEqual(['org-own'])
 })
 
-test('a start that was damaged on the disk refuses the reset with place and way out', async () => {
+test('a damaged start on the disk refuses the reset with its pointer and the fix', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
@@ -147,7 +147,7 @@ test('a start that was damaged on the disk refuses the reset with place and way 
   expect((await sandbox('kept')('GET', '/state')).body).toEqual(before)
 })
 
-test('a deleted sandbox leaves no file, and does not come back', async () => {
+test('a deleted sandbox leaves no file, and does not exist after a restart', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
@@ -176,10 +176,10 @@ test.for<[what: string, body: object]>([
   expect((await control('POST', '/sandboxes', { name: 'kept', persist: true })).status).toBe(201)
 })
 
-test('a disk that fails is told as such, and no half of a sandbox stays', async () => {
+test('a disk error is reported as a 507, and leaves no partial sandbox', async () => {
   const data = dataFolder()
   const { control, emulator } = await alive(data)
-  // A file where the folder of the snapshots should be: the first step works, a later one does not.
+  // With a file in place of the snapshots folder, the first step works and a later one fails.
   writeFileSync(join(data, 'snapshots'), '')
   const response = await control('POST', '/sandboxes', { name: 'kept', persist: true, seed: 5 })
   expect([response.status, response.body.error]).toEqual([507, 'storage_unavailable'])
@@ -189,7 +189,7 @@ test('a disk that fails is told as such, and no half of a sandbox stays', async 
   await emulator.close()
 })
 
-test('a checkpoint that fails while a sandbox is made leaves none of its files', async () => {
+test('a checkpoint that fails during the creation of a sandbox leaves none of its files', async () => {
   const data = dataFolder()
   const { control, emulator } = await alive(data)
   const rename = nodeFiles.rename
@@ -206,7 +206,7 @@ test('a checkpoint that fails while a sandbox is made leaves none of its files',
   expect((await (await alive(data)).control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
 
-test('a save that is under way when its sandbox is deleted leaves no file', async () => {
+test('a save in progress when its sandbox is deleted leaves no file', async () => {
   const data = dataFolder()
   const { emulator, control } = await alive(data)
   await control('POST', '/sandboxes', { name: 'kept', persist: true })
@@ -221,7 +221,7 @@ test('a save that is under way when its sandbox is deleted leaves no file', asyn
   expect(filesIn(data)).toEqual(['default.json'])
 })
 
-test('a sandbox that has come into the folder since the start is not overwritten', async () => {
+test('a sandbox file that was added to the folder after the start is not overwritten', async () => {
   const data = dataFolder()
   const { control } = await alive(data)
   mkdirSync(join(data, 'sandboxes'))
@@ -233,7 +233,7 @@ test('a sandbox that has come into the folder since the start is not overwritten
   expect(filesIn(data)).toEqual(['default.json', 'sandboxes/found.json'])
 })
 
-test('snapshots that an earlier sandbox of the name has left are moved aside and said', async () => {
+test('snapshots of an earlier sandbox with the same name are moved aside and reported', async () => {
   const data = dataFolder()
   const { control, in: sandbox, said } = await alive(data)
   mkdirSync(join(data, 'snapshots/kept'), { recursive: true })
@@ -244,7 +244,7 @@ test('snapshots that an earlier sandbox of the name has left are moved aside and
   expect(said).toEqual([expect.stringContaining('kept.orphaned-1')])
 })
 
-test('with durability power a sandbox is made, saved, restored and deleted like any other', async () => {
+test('with durability power a sandbox can be created, saved, restored and deleted like any other', async () => {
   const data = dataFolder()
   const { control, in: sandbox } = await alive(data, { durability: 'power' })
   await control('POST', '/sandboxes', { name: 'kept', persist: true, ...OWN })

@@ -7,7 +7,7 @@ import { folder } from '../support/disk-emulator.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
-/** Everything that the control interface shows of a sandbox. */
+/** Routes of the control interface that show a sandbox, in addition to its state. */
 const VIEWS = [
   '/requests',
   '/limits',
@@ -19,7 +19,7 @@ const VIEWS = [
   '/openapi.json?api=workspace',
 ]
 
-/** One request of every operation, successful wherever there is a contract, and a few that are refused. */
+/** Makes one request of every operation, successful for each with a contract, and a few that are refused. */
 async function useEveryOperation(emulator: TestEmulator): Promise<void> {
   const calls = await sampleCalls(emulator)
   for (const { name, method, path, options } of calls) {
@@ -38,7 +38,7 @@ async function useEveryOperation(emulator: TestEmulator): Promise<void> {
   expect([...emulator.sandbox.service.operations.keys()].filter((name) => !logged.includes(name))).toEqual([])
 }
 
-/** A change by every kind of control route. */
+/** Makes a change by every kind of control route. */
 async function intervene(emulator: TestEmulator, control: CallControl): Promise<void> {
   const batches = (await control('GET', '/state/batch_predictions')).body.data as { id: string }[]
   const last = batches.at(-1)?.id
@@ -71,7 +71,7 @@ function told({ status, headers, text }: TestResponse): string {
   return JSON.stringify([status, kept, text])
 }
 
-/** What a client is answered, headers and all, by a sandbox that has seen nothing yet. */
+/** The responses to a fixed sequence of requests, with headers, and the state after it. */
 async function session(emulator: TestEmulator, control: CallControl): Promise<string[]> {
   const calls = await sampleCalls(emulator)
   const responses: string[] = []
@@ -82,7 +82,7 @@ async function session(emulator: TestEmulator, control: CallControl): Promise<st
   return responses
 }
 
-// URLs in responses lead to the emulator that was asked; the two have ports of their own.
+// URLs in responses contain the port of their emulator, and the two emulators have different ports.
 function withoutPorts(value: unknown): string {
   return JSON.stringify(value, null, 2).replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port')
 }
@@ -91,7 +91,7 @@ async function views(control: CallControl): Promise<unknown[]> {
   return Promise.all(VIEWS.map(async (path) => [path, (await control('GET', path)).body]))
 }
 
-test('after every operation and every kind of intervention, a reset sandbox is a fresh one, byte for byte', async () => {
+test('after every operation and every kind of intervention a reset sandbox equals a new one, byte for byte', async () => {
   const [used, fresh] = [
     await testEmulator({ collections: sampleRecords }),
     await testEmulator({ collections: sampleRecords }),
@@ -101,16 +101,16 @@ test('after every operation and every kind of intervention, a reset sandbox is a
   await intervene(used, control)
   expect(contentOf(used.sandbox.document())).not.toBe(contentOf(fresh.sandbox.document()))
   expect((await control('POST', '/reset')).status).toBe(200)
-  // The number of the last commit goes on, so that the log on the disk never has two commits of one number.
+  // The revision continues, so that the journal on the disk never has two commits with one number.
   expect(used.sandbox.store.revision).toBeGreaterThan(fresh.sandbox.store.revision)
   expect(contentOf(used.sandbox.document())).toBe(contentOf(fresh.sandbox.document()))
   expect(used.sandbox.log.save()).toEqual(fresh.sandbox.log.save())
   expect(withoutPorts(await views(control))).toBe(withoutPorts(await views(ofFresh)))
-  // Whatever does not stand in the document would show in what the sandbox does next.
+  // State outside the document would change these later responses.
   expect(withoutPorts(await session(used, control))).toBe(withoutPorts(await session(fresh, ofFresh)))
 })
 
-test('after every operation and every kind of intervention, a sandbox that is loaded from its own document is the same, byte for byte', async () => {
+test('after every operation and every kind of intervention a sandbox loaded from its own document is the same, byte for byte', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const control = controlOf(emulator.emulator)
   await useEveryOperation(emulator)
@@ -123,7 +123,7 @@ test('after every operation and every kind of intervention, a sandbox that is lo
   expect(contentOf((await control('GET', '/state')).body)).toBe(contentOf(then))
 })
 
-test('a second reset, and one after a restored snapshot, give the same sandbox again', async () => {
+test('a second reset and a reset after a restored snapshot give the same sandbox again', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const control = controlOf(emulator.emulator)
   const start = contentOf(emulator.sandbox.document())
@@ -138,7 +138,7 @@ test('a second reset, and one after a restored snapshot, give the same sandbox a
   expect(contentOf(emulator.sandbox.document())).toBe(start)
 })
 
-test('a reset of one sandbox leaves the others as they are', async () => {
+test('a reset of one sandbox does not change the others', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   const [one, two] = [controlOf(emulator.emulator, 'one'), controlOf(emulator.emulator, 'two')]
   for (const control of [one, two]) await control('PUT', '/state/organizations/own', { name: 'Own' })
@@ -153,7 +153,7 @@ test('a reset of one sandbox leaves the others as they are', async () => {
   expect(await others()).toBe(before)
 })
 
-test('a reset under a clock that runs starts where the emulator was told to start sandboxes', async () => {
+test('a reset with a running clock starts at the start instant of the emulator', async () => {
   let now = Date.parse('2026-05-01T00:00:00.000Z')
   const emulator = await testEmulator({ rate: 2, hostTime: () => now })
   const control = controlOf(emulator.emulator)
@@ -164,7 +164,7 @@ test('a reset under a clock that runs starts where the emulator was told to star
   expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:00:02.000Z')
 })
 
-test('a reset reads a file of fixtures anew', async () => {
+test('a reset reads the fixtures file again', async () => {
   const file = join(folder(onTestFinished), 'sandbox.json')
   const write = (id: string) =>
     writeFileSync(file, JSON.stringify({ collections: { organizations: [{ id, name: id }] } }))

@@ -6,7 +6,7 @@ import { baseCollections } from '../support/base-state.ts'
 import { alive, dataFolder, filesIn } from '../support/data-folder.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-/** An automation that fires by the minute, and a delivery to a receiver that is to be sent before anything of it. */
+/** An automation that fires every minute, and a pending delivery that is sent before its first firing. */
 function busyEmulator(url: string) {
   const at = '2026-01-01T00:00:00.000Z'
   const delivery = {
@@ -29,7 +29,7 @@ function busyEmulator(url: string) {
 const silent = () => new Promise<undefined>(() => {})
 
 test.for([true, false])(
-  'time that passes in a sandbox ends when that is removed (persist: %s)',
+  'an advance in progress ends when its sandbox is deleted (persist: %s)',
   async (persist) => {
     const receiver = await webhookReceiver(silent)
     const { control, in: callIn, said, emulator } = await alive(dataFolder())
@@ -52,7 +52,7 @@ test.for([true, false])(
 )
 
 test.for([true, false])(
-  'nothing is written to a sandbox that is removed meanwhile (persist: %s)',
+  'nothing is written to a sandbox during its deletion (persist: %s)',
   async (persist) => {
     const data = dataFolder()
     const { control, in: callIn, emulator, said } = await alive(data)
@@ -77,7 +77,7 @@ test.for([true, false])(
   },
 )
 
-test('time that passes when the emulator closes stops where it is: its webhooks are not overtaken', async () => {
+test('closing the emulator stops an advance in progress before events after a pending webhook', async () => {
   const receiver = await webhookReceiver(silent)
   const { emulator, said } = await alive(dataFolder(), { fixtures: busyEmulator(receiver.url) })
   const { sandbox } = emulator
@@ -95,7 +95,7 @@ test('time that passes when the emulator closes stops where it is: its webhooks 
   expect(said).toEqual([])
 })
 
-test('no sandbox is made once the emulator closes, so that none is left with its files locked', async () => {
+test('no sandbox is created once the emulator closes, so that no file stays locked', async () => {
   const data = dataFolder()
   const { emulator } = await alive(data)
   const closing = emulator.sandboxes.close()
@@ -105,7 +105,7 @@ test('no sandbox is made once the emulator closes, so that none is left with its
   expect(filesIn(data)).toEqual(['default.json'])
 })
 
-test('a sandbox that nobody keeps awake any more sets no timer when something is written to it', async () => {
+test('a write to a sandbox that is no longer kept awake sets no timer', async () => {
   const { emulator } = await alive(dataFolder(), {
     fixtures: busyEmulator('http://127.0.0.1:9/'),
     ephemeral: true,
@@ -125,7 +125,7 @@ test('a sandbox that nobody keeps awake any more sets no timer when something is
   }
 })
 
-test('who waits for requests is told at once that the sandbox is removed', async () => {
+test('deleting a sandbox ends waits for its requests at once, with the reason', async () => {
   const { control, in: callIn, emulator } = await alive(dataFolder())
   await control('POST', '/sandboxes', { name: 'w' })
   const waiting = callIn('w')('POST', '/requests/wait', { match: { method: 'GET' }, timeout_ms: 60_000 })
@@ -133,11 +133,11 @@ test('who waits for requests is told at once that the sandbox is removed', async
   const listened = vi.spyOn(log, 'onEntry')
   await vi.waitUntil(() => listened.mock.calls.length > 0, { timeout: 120_000 })
   await control('DELETE', '/sandboxes/w')
-  const description = 'The sandbox was removed meanwhile.'
+  const description = 'The sandbox was removed during the wait.'
   expect(await waiting).toMatchObject({ status: 409, body: { passed: false, timed_out: false, description } })
 })
 
-test('who waits for requests is told at once that the emulator closes, and nobody is cut', async () => {
+test('closing the emulator ends waits for requests at once with the reason, and cuts no connection', async () => {
   const { control, emulator, said } = await alive(dataFolder())
   const listened = vi.spyOn(emulator.sandbox.log, 'onEntry')
   const waiting = Array.from({ length: 12 }, () =>

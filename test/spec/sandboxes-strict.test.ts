@@ -4,7 +4,7 @@ import { testEmulator } from '../support/emulator.ts'
 
 const at = (sandbox: string) => ({ headers: { 'X-Emulator-Sandbox': sandbox } })
 
-test('reading with a mistyped name creates no sandbox, and names the nearest', async () => {
+test('a read with a mistyped name creates no sandbox, and names the nearest', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/sandboxes', { name: 'typo' })
   for (const path of ['/clock', '/requests', '/faults', '/state', '/limits', '/clock/horizon']) {
@@ -19,7 +19,7 @@ test('reading with a mistyped name creates no sandbox, and names the nearest', a
   expect(emulator.emulator.sandboxes.has('tpyo')).toBe(false)
 })
 
-test('writing to a name, and calling the API under it, creates the sandbox as before', async () => {
+test('a write to a new name or an API call under it creates the sandbox by default', async () => {
   const emulator = await testEmulator()
   expect((await emulator.in('w1')('POST', '/faults', { preset: 'slow' })).status).toBe(201)
   expect((await emulator.get('/data-views', at('w2'))).status).toBe(200)
@@ -41,7 +41,7 @@ test('with sandboxes: strict unknown names are refused on the API too, until one
   expect(emulator.emulator.sandboxes.has('tpyo')).toBe(false)
 })
 
-test('a request that came before a deletion does not create the sandbox again', async () => {
+test('a request that started before a deletion does not create the sandbox again', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/sandboxes', { name: 'gone' })
   const { port } = emulator.emulator
@@ -53,7 +53,7 @@ test('a request that came before a deletion does not create the sandbox again', 
   socket.write(
     `POST /@gone/__emulator/faults HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`,
   )
-  // The interim response says that the head has come and the body is being read.
+  // The interim response means that the head has arrived and the body is being read.
   await new Promise((resolve) => socket.once('data', resolve))
   expect((await emulator.control('DELETE', '/sandboxes/gone')).status).toBe(204)
   socket.write(body)
@@ -65,12 +65,12 @@ test('a request that came before a deletion does not create the sandbox again', 
   expect((await emulator.get('/data-views', at('gone'))).status).toBe(200)
 })
 
-test('a request that comes during a deletion does not undo it', async () => {
+test('a request during a deletion does not create the sandbox again', async () => {
   const emulator = await testEmulator()
   const { sandboxes } = emulator.emulator
   await sandboxes.open('gone')
   const deletion = sandboxes.delete('gone')
-  // The deletion has begun, and ends in a later turn.
+  // The deletion has started, and ends in a later turn of the event loop.
   await Promise.resolve()
   while (sandboxes.has('gone')) await Promise.resolve()
   await expect(sandboxes.open('gone')).rejects.toThrow('The sandbox "gone" has been removed.')

@@ -40,14 +40,14 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
   ])
 })
 
-test('the records of the view are those of all collections together', async () => {
+test('the number of records is the sum over all collections', async () => {
   const { control, sandbox } = await testEmulator()
   const { collections } = sandbox.document()
   const count = Object.values(collections).reduce((sum, rows) => sum + rows.length, 0)
   expect((await control('GET', '/sandboxes/default')).body.records).toBe(count)
 })
 
-test('a made sandbox responds with 201 with what the list shows, and its paths lead to it', async () => {
+test('a creation is a 201 with the fields of the list, and the paths in it lead to the sandbox', async () => {
   const { control, emulator } = await testEmulator()
   const clock = '2030-05-06T07:08:09.000Z'
   const made = await control('POST', '/sandboxes', { name: 'w1', clock })
@@ -81,7 +81,7 @@ test('a sandbox starts from its own fixtures, seed, clock and settings, and rese
   expect((await w1('GET', '/state')).body).toEqual({ ...before, revision: expect.any(Number) })
 })
 
-test('what a reset is told holds this once; what the sandbox was made with stays', async () => {
+test('options of a reset apply once, and the options of the creation stay', async () => {
   const { control, in: sandbox } = await testEmulator()
   const clock = '2030-01-02T00:00:00.000Z'
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty', seed: 42, clock })
@@ -90,13 +90,13 @@ test('what a reset is told holds this once; what the sandbox was made with stays
   expect((await w1('POST', '/reset')).body).toMatchObject({ seed: 42, now: clock })
 })
 
-test('a new sandbox takes the rate of the emulator, and whether polls skip', async () => {
+test('a new sandbox has the rate and skip_on_poll of the emulator', async () => {
   const { control, in: sandbox } = await testEmulator({ rate: 60, skipOnPoll: true })
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
   expect((await sandbox('w1')('GET', '/clock')).body).toMatchObject({ rate: 60, skip_on_poll: true })
 })
 
-test('the clock in the list is where time has come to, also in a sandbox that nobody has used since', async () => {
+test('the list shows the current instant of a running clock, also of an unused sandbox', async () => {
   let now = Date.parse('2026-03-01T12:00:00.000Z')
   const { control } = await testEmulator({ rate: 2, hostTime: () => now })
   await control('POST', '/sandboxes', { name: 'w1', fixtures: 'empty' })
@@ -104,7 +104,7 @@ test('the clock in the list is where time has come to, also in a sandbox that no
   expect((await control('GET', '/sandboxes/w1')).body.now).toBe('2026-03-01T12:02:00.000Z')
 })
 
-test('a name that is taken is a conflict with the way out, and that sandbox stays as it was', async () => {
+test('a name that is taken is a conflict with a mitigation, and its sandbox stays unchanged', async () => {
   const { control, in: sandbox } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
   const before = (await sandbox('w1')('GET', '/state')).body
@@ -114,13 +114,13 @@ test('a name that is taken is a conflict with the way out, and that sandbox stay
   expect((await sandbox('w1')('GET', '/state')).body).toEqual(before)
 })
 
-test('of two who make the same sandbox at once one is told that it is there', async () => {
+test('the second of two simultaneous creations of a sandbox is a conflict', async () => {
   const { control } = await testEmulator()
   const both = await Promise.all([1, 2].map((seed) => control('POST', '/sandboxes', { name: 'w1', seed })))
   expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
 })
 
-test('of two who make one in the same turn of the event loop, too', async () => {
+test('the second of two creations in the same turn of the event loop is a conflict', async () => {
   const { sandboxes } = (await testEmulator()).emulator
   const both = await Promise.allSettled([
     sandboxes.create('w1', {}, false),
@@ -129,7 +129,7 @@ test('of two who make one in the same turn of the event loop, too', async () => 
   expect(both).toMatchObject([{ status: 'fulfilled' }, { reason: { code: 'conflict' } }])
 })
 
-test('a deleted sandbox is gone with its snapshots; its name is free for another', async () => {
+test('deleting a sandbox deletes its snapshots, and its name can be used again', async () => {
   const { control, in: sandbox } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'w1', seed: 5 })
   await sandbox('w1')('POST', '/snapshots', { name: 'base' })
@@ -140,14 +140,14 @@ test('a deleted sandbox is gone with its snapshots; its name is free for another
   expect((await sandbox('w1')('GET', '/snapshots')).body.data).toEqual([])
 })
 
-test('a sandbox deletes itself', async () => {
+test('a sandbox can be deleted by a request in it', async () => {
   const { control, in: sandbox } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'w1' })
   expect((await sandbox('w1')('DELETE', '/sandboxes/w1')).status).toBe(204)
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
 
-test('to make the default sandbox and to delete it is refused alike, with a way out that works', async () => {
+test('creating and deleting the default sandbox are refused alike, with a mitigation that works', async () => {
   const { control } = await testEmulator()
   const made = await control('POST', '/sandboxes', { name: 'default' })
   const deleted = await control('DELETE', '/sandboxes/default')
@@ -157,7 +157,7 @@ test('to make the default sandbox and to delete it is refused alike, with a way 
   expect((await control(method, path, { fixtures: 'empty' })).status).toBe(200)
 })
 
-test('an unknown sandbox is told the nearest', async () => {
+test('the 404 of an unknown sandbox names the nearest', async () => {
   const { control } = await testEmulator()
   await control('POST', '/sandboxes', { name: 'parser-tests' })
   for (const method of ['GET', 'DELETE']) {
@@ -168,7 +168,7 @@ test('an unknown sandbox is told the nearest', async () => {
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(2)
 })
 
-test('looking at a sandbox that is not there makes none', async () => {
+test('a request in an unknown sandbox about other sandboxes creates none', async () => {
   const { control, in: sandbox } = await testEmulator()
   expect((await sandbox('nobody')('GET', '/sandboxes')).status).toBe(200)
   expect((await sandbox('w1')('POST', '/sandboxes', { name: 'w1', seed: 3 })).body.seed).toBe(3)
@@ -221,7 +221,7 @@ test.for<[what: string, body: object, pointers: string[]]>([
     { name: 'w1', from_snapshot: 'base', fixtures: 'empty', seed: 1, clock: JANUARY, settings: {} },
     ['/fixtures', '/seed', '/clock', '/settings'],
   ],
-])('a sandbox with %s is refused, and none is made', { tags: ['R284'] }, async ([, body, pointers]) => {
+])('a sandbox with %s is refused, and none is created', { tags: ['R284'] }, async ([, body, pointers]) => {
   const { control } = await testEmulator()
   await control('POST', '/snapshots', { name: 'base' })
   const response = await control('POST', '/sandboxes', body)
@@ -231,15 +231,15 @@ test.for<[what: string, body: object, pointers: string[]]>([
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
 })
 
-test('an unknown member is told the nearest, and why a snapshot excludes the others', async () => {
+test('the refusal of an unknown field names the nearest, and with a snapshot gives the reason for excluded fields', async () => {
   const { control } = await testEmulator()
   const near = await control('POST', '/sandboxes', { name: 'w1', fixture: 'empty' })
   expect(near.body.details.errors[0].detail).toContain('Did you mean "fixtures"?')
   const both = await control('POST', '/sandboxes', { name: 'w1', from_snapshot: 'x', seed: 1 })
-  expect(both.body.details.errors[0].detail).toContain('a snapshot brings its own')
+  expect(both.body.details.errors[0].detail).toContain('a snapshot has its own')
 })
 
-test('persist is refused where nothing is on the disk, with the way out', async () => {
+test('persist is refused in an ephemeral emulator, with a mitigation', async () => {
   const { control } = await testEmulator()
   const response = await control('POST', '/sandboxes', { name: 'w1', persist: true })
   expect([response.status, response.body.error]).toEqual([409, 'conflict'])

@@ -8,7 +8,7 @@ import { script, writeFiles } from '../support/scenario-folder.ts'
 
 const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
 
-/** A sandbox whose scenarios are these files, and what its log says. */
+/** An emulator with these scenario files, and the messages that it logs. */
 async function fileEmulator(scripts: Readonly<Record<string, string>>) {
   const scenarios = join(folder(onTestFinished), 'scenarios')
   writeFiles(scenarios, scripts)
@@ -24,7 +24,7 @@ async function fileEmulator(scripts: Readonly<Record<string, string>>) {
   return { ...emulator, scenarios, said, save, start, pass, listed }
 }
 
-test('a script acts on the sandbox: a step fails the latest batch, a hook hears of it, rules and stubs are in force', async () => {
+test('a script acts on the sandbox: a step fails the latest batch and calls a hook, rules and stubs apply', async () => {
   const emulator = await fileEmulator({
     'unlucky.ts': script(`{
       description: 'The first batch fails',
@@ -55,7 +55,7 @@ test('a script acts on the sandbox: a step fails the latest batch, a hook hears 
   )
 })
 
-test('a function that throws is told of by file and line, in the result, the list and the log', async () => {
+test('a function that throws is reported by file and line in the result, the list and the log', async () => {
   const emulator = await fileEmulator({
     'broken.ts': script(`{
       timeline: [
@@ -77,7 +77,7 @@ test('a function that throws is told of by file and line, in the result, the lis
   expect(emulator.said.at(-1)).toContain('broken.ts:7: nothing to fail')
 })
 
-test('soon after saving, the next request meets the newer version; a broken one leaves the last in force', async () => {
+test('a saved script applies to the next request soon after; a broken version leaves the last one in force', async () => {
   const stub = (body: string) => script(`{ stubs: [{ method: 'GET', path: '/search', body: ${body} }] }`)
   const emulator = await fileEmulator({ 'search.ts': stub("'first'") })
   await emulator.start('search')
@@ -96,7 +96,7 @@ test('soon after saving, the next request meets the newer version; a broken one 
   expect((await emulator.get('/search')).body).toBe('at once')
 })
 
-test('a scenario of a wrong shape is listed with file, line and pointer, and does not start', async () => {
+test('an invalid scenario is listed with file, line and pointer, and does not start', async () => {
   const emulator = await fileEmulator({
     'wrong.json':
       '{\n  "faults": [\n    { "preset": "rate-limitd" }\n  ],\n  "on": { "batch.complete": 1 }\n}\n',

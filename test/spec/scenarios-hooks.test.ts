@@ -6,14 +6,14 @@ import { cancel, createBatch, retrieve } from '../support/batches.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 
-test('hooks can stand on every status of a batch and on every type of webhook', () => {
+test('hooks can listen to every status of a batch and every type of webhook', () => {
   const names = [...workspaceService.happenings.keys()]
   expect(names).toEqual(expect.arrayContaining(['batch.created', 'batch.in_progress', 'batch.completed']))
   expect(names).toEqual(expect.arrayContaining(workspaceService.notices.map(({ type }) => type)))
   expect(names).toEqual(expect.arrayContaining(['webhook.delivered', 'webhook.failed', 'agent-run.executed']))
 })
 
-test('a hook is called with the event and its batch, once each time', async () => {
+test('a hook is called once for each event, with the event and its batch', async () => {
   const seen: ScenarioSnapshot[] = []
   const see = (snapshot: ScenarioSnapshot) => {
     seen.push(snapshot)
@@ -55,7 +55,7 @@ test('a hook is called with the event and its batch, once each time', async () =
   expect(completed?.now).toBe(completed_at)
 })
 
-test('time waits for a hook: what it asks for happens at the instant of the event', async () => {
+test('time waits for a hook: its commands run at the instant of the event', async () => {
   const cleanup = ({ record = '' }: ScenarioSnapshot): ScenarioCommand[] => [
     { kind: 'move', id: record, move: 'cleanup', body: {} },
   ]
@@ -74,7 +74,7 @@ test('time waits for a hook: what it asks for happens at the instant of the even
   })
 })
 
-test('a hook is called for what a request brings about, and its cause is the request', async () => {
+test('a hook is called for events that a request causes, and caused_by is the request', async () => {
   const seen: unknown[] = []
   const emulator = await scenarioEmulator({
     s: {
@@ -110,7 +110,7 @@ test('a refused request calls no hook', async () => {
   expect(calls).toBe(1)
 })
 
-test('records that come with a scenario, a snapshot or a reset are no events', async () => {
+test('records from a scenario, a snapshot or a reset call no hook', async () => {
   let calls = 0
   const count = () => {
     calls += 1
@@ -127,7 +127,7 @@ test('records that come with a scenario, a snapshot or a reset are no events', a
   expect(calls).toBe(0)
 })
 
-test('a hook that leads to another is called behind it', async () => {
+test('a hook that causes another event is followed by the hook of that event', async () => {
   const order: string[] = []
   const emulator = await scenarioEmulator({
     s: {
@@ -150,7 +150,7 @@ test('a hook that leads to another is called behind it', async () => {
   expect((await retrieve(emulator, id)).results_url).toBe(null)
 })
 
-test('hooks that call each other without an end are stopped, and told of', async () => {
+test('hooks that call each other endlessly are stopped and reported', async () => {
   const flip = (status: string) => (snapshot: ScenarioSnapshot) => {
     const run = snapshot.state('agent_runs').find(({ id }) => id === 'run-1')
     return [{ kind: 'put', collection: 'agent_runs', record: { ...run, status } } as ScenarioCommand]
@@ -175,13 +175,13 @@ test('hooks that call each other without an end are stopped, and told of', async
   await emulator.start('s')
   const { failed, events } = await emulator.pass('1h')
   expect(failed).toMatchObject([{ ref: 'scenario/s/on/agent-run.dropped' }])
-  expect(failed[0].error).toContain(`Hooks have led to hooks ${MAX_HOPS} times`)
+  expect(failed[0].error).toContain(`Hooks have caused a chain of ${MAX_HOPS} calls of hooks`)
   expect(failed[0].error).toContain('so the hook on agent-run.dropped is not called again')
   expect(events.filter(({ kind }: { kind: string }) => kind === 'scenario.call').length).toBe(MAX_HOPS)
   expect((await emulator.active()).pending_calls).toBe(0)
 })
 
-/** A hook that queues another run whenever one has been executed: each waits as long as the setting says. */
+/** A scenario whose hook queues another run after each executed run, with this queue time. */
 function queueing(calls: { count: number }, queueTime: string): TestScenario {
   return {
     settings: { 'agent_runs.queue_time': queueTime },
@@ -203,7 +203,7 @@ function queued(id: string, queued_at = '2026-03-01T12:01:00.000Z'): ScenarioCom
 const agents = [{ id: 'a1', _emulator: { teamspace_id: 'ts-a' } }]
 
 test.for([0, 1])(
-  'hooks that lead to each other by way of events end as well, at rate %d, with the hook, the limit and the way out in the log',
+  'hooks that call each other through events are also stopped, at rate %d, and the log has the hook and the fix',
   async (rate) => {
     const calls = { count: 0 }
     const host = { now: Date.parse('2026-03-01T12:00:00.000Z') }
@@ -217,22 +217,22 @@ test.for([0, 1])(
     if (rate === 0) await emulator.pass('1h')
     else {
       host.now += 60_000
-      // A running clock goes on while functions are called, so that no two of them are called at one instant.
+      // A running clock advances during calls of functions, so no two calls have the same instant.
       while ((await emulator.active()).last_error === null) host.now += 7
     }
-    // The step of the timeline is the first call of the chain.
+    // The first call of the chain is the step of the timeline.
     expect(calls.count).toBe(MAX_HOPS - 1)
     const { last_error, pending_calls } = await emulator.active()
     expect(last_error.ref).toBe('scenario/s/on/agent-run.executed')
     expect(pending_calls).toBe(0)
-    // The run that would have been the next is there; nothing of what has happened is undone.
+    // The last run was still queued and executed: stopping the chain undoes nothing.
     expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(Array(MAX_HOPS).fill('executed'))
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]).toContain('so the hook on agent-run.executed is not called again. Let it look at')
+    expect(warnings[0]).toContain('so the hook on agent-run.executed is not called again. Check the record')
   },
 )
 
-test('hooks that lead to each other with time in between go on for ever', async () => {
+test('hooks that call each other with time in between are not stopped', async () => {
   const calls = { count: 0 }
   const emulator = await scenarioEmulator({ s: queueing(calls, '1s') }, { collections: { agents } })
   await emulator.start('s')
@@ -241,7 +241,7 @@ test('hooks that lead to each other with time in between go on for ever', async 
   expect([calls.count, failed]).toEqual([240, []])
 })
 
-test('how long a chain of hooks is outlives the process, and a state document', async () => {
+test('the length of a chain of hooks is in the state document, and a PUT of it keeps the length', async () => {
   const calls = { count: 0 }
   const emulator = await scenarioEmulator({ s: queueing(calls, '10ms') }, { collections: { agents } })
   await emulator.start('s')
@@ -254,7 +254,7 @@ test('how long a chain of hooks is outlives the process, and a state document', 
   expect(emulator.sandbox.document()).toMatchObject({ schedule: document.schedule })
 })
 
-test('of a hook that throws the event stays, and the next hook is called', async () => {
+test('a hook that throws does not undo its event, and the next hook is called', async () => {
   const put: ScenarioCommand = {
     kind: 'put',
     collection: 'organizations',

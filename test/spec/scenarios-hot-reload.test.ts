@@ -19,7 +19,7 @@ interface Folder {
   remove(name: string): void
 }
 
-/** A sandbox with a scenarios folder. */
+/** An emulator with a scenarios folder. */
 async function scenariosIn(scripts: Readonly<Record<string, string>>, scenario?: string): Promise<Folder> {
   const path = join(folder(onTestFinished), 'scenarios')
   writeFiles(path, scripts)
@@ -28,7 +28,7 @@ async function scenariosIn(scripts: Readonly<Record<string, string>>, scenario?:
   const logger = { info: say, warn: say, error: say }
   const started = scenario === undefined ? {} : { scenario }
   return {
-    // The clock stands still: a slow machine would poll until a rate limit refuses it.
+    // No limits: the clock is stopped, so polls on a slow machine would reach the rate limit.
     emulator: await testEmulator({
       collections: { files },
       scenarios: path,
@@ -56,7 +56,7 @@ const entry = async (emulator: TestEmulator) => (await list(emulator)).data[0]
 const clock = async (emulator: TestEmulator) => (await emulator.control('GET', '/clock')).body
 const records = ({ sandbox }: TestEmulator) => JSON.stringify(sandbox.document().collections)
 
-test('saved, broken and mended, a script is followed while state and clock stay as they are', async () => {
+test('changes of a script apply when it is saved, broken and fixed, and state and clock stay unchanged', async () => {
   const { emulator, said, file, save } = await scenariosIn({ 'search.ts': search("'one'") }, 'search')
   await createBatch(emulator)
   await emulator.control('POST', '/clock/advance', { by: '90s' })
@@ -82,7 +82,7 @@ test('saved, broken and mended, a script is followed while state and clock stay 
   expect([records(emulator), await clock(emulator)]).toEqual(before)
 })
 
-test('a shared helper is followed as the script is that imports it', async () => {
+test('changes of a shared helper apply like changes of the script that imports it', async () => {
   const said = (text: string) => `export const text: string = '${text}'\n`
   const { emulator, file, save } = await scenariosIn(
     { 'search.ts': search('text', "import { text } from './_words.ts'\n"), '_words.ts': said('one') },
@@ -99,7 +99,7 @@ test('a shared helper is followed as the script is that imports it', async () =>
   await expect.poll(() => response(emulator), SOON).toBe('three')
 })
 
-test('a JSON scenario is followed in the same way, and its problem has a line', async () => {
+test('changes of a JSON scenario apply in the same way, and its problem has a line', async () => {
   const json = (name: string, status: unknown) =>
     `{\n  "stubs": [\n    { "method": "GET", "path": "/search", "status": ${JSON.stringify(status)}, "body": "${name}" }\n  ]\n}\n`
   const { emulator, file, save } = await scenariosIn({ 'search.json': json('one', 200) }, 'search')
@@ -114,7 +114,7 @@ test('a JSON scenario is followed in the same way, and its problem has a line', 
   await expect.poll(() => response(emulator), SOON).toBe('four')
 })
 
-test('a rule that reads the same goes on counting where it stood, one that changes begins again', async () => {
+test('an unchanged rule keeps its counters after a reload, and a changed one starts again', async () => {
   const storm = (status: number, note: string) =>
     script(
       `{
@@ -133,14 +133,14 @@ test('a rule that reads the same goes on counting where it stood, one that chang
   expect((await emulator.post('/skills/skill-1/promote', {})).status).toBe(502)
 })
 
-test('a script that is added can be started, one that is removed leaves what it has armed in force', async () => {
+test('an added script can be started, and a removed one leaves its rules and stubs in force', async () => {
   const { emulator, save, remove } = await scenariosIn({ 'search.ts': search("'one'") }, 'search')
   save({ 'added.ts': script('{}') })
   await expect.poll(async () => (await list(emulator)).data.length, SOON).toBe(2)
   remove('search.ts')
   await expect
     .poll(async () => String((await list(emulator)).active.problem), SOON)
-    .toContain('not there any more')
+    .toContain('its script is missing')
   expect(await response(emulator)).toBe('one')
   expect((await emulator.control('POST', '/scenarios/added/start')).status).toBe(200)
   expect((await emulator.get('/search')).status).toBe(501)

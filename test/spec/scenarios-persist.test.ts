@@ -27,7 +27,7 @@ const scenario: TestScenario = {
   on: { 'batch.completed': asking() },
 }
 
-test('the scenario is part of the document, and a sandbox that is made of it is the same', async () => {
+test('the scenario is part of the state document, and a sandbox loaded from it is the same', async () => {
   const emulator = await scenarioEmulator({ s: scenario })
   await emulator.start('s')
   const document = emulator.sandbox.document()
@@ -50,7 +50,7 @@ test('the scenario is part of the document, and a sandbox that is made of it is 
   expect((await again.control('GET', '/settings')).body.overrides).toEqual({})
 })
 
-test('a snapshot takes the scenario along, and restoring brings it back with its steps', async () => {
+test('a snapshot contains the scenario, and a restore brings it back with its steps', async () => {
   const emulator = await scenarioEmulator({ s: scenario, other: {} })
   await emulator.start('s')
   await emulator.control('POST', '/snapshots', { name: 'begun' })
@@ -64,7 +64,7 @@ test('a snapshot takes the scenario along, and restoring brings it back with its
   expect(emulator.state('organizations').at(-1)).toMatchObject({ id: 'org-9' })
 })
 
-test('a snapshot of an older version is brought up to what the script says now', async () => {
+test('restoring a snapshot of an older version applies the present version of the script', async () => {
   const emulator = await scenarioEmulator({ s: scenario })
   await emulator.start('s')
   await emulator.control('POST', '/snapshots', { name: 'old' })
@@ -73,7 +73,7 @@ test('a snapshot of an older version is brought up to what the script says now',
   expect((await emulator.get('/search')).body).toBe('newer')
 })
 
-test('a document with a scenario that has no script still loads', async () => {
+test('a document whose scenario has no script still loads', async () => {
   const emulator = await scenarioEmulator({ s: scenario })
   await emulator.start('s')
   const said: string[] = []
@@ -81,7 +81,10 @@ test('a document with a scenario that has no script still loads', async () => {
   const again = await scenarioEmulator({}, { logger })
   loadDocument(again.sandbox, JSON.parse(JSON.stringify(emulator.sandbox.document())))
   expect((await again.get('/search')).body).toBe('stubbed')
-  expect(await again.active()).toMatchObject({ name: 's', problem: expect.stringContaining('not there') })
+  expect(await again.active()).toMatchObject({
+    name: 's',
+    problem: expect.stringContaining('its script is missing'),
+  })
   expect(said).toHaveLength(1)
 })
 
@@ -90,7 +93,7 @@ test.for<[title: string, change: object, pointer: string]>([
   ['a scenario that is a text', { scenario: 's' }, '/scenario'],
   ['a call without a function', { scenario_calls: [{ id: 'c' }] }, '/scenario_calls/0/ref'],
   ['a stub with a wrong path', { stubs: [{ id: 's', path: 'x' }] }, '/stubs/0/path'],
-])('a document with %s is refused where it is wrong', async ([, change, pointer]) => {
+])('a document with %s is refused with its pointer', async ([, change, pointer]) => {
   const emulator = await scenarioEmulator({})
   const document = { ...emulator.sandbox.document(), ...change }
   const { status, body } = await emulator.control('PUT', '/state', document)
@@ -104,7 +107,7 @@ test('an older document, without scenario and stubs, still loads', async () => {
   expect((await emulator.control('PUT', '/state', older)).status).toBe(200)
 })
 
-test('the scenario and its pending call survive the end of the process; the call is made again', async () => {
+test('the scenario and its pending call survive a restart, and the call is made again', async () => {
   const data = dataFolder()
   const hanging: TestScenario = { ...scenario, timeline: [{ at: '0s', do: () => new Promise(() => {}) }] }
   const options = { port: 0, data, clock: START, rate: 0 }
@@ -122,7 +125,7 @@ test('the scenario and its pending call survive the end of the process; the call
     timeline: [{ at: '0s', do: asking({ kind: 'clear', id: 'r' }) }],
   }
   const scenarioSource = new MemoryScenarios({ s: responding })
-  // Asked for again, as by the same command line: it goes on and does not begin anew.
+  // The same scenario option, as in the same command line, continues the scenario and does not start it again.
   const after = await openEmulator({ ...options, scenarioSource, scenario: 's' })
   onTestFinished(() => after.close())
   await after.sandbox.pendingWork?.whenIdle()
@@ -131,7 +134,7 @@ test('the scenario and its pending call survive the end of the process; the call
   expect(active?.started_at).toBe(START)
 })
 
-test('a built-in scenario that is active goes on after the end of the process', async () => {
+test('an active built-in scenario continues after a restart', async () => {
   const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
   const said: string[] = []
   const say = (message: string) => void said.push(message)

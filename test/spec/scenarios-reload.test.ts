@@ -31,7 +31,7 @@ const horizonOf = async (emulator: ScenarioEmulator) =>
     ({ at, ref }: { at: string; ref: string }) => [at, ref],
   )
 
-test('a newer version of the active script takes its place: rules, stubs, settings, pace, steps and hooks', async () => {
+test('a newer version of the active script replaces its rules, stubs, settings, pace, steps and hooks', async () => {
   const emulator = await scenarioEmulator({ s: first })
   await emulator.start('s')
   await emulator.post('/pages', { name: 'x' })
@@ -79,7 +79,7 @@ test('a newer version of the active script takes its place: rules, stubs, settin
   expect(await faultsOf(emulator)).toEqual([])
 })
 
-test('a reload that changes nothing of a script writes no more than its generation', async () => {
+test('a reload of an unchanged script writes only its generation', async () => {
   const emulator = await scenarioEmulator({ s: first })
   await emulator.start('s')
   const [revision, horizon] = [emulator.sandbox.store.revision, emulator.sandbox.document().schedule]
@@ -89,7 +89,7 @@ test('a reload that changes nothing of a script writes no more than its generati
   expect((await emulator.active()).generation).toBe(2)
 })
 
-test('a version that does not fit the sandbox leaves the older one in force, and says why', async () => {
+test('a version that is invalid in the sandbox leaves the older one in force, with the reason', async () => {
   const said: string[] = []
   const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
   const emulator = await scenarioEmulator({ s: first }, { logger })
@@ -100,27 +100,27 @@ test('a version that does not fit the sandbox leaves the older one in force, and
   const { problem, generation } = await emulator.active()
   expect(problem).toMatch(/^\/scenarios\/s\.ts: .*\/faults\/0\/preset/)
   expect(generation).toBe(1)
-  expect(said).toEqual([expect.stringContaining('stays as it was: /scenarios/s.ts')])
+  expect(said).toEqual([expect.stringContaining('keeps its present version: /scenarios/s.ts')])
   emulator.scenarios.swap({ s: first })
   expect(await emulator.active()).toMatchObject({ problem: null, generation: 3 })
 })
 
-test('a scenario whose script is gone goes on with what it has, and its functions cannot be called', async () => {
+test('a scenario whose script was removed keeps its rules and stubs, and its functions cannot be called', async () => {
   const said: string[] = []
   const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
   const emulator = await scenarioEmulator({ s: first }, { logger })
   await emulator.start('s')
   emulator.scenarios.swap({})
   expect((await emulator.get('/search')).body).toBe('first')
-  expect((await emulator.active()).problem).toContain('not there any more')
+  expect((await emulator.active()).problem).toContain('its script is missing')
   const { failed } = await emulator.pass('2h')
   expect(failed).toMatchObject([{ ref: 'scenario/s/1', error: expect.stringContaining('no such function') }])
-  expect(said[0]).toContain('not there any more')
+  expect(said[0]).toContain('its script is missing')
   expect((await emulator.stop()).status).toBe(200)
   expect(await faultsOf(emulator)).toEqual([])
 })
 
-test('a rule that was removed by hand does not come back, and one that took its id is left alone', async () => {
+test('a reload does not restore a removed rule, or change another rule with its id', async () => {
   const emulator = await scenarioEmulator({ s: first })
   await emulator.start('s')
   await emulator.control('DELETE', '/faults')
@@ -129,7 +129,7 @@ test('a rule that was removed by hand does not come back, and one that took its 
   expect(await faultsOf(emulator)).toMatchObject([{ id: 'changed', description: 'mine', source: 'control' }])
 })
 
-test('a reload swaps the scenario of every sandbox, each with its own sandbox', async () => {
+test('a reload replaces the scenario in every sandbox where it is active', async () => {
   const emulator = await scenarioEmulator({ s: first })
   await emulator.control('POST', '/sandboxes', { name: 'w1', scenario: 's' })
   await emulator.control('POST', '/sandboxes', { name: 'w2' })
@@ -139,7 +139,7 @@ test('a reload swaps the scenario of every sandbox, each with its own sandbox', 
   expect([await paths('w1'), await paths('w2'), await paths('default')]).toEqual([['/notes'], [], []])
 })
 
-test('a function is that of the newest version, also for a step that was scheduled by an older one', async () => {
+test('a step that an older version scheduled calls the function of the newest version', async () => {
   const put = (name: string): ScenarioCommand => ({
     kind: 'put',
     collection: 'organizations',
@@ -152,7 +152,7 @@ test('a function is that of the newest version, also for a step that was schedul
   expect(emulator.state('organizations').at(-1)).toEqual({ id: 'org-9', name: 'new' })
 })
 
-test('batches that exist keep the pace that they were created with', async () => {
+test('existing batches keep the pace of their creation', async () => {
   const emulator = await scenarioEmulator({ s: first })
   await emulator.start('s')
   const { id } = await createBatch(emulator)
@@ -160,7 +160,7 @@ test('batches that exist keep the pace that they were created with', async () =>
   expect((await emulator.control('GET', `/batches/${id}`)).body.plan.pace.validating).toBe('9s')
 })
 
-test('the feed of events tells when a scenario is started, swapped and stopped', async () => {
+test('the feed of events reports when a scenario is started, replaced and stopped', async () => {
   const emulator = await scenarioEmulator({ s: first })
   const feed = await follow(emulator.emulator.controlUrl, '?types=scenario')
   await emulator.start('s')

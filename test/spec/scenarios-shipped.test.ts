@@ -11,7 +11,7 @@ import { webhookReceiver } from '../support/webhook-receiver.ts'
 import { bearer, type ClientView, viaFetch } from '../support/wire-client.ts'
 import { parse } from './presets/views.ts'
 
-// One emulator for all: its scripts are loaded once, and each test has a sandbox of its own.
+// All tests share one emulator, so that its scripts are loaded once. Each test has its own sandbox.
 let emulator: RunningEmulator
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => emulator.close())
 
-/** A sandbox in which a shipped scenario has been started. */
+/** Starts a shipped scenario in a sandbox with its name. */
 async function under(name: string) {
   const control = controlOf(emulator, name)
   const { status, body } = await control('POST', `/scenarios/${name}/start`)
@@ -51,7 +51,7 @@ async function under(name: string) {
   }
 }
 
-test('every shipped scenario is valid and says in a sentence what it is', async () => {
+test('every shipped scenario is valid and has a description', async () => {
   const { body } = await controlOf(emulator, 'default')('GET', '/scenarios')
   const files = readdirSync('scenarios').filter((file) => !file.startsWith('_'))
   expect(body.data.map(({ file }: { file: string }) => file.split('/').at(-1))).toEqual(files.sort())
@@ -59,12 +59,12 @@ test('every shipped scenario is valid and says in a sentence what it is', async 
   for (const { name, valid, error, description } of body.data) {
     expect([valid, error]).toEqual([true, null])
     expect(description.length).toBeGreaterThan(20)
-    // Elsewhere the description is read from the text of the script, which is not run for it.
+    // builtInScenarios reads the description from the source of the script, without running it.
     expect(said.get(name)?.description).toBe(description)
   }
 })
 
-test('happy-path: four polls, each of which shows the next state', async () => {
+test('happy-path: four polls show four states up to completed', async () => {
   const { create, poll, results } = await under('happy-path')
   const id = await create()
   const seen = []
@@ -73,7 +73,7 @@ test('happy-path: four polls, each of which shows the next state', async () => {
   expect((await results(id)).status).toBe(200)
 })
 
-test('rate-limit-storm: a creation meets each policy once, and polls tell their wait in four ways', {
+test('rate-limit-storm: each policy refuses a creation once, and polls have Retry-After in four forms', {
   tags: ['R266'],
 }, async () => {
   const { call, poll } = await under('rate-limit-storm')
@@ -101,7 +101,7 @@ test('rate-limit-storm: a creation meets each policy once, and polls tell their 
   expect((await poll(id)).id).toBe(id)
 })
 
-test('flaky-network: anyone who repeats with a key gets through a whole batch, exactly once', async () => {
+test('flaky-network: a client that retries with a key completes one batch, exactly once', async () => {
   const { call, control, advance } = await under('flaky-network')
   const meets: string[] = []
   const persistent = async (method: string, path: string, json?: unknown): Promise<ClientView> => {
@@ -121,7 +121,7 @@ test('flaky-network: anyone who repeats with a key gets through a whole batch, e
   expect((await control('GET', '/state/batch_predictions')).body.data).toHaveLength(1)
 })
 
-test('partial-failure: the batch completes, its items do not all', async () => {
+test('partial-failure: the batch completes, but some of its items are errored', async () => {
   const { create, poll, results, advance } = await under('partial-failure')
   const items = [...someItems(5), { custom_id: 'bad-scan', file_id: 'file-pdf' }]
   const id = await create({ items })
@@ -160,7 +160,7 @@ test('idempotency-conflict: in use, then lost, then replayed', async () => {
   expect((await send(aBatch({ prompt: 'Another.' }))).status).toBe(409)
 })
 
-test('cancel-race: the first cancel is too late, the next takes its while', async () => {
+test('cancel-race: the first cancel is too late, the next one takes 10 s', async () => {
   const { call, create, poll, advance } = await under('cancel-race')
   const [first, second] = [await create(), await create()]
   await advance('2s')
@@ -172,7 +172,7 @@ test('cancel-race: the first cancel is too late, the next takes its while', asyn
   expect((await poll(second)).status).toBe('cancelled')
 })
 
-test('webhook-trouble: twice, out of order, late, and never', async () => {
+test('webhook-trouble: webhooks arrive twice, out of order, late, and never', async () => {
   const { create, control, advance } = await under('webhook-trouble')
   const receiver = await webhookReceiver()
   await control('POST', '/webhooks', { url: receiver.url })
@@ -189,7 +189,7 @@ test('webhook-trouble: twice, out of order, late, and never', async () => {
   expect(arrived()).toBe('aacbfd')
 })
 
-test('stubbed-endpoints: converse and search answer as agreed, and knowledge_ids reach them unmodified', {
+test('stubbed-endpoints: stubs respond to converse and search, and get unmodified knowledge_ids', {
   tags: ['R291'],
 }, async () => {
   const { call } = await under('stubbed-endpoints')
@@ -204,7 +204,7 @@ test('stubbed-endpoints: converse and search answer as agreed, and knowledge_ids
   expect(unknown.status).toBe(401)
 })
 
-test('ndjson-torture: eight reads broken in eight ways, then whole ones', async () => {
+test('ndjson-torture: eight reads are changed in eight ways, and later reads are whole', async () => {
   const { create, control, results } = await under('ndjson-torture')
   const id = await create({ output_schema: { type: 'object' }, items: 4 })
   await control('POST', `/batches/${id}/complete`)

@@ -7,7 +7,7 @@ import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 const organization = { id: 'org-3', name: 'Third' }
 
-/** One of everything. */
+/** A scenario with one of each field. */
 const whole: TestScenario = {
   description: 'One of everything',
   fixtures: {
@@ -26,7 +26,7 @@ const whole: TestScenario = {
   on: { 'batch.completed': asking() },
 }
 
-test('a scenario puts its records, settings, clock, faults, stubs, steps and hooks into force', async () => {
+test('a started scenario applies its records, settings, clock, faults, stubs, steps and hooks', async () => {
   const emulator = await scenarioEmulator({ whole })
   const { status, body } = await emulator.start('whole')
   expect(status).toBe(200)
@@ -65,7 +65,7 @@ test('a scenario puts its records, settings, clock, faults, stubs, steps and hoo
   ])
 })
 
-test('pace and outcomes are those of batches that are created from then on', async () => {
+test('pace and outcomes apply to batches that are created after the start', async () => {
   const emulator = await scenarioEmulator({ whole })
   const before = await createBatch(emulator)
   await emulator.start('whole')
@@ -78,7 +78,7 @@ test('pace and outcomes are those of batches that are created from then on', asy
   expect((await retrieve(emulator, after.id)).status).not.toBe('validating')
 })
 
-test('a phase that a scenario leaves out keeps the pace that was chosen for it', async () => {
+test('a phase without a pace in the scenario keeps its pace from the settings', async () => {
   const settings = { 'batch.pace': { validating: '9s', finalizing: '7s' } }
   const emulator = await scenarioEmulator({ whole }, { settings })
   await emulator.start('whole')
@@ -88,7 +88,7 @@ test('a phase that a scenario leaves out keeps the pace that was chosen for it',
   expect((await emulator.control('GET', '/settings')).body.overrides).toEqual(settings)
 })
 
-test('stopping takes back what the scenario has put into force, and leaves what it has done', async () => {
+test('stopping a scenario removes its rules, stubs, settings and steps, but keeps its records', async () => {
   const emulator = await scenarioEmulator({ whole }, { settings: { 'lists.order': 'oldest' } })
   await emulator.control('POST', '/faults', {
     id: 'mine',
@@ -112,7 +112,7 @@ test('stopping takes back what the scenario has put into force, and leaves what 
   expect([again.status, again.body.message]).toEqual([409, 'No scenario is active on this sandbox.'])
 })
 
-test('a scenario that is started takes the place of the one that is active', async () => {
+test('starting a scenario replaces the active one', async () => {
   const other: TestScenario = {
     faults: [{ id: 'refuse', match: { operation: 'pages.create' }, do: [{ respond: { status: 500 } }] }],
     settings: { 'lists.order': 'oldest' },
@@ -129,7 +129,7 @@ test('a scenario that is started takes the place of the one that is active', asy
   expect((await emulator.control('GET', '/settings')).body.overrides).toEqual({})
 })
 
-test('GET /scenarios lists every script, valid or with its problem by file and line', async () => {
+test('GET /scenarios lists every script, either valid or with its error by file and line', async () => {
   const emulator = await scenarioEmulator({ whole, other: {} })
   emulator.scenarios.spoil('other', 'must be an object')
   emulator.scenarios.spoil('worse', 'is empty')
@@ -214,9 +214,9 @@ test.for<[title: string, change: TestScenario, pointer: string, description: str
     '/timeline/0/do/0/state/id',
     'no request',
   ],
-  ['a step that is too late', { timeline: [{ at: '3000000d', do: [] }] }, '/timeline/0/at', 'end of time'],
+  ['a step that is too late', { timeline: [{ at: '3000000d', do: [] }] }, '/timeline/0/at', 'last instant'],
 ])(
-  'a scenario with %s that is wrong is refused whole, by pointer',
+  'a scenario with %s that is wrong is refused as a whole, with its pointer',
   async ([, change, pointer, description]) => {
     const emulator = await scenarioEmulator({ active: {}, bad: { ...whole, ...change } })
     await emulator.start('active')
@@ -233,7 +233,7 @@ test.for<[title: string, change: TestScenario, pointer: string, description: str
   },
 )
 
-test('a rule whose id is taken keeps the whole scenario out', async () => {
+test('a rule with an id that is taken refuses the whole scenario', async () => {
   const emulator = await scenarioEmulator({ whole })
   await emulator.control('POST', '/faults', {
     id: 'refuse',
@@ -241,11 +241,11 @@ test('a rule whose id is taken keeps the whole scenario out', async () => {
     do: [{ respond: { status: 500 } }],
   })
   const before = emulator.digest()
-  expect((await emulator.start('whole')).body.message).toBe('There is a fault rule "refuse" already.')
+  expect((await emulator.start('whole')).body.message).toBe('A fault rule "refuse" already exists.')
   expect(emulator.digest()).toBe(before)
 })
 
-test('a scenario with an instant of its own begins there, and what is due by then happens first', async () => {
+test('a scenario with its own instant starts at it, and events due before it run first', async () => {
   const now = '2026-03-01T13:00:00.000Z'
   const emulator = await scenarioEmulator({ later: { ...whole, clock: { now } } })
   const { id } = await createBatch(emulator)
@@ -259,7 +259,7 @@ test('a scenario with an instant of its own begins there, and what is due by the
   ])
 })
 
-test('no time passes for a scenario that does not start', async () => {
+test('a scenario that cannot start does not advance the clock', async () => {
   const clock = { now: '2026-03-01T13:00:00.000Z' }
   const emulator = await scenarioEmulator({ later: { ...whole, clock }, active: {} })
   await emulator.control('POST', '/faults', {
@@ -273,7 +273,7 @@ test('no time passes for a scenario that does not start', async () => {
   expect(emulator.digest()).toBe(before)
 })
 
-test('a scenario of the past is refused with the way out, and begins on the starting state', async () => {
+test('a scenario with a past instant is refused with a mitigation, and starts with reset', async () => {
   const emulator = await scenarioEmulator({ early: { ...whole, clock: { now: '2026-03-01T12:30:00.000Z' } } })
   await emulator.pass('1h')
   const before = emulator.digest()
@@ -283,7 +283,7 @@ test('a scenario of the past is refused with the way out, and begins on the star
   expect((await emulator.start('early', { reset: true })).body.started_at).toBe('2026-03-01T12:30:00.000Z')
 })
 
-test('with reset it starts on the starting state, and a refusal leaves everything as it was', async () => {
+test('a start with reset uses the starting state, and a refusal changes nothing', async () => {
   const bad = { faults: [{ preset: 'rate-limitd' }] }
   const emulator = await scenarioEmulator({ whole, bad })
   await emulator.post('/pages', { name: 'Mine' })
@@ -297,7 +297,7 @@ test('with reset it starts on the starting state, and a refusal leaves everythin
   expect((await emulator.start('whole', { rest: true })).body.details.errors[0].detail).toContain('"reset"')
 })
 
-test('a reset ends the scenario, as it ends everything else', async () => {
+test('a reset ends the scenario', async () => {
   const emulator = await scenarioEmulator({ whole })
   await emulator.start('whole')
   await emulator.control('POST', '/reset')
@@ -305,7 +305,7 @@ test('a reset ends the scenario, as it ends everything else', async () => {
   expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
 })
 
-test('records that settings of a scenario rule out keep it from starting', async () => {
+test('a scenario with settings that are invalid in the sandbox does not start', async () => {
   const settings = { models: [{ id: 'model-1', clouds: ['cloud_b'] }] }
   const emulator = await scenarioEmulator({
     models: { settings: { 'names.cloud_a': 'x', 'names.cloud_b': 'x' } },
@@ -317,7 +317,7 @@ test('records that settings of a scenario rule out keep it from starting', async
   expect((await emulator.start('ok')).status).toBe(200)
 })
 
-test('two starts at once come one after the other', async () => {
+test('simultaneous starts run one after the other', async () => {
   const emulator = await scenarioEmulator({
     whole,
     other: { fixtures: { collections: { organizations: [organization] } } },
@@ -332,7 +332,7 @@ test('two starts at once come one after the other', async () => {
   expect((await emulator.control('GET', '/faults')).body.data).toHaveLength(1)
 })
 
-test('a sandbox can be made with a scenario, and is not made when that does not start', async () => {
+test('a sandbox can be created with a scenario, and is not created if that cannot start', async () => {
   const plain: TestScenario = { clock: { rate: 0 } }
   const emulator = await scenarioEmulator({ whole, plain, bad: { faults: [{ preset: 'x' }] } })
   expect((await emulator.control('POST', '/sandboxes', { name: 'w1', scenario: 'whole' })).status).toBe(201)
@@ -345,7 +345,7 @@ test('a sandbox can be made with a scenario, and is not made when that does not 
   ).toBe(201)
 })
 
-test('an emulator can be started with a scenario, and does not start when that cannot', async () => {
+test('an emulator can be started with a scenario, and does not start if the scenario cannot', async () => {
   const plain: TestScenario = { stubs: [{ method: 'GET', path: '/search', body: 'stubbed' }] }
   const scenarioSource = new MemoryScenarios({ plain, bad: { faults: [{ preset: 'x' }] } })
   const options = { port: 0, ephemeral: true, clock: START, rate: 0, scenarioSource }
@@ -359,7 +359,7 @@ test('an emulator can be started with a scenario, and does not start when that c
   await expect(openEmulator({ ...options, scenario: 'plan' })).rejects.toThrow('Did you mean "plain"?')
 })
 
-test('the routes ask for the control token where there is one', async () => {
+test('the scenario routes require the control token if one is set', async () => {
   const emulator = await scenarioEmulator({ whole }, { controlToken: 'control-token' })
   expect((await emulator.start('whole')).status).toBe(401)
   expect((await emulator.control('GET', '/scenarios')).status).toBe(401)

@@ -17,7 +17,7 @@ const calling = (...commands: readonly ScenarioCommand[]): TestScenario => ({
   timeline: [{ at: '10m', do: asking(...commands) }],
 })
 
-test('a step as data moves the sandbox at its instant, and is in the result', async () => {
+test('a step of actions changes the sandbox at its instant, and is in the result', async () => {
   const emulator = await scenarioEmulator({ s: step({ state: { id: 'latest', batch: 'fail' } }) })
   await emulator.start('s')
   const { id } = await createBatch(emulator)
@@ -35,7 +35,7 @@ test('a step as data moves the sandbox at its instant, and is in the result', as
   ])
 })
 
-test('a step as data arms a rule that goes with the scenario, clears one, and stops the clock', async () => {
+test('a step of actions arms a rule that ends with the scenario, clears one, and stops the clock', async () => {
   const emulator = await scenarioEmulator({
     s: {
       clock: { rate: 1 },
@@ -52,7 +52,7 @@ test('a step as data arms a rule that goes with the scenario, clears one, and st
   expect((await emulator.control('GET', '/faults')).body.data).toEqual([])
 })
 
-test('a step as data puts records in and takes them out', async () => {
+test('a step of actions inserts and deletes records', async () => {
   const records = [{ id: 'org-9', name: 'Ninth' }]
   const emulator = await scenarioEmulator({
     s: step(
@@ -66,7 +66,7 @@ test('a step as data puts records in and takes them out', async () => {
   expect(emulator.state('files')).toEqual([])
 })
 
-test('an action that fails undoes its step alone: the rest of the sandbox goes on, and the result says why', async () => {
+test('a failed action undoes only its step, and the result has the reason', async () => {
   const emulator = await scenarioEmulator({
     s: {
       timeline: [
@@ -94,7 +94,7 @@ test('an action that fails undoes its step alone: the rest of the sandbox goes o
   expect((await emulator.active()).last_error).toBe(null)
 })
 
-test('a function is called at the instant of its step, and time waits for what it asks for', async () => {
+test('a function is called at the instant of its step, and time waits for its commands', async () => {
   const seen: ScenarioSnapshot[] = []
   const emulator = await scenarioEmulator({
     s: {
@@ -126,11 +126,11 @@ test('a function is called at the instant of its step, and time waits for what i
   expect(events.at(-1)).toMatchObject({
     at: at(10),
     ref: 'scenario/s/0',
-    description: 'The function of step 0 of the scenario s was called and asked for 1 thing.',
+    description: 'The function of step 0 of the scenario s was called and returned 1 command.',
   })
 })
 
-test('a function sees the sandbox as it was when it was called, batches as the API shows them', async () => {
+test('a function gets the sandbox at the instant of its call, with batches as in the API', async () => {
   const seen: unknown[] = []
   const emulator = await scenarioEmulator({
     s: {
@@ -152,7 +152,7 @@ test('a function sees the sandbox as it was when it was called, batches as the A
   expect(seen).toEqual([await retrieve(emulator, id), emulator.state('files')])
 })
 
-test('what a function asks for is done in order: records, rules, moves', async () => {
+test('the commands of a function run in order', async () => {
   const emulator = await scenarioEmulator({
     s: calling(
       { kind: 'put', collection: 'organizations', record: { id: 'org-9', name: 'Ninth' } },
@@ -173,7 +173,7 @@ test('what a function asks for is done in order: records, rules, moves', async (
   ])
 })
 
-test('clear without an id removes what the scenario has armed, and nothing else', async () => {
+test('clear without an id removes only the rules of the scenario', async () => {
   const emulator = await scenarioEmulator({ s: { ...calling({ kind: 'clear' }), faults: [rule] } })
   await emulator.control('POST', '/faults', { ...rule, id: 'mine' })
   await emulator.start('s')
@@ -181,7 +181,7 @@ test('clear without an id removes what the scenario has armed, and nothing else'
   expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ id: 'mine' }])
 })
 
-test('a batch is moved and changed as the control interface does it', async () => {
+test('a function can move and change batches like the control interface', async () => {
   const batch = (move: 'fail' | 'complete' | 'expire' | 'cleanup' | 'change', body: object, id: string) =>
     ({ kind: 'move', id, move, body }) as ScenarioCommand
   const emulator = await scenarioEmulator({
@@ -239,7 +239,7 @@ test.for<[title: string, bad: ScenarioCommand, description: string]>([
   ['a wrong record', { kind: 'put', collection: 'files', record: { id: 'x' } }, 'Command 3 (put): /'],
   ['a record that others need', { kind: 'delete', collection: 'teamspaces', id: 'ts-a' }, 'is needed by'],
   ['a record that is not there', { kind: 'delete', collection: 'files', id: 'none' }, 'There is no file'],
-])('with %s nothing of a call is done, and the failure is told', async ([, bad, description]) => {
+])('with %s no command of a call is run, and the failure is reported', async ([, bad, description]) => {
   const said: string[] = []
   const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
   const emulator = await scenarioEmulator({ s: calling(put, { kind: 'arm', rule }, bad) }, { logger })
@@ -260,7 +260,7 @@ test.for<[title: string, bad: ScenarioCommand, description: string]>([
   expect(said).toEqual([`The scenario s of the sandbox default: scenario/s/0: ${failed[0].error}`])
 })
 
-test('a function that throws changes nothing, is told of by file and line, and time goes on', async () => {
+test('a function that throws changes nothing and is reported by file and line, and time continues', async () => {
   const fail = () => {
     throw new Error('/scenarios/s.ts:7: no such thing')
   }
@@ -283,7 +283,7 @@ test('a function that throws changes nothing, is told of by file and line, and t
   })
 })
 
-test('what functions write goes to the log, and only when the rest was done', async () => {
+test('log commands of a function are logged only if its other commands succeed', async () => {
   const said: string[] = []
   const logger = { info: (message: string) => said.push(message), warn: () => {}, error: () => {} }
   const hello: ScenarioCommand = { kind: 'log', text: 'hello' }
@@ -304,13 +304,13 @@ test('what functions write goes to the log, and only when the rest was done', as
   expect(said).toEqual(['The scenario s of the sandbox default: hello'])
 })
 
-test('a step at 0s happens at once', async () => {
+test('a step at 0s runs at once', async () => {
   const emulator = await scenarioEmulator({ s: { timeline: [{ at: '0s', do: [{ arm: rule }] }] } })
   await emulator.start('s')
   expect((await emulator.post('/pages', { name: 'x' })).status).toBe(503)
 })
 
-test('a call that comes back after the scenario was stopped is for nothing', async () => {
+test('the commands of a call that ends after the scenario was stopped are dropped', async () => {
   let go: () => void = () => {}
   const emulator = await scenarioEmulator({
     s: {

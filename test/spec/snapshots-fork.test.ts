@@ -17,12 +17,12 @@ async function emulator(options: Parameters<typeof testEmulator>[0] = {}) {
   return { emulator: made.emulator, control, in: (name: string) => controlOf(made.emulator, name), post }
 }
 
-// The requests that were made of the one are none of the other's.
+// A fork does not have the requests of its source, so its request counter starts at 0.
 function withoutRequests(document: Document): Document {
   return { ...document, counters: { ...document.counters, requests: 0 } }
 }
 
-test('a sandbox made from a snapshot is that sandbox, and goes its own way from there', async () => {
+test('a sandbox created from a snapshot has its state, and is independent from then on', async () => {
   const { control, in: sandbox, post } = await emulator()
   const { id } = await post('default', '/batch-predictions', batchBody())
   await control('POST', '/clock/advance', { steps: 1 })
@@ -45,7 +45,7 @@ test('a sandbox made from a snapshot is that sandbox, and goes its own way from 
   expect((await fork('GET', '/snapshots')).body.data).toEqual([])
 })
 
-test('two forks of one snapshot answer the same requests alike, and know nothing of each other', async () => {
+test('two forks of one snapshot respond alike to the same requests, and share nothing', async () => {
   const { control, in: sandbox, post } = await emulator()
   await control('POST', '/snapshots', { name: 'base' })
   for (const name of ['one', 'two']) await control('POST', '/sandboxes', { name, from_snapshot: 'base' })
@@ -54,7 +54,7 @@ test('two forks of one snapshot answer the same requests alike, and know nothing
   expect(await post('two', '/pages', { name: 'Page' })).toEqual(first)
 })
 
-test('a fork has no requests behind it: the log is that of its own', async () => {
+test('the request log of a fork starts empty', async () => {
   const { control, in: sandbox, post } = await emulator()
   await post('default', '/pages', { name: 'Plan' })
   await control('POST', '/snapshots', { name: 'base' })
@@ -64,7 +64,7 @@ test('a fork has no requests behind it: the log is that of its own', async () =>
   expect((await sandbox('fork')('GET', '/requests')).body.data).toMatchObject([{ id: 'fork-000001' }])
 })
 
-test('a fork resets to its snapshot, also when that is gone or saved anew', async () => {
+test('a fork resets to its snapshot, also if that is deleted or saved again', async () => {
   const { control, in: sandbox, post } = await emulator()
   await post('default', '/pages', { name: 'Base' })
   await control('POST', '/clock/advance', { by: '1h' })
@@ -84,7 +84,7 @@ test('a fork resets to its snapshot, also when that is gone or saved anew', asyn
   expect(contentOf((await fork('GET', '/state')).body)).toBe(base)
 })
 
-test('a fork resets with another seed, another instant or other fixtures, and keeps what is not said', async () => {
+test('a fork resets with another seed, another instant or other fixtures, and keeps the other values', async () => {
   const { control, in: sandbox, post } = await emulator()
   await post('default', '/pages', { name: 'Base' })
   await control('POST', '/clock/advance', { by: '1h' })
@@ -104,7 +104,7 @@ test('a fork resets with another seed, another instant or other fixtures, and ke
   expect([again.seed, again.now, again.records.pages]).toEqual([1, '2026-03-01T13:00:00.000Z', 1])
 })
 
-test('a snapshot is one of the sandbox that the request chooses', async () => {
+test('from_snapshot names a snapshot of the sandbox that the request selects', async () => {
   const { control, in: sandbox } = await emulator()
   await sandbox('source')('POST', '/clock/advance', { by: '5h' })
   await sandbox('source')('POST', '/snapshots', { name: 'base' })
@@ -117,7 +117,7 @@ test('a snapshot is one of the sandbox that the request chooses', async () => {
   expect([made.status, made.body.now]).toEqual([201, '2026-03-01T17:00:00.000Z'])
 })
 
-test('the clock of a fork goes on from the saved instant at the saved rate, however long ago that was', async () => {
+test('the clock of a fork continues from the saved instant at the saved rate, at any later time', async () => {
   let now = Date.parse('2026-03-01T12:00:00.000Z')
   const { control, in: sandbox } = await emulator({ rate: 1, hostTime: () => now })
   await control('PATCH', '/clock', { rate: 10 })

@@ -69,7 +69,7 @@ const DAMAGES: readonly Damage[] = [
     ['/schedule/0/due_at'],
   ],
   [
-    'a clock behind the last instant there is',
+    'a clock after its last instant',
     (document) => set(document, 'clock.now', '9999-01-01T00:00:00.000Z'),
     ['/clock/now'],
   ],
@@ -118,7 +118,7 @@ test.for(DAMAGES)(
   },
 )
 
-test('the state of another service is refused by its collections', async () => {
+test('the state of another service is refused because of its collections', async () => {
   const { emulator } = await testEmulator()
   const library = await controlEmulator()
   const response = await controlOf(emulator)('PUT', '/snapshots/foreign', library.sandbox.document())
@@ -127,7 +127,7 @@ test('the state of another service is refused by its collections', async () => {
   expect(told).toEqual(expect.arrayContaining(['/collections/shelves', '/collections/books']))
 })
 
-test('a misspelt key is told the nearest', async () => {
+test('the error of a misspelt key names the nearest', async () => {
   const { emulator, sandbox } = await testEmulator()
   const { schedule, ...rest } = sandbox.document()
   const response = await controlOf(emulator)('PUT', '/snapshots/x', { ...rest, shedule: schedule })
@@ -143,7 +143,7 @@ test.for<[name: string, spoil: (text: string) => string, error: string]>([
     (text) => text.replace('"settings":{}', `"settings":${'['.repeat(64)}${']'.repeat(64)}`),
     'validation_failed',
   ],
-])('a text that is %s is refused before anybody looks at its records', async ([, spoil, error]) => {
+])('a text that is %s is refused before its records are checked', async ([, spoil, error]) => {
   const { emulator, sandbox, digest } = await testEmulator()
   const before = digest()
   const response = await fetch(`${emulator.controlUrl}/snapshots/base`, {
@@ -156,7 +156,7 @@ test.for<[name: string, spoil: (text: string) => string, error: string]>([
   expect(digest()).toBe(before)
 })
 
-test('X4 names of members and records that mean something to the language are records like any other', async () => {
+test('X4 records with ids like __proto__ are exported, imported and restored like any other', async () => {
   const { emulator } = await testEmulator()
   const control = controlOf(emulator)
   for (const id of ['__proto__', 'constructor', 'toString']) {

@@ -11,7 +11,7 @@ import {
   putOrganization,
 } from '../support/data-folder.ts'
 
-test('snapshots of the default sandbox are there after a restart, one file each', async () => {
+test('snapshots of the default sandbox survive a restart, one file each', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await putOrganization(first.control, 'one')
@@ -40,7 +40,7 @@ test('snapshots of the default sandbox are there after a restart, one file each'
   expect(await organizations(control)).toEqual(['one', 'two'])
 })
 
-test('after a kill the snapshots that were acknowledged are there, and a restore is as durable as any write', async () => {
+test('acknowledged snapshots and restores survive a kill', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await putOrganization(first.control, 'one')
@@ -57,7 +57,7 @@ test('after a kill the snapshots that were acknowledged are there, and a restore
   expect(await organizations(second.control)).toEqual(['one'])
 })
 
-test('a snapshot of a sandbox that is only in memory leaves no file and ends with the process', async () => {
+test('a snapshot of a sandbox in memory leaves no file and ends with the process', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.in('w1')('POST', '/snapshots', { name: 'base' })
@@ -70,7 +70,7 @@ test('a snapshot of a sandbox that is only in memory leaves no file and ends wit
   expect((await second.in('w1')('GET', '/snapshots')).body.data).toEqual([])
 })
 
-test('without a disk there are snapshots all the same, and no file', async () => {
+test('an ephemeral emulator has snapshots, but no file', async () => {
   const data = dataFolder()
   const { control } = await alive(data, { ephemeral: true })
   await putOrganization(control, 'one')
@@ -80,7 +80,7 @@ test('without a disk there are snapshots all the same, and no file', async () =>
   expect([await organizations(control), filesIn(data)]).toEqual([['one'], []])
 })
 
-test('a damaged file is listed with its problem and refused with file, place and way out; nothing happens to it', async () => {
+test('a damaged file is listed with its problem, refused with its position and the fix, and stays unchanged', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/snapshots', { name: 'base' })
@@ -104,14 +104,14 @@ test('a damaged file is listed with its problem and refused with file, place and
     const response = await control(method, path, body)
     expect([response.status, response.body.error]).toEqual([409, 'conflict'])
     expect(response.body.message).toMatch(/base\.json:\d+:\d+: /)
-    expect(response.body.mitigation).toContain('Mend the file')
+    expect(response.body.mitigation).toContain('Fix the file')
   }
   expect((await control('GET', '/state')).body).toEqual(before)
   expect((await control('GET', '/sandboxes')).body.data).toHaveLength(1)
   expect(readFileSync(file, 'utf8')).toBe(half)
 })
 
-test('saving over a damaged file keeps it beside and says so', async () => {
+test('saving over a damaged file keeps a copy of it and reports that', async () => {
   const data = dataFolder()
   const { control, said } = await alive(data)
   await control('POST', '/snapshots', { name: 'base' })
@@ -123,7 +123,7 @@ test('saving over a damaged file keeps it beside and says so', async () => {
   expect((await control('POST', '/snapshots/base/restore')).status).toBe(200)
 })
 
-test('what a crash has left half written is removed at the next start', async () => {
+test('the next start removes partly written files of a crash', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await first.control('POST', '/snapshots', { name: 'base' })
@@ -133,7 +133,7 @@ test('what a crash has left half written is removed at the next start', async ()
   expect(filesIn(data)).toEqual(['default.json', 'snapshots/default/base.json'])
 })
 
-test('a state file that was removed does not take its snapshots along', async () => {
+test('removing a state file keeps its snapshots', async () => {
   const data = dataFolder()
   const first = await alive(data)
   await putOrganization(first.control, 'one')
@@ -147,7 +147,7 @@ test('a state file that was removed does not take its snapshots along', async ()
   expect(await organizations(control)).toEqual(['one'])
 })
 
-test('a file from elsewhere that is put into the folder is a snapshot', async () => {
+test('a state file that is copied into the folder is a snapshot', async () => {
   const [here, there] = [dataFolder(), dataFolder()]
   const first = await alive(here)
   await putOrganization(first.control, 'one')
@@ -159,7 +159,7 @@ test('a file from elsewhere that is put into the folder is a snapshot', async ()
   expect(await organizations(control)).toEqual(['one'])
 })
 
-test('many saves of one name at once leave one whole file', async () => {
+test('simultaneous saves with one name leave one complete file', async () => {
   const data = dataFolder()
   const { control } = await alive(data)
   await Promise.all(Array.from({ length: 20 }, () => control('POST', '/snapshots', { name: 'base' })))

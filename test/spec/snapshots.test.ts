@@ -5,7 +5,7 @@ import { contentOf } from '../support/data-folder.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
-test('a snapshot takes everything back: records, batches on their way, clock, schedule, limits, log, settings, keys, webhooks', async () => {
+test('a restore covers records, batches in progress, clock, schedule, limits, log, settings, keys and webhooks', async () => {
   const { control, post, get, delete: remove, sandbox } = await testEmulator({ collections: sampleRecords })
   const key = { headers: { 'idempotency-key': 'k-1' } }
   const batch = (await post('/batch-predictions', batchBody(), key)).body
@@ -39,7 +39,7 @@ test('a snapshot takes everything back: records, batches on their way, clock, sc
   expect((await get(`/batch-predictions/${batch.id}`)).body.status).toBe('completed')
 })
 
-test('from a restored sandbox the same requests get the same responses, ids and all, as often as one likes', async () => {
+test('the same requests after a restore always get the same responses, with the same ids', async () => {
   const { control, post } = await testEmulator({ collections: sampleRecords })
   await post('/pages', { name: 'First' })
   await control('POST', '/snapshots', { name: 'base' })
@@ -61,7 +61,7 @@ test('from a restored sandbox the same requests get the same responses, ids and 
   }
 })
 
-test('an export is what GET /state answered at the time, byte for byte', async () => {
+test('an export equals the response of GET /state when it was saved, byte for byte', async () => {
   const { control, post } = await testEmulator({ collections: sampleRecords })
   await post('/batch-predictions', batchBody())
   await control('POST', '/snapshots', { name: 'base' })
@@ -72,7 +72,7 @@ test('an export is what GET /state answered at the time, byte for byte', async (
   expect(then).not.toMatch(/live_owner|"service_a"/)
 })
 
-test('an export that is imported elsewhere gives the same sandbox, whose export is the same again', async () => {
+test('an export that is imported into another sandbox gives the same state and the same export', async () => {
   const { control, in: sandbox, post } = await testEmulator({ collections: sampleRecords })
   const { id } = (await post('/batch-predictions', batchBody())).body
   await control('POST', '/clock/advance', { steps: 1 })
@@ -126,7 +126,7 @@ test('a list shows each snapshot with instant, revision and number of records', 
   ])
 })
 
-test('saving under a name that is there replaces it, with 200 instead of 201', async () => {
+test('saving under an existing name replaces the snapshot, with 200 instead of 201', async () => {
   const { control, post, state } = await testEmulator({ collections: sampleRecords })
   expect((await control('POST', '/snapshots', { name: 'base' })).body.replaced).toBe(false)
   await post('/pages', { name: 'Kept' })
@@ -137,7 +137,7 @@ test('saving under a name that is there replaces it, with 200 instead of 201', a
   expect(state('pages').map(({ name }) => name)).toEqual(['Kept'])
 })
 
-test('snapshots outlive resets, and a restore after one goes back behind it', async () => {
+test('snapshots survive resets, and a restore undoes a reset', async () => {
   const { control, post, state } = await testEmulator({ collections: sampleRecords })
   await post('/pages', { name: 'Kept' })
   await control('POST', '/snapshots', { name: 'base' })
@@ -147,7 +147,7 @@ test('snapshots outlive resets, and a restore after one goes back behind it', as
   expect(state('pages').map(({ name }) => name)).toEqual(['Kept'])
 })
 
-test('snapshots belong to their sandbox: the same name in two of them is two snapshots', async () => {
+test('snapshots belong to one sandbox: two sandboxes can have different snapshots with one name', async () => {
   const { in: sandbox } = await testEmulator({ collections: sampleRecords })
   const [w1, w2] = [sandbox('w1'), sandbox('w2')]
   await w1('POST', '/clock/advance', { by: '1h' })
@@ -160,7 +160,7 @@ test('snapshots belong to their sandbox: the same name in two of them is two sna
   expect([unknown.status, unknown.body.message]).toEqual([404, 'The sandbox "w2" has no snapshot "base".'])
 })
 
-test('a deleted snapshot is gone; an unknown one is told the nearest, whatever is asked of it', async () => {
+test('a deleted snapshot is not listed, and the 404 of an unknown one names the nearest for every method', async () => {
   const { control } = await testEmulator({ collections: sampleRecords })
   await control('POST', '/snapshots', { name: 'after-login' })
   await control('POST', '/snapshots', { name: 'other' })
@@ -185,7 +185,7 @@ test('a deleted snapshot is gone; an unknown one is told the nearest, whatever i
 })
 
 test.for(['', 'A', 'a b', '-x', '(start)', 'x'.repeat(64)])(
-  '%j is refused as a name of a snapshot',
+  '%j is refused as the name of a snapshot',
   async (name) => {
     const { control } = await testEmulator({ collections: sampleRecords })
     const saved = await control('POST', '/snapshots', { name })
@@ -202,7 +202,7 @@ test.for(['', 'A', 'a b', '-x', '(start)', 'x'.repeat(64)])(
   },
 )
 
-test('a path that climbs leads to no file', async () => {
+test('a snapshot name with encoded slashes, .. or a null byte is a 404', async () => {
   const { control } = await testEmulator({ collections: sampleRecords })
   for (const name of ['..%2F..%2Fdefault', '%2Fetc%2Fpasswd', '..%5Cdefault', 'a%00b']) {
     expect((await control('GET', `/snapshots/${name}`)).status).toBe(404)
@@ -211,7 +211,7 @@ test('a path that climbs leads to no file', async () => {
   }
 })
 
-test('a sandbox whose clock runs goes on from the saved instant, and its events come at their own', async () => {
+test('a restored running clock continues from the saved instant, and events run at their own instants', async () => {
   let host = Date.parse('2026-03-01T12:00:00.000Z')
   const made = await batchEmulator({}, { rate: 10, hostTime: () => host })
   const control = controlOf(made.emulator)
@@ -230,7 +230,7 @@ test('a sandbox whose clock runs goes on from the saved instant, and its events 
   expect([done.status, done.completed_at < '2026-03-01T12:10']).toEqual(['completed', true])
 })
 
-test('a batch of 5,000 items comes back, results and all', async () => {
+test('a batch of 5,000 items is restored with its results', async () => {
   const made = await batchEmulator()
   const control = controlOf(made.emulator)
   const items = Array.from({ length: 5000 }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'file-pdf' }))

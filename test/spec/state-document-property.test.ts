@@ -36,7 +36,7 @@ function callOperation(sandbox: Sandbox, name: string, body?: object, params: Pa
   })
 }
 
-/** Makes records of many kinds, and lets everything happen that is due within so many days. */
+/** Creates records of many kinds, then runs all events of the next `days` days. */
 function live(sandbox: Sandbox, days: number): void {
   callOperation(sandbox, 'pages.create', { name: 'Plan' })
   callOperation(sandbox, 'teamspaces.create', { name: 'New' })
@@ -48,7 +48,7 @@ function live(sandbox: Sandbox, days: number): void {
   if (target < Date.UTC(9998, 0)) advanceTo(sandbox, target)
 }
 
-/** A document that has something in every list. */
+/** A document with an entry in every list. */
 function fullDocument(): JsonObject {
   const sandbox = new Sandbox(origin.options, origin.start)
   live(sandbox, 0)
@@ -105,7 +105,7 @@ function fullDocument(): JsonObject {
 
 const document = fullDocument()
 
-/** The paths to the members, and to the first two elements of each array. */
+/** The paths to all fields, and to the first two elements of each array. */
 function pathsOf(value: Json, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path]
   const entries = Object.entries(value).slice(0, Array.isArray(value) ? 2 : undefined)
@@ -149,12 +149,12 @@ function changed(all: readonly Change[]): Any {
 
 const PLAIN = { enumerable: true, configurable: true, writable: true }
 
-test('the document from which the others are made is right', () => {
+test('the document that the others are derived from is valid', () => {
   expect(check(document)).toHaveProperty('state')
 })
 
-// The sandbox throws where a handler has failed by a defect.
-test('whatever document is accepted makes a sandbox that works, and whose own document is accepted', {
+// Defects of handlers throw in this sandbox.
+test('every accepted document gives a sandbox that works, and whose own document is accepted', {
   timeout: 300_000,
 }, () => {
   let accepted = 0
@@ -171,13 +171,13 @@ test('whatever document is accepted makes a sandbox that works, and whose own do
   expect(accepted).toBeGreaterThan(0)
 })
 
-test('a document without the records that cannot be used is accepted: every record issue names its record', {
+test('a document is accepted after its invalid records are removed: every record issue names its record', {
   timeout: 300_000,
 }, () => {
   let mended = 0
   const property = fc.property(changes, (all) => {
     const left: Any = changed(all)
-    // Records that refer to those that are left out go with them, so that it takes a few rounds.
+    // Records that refer to removed records become invalid in turn, so this takes a few rounds.
     for (let round = 0; round < 6; round++) {
       const checked = check(left)
       if ('state' in checked) {

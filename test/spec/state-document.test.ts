@@ -36,13 +36,13 @@ const past = 2 ** 48
 
 type Damage = readonly [name: string, members: (document: Any) => object, pointer: string, detail: RegExp]
 
-/** What a document could have said that the emulator never writes, and that harms it later. */
+/** Contents that the emulator never writes into a document, and that would harm it later. */
 const DAMAGES: readonly Damage[] = [
   [
     'an event that nothing handles',
     () => ({ schedule: [{ ...scheduled, kind: 'batch.strt', id: 'batch.strt:batch_predictions/b' }] }),
     '/schedule/0/kind',
-    /Did you mean "batch\.start"\? Leave the event out, or take one of .*batch\.start/,
+    /Did you mean "batch\.start"\? Remove the event, or use one of .*batch\.start/,
   ],
   [
     'an event under an id that is not its own',
@@ -119,7 +119,7 @@ test.for(DAMAGES)(
   },
 )
 
-test('an edit of the file with an event that nothing handles, or a counter that is too large, is refused with its place', async () => {
+test('an edit of the file with an unknown event or a too large counter is refused with its pointer', async () => {
   const data = dataFolder()
   const file = join(data, 'default.json')
   let heard = (_message: string): void => {}
@@ -143,7 +143,7 @@ const check = (document: unknown) => {
   return 'issues' in checked ? checked.issues : []
 }
 
-test('every issue of a document is told at once, and each by the record that it is about', async () => {
+test('all issues of a document are reported at once, each with its record', async () => {
   const { sandbox } = await testEmulator({ collections: sampleRecords })
   const document: Any = structuredClone(sandbox.document())
   document.counters.ids = -1
@@ -171,7 +171,7 @@ test('every issue of a document is told at once, and each by the record that it 
   ])
 })
 
-test('records that are wrong only because they refer to one that cannot be used are not named beside it', async () => {
+test('an invalid record is reported without the records that refer to it', async () => {
   const { sandbox } = await testEmulator({ collections: sampleRecords })
   const document: Any = structuredClone(sandbox.document())
   document.collections.teamspaces[0].access = 'ajar'
@@ -180,7 +180,7 @@ test('records that are wrong only because they refer to one that cannot be used 
   expect(check(document).length).toBeGreaterThan(3)
 })
 
-test('a state whose counters are lower than they were is taken as it is: its ids come again, those that are there do not', async () => {
+test('a state with lower counters is accepted: later ids repeat, except ids of existing records', async () => {
   const emulator = await testEmulator()
   const older = emulator.sandbox.document()
   const create = async (): Promise<string> => (await emulator.post('/pages', { name: 'Mine' })).body.id
@@ -194,7 +194,7 @@ test('a state whose counters are lower than they were is taken as it is: its ids
   expect(emulator.state('pages')).toContainEqual(page)
 })
 
-test('new events come behind those of a state whose counter is lower than their sequence numbers', async () => {
+test('new events come after those of a state, also if its counter is lower than their sequence numbers', async () => {
   const emulator = await testEmulator({ collections: sampleRecords })
   await emulator.post('/batch-predictions', batchBody())
   const document = emulator.sandbox.document()

@@ -15,7 +15,7 @@ async function twoSandboxes(): Promise<string> {
   return data
 }
 
-test('health tells which records of a state file were set aside, and where they are, until that file is removed', async () => {
+test('health lists the records of a state file that were moved aside, with their file, until that is removed', async () => {
   const data = await twoSandboxes()
   const file = join(data, 'default.json')
   rmSync(`${file}.previous`)
@@ -41,7 +41,7 @@ test('health tells which records of a state file were set aside, and where they 
   expect((await control('GET', '/health')).body.storage).toEqual([])
 })
 
-test('health tells that a state file was cut, and that its state comes from the one before it', async () => {
+test('health reports a truncated state file, and the previous file that its state comes from', async () => {
   const data = await twoSandboxes()
   const file = join(data, 'sandboxes/kept.json')
   writeFileSync(file, readFileSync(file).subarray(0, 200))
@@ -58,7 +58,7 @@ test('health tells that a state file was cut, and that its state comes from the 
   ])
 })
 
-test('a state document of format 1 is taken by the control interface, and one of a newer format is refused', async () => {
+test('the control interface accepts a state document of format 1, and refuses one of a newer format', async () => {
   const { control } = await alive(dataFolder())
   await putOrganization(control, 'one')
   const { body } = await control('GET', '/state')

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
 
-/** Gives back everything that a stub can know of a request. */
+/** Returns every part of a request that a stub can use. */
 const mirror = {
   method: { $request: '/method' },
   path: { $request: '/path' },
@@ -13,7 +13,7 @@ const mirror = {
 
 const stub = { method: 'GET', path: '/search', body: { object: 'list', data: [] } }
 
-test('knowledge_ids of sibling teamspaces reach the stub that answers converse and search unmodified', {
+test('stubs for converse and search get knowledge_ids of sibling teamspaces unmodified', {
   tags: ['R291'],
 }, async () => {
   const emulator = await testEmulator()
@@ -35,7 +35,7 @@ test('knowledge_ids of sibling teamspaces reach the stub that answers converse a
   expect([search.status, search.body]).toEqual([200, { knowledge_ids }])
 })
 
-test('a stub answers what would be a 501, and the specification still gives it no contract', {
+test('a stub responds instead of the 501 of an operation without a contract', {
   tags: ['R223'],
 }, async () => {
   const emulator = await testEmulator()
@@ -51,7 +51,7 @@ test('a stub answers what would be a 501, and the specification still gives it n
   expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
 })
 
-test('a stub answers a path that is no route at all, message reads for instance', {
+test('a stub can respond to a path without a route, for example to message reads', {
   tags: ['R223', 'U045'],
 }, async () => {
   const emulator = await testEmulator()
@@ -74,7 +74,9 @@ test('a stub answers a path that is no route at all, message reads for instance'
   expect((await emulator.post('/conversations/c1/messages/m1', {})).status).not.toBe(200)
 })
 
-test('a stub is asked before the records that are passed through', { tags: ['U043'] }, async () => {
+test('a stub takes precedence over records of an operation without a contract', {
+  tags: ['U043'],
+}, async () => {
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
   const emulator = await testEmulator({ collections: { agents: [agent] } })
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
@@ -84,7 +86,7 @@ test('a stub is asked before the records that are passed through', { tags: ['U04
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1' }])
 })
 
-test('a part that the request does not have is left out of an object, and null elsewhere', async () => {
+test('a missing part of the request is omitted from an object, and null elsewhere', async () => {
   const emulator = await testEmulator()
   const absent = { $request: '/body/absent' }
   const body = { absent, there: { $request: '/body/there' }, list: [absent, 1], deep: { absent } }
@@ -101,7 +103,7 @@ test('a part that the request does not have is left out of an object, and null e
   expect((await emulator.post('/whole', [1, { a: 1.5 }])).body).toEqual([1, { a: 1.5 }])
 })
 
-test('a stub asks for a key, takes a place in the rate window, and carries the headers of every response', async () => {
+test('a stub requires a key, uses quota, and has the headers of every response', async () => {
   const emulator = await testEmulator({
     settings: { 'limits.overrides': [{ operation: 'search.query', limit: 1, window_s: 60 }] },
   })
@@ -118,7 +120,7 @@ test('a stub asks for a key, takes a place in the rate window, and carries the h
   expect(windows.body.data.map(({ key }: { key: string }) => key)).toContain('ts-a GET /notes/{id}')
 })
 
-test('a request that a stub answered is in the log and explained', async () => {
+test('a request with a stub response is in the log and can be explained', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/stubs', {
     id: 'notes',
@@ -132,7 +134,7 @@ test('a request that a stub answered is in the log and explained', async () => {
   const { body } = await emulator.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
   expect(body.route).toMatchObject({ operation: 'POST /notes', path: '/notes', stub: 'notes' })
   const handle = body.steps.find(({ step }: { step: string }) => step === 'handle')
-  expect(handle.description).toContain('The stub notes stood for the service and answered 202')
+  expect(handle.description).toContain('The stub notes responded with 202 instead of the service')
   expect(body.request.body).toEqual({ text: 'x' })
   expect(body.assumptions.map(({ id }: { id: string }) => id)).toContain('U043')
   expect(body.specification).toBe('Endpoints named without a contract')
@@ -140,7 +142,7 @@ test('a request that a stub answered is in the log and explained', async () => {
   expect(data.map(({ operation }: { operation: string }) => operation)).toEqual(['POST /notes'])
 })
 
-test('the body of a request to a stub has to be JSON, like any other', async () => {
+test('the body of a request to a stub has to be JSON, as for every operation', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/stubs', {
     method: 'POST',
@@ -152,14 +154,14 @@ test('the body of a request to a stub has to be JSON, like any other', async () 
   expect((await emulator.post('/notes')).body).toEqual({})
 })
 
-test('a stub without a body answers without one', async () => {
+test('a stub without a body responds without one', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/stubs', { method: 'DELETE', path: '/notes/{id}', status: 204 })
   const { status, text } = await emulator.delete('/notes/1')
   expect([status, text]).toEqual([204, ''])
 })
 
-test('the most literal stub answers, and of equals the one written last', async () => {
+test('the most literal stub responds, and the last written of equal ones', async () => {
   const emulator = await testEmulator()
   const responding = (path: string, body: string) =>
     emulator.control('POST', '/stubs', { method: 'GET', path, body })
@@ -173,7 +175,7 @@ test('the most literal stub answers, and of equals the one written last', async 
   expect((await emulator.request('HEAD', '/notes/1')).status).toBe(200)
 })
 
-test('under --strict no stub answers', { tags: ['R223'] }, async () => {
+test('no stub responds under --strict', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator({ strict: true })
   await emulator.control('POST', '/stubs', [stub, { ...stub, path: '/notes' }])
   expect((await emulator.control('GET', '/stubs')).body.answers).toBe(false)
@@ -208,9 +210,14 @@ test.for<[title: string, change: object, pointer: string, description: string]>(
   ['an unknown member', { bdy: {} }, '/bdy', 'Did you mean "body"?'],
   ['an unknown part of the request', { body: [{ $request: '/boddy/x' }] }, '/body/0/$request', '"body"?'],
   ['a place that is no pointer', { body: { $request: 'body' } }, '/body/$request', 'JSON Pointer'],
-  ['a placeholder beside others', { body: { $request: '/body', b: 1 } }, '/body', 'nothing beside'],
+  [
+    'a placeholder beside others',
+    { body: { $request: '/body', b: 1 } },
+    '/body',
+    'no field other than $request',
+  ],
 ])(
-  'a stub with %s is refused where it is wrong, and nothing has changed',
+  'a stub with %s is refused with its pointer, and nothing changes',
   async ([, change, pointer, description]) => {
     const emulator = await testEmulator()
     const before = emulator.digest()
@@ -221,7 +228,7 @@ test.for<[title: string, change: object, pointer: string, description: string]>(
   },
 )
 
-test('of a list of stubs all are written or none', async () => {
+test('a list of stubs is written as a whole or not at all', async () => {
   const emulator = await testEmulator()
   const before = emulator.digest()
   const given = [
@@ -236,7 +243,7 @@ test('of a list of stubs all are written or none', async () => {
   expect((await emulator.control('DELETE', '/stubs/stub-2')).body.path).toBe('/other')
 })
 
-test('stubs are part of the sandbox: a snapshot, a restart and a reset take them along', async () => {
+test('stubs are part of the sandbox: a snapshot and a restart keep them, and a reset removes them', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/stubs', stub)
   await emulator.control('POST', '/snapshots', { name: 'with' })
@@ -249,7 +256,7 @@ test('stubs are part of the sandbox: a snapshot, a restart and a reset take them
   expect((await emulator.get('/search')).status).toBe(501)
 })
 
-test('a fixtures document can hold stubs, and one that extends it replaces them by place and by id', async () => {
+test('a fixtures document can contain stubs, and a later one replaces a stub by its id', async () => {
   const emulator = await testEmulator()
   const fixtures = {
     stubs: [
@@ -270,7 +277,7 @@ test('a fixtures document can hold stubs, and one that extends it replaces them 
   expect(twice.body.details.errors[0]).toMatchObject({ pointer: '/stubs/1/path' })
 })
 
-test('a sandbox of its own starts with the stubs of its fixtures', async () => {
+test('a new sandbox starts with the stubs of its fixtures', async () => {
   const emulator = await testEmulator()
   await emulator.control('POST', '/sandboxes', { name: 'w1', fixtures: { extends: 'demo', stubs: [stub] } })
   const { body } = await emulator.in('w1')('GET', '/stubs')

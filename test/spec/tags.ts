@@ -1,10 +1,10 @@
 import { requirements } from './requirements.ts'
 
-/** `U001` to `U080`: open items of the specification; `T01` to `T40`: places where it disagrees with itself. */
+/** `U001` to `U080`: open items of the specification; `T01` to `T40`: places where it contradicts itself. */
 const numbered = (letter: string, digits: number, last: number) =>
   Array.from({ length: last }, (_, index) => ({ name: letter + String(index + 1).padStart(digits, '0') }))
 
-/** What a test can show: `vitest run --tags-filter=R131` runs the tests of a requirement. A tag that is not listed is an error. */
+/** The tags of tests: `vitest run --tags-filter=R131` runs the tests of a requirement. A tag that is not listed is an error. */
 export const tags = [
   ...requirements.map(({ id }) => ({ name: id })),
   ...numbered('U', 3, 80),

@@ -3,7 +3,9 @@ import { createBatch } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-test('a subscription is made, listed without its secret, and removed', { tags: ['U046'] }, async () => {
+test('a subscription can be created, listed without its secret, and removed', {
+  tags: ['U046'],
+}, async () => {
   const { emulator } = await webhookEmulator()
   const receiver = await webhookReceiver()
   const events = ['batch_prediction.completed']
@@ -38,7 +40,7 @@ test('a subscription is made, listed without its secret, and removed', { tags: [
   expect(receiver.received).toEqual([])
 })
 
-test('a subscriber is told of the types that it wants', { tags: ['U046'] }, async () => {
+test('a subscription gets only webhooks of its types', { tags: ['U046'] }, async () => {
   const { emulator } = await webhookEmulator()
   const [some, none] = [await webhookReceiver(), await webhookReceiver()]
   await emulator.control('POST', '/webhooks', {
@@ -53,7 +55,7 @@ test('a subscriber is told of the types that it wants', { tags: ['U046'] }, asyn
 
 test.for([
   ['/url', { url: 'ftp://127.0.0.1/' }, 'http or https'],
-  ['/url', { url: 'http://user:secret@127.0.0.1/' }, 'must not carry a user name'],
+  ['/url', { url: 'http://user:secret@127.0.0.1/' }, 'must not contain a user name'],
   ['/url', {}, 'is required'],
   ['/events', { url: 'http://127.0.0.1:1/', events: [] }, 'leave it out'],
   [
@@ -71,7 +73,7 @@ test.for([
   expect(emulator.digest()).toBe(before)
 })
 
-test('subscriptions of the settings are there in every sandbox and outlive the others', {
+test('subscriptions in settings exist in every sandbox, and DELETE does not remove them', {
   tags: ['U046'],
 }, async () => {
   const receiver = await webhookReceiver()
@@ -93,7 +95,7 @@ test('subscriptions of the settings are there in every sandbox and outlive the o
   expect(receiver.received).toHaveLength(1)
 })
 
-test('a delivery is sent again on request: the same body, the next attempt', {
+test('a redeliver sends the same body as the next attempt', {
   tags: ['U060', 'T38'],
 }, async () => {
   let status = 500
@@ -115,7 +117,7 @@ test('a delivery is sent again on request: the same body, the next attempt', {
   expect((await emulator.control('POST', '/webhooks/deliveries/nobody/redeliver')).status).toBe(404)
 })
 
-test('a delivery that waits is sent at once on request, one under way is not', {
+test('a redeliver sends a waiting delivery at once, but is refused for one in flight', {
   tags: ['U060'],
 }, async () => {
   let held: (() => void) | undefined
@@ -136,7 +138,7 @@ test('a delivery that waits is sent at once on request, one under way is not', {
   const conflict = await emulator.control('POST', `/webhooks/deliveries/${id}/redeliver`)
   expect([conflict.status, conflict.body.message]).toEqual([
     409,
-    'The delivery is sending: it is on its way.',
+    'The delivery is sending: it is already in progress.',
   ])
   held?.()
   const { events } = await pass(emulator, '40d')
@@ -144,7 +146,7 @@ test('a delivery that waits is sent at once on request, one under way is not', {
   expect(receiver.received).toHaveLength(2)
 })
 
-test('a reset takes subscriptions and deliveries back to the start', { tags: ['U060'] }, async () => {
+test('a reset restores subscriptions and deliveries to the start', { tags: ['U060'] }, async () => {
   const { emulator } = await webhookEmulator()
   await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/' })
   await createBatch(emulator)

@@ -8,7 +8,7 @@ import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 const file = { id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }
 
-test('a webhook that was under way when the process was killed is sent after the restart, visibly again', {
+test('a webhook in flight when the process is killed is sent again after the restart, as another attempt', {
   tags: ['R233', 'R280'],
 }, async () => {
   let responses = false
@@ -32,7 +32,7 @@ test('a webhook that was under way when the process was killed is sent after the
     ids.push(((await created.json()) as { id: string }).id)
   }
   for (const id of ids) await control(first.ready.port, 'POST', `/batches/${id}/complete`)
-  // 20 are under way and 5 wait for their turn when the process dies.
+  // 20 are in flight and 5 wait for their turn when the process dies.
   await receiver.arrived(20)
   first.child.kill('SIGKILL')
   expect((await first.ended).code).toBe(null)

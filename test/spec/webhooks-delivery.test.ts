@@ -4,7 +4,7 @@ import { createBatch, intervene } from '../support/batches.ts'
 import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
-test('by default a webhook is not signed, not retried, and its type stands in a header of ours', {
+test('by default a webhook is not signed and not retried, and its type is in X-Emulator-Event', {
   tags: ['U060'],
 }, async () => {
   const { emulator, receiver } = await webhookEmulator(() => 500)
@@ -15,11 +15,11 @@ test('by default a webhook is not signed, not retried, and its type stands in a 
   const own = Object.keys(headers).filter((name) => name.startsWith('x-'))
   expect(own).toEqual(['x-emulator-event', 'x-emulator-delivery', 'x-emulator-delivery-attempt'])
   expect(await deliveriesOf(emulator)).toMatchObject([
-    { status: 'failed', attempts: [{ outcome: 'failed', status: 500, error: 'answered 500' }] },
+    { status: 'failed', attempts: [{ outcome: 'failed', status: 500, error: 'responded with 500' }] },
   ])
 })
 
-test('the result of an advance holds every attempt, at its instant and in order', {
+test('the result of an advance contains every attempt, at its instant and in order', {
   tags: ['U060'],
 }, async () => {
   const { emulator, receiver } = await webhookEmulator(
@@ -60,7 +60,7 @@ test('the result of an advance holds every attempt, at its instant and in order'
   ])
 })
 
-test('a signature is the HMAC of what arrives; a secret of the subscription goes first', {
+test('a signature is the HMAC of the sent body; the secret of a subscription takes precedence', {
   tags: ['U060'],
 }, async () => {
   const receiver = await webhookReceiver()
@@ -80,7 +80,7 @@ test('a signature is the HMAC of what arrives; a secret of the subscription goes
   }
 })
 
-test('the typed envelope holds the object and says what it is', { tags: ['U060'] }, async () => {
+test('the typed envelope contains the object and its type', { tags: ['U060'] }, async () => {
   const settings = { 'webhooks.envelope': 'typed', 'webhooks.event_header': 'X-Kind' }
   const { emulator, receiver } = await webhookEmulator(undefined, { settings })
   const { id } = await createBatch(emulator, { items: 1 })
@@ -95,14 +95,16 @@ test('the typed envelope holds the object and says what it is', { tags: ['U060']
   })
 })
 
-test('a receiver that does not answer in time has failed, and time goes on', { tags: ['U060'] }, async () => {
+test('a receiver that does not respond in time is a failed attempt, and time continues', {
+  tags: ['U060'],
+}, async () => {
   const settings = { 'webhooks.timeout': '100ms' }
   const { emulator } = await webhookEmulator(() => undefined, { settings })
   await createBatch(emulator)
   const result = await pass(emulator, '1h')
   expect(result.to).toBe('2026-03-01T13:00:00.000Z')
   expect(await deliveriesOf(emulator)).toMatchObject([
-    { status: 'failed', attempts: [{ outcome: 'timeout', status: null, error: 'no answer within 100ms' }] },
+    { status: 'failed', attempts: [{ outcome: 'timeout', status: null, error: 'no response within 100ms' }] },
   ])
 })
 
@@ -116,11 +118,11 @@ test('redirects are not followed', { tags: ['U060'] }, async () => {
   await pass(emulator, '1h')
   expect(other.received).toEqual([])
   expect(await deliveriesOf(emulator)).toMatchObject([
-    { attempts: [{ status: 307, error: 'answered 307; redirects are not followed' }] },
+    { attempts: [{ status: 307, error: 'responded with 307; redirects are not followed' }] },
   ])
 })
 
-test('at most 20 webhooks are under way at once, and all of them arrive', { tags: ['U060'] }, async () => {
+test('at most 20 webhooks are in flight at once, and all of them arrive', { tags: ['U060'] }, async () => {
   const held: (() => void)[] = []
   const { emulator, receiver } = await webhookEmulator((_received, res) => {
     held.push(() => res.writeHead(200).end())
@@ -143,7 +145,7 @@ test('at most 20 webhooks are under way at once, and all of them arrive', { tags
   )
 })
 
-test('what happens at one instant happens one after the other: each receiver sees the sandbox of its webhook', {
+test('events at one instant run one after the other, so each receiver sees the state of its webhook', {
   tags: ['U060'],
 }, async () => {
   const seen: string[] = []
@@ -161,16 +163,16 @@ test('what happens at one instant happens one after the other: each receiver see
   expect(seen).toEqual(['cff', 'ccf', 'ccc'])
 })
 
-test('a subscription of what may not be reached is refused with the way out, and changes nothing', {
+test('a subscription with a forbidden URL is refused with the fix, and changes nothing', {
   tags: ['U060'],
 }, async () => {
   const { emulator } = await webhookEmulator()
   const { port } = emulator.emulator
   const { revision } = emulator.emulator.sandbox.store
   for (const [url, reason] of [
-    [`http://127.0.0.1:${port}/__emulator/reset`, "the emulator's own"],
-    [`http://localhost:${port}/hook`, "the emulator's own"],
-    ['http://169.254.169.254/latest', 'nothing is ever sent there'],
+    [`http://127.0.0.1:${port}/__emulator/reset`, 'belongs to the emulator'],
+    [`http://localhost:${port}/hook`, 'belongs to the emulator'],
+    ['http://169.254.169.254/latest', 'webhooks to it are never allowed'],
     ['http://192.0.2.1:9000/hook', 'start the emulator with --allow-webhook 192.0.2.1:9000'],
     ['https://[2001:db8::1]/hook', 'start the emulator with --allow-webhook [2001:db8::1]:443'],
     ['https://receiver.example/hook', 'start the emulator with --allow-webhook receiver.example:443'],
@@ -182,7 +184,7 @@ test('a subscription of what may not be reached is refused with the way out, and
   expect(emulator.emulator.sandbox.store.revision).toBe(revision)
 })
 
-test('a subscription of what is allowed is accepted', {
+test('a subscription with an allowed URL is accepted', {
   tags: ['U060'],
 }, async () => {
   const { emulator } = await webhookEmulator(undefined, {
@@ -197,7 +199,7 @@ test('a subscription of what is allowed is accepted', {
   }
 })
 
-test('what may not be reached is never contacted, however the subscription came to be', {
+test('a forbidden URL is never contacted, also for a subscription that was written as a record', {
   tags: ['U060'],
 }, async () => {
   const receiver = await webhookReceiver()
@@ -212,8 +214,12 @@ test('what may not be reached is never contacted, however the subscription came 
   await pass(emulator, '1h')
   const outcome = (url: string, status: string, error: unknown) => ({ url, status, attempts: [{ error }] })
   expect((await deliveriesOf(emulator)).slice(1)).toMatchObject([
-    outcome(own, 'failed', expect.stringContaining("the emulator's own")),
-    outcome('http://169.254.169.254/latest', 'failed', expect.stringContaining('nothing is ever sent there')),
+    outcome(own, 'failed', expect.stringContaining('belongs to the emulator')),
+    outcome(
+      'http://169.254.169.254/latest',
+      'failed',
+      expect.stringContaining('webhooks to it are never allowed'),
+    ),
     outcome(
       'http://192.0.2.1:9000/hook',
       'failed',
@@ -223,7 +229,7 @@ test('what may not be reached is never contacted, however the subscription came 
   ])
 })
 
-test('while the clock runs, batches end, webhooks leave and retries follow by themselves', {
+test('with a running clock, batches end and webhooks and retries are sent without an advance', {
   tags: ['U060'],
 }, async () => {
   const settings = { 'webhooks.retry': ['20s'] }
@@ -239,7 +245,7 @@ test('while the clock runs, batches end, webhooks leave and retries follow by th
   expect(Date.parse(attempts[1].at) - Date.parse(attempts[0].at)).toBeGreaterThanOrEqual(20_000)
 })
 
-test('nobody waits for a receiver but anyone who lets time pass', { tags: ['U060'] }, async () => {
+test('only an advance waits for a receiver; other requests do not', { tags: ['U060'] }, async () => {
   const { emulator, receiver } = await webhookEmulator(() => undefined)
   const { id } = await createBatch(emulator)
   intervene(emulator, 'complete', id)

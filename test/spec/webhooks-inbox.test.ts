@@ -24,7 +24,7 @@ test('the inbox receives webhooks without a server', async () => {
   expect(JSON.stringify(await inbox())).toContain(id)
 })
 
-test('faults act on what goes to the inbox: a duplicate arrives twice', async () => {
+test('faults apply to webhooks for the inbox: a duplicate arrives twice', async () => {
   const { emulator, finish, inbox } = await withInbox()
   await emulator.control('POST', '/faults', { preset: 'webhook-duplicate' })
   await finish()
@@ -32,15 +32,15 @@ test('faults act on what goes to the inbox: a duplicate arrives twice', async ()
   expect(copy).toMatchObject({ copy_of: first.id, body: first.body })
 })
 
-test('a subscription has a URL or the inbox, not both and not neither', async () => {
+test('a subscription has either a URL or the inbox', async () => {
   const { emulator } = await withInbox()
   const neither = await emulator.control('POST', '/webhooks', {})
   expect(neither.body.message).toContain('/url: is required, unless inbox is true')
   const both = await emulator.control('POST', '/webhooks', { inbox: true, url: 'http://127.0.0.1:9000/hook' })
-  expect(both.body.message).toContain('/inbox: must not stand beside url')
+  expect(both.body.message).toContain('/inbox: must not be given together with url')
 })
 
-test('the inbox says whether a signature would be valid, and responds as the setting says', async () => {
+test('the inbox shows whether a signature is valid, and responds with the status of the setting', async () => {
   const { emulator, created, finish, inbox } = await withInbox()
   await finish()
   expect(await inbox()).toMatchObject([{ signature: null, status: 200 }])
@@ -59,7 +59,7 @@ test('the inbox says whether a signature would be valid, and responds as the set
   expect((await inbox())[0]).toMatchObject({ signature: 'wrong' })
 })
 
-test('a delivery to another receiver is sent to the inbox, too', async () => {
+test('a delivery to another receiver can also be sent to the inbox', async () => {
   const { emulator, created, finish, inbox } = await withInbox()
   await emulator.control('DELETE', `/webhooks/${created.body.id}`)
   await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:9/hook' })
@@ -88,7 +88,7 @@ test.for([
   ['missing', 'missing', 'There is no header X-Sign.'],
   ['old', 'old', 'The timestamp in X-Time is 121s old, and at most 2m is allowed.'],
 ] as const)(
-  'the inbox says why a receiver refuses the signature: %s is %s',
+  'the inbox shows the reason to refuse a signature: %s is %s',
   async ([sign, signature, problem]) => {
     const { emulator, finish, inbox } = await withInbox()
     await emulator.control('PATCH', '/settings', { 'webhooks.signature': SIGNATURE })
@@ -97,7 +97,7 @@ test.for([
     await finish()
     const [message] = await inbox()
     expect(message).toMatchObject({ signature, signature_problem: problem })
-    // It is the one that came then, whatever is expected of those to come.
+    // A stored message keeps its result when the settings change.
     await emulator.control('PATCH', '/settings', {
       'webhooks.signature': { header: 'X-Other', secret: 'other' },
     })
@@ -105,7 +105,7 @@ test.for([
   },
 )
 
-test('without a timestamp nothing is too old: the signature is wrong', async () => {
+test('without a timestamp an old signature is reported as wrong', async () => {
   const { emulator, finish, inbox } = await withInbox()
   await emulator.control('PATCH', '/settings', { 'webhooks.signature': { header: 'X-Sign', secret: 's' } })
   await emulator.control('POST', '/faults', { match: { webhook: '*' }, do: [{ deliver: { sign: 'old' } }] })
@@ -129,7 +129,7 @@ test('the inbox keeps headers and exact bytes, so that the signature can be calc
   expect(raw.headers['X-Sign']).toBe(`v1=${digest}`)
 })
 
-test('a delivery that is put into the inbox has the headers that its receiver would get', async () => {
+test('a delivery that is sent to the inbox has the headers for its receiver', async () => {
   const { emulator, created, finish, inbox } = await withInbox()
   await emulator.control('DELETE', `/webhooks/${created.body.id}`)
   await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:9/hook', secret: 'own' })

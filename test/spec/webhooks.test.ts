@@ -10,7 +10,7 @@ import { deliveriesOf, pass, webhookEmulator } from '../support/webhook-emulator
 
 const TERMINAL = ['completed', 'failed', 'expired', 'cancelled'] as const
 
-/** Takes a batch to a terminal state, and its webhook to the receiver. */
+/** Brings a batch to a terminal status, and delivers its webhook. */
 async function end(emulator: TestEmulator, id: string, status: string): Promise<void> {
   if (status === 'completed') await pass(emulator, '10s')
   else if (status === 'cancelled') {
@@ -23,7 +23,7 @@ async function end(emulator: TestEmulator, id: string, status: string): Promise<
   }
 }
 
-test.for(TERMINAL)('a batch that becomes %s is told of once', { tags: ['R232', 'T18'] }, async (status) => {
+test.for(TERMINAL)('a batch that becomes %s sends one webhook', { tags: ['R232', 'T18'] }, async (status) => {
   const { emulator, receiver } = await webhookEmulator()
   const { id } = await createBatch(emulator)
   await end(emulator, id, status)
@@ -34,7 +34,7 @@ test.for(TERMINAL)('a batch that becomes %s is told of once', { tags: ['R232', '
 })
 
 test.for(['validating', 'in_progress', 'finalizing', 'cancelling'])(
-  'of a batch that is %s nobody has been told',
+  'a batch that is %s has sent no webhook',
   { tags: ['R232'] },
   async (status) => {
     const { emulator, receiver } = await webhookEmulator()
@@ -46,7 +46,7 @@ test.for(['validating', 'in_progress', 'finalizing', 'cancelling'])(
 )
 
 test.for(TERMINAL)(
-  'the webhook of a batch that became %s is what a retrieve shows at that instant',
+  'the webhook of a batch that became %s equals the response of retrieve at that instant',
   { tags: ['R208', 'R234', 'R235', 'R236', 'R086'] },
   async (status) => {
     const seen: { text: string; results: number; lines: number }[] = []
@@ -69,7 +69,7 @@ test.for(TERMINAL)(
   },
 )
 
-test('keys that mean something to JavaScript are delivered as retrieve shows them', {
+test('keys like __proto__ are delivered as in the response of retrieve', {
   tags: ['R234', 'R208'],
 }, async () => {
   const { emulator, receiver } = await webhookEmulator()
@@ -79,7 +79,7 @@ test('keys that mean something to JavaScript are delivered as retrieve shows the
   expect(receiver.received[0]?.text).toBe((await emulator.get(`/batch-predictions/${id}`)).text)
 })
 
-test('results_url is the one of a retrieve, whatever it is relative to', {
+test('results_url equals the one of a retrieve, also if it is relative to the base URL', {
   tags: ['R208', 'R236'],
 }, async () => {
   const settings = { 'batch.results_url': 'base_relative' }
@@ -90,7 +90,7 @@ test('results_url is the one of a retrieve, whatever it is relative to', {
   expect(receiver.received[0]?.text).toBe((await emulator.get(`/batch-predictions/${id}`)).text)
 })
 
-test('repeated cancels, clock jumps and a restart tell nobody a second time', {
+test('repeated cancels, advances and a restart send no second webhook', {
   tags: ['R233', 'R105'],
 }, async () => {
   const { emulator, receiver } = await webhookEmulator()
@@ -146,7 +146,7 @@ test('a late retry repeats the object of the transition, also after its results 
   expect([receiver.received.length, second?.text]).toEqual([2, first?.text])
 })
 
-test('results can be read at the instant of the webhook, and the clock is at it', {
+test('results can be read at the instant of the webhook, and the clock is at that instant', {
   tags: ['R236'],
 }, async () => {
   const instants: unknown[] = []
@@ -163,7 +163,7 @@ test('results can be read at the instant of the webhook, and the clock is at it'
   ])
 })
 
-test('in 200 interleavings a cancel and the end of a batch make one webhook, that of the outcome', {
+test('in 200 interleavings a cancel and the end of a batch send one webhook, with the outcome', {
   tags: ['R221', 'R233'],
 }, async () => {
   const { emulator } = await webhookEmulator(undefined, {
@@ -196,7 +196,7 @@ test('in 200 interleavings a cancel and the end of a batch make one webhook, tha
   expect([...ends].sort()).toEqual(['cancelled', 'completed', 'expired'])
 })
 
-test('a batch that is terminal from the start, or is edited, tells nobody', { tags: ['R233'] }, async () => {
+test('a batch that is written with a terminal status sends no webhook', { tags: ['R233'] }, async () => {
   const { emulator, receiver } = await webhookEmulator()
   const { id } = await createBatch(emulator)
   await end(emulator, id, 'completed')

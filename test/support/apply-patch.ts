@@ -2,7 +2,7 @@ import type { JsonPatchOperation } from '../../src/core/explain/effects.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { keysOf } from '../../src/core/json.ts'
 
-/** RFC 6902 as far as records need it: add, replace and remove of members. An operation that does not fit throws. */
+/** RFC 6902 as far as records need it: add, replace and remove of fields. Throws for an operation that does not fit. */
 export function applyPatch(
   document: Json | undefined,
   patch: readonly JsonPatchOperation[],

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 /** The instant at which test sandboxes start. */
 export const START = '2026-03-01T12:00:00.000Z'
 
-/** The keys of test sandboxes, by the letters that the tests call them by. */
+/** The keys of test sandboxes, by the short names that the tests use. */
 export const KEYS = {
   /** Owner of ts-a: author, account admin, all permissions. */
   KU: 'live_owner',
@@ -11,7 +11,7 @@ export const KEYS = {
   KS: 'service_a',
   /** Plain member of ts-a. */
   KM: 'live_member',
-  /** Member of ts-a whom conversations with a list of users leave out. */
+  /** Member of ts-a who is not in the user lists of conversations. */
   KX: 'live_outsider',
   /** Owner of ts-b, another teamspace of the same organization. */
   K2: 'live_second',
@@ -43,7 +43,7 @@ function teamspace(id: string, organization_id: string, cloud_provider: string) 
   return { ...shown, _emulator: { organization_id } }
 }
 
-/** Two organizations, three teamspaces, five people and a service key: the smallest sandbox that shows every boundary. */
+/** Two organizations, three teamspaces, five users and a service key: the smallest set that covers every access boundary. */
 export const baseCollections: Readonly<Record<string, readonly object[]>> = {
   organizations: [
     { id: 'org-1', name: 'Harbor Works' },

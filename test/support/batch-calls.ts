@@ -9,11 +9,11 @@ export interface CallOptions {
   readonly id?: string
   readonly body?: object
   readonly idempotencyKey?: string
-  /** What stands before `/v1` in the path; empty when left out. */
+  /** The path before `/v1`; default: empty. */
   readonly pathPrefix?: string
 }
 
-/** Calls one of the batch operations in process, as KU, and reads the response to its end. */
+/** Calls one of the batch operations in process, as KU, and reads the whole response. */
 export function callBatches(
   sandbox: Sandbox,
   name: string,

@@ -1,7 +1,7 @@
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-/** The pace of the model: with it every way of ending can meet every other at one instant. */
+/** The pace of the model: all ways to end a batch can fall on the same instant. */
 export const MODEL_PACE = {
   validating: '4h',
   in_progress: { per_item: '4h', concurrency: 1 },
@@ -13,12 +13,12 @@ const PER_ITEM = 4 * HOUR
 const FINALIZING = HOUR
 const CANCELLING = HOUR / 2
 
-/** What the model expects of one batch: worked out event by event and item by item, where the emulator uses arithmetic. */
+/** The expected state of one batch, computed event by event and item by item; the emulator uses arithmetic instead. */
 export interface ModelBatch {
   readonly created: number
   readonly total: number
   status: string
-  /** The states that it has gone through, in order. */
+  /** Its states so far, in order. */
   readonly path: string[]
   /** State timestamps, by state. */
   readonly reached: Record<string, number>
@@ -47,7 +47,7 @@ export function enter(batch: ModelBatch, status: string, at: number): void {
   batch.reached[status] = at
 }
 
-/** Lets time pass up to and including an instant. */
+/** Advances a batch up to and including an instant. */
 export function passTime(batch: ModelBatch, to: number): void {
   for (;;) {
     const next = nextOf(batch)
@@ -89,7 +89,7 @@ function clean(batch: ModelBatch): void {
   batch.cleaned = true
 }
 
-/** The counts that the model expects to be shown. */
+/** The expected `request_counts`. */
 export function modelCounts({ status, total, finished }: ModelBatch): Record<string, number> {
   const rest = total - finished
   const become = { failed: 'errored', expired: 'expired', cancelled: 'canceled' }[status] ?? 'processing'

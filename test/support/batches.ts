@@ -4,7 +4,7 @@ import { type TestEmulator, type TestEmulatorOptions, type TestResponse, testEmu
 import { interveneBy } from './intervene.ts'
 import { refusedAs } from './refusal.ts'
 
-/** Files of every sort that validation tells apart; all in ts-a but one. */
+/** One file of each kind that validation distinguishes; all but one are in ts-a. */
 const files = [
   { id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 },
   { id: 'file-sheet', teamspace_id: 'ts-a', name: 'b.xlsx', kind: 'spreadsheet', pages: null },
@@ -26,7 +26,7 @@ export function someItems(n: number): { custom_id: string; file_id: string }[] {
   return Array.from({ length: n }, (_, index) => ({ custom_id: `item-${index}`, file_id: 'file-pdf' }))
 }
 
-/** The body of a creation that is accepted, with some members changed. `items`: how many, or the list. */
+/** The body of a valid creation, with some fields replaced. `items`: their number, or the list. */
 export function aBatch({ items = 3, ...changes }: Record<string, unknown> & { items?: unknown } = {}) {
   return {
     prompt: 'Read the total.',
@@ -37,7 +37,7 @@ export function aBatch({ items = 3, ...changes }: Record<string, unknown> & { it
   }
 }
 
-/** Creates a batch that is accepted, and returns it as it was answered. */
+/** Creates a valid batch and returns the response body. */
 export async function createBatch(emulator: TestEmulator, changes: Parameters<typeof aBatch>[0] = {}) {
   const response = await emulator.post('/batch-predictions', aBatch(changes))
   expect(response.text).toContain('"status":"validating"')
@@ -77,7 +77,7 @@ export function intervene(
   return interveneBy(sandbox, ROUTES[name] ?? `POST /batches/{id}/${name}`, { id }, body)
 }
 
-/** Moves a batch of the default pace to a state, or fails. */
+/** Moves a batch with the default pace to a state; throws if it does not get there. */
 export async function bring(emulator: TestEmulator, id: string, status: string) {
   const ways: Record<string, () => unknown> = {
     validating: () => undefined,
@@ -98,7 +98,7 @@ export async function bring(emulator: TestEmulator, id: string, status: string) 
   return batch
 }
 
-/** Asserts a client error in problem details that leaves the sandbox as it was; hands the response on. */
+/** Asserts a client error in problem details that leaves the sandbox unchanged; returns the response. */
 export const refusedProblem = refusedAs(expectProblem)
 
 /** Asserts a client error in problem details. Specification: Errors / Batch prediction errors. */
@@ -116,12 +116,12 @@ export function expectProblem(response: TestResponse, status?: number, code?: st
   expect(others).toEqual({})
 }
 
-/** The pointers of everything that a validation problem complains about. */
+/** The pointers of all issues of a validation problem. */
 export function pointersOf(response: TestResponse): string[] {
   return response.body.errors.map(({ pointer }: { pointer: string }) => pointer)
 }
 
-/** `request_counts`, written short: the members that are not zero. */
+/** The counts of `request_counts` that are not zero. */
 export function counts(batch: { request_counts: Record<string, number> }): Record<string, number> {
   return Object.fromEntries(Object.entries(batch.request_counts).filter(([, count]) => count !== 0))
 }

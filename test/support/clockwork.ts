@@ -11,7 +11,7 @@ import type { HostTime } from '../../src/core/time/clock.ts'
 import type { TurnLimit } from '../../src/core/time/turn.ts'
 import { serviceFaults } from '../../src/service.ts'
 
-/** A sandbox with nothing but events in it: what passing time does, without a service around it. */
+/** A sandbox that has only events, without a service: for tests of passing time. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 const ticks: EventHandler = {
@@ -38,7 +38,7 @@ const broken: EventHandler = {
   },
 }
 
-/** Time passes until the tick about a reference has been written. */
+/** Reached when the tick of a reference has been written. */
 export const ticked: Milestone<{ readonly tick: string }> = {
   name: 'tick',
   schema: () => z.strictObject({ tick: z.string() }),
@@ -104,7 +104,7 @@ export async function clockwork(
   return new Sandbox({ ...sandboxDefaults, ...given }, built.state)
 }
 
-/** The ticks that have been written, in order. */
+/** All written ticks, in order. */
 export function ran(sandbox: Sandbox): { ref: string; now: number }[] {
   return [...sandbox.store.rows('ticks').values()] as unknown as { ref: string; now: number }[]
 }

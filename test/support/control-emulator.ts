@@ -29,21 +29,21 @@ import { library, libraryEmulator } from './library.ts'
 import { MemoryScenarios } from './memory-scenarios.ts'
 import { type Said, type Sent, send } from './send.ts'
 
-/** The instant at which these sandboxes start, and where their clocks stand still. */
+/** The instant at which these sandboxes start, with a frozen clock. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 export type ControlRequestOptions = Pick<Said, 'headers' | 'raw'>
 
-/** The control interface over a small service of its own, behind a real server that is gone at the end of the test. */
+/** The control interface of a small separate service on a real server, which is closed after the test. */
 export interface ControlEmulator {
   readonly sandbox: Sandbox
   readonly port: number
-  /** What went wrong on the emulator's side. */
+  /** Internal errors of the emulator. */
   readonly defects: readonly unknown[]
   call(method: string, path: string, json?: unknown, options?: ControlRequestOptions): Promise<Sent>
-  /** Makes an API request without HTTP. */
+  /** Sends an API request without HTTP. @returns the status */
   perform(operation: string, params?: Record<string, string>, body?: JsonObject, token?: string): number
-  /** A digest of the whole state but its rate windows and the count of requests. */
+  /** A digest of the whole state except rate windows and the count of requests. */
   digest(): string
 }
 
@@ -54,9 +54,9 @@ export interface ControlEmulatorOptions {
   readonly settings?: JsonObject
   /** Default: none. */
   readonly scenarios?: ScenarioSource
-  /** How many connections are held. */
+  /** The maximum number of open connections. */
   readonly maxConnections?: number
-  /** Expected defects do not fail the test. */
+  /** If true, internal errors do not fail the test. */
   readonly forgiving?: boolean
 }
 
@@ -137,7 +137,7 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
   }
 }
 
-/** Calls a control interface with Node's own client: unlike fetch it sends any Host, any Origin and any path. */
+/** Calls a control interface with Node's own client: unlike fetch, it can send any Host, Origin and path. */
 export function callControl(
   port: number,
   method: string,

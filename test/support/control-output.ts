@@ -10,13 +10,13 @@ const DEFAULTS = new Settings()
 const outputOf = oncePerSettings(({ output }: AnyControlRoute, settings) => output(settings))
 const tables = new WeakMap<Service, RouteTable<AnyControlRoute>>()
 
-/** A response of the control interface, read to its end. */
+/** A response of the control interface with its whole body. */
 interface Called {
   readonly status: number
   readonly body: unknown
 }
 
-/** Throws where a response of the control interface is not what its route declares. `path`: below `/__emulator`. */
+/** Throws if a response of the control interface differs from the schema of its route. `path`: relative to `/__emulator`. */
 export function checkOutput<C extends Called>(
   method: string,
   path: string,

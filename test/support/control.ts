@@ -11,7 +11,7 @@ export interface Called {
 
 export type CallControl = (method: string, path: string, json?: unknown) => Promise<Called>
 
-/** The control interface of one sandbox of a running emulator. */
+/** The control interface of one sandbox. */
 export function controlOf(
   { controlUrl }: Pick<RunningEmulator, 'controlUrl'>,
   name = 'default',

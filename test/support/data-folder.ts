@@ -8,21 +8,21 @@ import { START } from './base-state.ts'
 import { type CallControl, type Called, controlOf } from './control.ts'
 import { folder } from './disk-emulator.ts'
 
-/** A process on a data folder. */
+/** One run of an emulator on a data folder. */
 export interface Life {
   readonly emulator: RunningEmulator
   readonly control: CallControl
-  /** What the logger was told as a warning or an error. */
+  /** The warnings and errors that were logged. */
   readonly said: readonly string[]
   in(sandbox: string): CallControl
 }
 
-/** A data folder that is not there yet, gone at the end of the test. */
+/** The path of a data folder that does not exist yet; it is removed after the test. */
 export function dataFolder(): string {
   return join(folder(onTestFinished), 'data')
 }
 
-/** Starts an emulator on a data folder, on a sandbox without records, its clock standing at {@link START}. */
+/** Starts an emulator on a data folder: a sandbox without records, with a clock frozen at {@link START}. */
 export async function alive(data: string, options: InternalOptions = {}): Promise<Life> {
   const said: string[] = []
   const emulator = await openEmulator({
@@ -39,14 +39,14 @@ export async function alive(data: string, options: InternalOptions = {}): Promis
   return { emulator, control, said, in: (sandbox) => controlOf(emulator, sandbox) }
 }
 
-/** The data folder as a process that is killed now would leave it, its lock aside. */
+/** Copies the data folder without its lock, as it would be after `kill -9` of its process. @returns the path of the copy */
 export function killedData(data: string): string {
   const copy = dataFolder()
   cpSync(data, copy, { recursive: true, filter: (path) => basename(path) !== LOCK })
   return copy
 }
 
-/** The files below a folder, without those that a running process needs. */
+/** The files in a folder and its subfolders, without those that only a running process needs. */
 export function filesIn(data: string): string[] {
   if (!existsSync(data)) return []
   return readdirSync(data, { recursive: true, withFileTypes: true })
@@ -55,31 +55,31 @@ export function filesIn(data: string): string[] {
     .sort()
 }
 
-/** All of a document but what differs between sandboxes and between histories: its sandbox's name and its last commit's number. */
+/** A document as text, without the fields that differ between sandboxes: the name, and the number of the last commit. */
 export function contentOf({ revision: _, sandbox: __, ...rest }: Document): string {
   return JSON.stringify(rest)
 }
 
-/** Writes the record of an organization whose name is its id. */
+/** Writes an organization whose name is its id. */
 export function putOrganization(control: CallControl, id: string): Promise<Called> {
   return control('PUT', `/state/organizations/${id}`, { name: id })
 }
 
-/** The ids of the organizations. */
+/** The ids of all organizations. */
 export async function organizations(control: CallControl): Promise<string[]> {
   return (await control('GET', '/state/organizations')).body.data.map(({ id }: { id: string }) => id)
 }
 
-/** Resolves when the emulator on a folder has nothing left to write: each state file has what was written last. */
+/** Resolves when the emulator on a folder has written everything: each state file contains the text `last`. */
 export async function quiet(data: string, files: readonly string[], last: string): Promise<void> {
   await vi.waitFor(() => {
     for (const file of files) expect(readFileSync(join(data, file), 'utf8')).toContain(last)
     const names = readdirSync(data, { recursive: true, encoding: 'utf8' })
     expect(names.filter((name) => name.endsWith('.tmp'))).toEqual([])
-    // The last line of the journal says that the checkpoint stands.
+    // The last line of a journal reports that its checkpoint is complete.
     for (const file of files)
       expect(readFileSync(join(data, `${file}.journal`), 'utf8')).toMatch(/"checkpoint":true\}\}\n$/)
-    // After that, all journals before it are removed but the one that continues the previous checkpoint.
+    // After that, only the journal that continues the previous checkpoint is kept.
     for (const file of files)
       expect(names.filter((name) => name.startsWith(`${file}.journal.`)).length).toBeLessThan(2)
   }, 30_000)

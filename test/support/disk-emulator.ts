@@ -20,7 +20,7 @@ import type { Row } from '../../src/core/state/commit.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import { serviceFaults } from '../../src/service.ts'
 
-/** What the tests of storage need: a small service, a sandbox of it, timers that run when told to, a folder. */
+/** For the tests of storage: a small service, a sandbox of it, timers that the test runs, and a folder. */
 
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
@@ -61,7 +61,7 @@ export function sandboxOptions(host: () => number = () => START) {
   return { ...sandboxDefaults, service: testService, assumptions: testAssumptions, host }
 }
 
-/** A sandbox that stands still, with these notes. */
+/** A sandbox with a frozen clock and these notes. */
 export async function startingState(texts: Readonly<Record<string, string>> = {}, rate = 0) {
   const given = Object.entries(texts).map(([id, each]) => ({ id, text: each }))
   const start = {
@@ -83,7 +83,7 @@ export async function startingState(texts: Readonly<Record<string, string>> = {}
   return built.state
 }
 
-/** Writes or removes one note in a commit of its own. */
+/** Writes or removes one note in a separate commit. */
 export function put(sandbox: Sandbox, id: string, value: string | undefined, more: Partial<Note> = {}): void {
   change(sandbox, ({ tx }) => {
     if (value === undefined) tx.delete('notes', id)
@@ -98,7 +98,7 @@ export function texts(sandbox: Sandbox): Record<string, string> {
   )
 }
 
-/** Timers that only run when the test says so. */
+/** Timers that run only when the test runs them. */
 export class HandTimers {
   readonly waiting: { readonly ms: number; readonly run: () => void }[] = []
 
@@ -111,13 +111,13 @@ export class HandTimers {
     }
   }
 
-  /** Runs what waits now. */
+  /** Runs the timers that are waiting now. */
   fire(): void {
     for (const { run } of this.waiting.splice(0)) run()
   }
 }
 
-/** A new folder, removed by `cleanUp`. */
+/** Creates a folder that `cleanUp` removes. */
 export function folder(cleanUp: (remove: () => void) => void): string {
   const path = mkdtempSync(join(tmpdir(), 'state-files-'))
   cleanUp(() => rmSync(path, { recursive: true, force: true }))
@@ -129,7 +129,7 @@ export interface Opened {
   readonly sandbox: Sandbox
   readonly notices: StorageNotice[]
   readonly timers: HandTimers
-  /** Whether the sandbox came from the disk. */
+  /** Whether the sandbox was loaded from the disk. */
   readonly found: boolean
 }
 
@@ -141,7 +141,7 @@ export interface OpenOptions {
   readonly rate?: number
 }
 
-/** Opens a state file as the composition root does. */
+/** Opens a state file in the same way as the composition root. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
   const { files, durability = 'process', start = {}, rate = 0 } = options
   const timers = new HandTimers()

@@ -9,9 +9,9 @@ export type Loose = any
 
 export interface Edited extends Opened {
   readonly file: string
-  /** What the file says now. */
+  /** Reads and parses the file. */
   readonly read: () => Loose
-  /** Saves the file as an editor does, in place. */
+  /** Saves the file in place, as an editor does. */
   readonly edit: (change: (document: Loose) => void) => void
   readonly save: (text: string) => void
 }

@@ -20,25 +20,25 @@ import { type Received, transportTo } from './transport.ts'
 export interface TestResponse extends Received {
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
   readonly body: any
-  /** The assumptions that the response names. */
+  /** The assumptions in the header of the response. */
   readonly assumed: readonly string[]
 }
 
 export interface RequestOptions {
-  /** Whose key is sent; `none` sends no Authorization header. Default KU. */
+  /** The key to send; `none` sends no Authorization header. Default: KU. */
   readonly key?: KeyName | 'none'
   /** A literal token instead of a key. */
   readonly token?: string
   readonly headers?: Readonly<Record<string, string>>
   /** A body to send as JSON. */
   readonly json?: unknown
-  /** A body to send as it is. */
+  /** A body that is sent unchanged. */
   readonly raw?: string | Uint8Array
   /** Content-Type of a raw body; default application/json. */
   readonly type?: string
 }
 
-/** A fresh sandbox behind a real server, gone at the end of the test. */
+/** A new sandbox on a real server, which is closed after the test. */
 export interface TestEmulator {
   readonly emulator: RunningEmulator
   readonly sandbox: Sandbox
@@ -48,7 +48,7 @@ export interface TestEmulator {
   post(path: string, json?: unknown, options?: RequestOptions): Promise<TestResponse>
   patch(path: string, json?: unknown, options?: RequestOptions): Promise<TestResponse>
   delete(path: string, options?: RequestOptions): Promise<TestResponse>
-  /** Calls the control interface; the path is below `/__emulator`. */
+  /** Calls the control interface; the path is relative to `/__emulator`. */
   control(method: string, path: string, json?: unknown): Promise<TestResponse>
   /** The control interface of another sandbox of the same emulator. */
   in(sandbox: string): CallControl
@@ -56,21 +56,21 @@ export interface TestEmulator {
   advance(by: string): AdvanceResult
   /** The virtual instant in milliseconds. */
   now(): number
-  /** The records of a collection, as they are stored. */
+  /** The stored records of a collection. */
   // biome-ignore lint/suspicious/noExplicitAny: as in TestAnswer.
   state(collection: string): any[]
-  /** A digest of everything that a refused request must not change: all but rate windows and the count of requests. */
+  /** A digest of everything that a refused request must not change: all except rate windows and the count of requests. */
   digest(): string
-  /** The same sandbox in a new sandbox behind a new server, made from its document alone, as after a restart. */
+  /** Starts a new emulator from the document of this sandbox, as after a restart. */
   restart(): Promise<TestEmulator>
 }
 
 export interface TestEmulatorOptions extends Omit<InternalOptions, 'fixtures'> {
-  /** Records beside those of the base sandbox, by collection. */
+  /** Records by collection, in addition to the base records. */
   readonly collections?: Readonly<Record<string, readonly object[]>>
 }
 
-/** Starts a sandbox for one test: clock at {@link START} and standing still, seed 1, base records plus the given ones. */
+/** Starts a sandbox for one test: clock frozen at {@link START}, seed 1, base records plus the given ones. */
 export async function testEmulator({
   collections = {},
   ...options
@@ -91,7 +91,7 @@ export async function testEmulator({
     const real = emulator.sandboxes.list().filter(({ sandbox }) => sandbox instanceof Sandbox)
     const documents = real.map(({ sandbox }) => JSON.stringify(sandbox.document()))
     await emulator.close()
-    // What a test has left in a sandbox must be a state that a start accepts: catches a field that one schema lacks.
+    // A start must accept the state that a test leaves: this finds fields that one schema lacks.
     for (const document of documents)
       expect(checkDocument(JSON.parse(document), workspaceService, assumptions, strict)).not.toHaveProperty(
         'issues',
@@ -141,7 +141,7 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
   }
 }
 
-// Without the limit that one request has, and without giving the thread back.
+// Like an advance, but without the limit of one request, and without yielding to the event loop.
 function passTime(sandbox: Sandbox, target: number): AdvanceResult {
   const from = formatInstant(sandbox.clock.now)
   const events: RanEvent[] = []

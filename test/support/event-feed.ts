@@ -9,21 +9,21 @@ export interface FeedEvent {
   readonly data: any
 }
 
-/** An open feed, read as it comes; gone at the end of the test. */
+/** An open stream of events, which is closed after the test. */
 export interface EventFeed {
   readonly response: IncomingMessage
-  /** Everything so far. */
+  /** All events so far. */
   readonly events: readonly FeedEvent[]
-  /** Every byte so far. */
+  /** All bytes so far, as text. */
   text(): string
-  /** Resolves with the first event of a type behind those that were already waited for. */
+  /** Resolves with the next event of a type, after those that earlier calls returned. */
   next(type: string): Promise<FeedEvent>
-  /** Resolves when the feed is over, whichever side ended it. */
+  /** Resolves when the stream has ended, whichever side ended it. */
   readonly ended: Promise<void>
   close(): void
 }
 
-/** Opens the feed of events of an emulator. */
+/** Opens the stream of events of an emulator. */
 export async function follow(
   controlUrl: string,
   query = '',

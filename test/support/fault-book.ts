@@ -5,7 +5,7 @@ import { Store } from '../../src/core/state/store.ts'
 import { workspaceService } from '../../src/service.ts'
 import { START } from './base-state.ts'
 
-/** A request as rules look at it; what a test does not say is that of a plain one. */
+/** A request as rules see it; by default a plain one. */
 export function subject(over: Partial<RequestSubject> = {}): RequestSubject {
   return {
     kind: 'request',
@@ -22,7 +22,7 @@ export function subject(over: Partial<RequestSubject> = {}): RequestSubject {
   }
 }
 
-/** A book of these rules over a store of its own, and a time that the test sets. */
+/** A book of these rules with a separate store, and a clock that the test sets. */
 export function bookOf(...rules: readonly Partial<FaultRule>[]) {
   const store = new Store()
   const facts = { now: Date.parse(START), wall: Date.parse(START), seed: 1 }
@@ -38,7 +38,7 @@ export function bookOf(...rules: readonly Partial<FaultRule>[]) {
   return { book, store, facts, began: { now, wall, seed } }
 }
 
-/** A rule that matches everything and does something that leaves no trace, unless said. */
+/** A rule that by default matches everything and has no visible effect. */
 export function ruleOf(id: string, over: Partial<FaultRule> = {}): FaultRule {
   return {
     id,
@@ -59,7 +59,7 @@ export function ruleOf(id: string, over: Partial<FaultRule> = {}): FaultRule {
   }
 }
 
-/** For each of so many equal requests, what was decided: the ids of the rules that fired, with the step of a sequence. */
+/** The decision for each request: the ids of the rules that fired, with the step of a sequence. */
 export function fires(book: FaultBook, subjects: readonly RequestSubject[]): string[][] {
   return subjects.map((each) =>
     (book.decide('call', each)?.fired ?? []).map(({ rule, step }) =>
@@ -68,7 +68,7 @@ export function fires(book: FaultBook, subjects: readonly RequestSubject[]): str
   )
 }
 
-/** Numbers, from 1, of the equal requests on which the only rule fired. */
+/** The numbers, from 1, of the equal requests on which the only rule fired. */
 export function firedNumbers(book: FaultBook, count: number, each = subject()): number[] {
   return fires(book, Array<RequestSubject>(count).fill(each)).flatMap((ids, n) =>
     ids.length === 0 ? [] : [n + 1],

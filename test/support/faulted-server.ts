@@ -8,22 +8,22 @@ import type { ApiResponse } from '../../src/core/request/response.ts'
 import { overSocket, requestBytes, type WireView } from './wire-client.ts'
 
 export interface Faulted extends Partial<ApiResponse> {
-  /** What is done to the first response; the others go out as they are. */
+  /** The faults of the first response; later responses are sent without faults. */
   readonly actions?: readonly Action[]
   readonly hold?: Wire['hold']
-  /** Whether the faults are done to every response. */
+  /** If true, all responses have the faults. */
   readonly always?: boolean
 }
 
 export interface FaultedServer {
   readonly port: number
-  /** What was reported of each respond with faults. */
+  /** The reports of all responses with faults. */
   readonly sent: Sent[]
   readonly released: AbortController
   readonly closing: AbortController
 }
 
-/** A server without a sandbox: each request gets the same response, with faults. Gone at the end of the test. */
+/** A server without a sandbox: each request gets the same response, with faults. Closed after the test. */
 export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServer> {
   const { actions = [], hold, always = false, ...given } = faulted
   const sent: Sent[] = []
@@ -60,12 +60,12 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
   return { port, sent, released, closing }
 }
 
-/** Whether a response is held open, and all that was sent of it has come. */
+/** Whether a response is held open and everything that was sent of it has arrived. */
 export function isHeld(sent: readonly Sent[], text: string): boolean {
   return sent.some(({ end, bytes }) => end === 'held' && bytes === text.length)
 }
 
-/** What one request sees on the wire whose response meets some faults. */
+/** The bytes that a client receives for a response with these faults. */
 export async function seen(
   faulted: Faulted,
   { method = 'GET', isEnough }: { readonly method?: string; readonly isEnough?: typeof isHeld } = {},

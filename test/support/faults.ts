@@ -3,7 +3,7 @@ import { change } from '../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../src/core/time/instant.ts'
 
-/** Tells whether the next request of a sandbox is held open, and all that was sent of its response has come. */
+/** Returns a check: whether the next request of a sandbox is held open, and everything sent of its response has arrived. */
 export function nextHeld({ log }: Sandbox): (text?: string) => boolean {
   const before = log.entries().length
   return (text) => {
@@ -17,7 +17,7 @@ export function hasMatched({ store }: Sandbox): boolean {
   return [...store.rows(faultCounters.name).values()].some((row) => (row as FaultCounter).matched > 0)
 }
 
-/** Arms a rule as it stands in the table, without the checks of the control API: matches everything, does nothing, unless said. */
+/** Arms a rule directly in the table, without the checks of the control API. Default: matches everything, does nothing. */
 export function armRule(sandbox: Sandbox, partial: Partial<FaultRule> = {}): FaultRule {
   const rule: FaultRule = {
     id: `rule-${sandbox.store.rows(faultRules.name).size + 1}`,

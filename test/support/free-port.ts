@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 
 /**
- * A port at which nothing listens, and probably not at the two after it. It is not among those that the system chooses
- * from, so that no test that runs at the same time gets it.
+ * A port without a server; the next two ports are probably free, too. The system does not choose ports of this range,
+ * so no test that runs at the same time gets it.
  */
 export function freePort(): Promise<number> {
   const port = 20_000 + 3 * Math.floor(Math.random() * 4_000)

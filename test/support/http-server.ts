@@ -17,7 +17,7 @@ export const RATE_HEADERS = [
   ['X-RateLimit-Reset', '60'],
 ] as const
 
-/** The standard error body, as the real caller would render it. */
+/** The standard error body, as the caller of this module renders it. */
 function rendered({ status, code, detail }: WireProblem): RawResponse {
   const body = {
     status_code: status,
@@ -61,7 +61,7 @@ export async function connected(port: number): Promise<Socket> {
   return socket
 }
 
-/** All that comes back until the connection ends. */
+/** Everything that is received until the connection ends. */
 export function everything(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
@@ -79,7 +79,7 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<st
   return response
 }
 
-/** Asserts one raw respond with this status, the rate-limit headers and the standard body; gives the body. */
+/** Asserts one raw response with this status, the rate-limit headers and the standard body; returns the body. */
 export function rawResponse(text: string, status: number): { error: string; message: string } {
   const [head = '', body = ''] = text.split('\r\n\r\n', 2)
   expect(head.split('\r\n')[0]).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [A-Z]`))

@@ -7,7 +7,7 @@ import { change } from '../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
 
-/** Makes an intervention as the control API does after reading its body: `POST /batches/{id}/fail`. */
+/** Intervenes in a batch as the control API does after reading its body: `POST /batches/{id}/fail`. */
 export function interveneBy(
   sandbox: Sandbox,
   route: string,
@@ -25,7 +25,7 @@ export function interveneBy(
 
 const bodies = new WeakMap<AnyControl, z.ZodType>()
 
-// Compiling a schema takes longer than a whole batch, so each is compiled once.
+// Compiling a schema takes longer than a whole batch, so each one is compiled once.
 function bodyOf(control: AnyControl, { settings }: Sandbox): z.ZodType {
   const schema: z.ZodType = bodies.get(control) ?? control.input?.(settings).body ?? nothing()
   bodies.set(control, schema)

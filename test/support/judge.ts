@@ -4,12 +4,12 @@ import formats from 'ajv-formats'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 
 /**
- * Tells whether a value keeps to a schema, by two opinions: a validator that shares no code with the one of the emulator, and
- * stock ajv, which alone knows formats such as `byte` and `int32`. Each mode of ajv skips some `contains`, so that one of
- * them is enough.
+ * Whether a value satisfies a schema, checked by two validators: one that shares no code with the emulator's, and
+ * stock ajv, the only one that supports formats such as `byte` and `int32`. Each mode of ajv skips some `contains`, so one
+ * mode that accepts the value is enough.
  */
 export function judge(schema: JsonObject): (value: Json) => boolean {
-  // It writes into its schema.
+  // The validator modifies its schema.
   const validator = new Validator(structuredClone(schema) as Schema, '2020-12')
   let stock: readonly ((value: Json) => boolean)[] = []
   return (value) => {
@@ -19,7 +19,7 @@ export function judge(schema: JsonObject): (value: Json) => boolean {
   }
 }
 
-// An instance is renewed now and then, since it keeps what it compiles.
+// An instance keeps every schema that it compiles, so it is replaced after this many.
 const MAX_COMPILED = 200
 const instances = new Map<boolean, { readonly ajv: Ajv2020; compiled: number }>()
 

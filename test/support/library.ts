@@ -107,10 +107,10 @@ const closeStore = operation({
   errorFormat: 'standard',
   contract: false,
   success: 204,
-  handle: () => refuse('emulator_contract_unspecified', { detail: 'Nobody said how.' }),
+  handle: () => refuse('emulator_contract_unspecified', { detail: 'The behaviour is not specified.' }),
 })
 
-/** A service of two collections that refer to each other, an event, a secret, and interventions of every kind. */
+/** A service with two collections that refer to each other, an event, a secret, and one intervention of each kind. */
 export const library: Resource = {
   name: 'library',
   operations: [listBooks, createBook, closeStore],

@@ -4,14 +4,14 @@ import { Lock } from '../../src/adapters/storage/lock.ts'
 import { LockIo, type LockPorts } from '../../src/adapters/storage/lock-taking.ts'
 import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 
-/** Clocks that move only when the test says so, and the processes that go by them. */
+/** Clocks that move only when the test moves them, and the processes that use them. */
 export class Machines {
   ticks = 1_000_000
   wall = Date.parse('2026-03-01T12:00:00Z')
   readonly #timers: { readonly due: number; readonly run: () => void }[] = []
   #made = 0
 
-  /** A process in a place of its own name: a container or a host. */
+  /** A process in a separate namespace: a container or a host. */
   process(namespace: string, pid = 1, files: Files = nodeFiles): FakeProcess {
     this.#made += 1
     return new FakeProcess(this, { namespace, pid, id: `${namespace}-${this.#made}`, files })
@@ -25,7 +25,7 @@ export class Machines {
     }
   }
 
-  /** Lets time pass, and what waits for it run, in steps of a quarter of a second. */
+  /** Moves the clocks in steps of 250 ms, and runs the timers that are due. */
   async pass(ms: number): Promise<void> {
     for (let gone = 0; gone < ms; gone += 250) {
       this.ticks += 250
@@ -39,11 +39,11 @@ export class Machines {
   }
 }
 
-/** A process as far as its lock is concerned. */
+/** The parts of a process that its lock needs. */
 export class FakeProcess {
   readonly ports: LockPorts
   readonly notices: StorageNotice[] = []
-  /** Whether processes of the same place find it running. */
+  /** Whether processes of the same namespace see it as running. */
   isRunning = true
   #heartbeat: HeartbeatOptions | undefined
 
@@ -72,12 +72,12 @@ export class FakeProcess {
     }
   }
 
-  /** The lock of a folder, once it is taken. */
+  /** Acquires the lock of a folder. */
   take(folder: string): Promise<Lock> {
     return Lock.take(folder, (notice) => this.notices.push(notice), this.ports)
   }
 
-  /** One turn of its heartbeat's thread, if there is one. */
+  /** Runs one heartbeat, if the process has a heartbeat. */
   beat(): void {
     if (this.#heartbeat === undefined) return
     const { path, beats, onTaken } = this.#heartbeat

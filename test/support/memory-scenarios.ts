@@ -12,7 +12,7 @@ type ScenarioFunction = (
   snapshot: ScenarioSnapshot,
 ) => readonly ScenarioCommand[] | Promise<readonly ScenarioCommand[]>
 
-/** A scenario as tests write it: functions stand where scripts have them, and return what they ask for. */
+/** A scenario as tests write it: like a script, but its functions return the commands. */
 export interface TestScenario extends Partial<Omit<ScenarioDefinition, 'timeline' | 'on' | 'name' | 'file'>> {
   readonly description?: string
   readonly pace?: unknown
@@ -21,7 +21,7 @@ export interface TestScenario extends Partial<Omit<ScenarioDefinition, 'timeline
   readonly on?: Readonly<Record<string, ScenarioFunction>>
 }
 
-/** Scenarios without files: what tests put in is in force at once. */
+/** Scenarios without files; changes apply at once. */
 export class MemoryScenarios implements ScenarioSource {
   #scenarios: ReadonlyMap<string, TestScenario>
   readonly #broken = new Map<string, ScriptProblem>()
@@ -32,7 +32,7 @@ export class MemoryScenarios implements ScenarioSource {
     this.#scenarios = new Map(Object.entries(scenarios))
   }
 
-  /** Swaps everything for a new generation. */
+  /** Replaces all scenarios with a new generation. */
   swap(scenarios: Readonly<Record<string, TestScenario>>): void {
     this.#scenarios = new Map(Object.entries(scenarios))
     this.#broken.clear()
@@ -40,7 +40,7 @@ export class MemoryScenarios implements ScenarioSource {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Lets a script have a problem; what is in force under its name stays so. */
+  /** Reports a problem in a script; the last valid version stays in use. */
   spoil(name: string, message: string): void {
     this.#broken.set(name, { file: fileOf(name), line: 3, message })
   }

@@ -2,7 +2,7 @@ import { TURN } from '../../src/core/time/turn.ts'
 import { batchEmulator } from './batches.ts'
 import type { TestEmulator, TestEmulatorOptions } from './emulator.ts'
 
-/** A sandbox in which something is due all the time: automations that fire every minute, each of whose runs is an event, too. */
+/** A sandbox that always has due events: automations that run every minute, and each run is one more event. */
 export function minutelyEmulator(
   options: TestEmulatorOptions = {},
   { automations: count = 1, schedule = '* * * * *' } = {},
@@ -18,7 +18,7 @@ export function minutelyEmulator(
   })
 }
 
-/** Turns of so many events, however long they take; `between` is called after each. */
+/** Turns of this many events, without a limit of time; `between` is called after each. */
 export function turnsOf(events: number, between: () => void = () => {}) {
   const next = async () => {
     await TURN.next()

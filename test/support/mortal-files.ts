@@ -1,16 +1,16 @@
 import { type Files, nodeFiles } from '../../src/adapters/storage/files.ts'
 
-/** What a dead process would not live to see. */
+/** The error of every step after the simulated end of the process. */
 export class Killed extends Error {}
 
-// The machine outlives the process: of a sync only the moment matters, and a test need not wait for the disk.
+// Data survives the end of a process without a sync, so only the moment of a sync matters and tests need not wait for the disk.
 const nothing = async (): Promise<void> => {}
 export const unsynced: Files = { ...nodeFiles, sync: nothing, datasync: nothing, syncDirectory: nothing }
 
-/** Before the step, half way through it, or not at all: it fails, once. */
+/** The process ends before the step or half way through it, or the step fails once. */
 export type How = 'before' | 'half' | 'error'
 
-/** Operations that change what is on the disk, or on which something waits that does. */
+/** Operations that change the disk, or that such operations wait for. */
 const STEPS = [
   'open',
   'write',
@@ -30,10 +30,10 @@ const STEPS = [
 
 const WRITES = ['write', 'writeSoon']
 
-/** A file system that stops at its n-th step: nothing reaches the disk after that. Counts its steps. */
+/** A file system that stops at its n-th step: nothing is written to the disk after that. Counts its steps. */
 export class MortalFiles {
   steps = 0
-  /** Steps that write bytes. */
+  /** The numbers of the steps that write bytes. */
   readonly writes: number[] = []
   readonly files: Files
   readonly #last: number
@@ -51,7 +51,7 @@ export class MortalFiles {
   #mortal(name: string, operation: (...args: any[]) => unknown) {
     // biome-ignore lint/suspicious/noExplicitAny: see above.
     return (...args: any[]): unknown => {
-      // Descriptors of the dead process are closed, as the system would.
+      // The system closes the descriptors of a process that has ended.
       if (name === 'close') return operation(...args)
       if (this.#dead) throw new Killed()
       if (!(STEPS as readonly string[]).includes(name)) return operation(...args)

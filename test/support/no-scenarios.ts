@@ -1,6 +1,6 @@
 import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
 
-/** Where there is no folder of scenarios. */
+/** The source of scenarios of an emulator that has no folder of scenarios. */
 export const NO_SCENARIOS: ScenarioSource = {
   list: () => [],
   get: () => undefined,

@@ -7,7 +7,7 @@ import { type Resource, service } from '../../src/core/service.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import { serviceFaults } from '../../src/service.ts'
 
-/** The instant at which the sandboxes of {@link sandboxOf} begin. */
+/** The instant at which the sandboxes of {@link sandboxOf} start. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 /** The smallest operation that writes a record. */
@@ -28,7 +28,7 @@ export const createNote = operation({
 })
 
 interface SandboxPlan {
-  /** Ids of API keys, each of a user in the teamspace of the same id; the token is the id. */
+  /** Ids of API keys; the user and teamspace of a key have the same id, and the id is also the token. */
   readonly keys: readonly string[]
   readonly settings?: JsonObject
   readonly rate?: number
@@ -36,7 +36,7 @@ interface SandboxPlan {
   readonly options?: Partial<SandboxOptions>
 }
 
-/** A sandbox of a service that has one resource. */
+/** A sandbox of a service with one resource. */
 export async function sandboxOf(
   resource: Resource,
   { keys, settings = {}, rate = 0, host = () => START, options = {} }: SandboxPlan,

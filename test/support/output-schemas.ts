@@ -8,7 +8,7 @@ import type { RandomSource } from '../../src/json-schema/pattern-text.ts'
 import { checkOutputSchema } from '../../src/resources/batch-predictions/output-schema.ts'
 import { judge } from './judge.ts'
 
-/** The instant of all outputs here. */
+/** The instant of all generated outputs. */
 export const NOW = Date.parse('2026-03-01T12:00:00Z')
 
 export function seeded(seed: number): RandomSource {
@@ -31,7 +31,7 @@ export function outputs(schema: JsonObject, count = 20): JsonObject[] {
   return Array.from({ length: count }, () => made.make(chance, NOW) ?? {})
 }
 
-/** Makes outputs of `{v: schema}`, has each one judged, and returns the values of v. */
+/** Generates outputs of `{v: schema}`, validates each one, and returns the values of v. */
 export function values(schema: Json, count = 20): Json[] {
   const whole = object({ v: schema }, { required: ['v'] })
   expect(checkOutputSchema(whole, '')).toEqual([])
@@ -41,7 +41,7 @@ export function values(schema: Json, count = 20): Json[] {
   return made.map(({ v }) => v ?? null)
 }
 
-// --- Schemas of every kind, without any care for whether they make sense together ---
+// --- Arbitrary schemas, often contradictory ---
 
 const names = fc.constantFrom('a', 'b', 'kind', 'total', 'constructor', '$ref', 'not', '1', 'a/b~c', '')
 const count = fc.nat(4)
@@ -161,7 +161,7 @@ export const { wild } = fc.letrec<{ wild: JsonObject; inner: Json }>((tie) => ({
   ),
 }))
 
-// --- Schemas that make sense, as clients write them ---
+// --- Realistic schemas, as clients write them ---
 
 const between = (least: string, most: string, max: number) =>
   fc.tuple(fc.nat(max), fc.nat(max)).map(([a, b]) => ({ [least]: Math.min(a, b), [most]: Math.max(a, b) }))

@@ -1,30 +1,30 @@
 import { connect } from 'node:net'
 
-/** One request as bytes, without the lines that end its head. */
+/** One request as bytes, without the empty line that ends its head. */
 export interface RawHead {
   /** Request line and headers. */
   readonly lines: readonly string[]
   readonly body?: string
 }
 
-/** Milliseconds of silence after which the rest is not waited for. */
+/** Milliseconds of silence after which the connection is closed. */
 const PATIENCE = 15_000
 
 /**
- * Sends requests one behind the other on one connection, by a client that mends nothing, and reads the statuses of their
- * answers. The last request asks for the end of the connection.
- * @returns fewer statuses than there are requests when one of them is not answered
+ * Sends all requests on one connection without waiting for responses (HTTP pipelining) and without retries, and reads the
+ * statuses. The last request has `Connection: close`.
+ * @returns fewer statuses than requests if a response is missing
  */
 export async function pipelined(port: number, requests: readonly RawHead[]): Promise<number[]> {
   const socket = connect(port, '127.0.0.1')
-  // A connection that breaks shows in the count of responses.
+  // A broken connection is visible in the number of statuses.
   socket.on('error', () => {})
   socket.setEncoding('latin1')
   let text = ''
   socket.on('data', (chunk) => {
     text += chunk
   })
-  // A response without end, such as a feed of events.
+  // Ends a response that has no end, such as a stream of events.
   socket.setTimeout(PATIENCE, () => socket.destroy())
   const closed = new Promise((resolve) => socket.once('close', resolve))
   for (const [index, { lines, body = '' }] of requests.entries()) {

@@ -2,12 +2,12 @@ import type { Json } from '../../src/core/json.ts'
 
 const WIDTH = 110
 
-/** JSON as the formatter of this project writes it, so that it has nothing to change in a golden file. */
+/** JSON formatted like the formatter of this project does, so that golden files need no formatting. */
 export function prettyJson(value: Json): string {
   return `${block(value, 0, 0)}\n`
 }
 
-// `before`: what stands on the line already; a comma may follow.
+// `before`: the number of characters already on the line; a comma may follow.
 function block(value: Json, indent: number, before: number): string {
   const line = inline(value)
   if (line !== undefined && before + line.length + 1 <= WIDTH) return line
@@ -23,7 +23,7 @@ function block(value: Json, indent: number, before: number): string {
   return `${open}\n${rows.map((row) => ' '.repeat(inner) + row).join(',\n')}\n${' '.repeat(indent)}${close}`
 }
 
-// An object takes a line for each member, however short it is.
+// An object always has one line for each field, even if it is short.
 function inline(value: Json): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if (!Array.isArray(value)) return Object.keys(value).length === 0 ? '{}' : undefined

@@ -19,10 +19,10 @@ export function expectStandardError(response: TestResponse, status?: number, cod
   })
 }
 
-/** Asserts the form of an error, and its status and code where they are given. */
+/** Asserts the format of an error, and its status and code if they are given. */
 type ExpectForm = (response: TestResponse, status?: number, code?: string) => void
 
-/** Makes the assertion that a request is refused in some form and leaves the sandbox as it was; it hands the response on. */
+/** Creates an assertion that a request is refused in some format and leaves the sandbox unchanged; it returns the response. */
 export function refusedAs(expectForm: ExpectForm) {
   return async (
     emulator: TestEmulator,
@@ -38,10 +38,10 @@ export function refusedAs(expectForm: ExpectForm) {
   }
 }
 
-/** Asserts that a request is refused in the standard body and leaves the sandbox as it was; hands the response on. */
+/** Asserts that a request is refused in the standard body and leaves the sandbox unchanged; returns the response. */
 export const refused = refusedAs(expectStandardError)
 
-/** The pointers of everything that a validation error complains about. */
+/** The pointers of all issues of a validation error. */
 export function pointersOf(response: TestResponse): string[] {
   return response.body.details.errors.map(({ pointer }: { pointer: string }) => pointer)
 }

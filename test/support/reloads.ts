@@ -3,13 +3,13 @@ import { runInNewContext } from 'node:vm'
 import type { ScenarioLibrary } from '../../src/adapters/scenarios/library.ts'
 import { script, writeFiles } from './scenario-folder.ts'
 
-/** What a process has in use, in megabytes, after garbage has been collected. */
+/** The memory of this process in megabytes, after garbage collection. */
 export interface Footprint {
   readonly heap: number
   readonly rss: number
 }
 
-/** Writes a scenario that imports a module of a hundred thousand objects; `version` makes both new. */
+/** Writes a scenario that imports a module with a hundred thousand objects; `version` changes both files. */
 export function writeLargeScript(folder: string, version: number): void {
   writeFiles(folder, {
     'large.ts': script(
@@ -20,7 +20,7 @@ export function writeLargeScript(folder: string, version: number): void {
   })
 }
 
-/** Saves the large script so many times and has it loaded each time. @returns the footprint after each */
+/** Saves and loads the large script this many times. @returns the footprint after each time */
 export async function reload(library: ScenarioLibrary, folder: string, times: number): Promise<Footprint[]> {
   const footprints: Footprint[] = []
   for (let version = 1; version <= times; version++) {
@@ -33,7 +33,7 @@ export async function reload(library: ScenarioLibrary, folder: string, times: nu
   return footprints
 }
 
-/** What this process has in use now. */
+/** The current memory of this process. */
 export function footprint(): Footprint {
   collectGarbage()
   const { heapUsed, rss } = process.memoryUsage()

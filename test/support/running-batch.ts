@@ -4,10 +4,10 @@ import type { Batch } from '../../src/resources/batch-predictions/schema.ts'
 
 /** The instant since which the batch is in progress. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
-/** A timestamp so many milliseconds later. */
+/** The timestamp this many milliseconds after {@link START}. */
 export const at = (ms: number) => new Date(START + ms).toISOString()
 
-/** A batch in progress since {@link START}, read as a fixture would be. */
+/** A batch in progress since {@link START}, parsed like a fixture. */
 export function running(items: number, plan: object = {}, progress: object = {}): Batch {
   const list = Array.from({ length: items }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'f' }))
   return batches.schema(new Settings()).parse({

@@ -4,7 +4,7 @@ const JANUARY = '2026-01-01T00:00:00.000Z'
 const FLOW = { state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
 export const MESSAGE = '11111111-2222-4333-8444-555555555555'
 
-/** One record of every kind that an operation needs to succeed. */
+/** One record of every collection that an operation needs to succeed. */
 export const sampleRecords: Readonly<Record<string, readonly object[]>> = {
   skills: [
     {
@@ -91,7 +91,7 @@ export const sampleRecords: Readonly<Record<string, readonly object[]>> = {
   files: [{ id: 'file-1', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }],
 }
 
-/** The body of a batch creation that is accepted. */
+/** The body of a valid batch creation. */
 export function batchBody(items = 2): object {
   return {
     prompt: 'Read the total.',
@@ -102,7 +102,7 @@ export function batchBody(items = 2): object {
   }
 }
 
-/** A request of one operation that succeeds in a sandbox with the sample records. */
+/** A request of one operation that succeeds with the sample records. */
 export interface SampleCall {
   readonly name: string
   readonly method: string
@@ -110,7 +110,7 @@ export interface SampleCall {
   readonly options: RequestOptions
 }
 
-/** One successful call for every operation with a contract, and for those without one that need no stub. */
+/** One successful call for each operation with a contract, and for each one without a contract that needs no stub. */
 export async function sampleCalls(emulator: TestEmulator): Promise<SampleCall[]> {
   const finished = (await emulator.post('/batch-predictions', batchBody())).body.id as string
   emulator.advance('1h')

@@ -2,18 +2,18 @@ import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
 import { type TestEmulator, type TestEmulatorOptions, type TestResponse, testEmulator } from './emulator.ts'
 import { MemoryScenarios, type TestScenario } from './memory-scenarios.ts'
 
-/** A sandbox with scenarios that stand in no file. */
+/** A sandbox with scenarios in memory instead of files. */
 export interface ScenarioEmulator extends TestEmulator {
   readonly scenarios: MemoryScenarios
   start(name: string, body?: object): Promise<TestResponse>
   stop(): Promise<TestResponse>
-  /** What GET /scenarios says of the one that is active. */
+  /** The active scenario as in the response of GET /scenarios. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape; the assertions are the types.
   active(): Promise<any>
-  /** Lets time pass by the control interface, which waits for functions. */
+  /** Advances the clock over the control interface, which waits for functions. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   pass(by: string): Promise<any>
-  /** The collections alone: what functions that fail must not change. */
+  /** Only the collections, as text: functions that fail must not change them. */
   records(): string
 }
 
@@ -36,7 +36,7 @@ export async function scenarioEmulator(
   }
 }
 
-/** A function that asks for the same whatever it sees. */
+/** A function that returns the same commands on every call. */
 export function asking(...commands: readonly ScenarioCommand[]) {
   return () => commands
 }

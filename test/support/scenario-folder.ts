@@ -12,7 +12,7 @@ import { outcomeRulesSchema } from '../../src/resources/batch-predictions/schema
 
 const anything: Check = () => []
 
-/** What a scenario may say in these tests: pace and outcomes are those of batches, a rule needs a preset, a stub a method. */
+/** The vocabulary of scenarios in these tests: pace and outcomes are those of batches, a rule needs a preset, a stub a method. */
 export const vocabulary: ScenarioVocabulary = {
   events: ['batch.completed', 'batch.failed'],
   checks: {
@@ -26,11 +26,11 @@ export const vocabulary: ScenarioVocabulary = {
   },
 }
 
-/** A library with what it has said. */
+/** A scenario library with its notices. */
 export interface OpenLibrary {
   readonly library: ScenarioLibrary
   readonly notices: readonly ScenarioNotice[]
-  /** Resolves when this holds; asked now, and whenever something has been swapped, found broken or said. */
+  /** Resolves when the condition holds; checked now, and after each change and each notice. */
   until(holds: () => boolean): Promise<void>
 }
 
@@ -64,14 +64,14 @@ export async function openLibrary(
   return { library, notices, until }
 }
 
-/** A time for scripts that is over when a test says so, and never by itself. */
+/** A time limit for scripts that ends only when the test ends it. */
 export interface ManualLimit {
   readonly later: Later
-  /** Calls the time of the running task over. */
+  /** Ends the time of the running task. */
   runOut(): void
 }
 
-/** What `later` of a library may be. */
+/** A replacement for the `later` option of a library. */
 export function manualLimit(): ManualLimit {
   let pending: (() => void) | undefined
   const later: Later = (_ms, call) => {
@@ -83,7 +83,7 @@ export function manualLimit(): ManualLimit {
   return { later, runOut: () => pending?.() }
 }
 
-/** Code of a script that says so and then never comes to an end. */
+/** A script that prints a line and then loops forever. */
 export const HANGS = "console.log('hangs'); for (;;) {}"
 
 /** Writes files below a folder, by their path in it. */
@@ -94,7 +94,7 @@ export function writeFiles(folder: string, files: Readonly<Record<string, string
   }
 }
 
-/** A script whose default export is written so. */
+/** A script with this default export. */
 export function script(scenario: string, before = ''): string {
   return `import { defineScenario } from 'agent-workspace-emulator'\n${before}export default defineScenario(${scenario})\n`
 }

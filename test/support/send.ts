@@ -4,18 +4,18 @@ import type { RunningEmulator } from '../../src/emulator.ts'
 import { KEYS } from './base-state.ts'
 import { exchange } from './transport.ts'
 
-/** What a request says beside its method and target. */
+/** The parts of a request other than method and target. */
 export interface Said {
-  /** A list is sent as so many lines. */
+  /** A list is sent as several header lines. */
   readonly headers?: Readonly<Record<string, string | string[]>>
   readonly json?: unknown
-  /** Sent as it is, instead of JSON. */
+  /** Sent unchanged, instead of JSON. */
   readonly raw?: string | Uint8Array | undefined
-  /** The whole value of Authorization; KU's when absent. */
+  /** The whole value of Authorization; default: the key KU. */
   readonly authorization?: string | undefined
 }
 
-/** A response, read to its end. */
+/** A response with its whole body. */
 export interface Sent {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -24,7 +24,7 @@ export interface Sent {
   readonly body: any
 }
 
-/** Sends a request on a connection of its own: unlike fetch it takes any Host, any target and repeated headers. */
+/** Sends a request on a new connection: unlike fetch, it accepts any Host, any target and repeated headers. */
 export async function send(
   { emulator }: { readonly emulator: Pick<RunningEmulator, 'port'> },
   method: string,
@@ -59,19 +59,19 @@ export async function send(
   }
 }
 
-/** The names of all sandboxes but the default one. */
+/** The names of all sandboxes except the default one. */
 export function made({ emulator }: { readonly emulator: RunningEmulator }): string[] {
   return emulator.sandboxes
     .list()
     .flatMap(({ sandbox }) => (sandbox.name === 'default' ? [] : [sandbox.name]))
 }
 
-/** The sandbox with a name, which must be there. */
+/** The sandbox with this name; throws if it is missing. */
 export function sandboxOf({ emulator }: { readonly emulator: RunningEmulator }, name: string): Sandbox {
   const sandbox = emulator.sandboxes.get(name)
   if (sandbox === undefined) throw new Error(`there is no sandbox ${name}`)
   return sandbox
 }
 
-/** What a sandbox has logged last. */
+/** The last log entry of a sandbox. */
 export const lastEntry = (sandbox: Sandbox) => sandbox.log.entries().at(-1)

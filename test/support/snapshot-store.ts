@@ -7,7 +7,7 @@ import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { Snapshots } from '../../src/core/sandboxes/snapshots.ts'
 import { folder, sandboxOptions, startingState, testAssumptions, testService } from './disk-emulator.ts'
 
-/** A sandbox whose snapshots are files; the sandbox itself is in memory. */
+/** A sandbox in memory whose snapshots are files. */
 export interface SnapshotEmulator {
   readonly sandbox: Sandbox
   readonly snapshots: Snapshots
@@ -16,12 +16,12 @@ export interface SnapshotEmulator {
   readonly notices: StorageNotice[]
 }
 
-/** The path of a directory for snapshots that is not there yet, gone at the end of the test. */
+/** The path of a directory for snapshots that does not exist yet; it is removed after the test. */
 export function snapshotDirectory(): string {
   return join(folder(onTestFinished), 'data', 'snapshots', 'w1')
 }
 
-/** A new sandbox and the snapshots that a directory holds, as another process would find them. */
+/** A new sandbox and the snapshots in a directory, as another process would load them. */
 export async function shelved(
   directory: string,
   notes: Readonly<Record<string, string>> = {},

@@ -11,7 +11,7 @@ import { assumptions } from '../../src/resources/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { START } from './base-state.ts'
 
-/** A record of any collection, as far as a test looks into it. */
+/** A record of any collection, untyped. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into records of every shape; the assertions are the types.
 export type AnyRecord = any
 
@@ -22,7 +22,7 @@ export interface BuildOptions {
   readonly settings?: JsonObject
 }
 
-/** Builds a starting state in process: a shipped one by its name, or a document. */
+/** Builds a starting state in process, from the name of shipped fixtures or a document. */
 export async function build(source: string | JsonObject, options: BuildOptions = {}): Promise<Built> {
   const { seed = 1, clock = START, settings = {} } = options
   const now = Date.parse(clock)
@@ -30,13 +30,13 @@ export async function build(source: string | JsonObject, options: BuildOptions =
   return buildStartingState(await readFixtures(source), start, workspaceService, assumptions)
 }
 
-/** The issues for which a starting state is refused; none when it is built. */
+/** The issues of an invalid starting state; empty if it is valid. */
 export async function issuesOf(source: JsonObject, settings: JsonObject = {}): Promise<readonly Issue[]> {
   const built = await build(source, { settings })
   return 'issues' in built ? built.issues : []
 }
 
-/** A starting state that must build, as the document that is saved. */
+/** The saved document of a starting state; throws if the state is invalid. */
 export async function documentOf(source: string | JsonObject, options: BuildOptions = {}): Promise<Document> {
   const built = await build(source, options)
   if ('issues' in built) throw new Error(JSON.stringify(built.issues, null, 2))
@@ -52,7 +52,7 @@ export async function documentOf(source: string | JsonObject, options: BuildOpti
 
 const built = new Map<string, Promise<Document>>()
 
-/** As {@link documentOf} for a shipped data; the tests of one file share it, since records never change. */
+/** Like {@link documentOf} for shipped fixtures; cached for the tests of one file, because records never change. */
 export function shippedEmulator(
   name: string,
   { seed = 1, clock = START }: BuildOptions = {},
@@ -68,12 +68,12 @@ export function records(document: Document, collection: string): readonly AnyRec
   return document.collections[collection] ?? []
 }
 
-/** A shipped fixtures document as it is written. */
+/** A shipped fixtures document, parsed but not built. */
 export function shipped(name: string): AnyRecord {
   return JSON.parse(readFileSync(shippedFile('fixtures', `${name}.json`), 'utf8'))
 }
 
-/** The demo data with one of its records changed and none generated. */
+/** The demo data with one record changed and no generated records. */
 export function demoWith(collection: string, id: string, change: (record: AnyRecord) => object): AnyRecord {
   const document = shipped('demo')
   const rows: AnyRecord[] = document.collections[collection]
@@ -81,16 +81,16 @@ export function demoWith(collection: string, id: string, change: (record: AnyRec
   return { ...document, generate: {}, collections: { ...document.collections, [collection]: changed } }
 }
 
-/** A response of a sandbox behind a real server. */
+/** A response of a sandbox on a real server. */
 export interface Reply {
   readonly status: number
   readonly body: AnyRecord
 }
 
-/** Asks a sandbox that {@link serve} started. */
+/** Sends a request to a sandbox that {@link serve} started. */
 export type Ask = (token: string, method: string, path: string, json?: unknown) => Promise<Reply>
 
-/** Starts a sandbox behind a real server until the end of the test. */
+/** Starts a sandbox on a real server until the end of the test. */
 export async function serve(fixtures: string, options: InternalOptions = {}): Promise<Ask> {
   const emulator = await openEmulator({
     port: 0,

@@ -7,14 +7,14 @@ export function stateFile(): string {
   return join(folder(onTestFinished), 'data', 'sandbox.json')
 }
 
-/** Opens, and closes when the test is over. */
+/** Opens a state file and closes it after the test. */
 export async function opened(file: string, options: OpenOptions = {}): Promise<Opened> {
   const result = await open(file, options)
   onTestFinished(() => result.persistence.close())
   return result
 }
 
-/** Leaves the files as a process that is killed now would: no checkpoint, no farewell. The lock is opened for the next. */
+/** Copies the files as they would be after `kill -9` of this process: without a checkpoint, and without the lock. */
 export function killed(file: string): string {
   const copy = join(folder(onTestFinished), 'sandbox.json')
   for (const name of readdirSync(join(file, '..'))) {

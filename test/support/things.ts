@@ -1,14 +1,14 @@
 import type { Row } from '../../src/core/state/commit.ts'
 import { Store } from '../../src/core/state/store.ts'
 
-/** The record of a store that holds nothing else. */
+/** A record of the only collection of a store. */
 export interface Thing extends Row {
   readonly value: number
 }
 
 export const things = { name: 'things', label: 'thing' } as { name: string; label: string; record?: Thing }
 
-/** The instant of their commits. */
+/** The instant of all commits. */
 export const NOW = '2026-03-01T12:00:00.000Z'
 
 export function storeWith(...rows: Thing[]): Store {

@@ -19,7 +19,7 @@ export type TransportName = 'socket' | 'express'
 
 let transport: TransportName = process.env.TEST_TRANSPORT === 'express' ? 'express' : 'socket'
 
-/** From now on requests of the tests of this worker go this way. @returns what puts the former way back */
+/** Sets the transport of all requests in this test worker. @returns a function that restores the previous one */
 export function useTransport(next: TransportName): () => void {
   const former = transport
   transport = next
@@ -34,17 +34,17 @@ interface Sent {
   readonly body?: string | Uint8Array | undefined
 }
 
-/** A response, read to its end. */
+/** A response with its whole body. */
 export interface Received {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** Sends one request and gives its response. */
+/** Sends one request and returns its response. */
 export type Send = (path: string, sent: Sent) => Promise<Received>
 
-/** Over a socket to node:http, or by supertest to the Express application that other applications mount. */
+/** Over a socket to node:http, or with supertest to the Express application that users mount in their own. */
 export function transportTo(emulator: RunningEmulator): Send {
   if (transport === 'socket') return (path, sent) => overSocket(emulator.url + path, sent)
   let server: Promise<Server> | undefined
@@ -54,7 +54,7 @@ export function transportTo(emulator: RunningEmulator): Send {
   }
 }
 
-/** Keeps connections. Where a server closes one before it has read the body, Node throws what nobody listens to after the response. */
+/** Keeps connections alive. If a server closes one before reading the body, Node emits an error after the response; ignored. */
 class Connections extends Agent {
   override createConnection(...args: Parameters<Agent['createConnection']>): Duplex {
     return super.createConnection(...args)?.on('error', () => {}) as Duplex
@@ -63,15 +63,15 @@ class Connections extends Agent {
 
 const agent = new Connections({ keepAlive: true })
 
-/** Sends a request with Node's own client, to any host and target. @returns the response, whose body is still to be read */
-// fetch would take a third of the processor time of most tests.
+/** Sends a request with Node's own client, to any host and path. @returns the response, whose body is not read yet */
+// fetch would need a third of the processor time of most tests.
 export function exchange(options: RequestOptions, body?: string | Uint8Array): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     httpRequest(options, resolve).on('error', reject).end(body)
   })
 }
 
-/** As {@link Send}, to any URL. */
+/** Like {@link Send}, but for any URL. */
 export async function overSocket(url: string, { method, headers, body }: Sent): Promise<Received> {
   const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
   const options = { ...urlToHttpOptions(new URL(url)), method, headers: { ...length, ...headers }, agent }
@@ -82,12 +82,12 @@ export async function overSocket(url: string, { method, headers, body }: Sent): 
   return { status, headers: received, text: await text(response) }
 }
 
-// As fetch says it.
+// The same error as fetch.
 function failed(cause: unknown): TypeError {
   return new TypeError('fetch failed', { cause })
 }
 
-// supertest would listen anew for every request, and URLs in responses have the port. No test waits for its end.
+// supertest would open a new port for every request, and URLs in responses contain the port. unref: no test closes it.
 async function listening(app: RequestListener): Promise<Server> {
   const server = createServer(app).listen(0, '127.0.0.1').unref()
   await once(server, 'listening')
@@ -111,12 +111,12 @@ async function throughExpress(
     headers: new Headers(
       received.flatMap(([header, value]) => [value].flat().map((each): [string, string] => [header, each])),
     ),
-    // superagent does not read what follows HEAD.
+    // superagent does not read a response to HEAD.
     text: method === 'HEAD' ? '' : (response.body as Buffer).toString(),
   }
 }
 
-// superagent would write a body of this type as JSON once more.
+// superagent would serialize a body of this type to JSON a second time.
 function asItIs(body: unknown): string {
   return body as string
 }

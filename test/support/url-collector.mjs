@@ -9,7 +9,7 @@ const OPENED_BY_US = 'x-opened-by'
 const { writeHead, write, end } = http.ServerResponse.prototype
 const texts = new WeakMap()
 const outcomes = new Map()
-/** What has been written to responses that state their length: a client has such a response with its last byte, before it is ended. */
+/** Chunks of responses with a Content-Length. They are held back until `end`, because their last byte completes the body. */
 const held = new WeakMap()
 
 function keep(response, ...parts) {

@@ -4,7 +4,7 @@ import { batchEmulator } from './batches.ts'
 import type { TestEmulator, TestEmulatorOptions } from './emulator.ts'
 import { type React, type WebhookReceiver, webhookReceiver } from './webhook-receiver.ts'
 
-/** A test sandbox with files and one subscription to everything, and the receiver behind it. */
+/** A test sandbox with files, one subscription to all events, and its receiver. */
 export interface WebhookEmulator {
   readonly emulator: TestEmulator
   readonly receiver: WebhookReceiver
@@ -23,7 +23,7 @@ export async function webhookEmulator(
   return { emulator, receiver }
 }
 
-/** Lets virtual time pass and everything that falls due be delivered. */
+/** Advances the virtual clock and waits until all due webhooks are delivered. */
 export async function pass(emulator: TestEmulator, by: string): Promise<AdvanceResult> {
   const { status, body } = await emulator.control('POST', '/clock/advance', { by })
   expect(status).toBe(200)

@@ -12,7 +12,7 @@ export async function armed(emulator: TestEmulator, draft: FaultDraft): Promise<
   expect([status, text]).toEqual([201, expect.any(String)])
 }
 
-/** A sandbox with a receiver and one rule, `r`, about every webhook. */
+/** A sandbox with a receiver and one rule, `r`, that matches every webhook. */
 export async function faultedEmulator(
   deliver: DeliverFault,
   react?: React,

@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A webhook as it arrived. */
+/** A received webhook. */
 export interface Received {
   readonly method: string
   readonly path: string
@@ -12,26 +12,26 @@ export interface Received {
   readonly body: any
 }
 
-/** What a receiver does with a webhook: responds with a status, or writes the answer itself and returns nothing. */
+/** The reaction of a receiver: it returns a status, or writes the response itself and returns nothing. */
 export type React = (
   received: Received,
   res: ServerResponse,
 ) => number | undefined | Promise<number | undefined>
 
-/** A receiver of webhooks on a port of its own, gone at the end of the test. */
+/** A receiver of webhooks on a separate port, closed after the test. */
 export interface WebhookReceiver {
   readonly port: number
-  /** Where to send to. */
+  /** The URL of the receiver. */
   readonly url: string
-  /** What has arrived, in order. */
+  /** All received webhooks, in order. */
   readonly received: readonly Received[]
-  /** Connections that are open. */
+  /** The number of open connections. */
   connections(): Promise<number>
-  /** Resolves when so many webhooks have arrived. */
+  /** Resolves when this many webhooks have arrived. */
   arrived(count: number): Promise<void>
 }
 
-/** Starts a receiver; without a reaction it responds with 200. */
+/** Starts a receiver; by default it responds with 200. */
 export async function webhookReceiver(react: React = () => 200): Promise<WebhookReceiver> {
   const received: Received[] = []
   let waiting: (() => void)[] = []

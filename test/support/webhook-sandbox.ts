@@ -18,7 +18,7 @@ import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { webhooksResource } from '../../src/core/webhooks/resource.ts'
 import { serviceFaults } from '../../src/service.ts'
 
-/** The instant at which these sandboxes start, and where their clocks stand still. */
+/** The instant at which these sandboxes start, with a frozen clock. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 export const HOOK = 'http://127.0.0.1:9000/hook'
@@ -34,29 +34,29 @@ const assumptions = new AssumptionCatalog(resource.assumptions === undefined ? [
 
 export interface OutboxEmulatorOptions {
   readonly settings?: JsonObject
-  /** Subscriptions; one for everything at {@link HOOK} when left out. */
+  /** Subscriptions; default: one for all events at {@link HOOK}. */
   readonly webhooks?: readonly object[]
   readonly deliveries?: readonly object[]
-  /** The host's time; stands still when left out. */
+  /** The time of the host; default: it does not move. */
   readonly host?: () => number
 }
 
-/** A sandbox with nothing but an outbox. */
+/** A sandbox that has only an outbox. */
 export interface OutboxEmulator {
   readonly sandbox: Sandbox
-  /** What happened while time passed, in order. */
+  /** The events that ran, in order. */
   readonly happened: readonly RanEvent[]
-  /** What went wrong on the emulator's side. */
+  /** Internal errors of the emulator. */
   readonly defects: unknown[]
   /** Publishes one notice and returns its deliveries. */
   tell(body?: object, type?: string): readonly Delivery[]
   deliveries(): readonly Delivery[]
   delivery(id: string): Delivery
-  /** Moves the virtual clock by so many milliseconds, waiting for what is sent meanwhile. */
+  /** Moves the virtual clock by this many milliseconds, and waits for webhooks that are sent during this time. */
   advance(ms: number): Promise<void>
-  /** The starting state again. */
+  /** Restores the starting state. */
   reset(): void
-  /** A sender that is stopped at the end of the test. */
+  /** A sender that is stopped after the test. */
   sender(options: Pick<WebhookSenderOptions, 'send'> & Partial<WebhookSenderOptions>): WebhookSender
 }
 
@@ -102,7 +102,7 @@ export async function outboxEmulator(options: OutboxEmulatorOptions = {}): Promi
   }
 }
 
-/** A sandbox at rest, or the issues of what it was to be made of. */
+/** A sandbox with a frozen clock; throws the issues if its records are invalid. */
 export async function startingState({
   settings = {},
   webhooks = [subscription],
@@ -123,7 +123,7 @@ export async function startingState({
   throw new Error(built.issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join('\n'))
 }
 
-/** One request that a fake receiver holds in its hands. */
+/** One request that a fake receiver has not responded to yet. */
 export interface HeldRequest {
   readonly message: WebhookRequest
   readonly signal: AbortSignal
@@ -131,7 +131,7 @@ export interface HeldRequest {
   end(outcome: AttemptResult): void
 }
 
-/** A way to send that answers when the test says so. */
+/** A `send` that responds when the test decides. */
 export function heldSend(): { readonly send: Send; readonly held: HeldRequest[] } {
   const held: HeldRequest[] = []
   const send: Send = (message, { signal }) =>
@@ -141,7 +141,7 @@ export function heldSend(): { readonly send: Send; readonly held: HeldRequest[] 
   return { send, held }
 }
 
-/** A way to send that answers at once: with these statuses in turn, the last of them for good. */
+/** A `send` that responds at once with these statuses in turn; the last one repeats. */
 export function promptSend(...statuses: readonly number[]): {
   readonly send: Send
   readonly sent: WebhookRequest[]
@@ -157,10 +157,10 @@ export function promptSend(...statuses: readonly number[]): {
 export function outcomeOf(status: number): AttemptResult {
   return status < 300
     ? { outcome: 'delivered', status, error: null }
-    : { outcome: 'failed', status, error: `answered ${status}` }
+    : { outcome: 'failed', status, error: `responded with ${status}` }
 }
 
-/** Lets everything that is ready to run do so. */
+/** Waits until all callbacks that are ready have run. */
 export function ticks(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,6 +1,6 @@
 import type { Address } from '../../src/adapters/webhooks/targets.ts'
 
-/** What the names of these targets lead to. */
+/** The addresses of the host names in these targets. */
 const TARGET_NAMES: Readonly<Record<string, readonly string[]>> = {
   localhost: ['::1', '127.0.0.1'],
   'hook.localhost': ['127.0.0.1'],
@@ -16,13 +16,13 @@ const TARGET_NAMES: Readonly<Record<string, readonly string[]>> = {
 /** The port of the emulator in this table. */
 export const OWN_PORT = 4010
 
-/** Entries of `--allow-webhook`, under which the first table is allowed and the second still refused. */
+/** Entries of `--allow-webhook`: they allow the first table and still refuse the second. */
 export const ALLOWED_ENTRIES = ['10.0.0.5:8080', 'receiver.example:8080', '[fd00::5]:8080']
 
-/** Entries that allow nothing of the second table, however much they try. */
+/** Entries that allow no target of the second table. */
 export const USELESS_ENTRIES = ['half.example:8080', '127.0.0.1:4010', '169.254.169.254:80']
 
-/** Every address of a name in {@link TARGET_NAMES}, as a resolver finds them. */
+/** The addresses of a name in {@link TARGET_NAMES}, as a resolver returns them. */
 export async function resolveTarget(name: string): Promise<readonly Address[]> {
   const found = TARGET_NAMES[name]
   if (found === undefined) throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' })
@@ -33,7 +33,7 @@ export function asAddress(address: string): Address {
   return { address, family: address.includes(':') ? 6 : 4 }
 }
 
-/** Targets that are allowed, and what each leads to. */
+/** Targets that are allowed, and the address of each. */
 export const ALLOWED_TARGETS: readonly (readonly [
   url: string,
   addresses: readonly string[],
@@ -66,10 +66,10 @@ export const ALLOWED_TARGETS: readonly (readonly [
 ]
 
 const LISTED = 'start the emulator with --allow-webhook'
-const NEVER = 'nothing is ever sent there'
-const OWN = "port 4010 is the emulator's own"
+const NEVER = 'webhooks to it are never allowed'
+const OWN = 'port 4010 belongs to the emulator'
 
-/** Targets that are refused, and why. */
+/** Targets that are refused, with the reason. */
 export const REFUSED_TARGETS: readonly (readonly [url: string, reason: string])[] = [
   ['http://10.0.0.5/', LISTED],
   ['http://10.0.0.5:8081/', LISTED],
@@ -119,9 +119,9 @@ export const REFUSED_TARGETS: readonly (readonly [url: string, reason: string])[
   ['http://[::1]:4010/', OWN],
   ['http://[::ffff:127.0.0.1]:4010/', OWN],
   ['http://mine.example:4010/', OWN],
-  ['http://user@127.0.0.1:9000/', 'must not carry a user name'],
-  ['http://user:secret@127.0.0.1:9000/', 'must not carry a user name'],
-  ['http://127.0.0.1:80@evil.example/', 'must not carry a user name'],
+  ['http://user@127.0.0.1:9000/', 'must not contain a user name'],
+  ['http://user:secret@127.0.0.1:9000/', 'must not contain a user name'],
+  ['http://127.0.0.1:80@evil.example/', 'must not contain a user name'],
   ['http://127.0.0.1:9000\\@evil.example/', 'must be an absolute http or https URL'],
   ['http:///user@127.0.0.1/', 'must be an absolute http or https URL'],
   ['ftp://127.0.0.1/', 'must be an absolute http or https URL'],

@@ -2,25 +2,25 @@ import { Agent, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type Cancel, later } from '../../src/adapters/realtime.ts'
 
-/** What a raw socket saw of one connection. */
+/** The data that a raw socket received on one connection. */
 export interface WireView {
-  /** Everything that arrived, as latin1 so that every byte is one character. */
+  /** All received bytes as latin1, so that every byte is one character. */
   readonly text: string
-  /** The pieces in which it arrived. */
+  /** The received chunks. */
   readonly pieces: readonly Buffer[]
-  /** How it ended; `open` when nothing had ended it within the time. */
+  /** How the connection ended; `open` if it was still open at the timeout. */
   readonly end: 'fin' | 'rst' | 'open'
 }
 
 export interface RawRequest {
   readonly method?: string
-  /** Below the origin: `/v1/pages`. */
+  /** Path without the origin, such as `/v1/pages`. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
 }
 
-/** Bytes of a request as a client would send it; the headers have to name the Host. `Connection: close` unless they say otherwise. */
+/** The bytes of a request. The headers must contain Host; Connection is `close` unless they contain another. */
 export function requestBytes({ method = 'GET', path, headers = {}, body }: RawRequest): string {
   const all: Record<string, string> = { Connection: 'close', ...headers }
   if (body !== undefined) {
@@ -31,14 +31,14 @@ export function requestBytes({ method = 'GET', path, headers = {}, body }: RawRe
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`
 }
 
-/** Real milliseconds that nothing but a connection that hangs takes. */
+/** Timeout in real milliseconds; only a connection that hangs reaches it. */
 const PATIENCE = 60_000
 
-/** How often it is looked whether enough has come, in real milliseconds, and how often that has to be so. */
+/** Interval between two checks in real milliseconds, and how often in a row a check has to hold. */
 const LOOK = 5
 const LOOKS = 3
 
-/** Calls back when something holds, and what is on its way in this process has arrived. @returns stops looking */
+/** Calls back when a condition has held for some checks, so that data in flight has arrived. @returns a function that cancels */
 function whenHolds(holds: () => boolean, call: () => void): Cancel {
   let count = 0
   let cancel: Cancel = () => {}
@@ -52,8 +52,8 @@ function whenHolds(holds: () => boolean, call: () => void): Cancel {
 }
 
 /**
- * Sends bytes over a connection of its own and collects what comes, until it ends or enough has come. Where nothing more is
- * to come, say by which event of the server that is known, not how many milliseconds it takes.
+ * Sends bytes over a new connection and collects the response until it ends or `isEnough` holds. If no more data is expected,
+ * let `isEnough` depend on an event of the server, not on a number of milliseconds.
  */
 export function overSocket(
   port: number,
@@ -84,12 +84,12 @@ export function overSocket(
   })
 }
 
-/** What a client made of an exchange: the response, or the code of its error. */
+/** The result of an exchange for a client: the response, or the code of its error. */
 export interface ClientView {
   readonly status: number | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | undefined
-  /** Such as `ECONNRESET`; undefined when the whole response came. */
+  /** Such as `ECONNRESET`; undefined if the whole response arrived. */
   readonly error: string | undefined
 }
 
@@ -97,11 +97,11 @@ export interface ClientCall {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
-  /** The client gives up when this holds, with the error `timeout`. */
+  /** When this returns true, the client aborts with the error `timeout`. */
   readonly givesUp?: () => boolean
 }
 
-/** A client of the tests: `fetch` or `node:http`, with the same view of what came. */
+/** A client of the tests: `fetch` or `node:http`, with the same result type. */
 export type Client = (url: string, call?: ClientCall) => Promise<ClientView>
 
 export const viaFetch: Client = async (
@@ -131,7 +131,7 @@ export const viaFetch: Client = async (
   }
 }
 
-/** `agent`: connections to be used again; default: one of its own for each request. */
+/** `agent`: default is a new connection for each request. */
 export function viaHttp(agent: Agent = new Agent({ keepAlive: false })): Client {
   return (url, { method = 'GET', headers = {}, body, givesUp = () => false } = {}) =>
     new Promise((resolve) => {
@@ -161,7 +161,7 @@ export function viaHttp(agent: Agent = new Agent({ keepAlive: false })): Client 
     })
 }
 
-// fetch hides the reason of a failure in a chain of causes.
+// fetch wraps the reason of a failure in a chain of causes.
 function codeOf(error: unknown): string {
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each.name === 'TimeoutError') return 'timeout'

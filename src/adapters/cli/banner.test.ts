@@ -19,7 +19,7 @@ function key(token: string): PlainKey {
   return { token, kind: 'user', description: 'somebody' }
 }
 
-test('the banner says where everything is, with a command to copy', () => {
+test('the banner shows addresses, state, clock, seed and keys, and a command to copy', () => {
   expect(
     banner(FACTS, [key('live_a'), key('live_longer')]),
   ).toBe(`Agent Workspace Service emulator 1.2.3, contract 0.1.1
@@ -32,35 +32,35 @@ test('the banner says where everything is, with a command to copy', () => {
   Seed       7
   Keys       live_a       somebody
              live_longer  somebody
-  Assumed    114 things that the specification leaves open: http://127.0.0.1:4010/__emulator/assumptions
+  Assumed    114 questions that the specification leaves open: http://127.0.0.1:4010/__emulator/assumptions
 
   curl -H "Authorization: Bearer live_a" http://127.0.0.1:4010/v1/data-views
 `)
 })
 
-test('a frozen sandbox in memory without known keys says so and asks for the health', () => {
+test('the banner shows a frozen clock and a state in memory; without known keys its command requests /health', () => {
   const lines = banner({ ...FACTS, state_file: null, rate: 0 }, []).split('\n')
   expect(lines).toContain('  State      in memory')
   expect(lines).toContain('  Clock      2026-03-01T12:00:00.000Z, frozen')
   expect(lines).toContain('  curl http://127.0.0.1:4010/__emulator/health')
 })
 
-test('without known keys the banner says how to show them and how to make one', () => {
+test('without known keys the banner explains how to show them and how to create one', () => {
   expect(banner(FACTS, [])).toContain(
-    `  Keys       the fixtures of this start have none that the sandbox knows. Start with the --fixtures
-             that it was made from, or write a key: PUT http://127.0.0.1:4010/__emulator/state/api_keys/NAME
+    `  Keys       the fixtures of this start have no key of the sandbox. Start with the --fixtures
+             that it was created from, or write a key: PUT http://127.0.0.1:4010/__emulator/state/api_keys/NAME
              with {"kind": "user", "token", "user_id", "organization_id", "teamspace_id"}
   Assumed `,
   )
 })
 
-test('an active scenario is named', () => {
+test('the banner names an active scenario', () => {
   expect(banner({ ...FACTS, scenario: 'partial-failure' }, [])).toContain(
     '  Seed       7\n  Scenario   partial-failure\n',
   )
 })
 
-test('many keys are cut short', () => {
+test('the banner lists six keys and the number of the others', () => {
   const keys = Array.from({ length: 9 }, (_, n) => key(`live_${n}`))
   expect(banner(FACTS, keys)).toContain('live_5  somebody\n             and 3 more\n')
 })

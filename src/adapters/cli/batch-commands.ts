@@ -1,7 +1,7 @@
 import type { BatchView } from '../../index.ts'
 import { callCommand } from './call-command.ts'
 
-const ID = { name: '<id>', description: 'of the batch' }
+const ID = { name: '<id>', description: 'id of the batch' }
 const COLUMNS = ['id', 'status', 'teamspace_id', 'finished', 'held', 'created_at']
 
 /** A command that changes one batch and shows it afterwards. */
@@ -37,10 +37,10 @@ export const batchCommands = [
   onBatch('hold', 'Stop the progress of a batch until it is released', 'PATCH /batches/{id}', () => ({
     hold: true,
   })),
-  onBatch('release', 'Let a batch go on that is held', 'PATCH /batches/{id}', () => ({ hold: false })),
+  onBatch('release', 'Let a held batch continue', 'PATCH /batches/{id}', () => ({ hold: false })),
   callCommand({
     name: 'batch change',
-    description: 'Change the pace or the outcomes of what is still to come',
+    description: 'Change the pace of a batch, or the outcomes of its unfinished items',
     route: 'PATCH /batches/{id}',
     args: [
       ID,
@@ -54,14 +54,14 @@ export const batchCommands = [
     'Fail a batch that is validating or in progress',
     'POST /batches/{id}/fail',
     ({ detail }) => ({ detail }),
-    [{ name: '[detail]', description: 'why, as the error of the batch says' }],
+    [{ name: '[detail]', description: 'reason in the error of the batch' }],
   ),
   onBatch('expire', 'End the completion window of a batch', 'POST /batches/{id}/expire'),
   onBatch('complete', 'Complete a batch at once', 'POST /batches/{id}/complete'),
-  onBatch('cleanup', 'Remove the results of a batch that is over', 'POST /batches/{id}/cleanup'),
+  onBatch('cleanup', 'Remove the results of a terminal batch', 'POST /batches/{id}/cleanup'),
   callCommand({
     name: 'batch results',
-    description: 'List the results of a batch, before it is over as its plan says',
+    description: 'List the results of a batch; before it is terminal, as its plan predicts',
     route: 'GET /batches/{id}/results',
     args: [ID],
     columns: ['custom_id', 'status', 'finished', 'output', 'error'],

@@ -21,23 +21,23 @@ export type GivenArguments = Readonly<Record<string, string | undefined>>
 /** A command that makes one call of the control interface and prints its output. */
 export interface CallCommand<K extends string, N extends OptionName>
   extends Omit<Command<N | ClientOption>, 'run' | 'options'> {
-  /** Method and path template: an argument of the name `id` is the value of `{id}`. */
+  /** Method and path template: an argument named `id` is the value of `{id}`. */
   readonly route: K
-  /** The options beside those that every command about a sandbox has. */
+  /** The options in addition to those of every command about a sandbox. */
   readonly options?: readonly N[]
   readonly query?: (
     args: GivenArguments,
     options: OptionValues<N>,
   ) => Readonly<Record<string, string | undefined>>
-  /** The body; or the name of the argument that has it, as JSON or as the path of a JSON file. */
+  /** The body, or the name of the argument that contains it: JSON, or the path of a JSON file. */
   readonly body?: string | ((args: GivenArguments, options: OptionValues<N>) => object)
-  /** What is printed without `--json`. Absent: a list as a table, an object as one line for each field. */
+  /** The lines that are printed without `--json`. Default: a table for a list, one line for each field of an object. */
   readonly lines?: (output: Output<K>, args: GivenArguments, invocation: Invocation<ClientOption>) => string[]
-  /** The columns of the table that a list is printed as. Absent: the fields that hold neither lists nor objects. */
+  /** The columns of the table for a list. Default: the fields that are neither lists nor objects. */
   readonly columns?: readonly string[]
 }
 
-/** Declares a command by the call that it makes. */
+/** Declares a command that makes one call of the control interface. */
 export function callCommand<const K extends string, N extends OptionName = never>(
   declared: CallCommand<K, N>,
 ): Command {
@@ -68,7 +68,7 @@ export function callCommand<const K extends string, N extends OptionName = never
 
 type AnyCall = (route: string, given: object) => Promise<object | undefined>
 
-// The routes of resources are no types of this adapter; a test compares all of them with the routes that there are.
+// The routes of resources have no types in this adapter; a test compares the routes of all commands with those that exist.
 function callOf({ options }: Invocation<ClientOption>): AnyCall {
   return controlOf(options) as Ask as unknown as AnyCall
 }
@@ -90,7 +90,7 @@ function inFile(error: unknown, source: JsonSource | undefined): unknown {
 /** The argument of a command about a sandbox or a snapshot. */
 export const NAME_ARGUMENT = { name: '<name>', description: 'lower-case letters, digits and hyphens' }
 
-/** A command that makes one call about a name, and shows its output in one line. */
+/** A command that makes one call with a name as its argument, and prints one line; with `--json` it prints the output. */
 export function nameCommand(
   name: string,
   description: string,

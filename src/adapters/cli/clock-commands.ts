@@ -10,7 +10,7 @@ import { show } from './print.ts'
 
 type ClockView = OwnCalls['GET /clock']['output']
 
-/** The emulator knows what a goal is. */
+/** The target of an advance. The emulator checks the goal, so its type is open here. */
 type Target = TargetOf<object>
 
 /** A command that changes how time passes. */
@@ -40,7 +40,7 @@ export const clockCommands = [
   command({
     name: 'clock advance',
     description:
-      'Move the virtual clock forward by a duration, or as far as --to, --steps or --until-batch says; everything that becomes due happens',
+      'Advance the virtual clock by a duration, or to the target of --to, --steps or --until-batch; all due events run',
     args: [{ name: '[duration]', description: 'such as 90s, 10m, 24h, 29d or PT24H' }],
     options: [
       ...SANDBOX_OPTIONS,
@@ -61,7 +61,7 @@ export const clockCommands = [
     'rate',
     'Choose how fast the virtual clock runs',
     ({ rate }) => ({ rate: numberArgument('rate', rate) }),
-    [{ name: '<rate>', description: 'virtual seconds per real second; 0 stands still' }],
+    [{ name: '<rate>', description: 'virtual seconds per real second; 0 freezes the clock' }],
   ),
 ]
 
@@ -80,16 +80,16 @@ export function speedOf({ rate, lag_ms }: ClockView): string {
 
 type Targets = OptionValues<'to' | 'steps' | 'untilBatch' | 'status' | 'items'>
 
-/** The body of the request. Refuses everything but exactly one target. */
+/** The body of the request. Throws {@link UsageError} unless exactly one target is given. */
 function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): Target {
   if (status !== undefined && items !== undefined) {
     throw misuse(
-      'takes --status or --items, not both. Without either, time passes until the batch is terminal.',
+      'accepts --status or --items, not both. Without either, time passes until the batch is terminal.',
     )
   }
   if (untilBatch === undefined && (status !== undefined || items !== undefined)) {
     const flag = status === undefined ? '--items' : '--status'
-    throw new UsageError([`${flag} is about a batch: how far to go. Name the batch with --until-batch.`])
+    throw new UsageError([`${flag} needs a batch. Name it with --until-batch.`])
   }
   const targets = { [`"${by}"`]: by, '--to': to, '--steps': steps, '--until-batch': untilBatch }
   const given = Object.entries(targets).flatMap(([name, value]) => (value === undefined ? [] : [name]))
@@ -98,7 +98,7 @@ function targetOf(by: string | undefined, { to, steps, untilBatch, status, items
       'needs a target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
     )
   }
-  if (given.length > 1) throw misuse(`takes one target and is given ${given.join(', ')}. Give one of them.`)
+  if (given.length > 1) throw misuse(`accepts one target, but got ${given.join(', ')}. Give one of them.`)
   if (to !== undefined) return { to }
   if (steps !== undefined) return { steps }
   if (untilBatch !== undefined) {
@@ -127,12 +127,14 @@ function advanceLines({ from, to, events, failed, omitted = {}, stopped }: Advan
     `${from} to ${to}`,
     ...events.map(eventLine),
     ...(failures.length === 0 ? [] : ['Failed:', ...failures]),
-    ...(omissions.length === 0 ? [] : ['And further events, which are not listed:', ...omissions]),
-    ...(stopped === 'limit' ? [`Stopped at the limit of events, at ${to}: run it again to go on.`] : []),
+    ...(omissions.length === 0 ? [] : ['Further events, which are not listed:', ...omissions]),
+    ...(stopped === 'limit'
+      ? [`Stopped at the limit of events, at ${to}: run the command again to continue.`]
+      : []),
   ]
 }
 
-/** What happens next, on one line. */
+/** The next event, on one line. */
 export function nextEvent(next: FutureEvent | null): string {
   return next === null ? 'nothing is due' : eventLine(next).trim()
 }

@@ -38,7 +38,7 @@ const completionCommand = command({
   run: async (invocation) => (await import('./completion.ts')).completion(invocation, await allCommands()),
 })
 
-/** The commands that start with a word, in the order of the help. A command loads its own code alone: `start` pays for no other. */
+/** The commands by their first word, in the order of the help. Each command loads only its own code, so that `start` is fast. */
 const GROUPS: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
   [DEFAULT_COMMAND]: async () => (await import('./local-commands.ts')).startCommands,
   exec: async () => (await import('./local-commands.ts')).execCommands,
@@ -80,7 +80,7 @@ export async function allCommands(): Promise<readonly Declaration[]> {
   return (await Promise.all(Object.values(GROUPS).map((load) => load()))).flat()
 }
 
-// The first word decides. Without one the default command runs, except for help, which lists all.
+// The first word selects the commands. Without one the default command runs; the help lists all commands.
 async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
   const [first = '-'] = argv
   const isFlag = first.startsWith('-') && !argv.includes('-h') && !argv.includes('--help')
@@ -98,7 +98,7 @@ async function commandFirst(argv: readonly string[]): Promise<readonly string[]>
   return [...words.slice(0, count), ...flags, ...words.slice(count)]
 }
 
-/** The flags that a command line begins with, and their values. Of a flag that does not exist nobody knows whether it has one. */
+/** The flags at the beginning of a command line, with their values. An unknown flag counts as a flag without a value. */
 function leadingFlags(argv: readonly string[]): readonly string[] {
   const takesValue = (word: string) =>
     OPTION_NAMES.some((name) => {
@@ -112,7 +112,7 @@ function leadingFlags(argv: readonly string[]): readonly string[] {
 }
 
 const FOOTER = `
-Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_SKIP_ON_POLL. A flag wins.`
+Every flag has an environment variable: --skip-on-poll has WORKSPACE_EMULATOR_SKIP_ON_POLL. The flag overrides it.`
 
 /**
  * Runs a command line and resolves with the exit code: 0, 1 when the command failed, 2 when the command line was wrong.
@@ -120,7 +120,7 @@ Every flag is an environment variable too: --skip-on-poll is WORKSPACE_EMULATOR_
  */
 export async function run(given: readonly string[], env: Environment, raw: Terminal): Promise<number> {
   const argv = await commandFirst(given)
-  // Results contain data of others. The logger makes its own texts harmless, since it adds colours.
+  // Results contain texts of requests and records, with any character. The logger escapes its own texts, since it adds colours.
   const terminal: Terminal = { ...raw, out: (text) => raw.out(harmless(text)) }
   let code = OK
   const dashes = argv.indexOf('--')
@@ -137,7 +137,7 @@ export async function run(given: readonly string[], env: Environment, raw: Termi
     await program.parseAsync(argv, { from: 'user' })
     return code
   } catch (error) {
-    // Commander ends a help text with an error too.
+    // Commander throws an error after a help text too.
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
     if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
     const exitCode = error instanceof UsageError ? MISUSED : FAILED
@@ -146,12 +146,12 @@ export async function run(given: readonly string[], env: Environment, raw: Termi
   }
 }
 
-// Also where the command line was wrong, so that its options were never read.
+// Searches the words, since the options of a wrong command line were never parsed.
 function asksForJson(argv: readonly string[], dashes: number): boolean {
   return argv.slice(0, dashes === -1 ? argv.length : dashes).includes('--json')
 }
 
-/** An error as one line of JSON, for programs that read what a command prints. */
+/** An error as one line of JSON, for programs that read the output of a command. */
 function errorLine(message: string, exitCode: number): string {
   return JSON.stringify({ error: { message, exit_code: exitCode } })
 }
@@ -197,7 +197,7 @@ function addCommand(program: Command, declaration: Declaration, act: Act): void 
   command.exitOverride((error) => misuse(error, command))
 }
 
-// In place of commander's own, which knows only commands of one word, and ignores unknown ones.
+// Replaces the help command of commander, which supports only commands of one word and ignores unknown ones.
 function addHelp(program: Command): void {
   const help = program.command('help').description('print the help of a command').argument('[command...]')
   help.helpCommand(false).helpOption('-h, --help', 'print this help')
@@ -259,7 +259,7 @@ function problemOf(error: CommanderError, command: Command): string {
     case 'commander.optionMissingArgument':
       return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
     case 'commander.missingArgument':
-      return `${pathOf(command)} needs a ${quoted}, ${meaningOf(quoted, command)}.`
+      return `${pathOf(command)} needs <${quoted}>: ${meaningOf(quoted, command)}.`
     default:
       return `${error.message.replace(/^error: /, '')}.`
   }
@@ -269,7 +269,7 @@ function meaningOf(argument: string, { registeredArguments }: Command): string {
   return registeredArguments.find((each) => each.name() === argument)?.description ?? ''
 }
 
-// A word in the place of a command reaches the default command, or the command above it, as an argument.
+// Commander passes an unknown command as an argument to the default command, or to the parent command.
 function unexpected({ code }: CommanderError, command: Command): string[] | undefined {
   if (code !== 'commander.excessArguments') return undefined
   const [first = ''] = command.args.slice(command.registeredArguments.length)
@@ -280,7 +280,7 @@ function unexpected({ code }: CommanderError, command: Command): string[] | unde
   if (isDefault || command.commands.length > 0) {
     return noCommand(isDefault ? (command.parent ?? command) : command, first)
   }
-  return [`${pathOf(command)} does not take "${first}".`, takes(command)]
+  return [`${pathOf(command)} does not accept "${first}".`, takes(command)]
 }
 
 function noCommand(above: Command, word: string): string[] {
@@ -293,7 +293,7 @@ function noCommand(above: Command, word: string): string[] {
 }
 
 function takes(command: Command): string {
-  return `Run "${pathOf(command)} --help" for what it takes.`
+  return `Run "${pathOf(command)} --help" for its arguments and flags.`
 }
 
 function longFlags(command: Command): string[] {

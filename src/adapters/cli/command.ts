@@ -5,12 +5,12 @@ export const OK = 0
 export const FAILED = 1
 export const MISUSED = 2
 
-/** A command that was understood and failed. The message ends with the way out. */
+/** A valid command that failed. The message ends with the fix. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
 
-/** Where a command writes: `out` takes its result, `err` everything else. Both add the end of the line. */
+/** The output of a command: `out` for its result, `err` for everything else. Both add a newline. */
 export interface Terminal {
   out(text: string): void
   err(text: string): void
@@ -18,7 +18,7 @@ export interface Terminal {
   readonly colours: boolean
 }
 
-/** What a command is called with. */
+/** The input of a command: its arguments, options and environment. */
 export interface Invocation<N extends OptionName = OptionName> {
   readonly args: readonly string[]
   /** The arguments after `--`, which are among `args` too. */
@@ -32,7 +32,7 @@ export interface Invocation<N extends OptionName = OptionName> {
   readonly terminal: Terminal
 }
 
-/** One command: its name, what it takes, and what it does. */
+/** A command: its name, arguments, options and action. */
 export interface Command<N extends OptionName = OptionName> {
   /** `clock advance` is the command `advance` of `clock`. */
   readonly name: string
@@ -48,12 +48,12 @@ export interface Command<N extends OptionName = OptionName> {
   readonly run: (invocation: Invocation<N>) => Promise<number>
 }
 
-/** Declares a command; its action sees the values of these options only. */
+/** Declares a command. Its action gets the values of these options only. */
 export function command<N extends OptionName>(declaration: Command<N>): Command {
   return declaration as Command<OptionName>
 }
 
-/** A command that lists, and the same with the word `list`. */
+/** A command that lists, and the same command with the word `list` added to its name. */
 export function listCommands<N extends OptionName>(
   name: string,
   description: string,

@@ -4,7 +4,7 @@ import { show } from './print.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
 
-/** The words that may follow a command, by its name; the empty one for what may come first. */
+/** The words that may follow a command, by its name. The empty name has the words that may come first. */
 export type Completions = ReadonlyMap<string, readonly string[]>
 
 /** `completion`: prints a script that completes commands and flags in a shell. */
@@ -36,7 +36,7 @@ export function completionsOf(commands: readonly Command[]): Completions {
   return words
 }
 
-// Longer names first: arguments may follow a command, and the first pattern that fits counts.
+// Longer names come first: arguments may follow a command, and the shell uses the first pattern that matches.
 function byLength(words: Completions): [string, readonly string[]][] {
   return [...words]
     .filter(([name]) => name !== '')

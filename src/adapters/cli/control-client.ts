@@ -8,10 +8,10 @@ import { printable } from './print.ts'
 
 /** Where an emulator is, and the token of its control interface. */
 export interface ControlAddress {
-  /** Without a slash at the end; it may name a sandbox. */
+  /** Without a slash at the end. It may name a sandbox: `http://127.0.0.1:4010/@name`. */
   readonly url: string
   readonly controlToken?: string | undefined
-  /** The sandbox that calls are about; the default one when it is absent. */
+  /** The sandbox of the calls. Default: the one that `url` names, otherwise the default sandbox. */
   readonly sandbox?: string | undefined
 }
 
@@ -28,7 +28,9 @@ export class RequestRefused extends CommandFailed {
 /** Milliseconds that one call may take by default. */
 const PATIENCE = 300_000
 
-/** Calls the control interface as the library does. Rejects with {@link CommandFailed}, in the words of the command line. */
+/**
+ * Calls the control interface as the library does. Rejects with {@link CommandFailed}, whose message names commands and flags.
+ */
 export function controlOf(address: ControlAddress, patience = PATIENCE): Ask {
   const { controlToken, sandbox } = address
   const transport = overHttp({ url: emulatorOrigin(address), controlToken }, nodeFetch)
@@ -50,12 +52,15 @@ export function namedIn({ url }: ControlAddress): string | undefined {
   return /\/@([^/]*)$/.exec(url)?.[1]
 }
 
-/** The origin of the emulator, also where the address names a sandbox. */
+/** The origin of the emulator, without a sandbox that the address may name. */
 export function emulatorOrigin({ url }: ControlAddress): string {
   return url.replace(/\/@[^/]*$/, '')
 }
 
-/** An error of the client, with the flags that are the way out. @param asked method and path below `/__emulator` */
+/**
+ * Turns an error of the client into one whose message names the flags to use.
+ * @param asked method and path below `/__emulator`
+ */
 export function failure({ url, controlToken }: ControlAddress, asked: string, error: unknown): unknown {
   if (error instanceof DOMException) return new CommandFailed(silence(url, error.name))
   if (!(error instanceof EmulatorError)) return error
@@ -63,14 +68,15 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
   if (code === 'no_answer')
     return new CommandFailed(silence(url, cause instanceof NoResponse ? cause.message : ''))
   if (code === 'unauthorized') {
-    const token = controlToken === undefined ? 'demands a control token' : 'does not know this control token'
+    const token =
+      controlToken === undefined ? 'requires a control token' : 'does not accept this control token'
     return new CommandFailed(
-      `${url} ${token}. Give the one that it was started with or printed: --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.`,
+      `${url} ${token}. Give the token that it was started with or printed: --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.`,
     )
   }
   if (code === 'no_emulator') {
     return new CommandFailed(
-      `${url} responds, but is no workspace emulator (${asked.replace(' ', ' /__emulator')}: ${status}). Name another with --url.`,
+      `${url} responds, but is not a workspace emulator (${asked.replace(' ', ' /__emulator')}: ${status}). Give the address of an emulator with --url.`,
     )
   }
   const { message } = new EmulatorError({ status, code, detail, mitigation, issues })
@@ -79,11 +85,11 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
 
 function silence(url: string, reason: string): string {
   return reason === 'ECONNREFUSED'
-    ? `Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or name another with --url.`
-    : `No response from ${url} (${reason}). Name another emulator with --url.`
+    ? `Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or give the address of another one with --url.`
+    : `No response from ${url} (${reason}). Give the address of another emulator with --url.`
 }
 
-/** The command that shows the same as a route. */
+/** For a route, the command that shows the same data. */
 const COMMANDS: ReadonlyMap<string, string> = new Map([
   ['faults/presets', 'faults presets'],
   ['faults', 'faults list'],

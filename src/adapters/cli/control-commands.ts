@@ -30,7 +30,7 @@ export const waitCommands = [
 export const statusCommands = [
   command({
     name: 'status',
-    description: 'Show whether an emulator runs and what its clock says',
+    description: 'Show whether an emulator runs, and its clock',
     options: SANDBOX_OPTIONS,
     run: async ({ options, terminal }) => {
       const ask = controlOf(options)
@@ -51,9 +51,11 @@ export const statusCommands = [
 export const resetCommands = [
   callCommand({
     name: 'reset',
-    description: 'Put the starting state back',
+    description: 'Reset the sandbox to its starting state',
     route: 'POST /reset',
-    lines: (_body, _args, { options }) => [`The sandbox of ${placeOf(options)} starts again.`],
+    lines: (_body, _args, { options }) => [
+      `The sandbox of ${placeOf(options)} has its starting state again.`,
+    ],
   }),
 ]
 
@@ -67,7 +69,7 @@ async function untilReady(address: ControlAddress, timeout: number): Promise<voi
   const deadline = elapsedTime() + timeout
   let last: string | undefined
   for (;;) {
-    // A timeout of 0 asks once.
+    // With a timeout of 0 there is one request.
     const left = timeout === 0 ? PATIENCE : Math.ceil(deadline - elapsedTime())
     const patience = Math.max(1, Math.min(PATIENCE, left))
     const obstacle = await obstacleAt(address, patience, last)
@@ -76,12 +78,14 @@ async function untilReady(address: ControlAddress, timeout: number): Promise<voi
     if (elapsedTime() + PAUSE >= deadline) {
       throw new CommandFailed(`Not ready after ${formatDuration(timeout)}: ${obstacle}`)
     }
-    // Not `later`: this process must not load the emulator, whose timers it is for.
+    // Not `later`: it is part of the emulator, which this process must not load.
     await scheduler.wait(PAUSE)
   }
 }
 
-/** Why the emulator is not ready. A request that had less time than the others says nothing new: what was known before stays. */
+/**
+ * Why the emulator is not ready; undefined when it is. A request that timed out adds nothing to a reason that is already known.
+ */
 async function obstacleAt(
   address: ControlAddress,
   patience: number,

@@ -6,26 +6,26 @@ import { CommandFailed, type Invocation } from './command.ts'
 import type { StartOptions } from './launch.ts'
 import { show } from './print.ts'
 
-/** What `start --json` says. */
+/** The line that `start --json` prints. */
 interface ReadyLine {
   readonly base_url: string
   readonly control_url: string
 }
 
 /**
- * `start --detach`: starts the same command in a process of its own that goes on, and resolves when it is ready. What that
- * logs is in a file. Throws {@link CommandFailed} with the end of that log when it does not become ready.
+ * `start --detach`: starts the same command in a separate process that keeps running, and resolves when it is ready. The
+ * process logs to a file. Throws {@link CommandFailed} with this log when the process ends before it is ready.
  */
 export async function startDetached(invocation: Invocation<keyof StartOptions>): Promise<number> {
   const log = join(tmpdir(), `workspace-emulator-${process.pid}.log`)
-  // A control token that was made for the run is in it.
+  // Only this user may read the log: it can contain a generated control token.
   const handle = openSync(log, 'w', 0o600)
   const [, script = '', ...argv] = process.argv
   const words = argv.filter((word) => word !== '--detach')
   const child = spawn(process.execPath, [script, ...words, '--json'], {
     detached: true,
     stdio: ['ignore', 'pipe', handle],
-    // npm starts this process, and does not stop that one; nor may it detach again.
+    // The child does not end together with npm, and does not detach again.
     env: { ...invocation.env, npm_lifecycle_event: '', WORKSPACE_EMULATOR_DETACH: '' },
   })
   closeSync(handle)

@@ -32,7 +32,7 @@ import { FAILED, type Invocation, OK } from './command.ts'
 import { nodeFetch } from './node-fetch.ts'
 import { codeOf } from './print.ts'
 
-/** `doctor`: everything that could keep `start` from starting with the same options, one line each. */
+/** `doctor`: checks everything that could prevent a start with the same options, and prints one line for each check. */
 export async function doctor({
   options,
   terminal,
@@ -60,10 +60,10 @@ function lineOf({ check, ok, detail, way_out }: Finding): string {
 const OLDEST_NODE = [20, 19] as const
 const MIN_SPACE = 64 * 1024 * 1024
 
-/** Older than the emulator: a host with an earlier clock has lost its time. */
+/** An instant before the first version of the emulator: a host clock that shows an earlier one is wrong. */
 const EARLIEST = Date.parse('2025-01-01T00:00:00Z')
 
-/** The result of one check. A problem names the way out. */
+/** The result of one check. A problem has a fix in `way_out`. */
 interface Finding {
   readonly check: string
   readonly ok: boolean
@@ -78,21 +78,26 @@ export function nodeVersion(version: string): Finding {
   return problem('node', `Node ${version} is too old.`, `Install Node ${OLDEST_NODE.join('.')} or newer.`)
 }
 
-/** @param access throws where the path may not be used that way */
+/** @param access throws if the path may not be used in the given mode */
 export function dataDirectory(
   data: string,
   access: (path: string, mode: number) => void = accessSync,
 ): Finding {
   const directory = resolve(data)
-  const wayOut = 'Mend it, give another directory with --data, or start with --ephemeral.'
+  const wayOut = 'give another directory with --data, or start with --ephemeral.'
   const standing = nearest(directory)
-  if (!statSync(standing).isDirectory()) return problem('data', `${standing} is not a directory.`, wayOut)
+  if (!statSync(standing).isDirectory())
+    return problem('data', `${standing} is not a directory.`, `Move it away, ${wayOut}`)
   try {
     access(standing, constants.W_OK | constants.X_OK)
   } catch (error) {
-    return problem('data', `${standing} cannot be written to (${codeOf(error)}).`, wayOut)
+    return problem(
+      'data',
+      `${standing} cannot be written to (${codeOf(error)}).`,
+      `Fix its permissions, ${wayOut}`,
+    )
   }
-  return fine('data', standing === directory ? `${directory} is writable` : `${directory} can be made`)
+  return fine('data', standing === directory ? `${directory} is writable` : `${directory} can be created`)
 }
 
 function freeSpace(data: string): Finding {
@@ -100,7 +105,11 @@ function freeSpace(data: string): Finding {
   const free = bavail * bsize
   const shown = `${Math.floor(free / 1024 / 1024)} MiB free`
   if (free >= MIN_SPACE) return fine('space', shown)
-  return problem('space', `${shown}.`, 'Free some, give another disk with --data, or start with --ephemeral.')
+  return problem(
+    'space',
+    `${shown}.`,
+    'Free some space, give a directory on another disk with --data, or start with --ephemeral.',
+  )
 }
 
 /**
@@ -119,8 +128,7 @@ export async function lock(data: string): Promise<Finding> {
     const before = ticks()
     const text = textOf(path)
     if (text === undefined) return fine('lock', `${folder} is not in use`)
-    if (text === null)
-      return problem('lock', `${path} is not a file that can be read.`, 'Remove or rename it.')
+    if (text === null) return problem('lock', `${path} is not a readable file.`, 'Remove or rename it.')
     const verdict = observation.look(text, before, ticks())
     if (verdict === 'alive') return inUse(folder, describeHolder(holderIn(text), place))
     if (verdict === 'dead') return fine('lock', 'its process has ended; the next start takes it over')
@@ -157,7 +165,7 @@ export async function port(host: string, wanted: number): Promise<Finding> {
   }
   return problem(
     'port',
-    `An emulator ${version} answers on ${address}.`,
+    `An emulator ${version} already listens on ${address}.`,
     'Use it, stop it, or choose another --port.',
   )
 }
@@ -177,7 +185,7 @@ export function hostClock(now: number = hostTime()): Finding {
   if (now >= EARLIEST) return fine('clock', formatInstant(now))
   return problem(
     'clock',
-    `The clock of this machine says ${formatInstant(now)}.`,
+    `The clock of this machine is wrong: ${formatInstant(now)}.`,
     'Set it, or start with --clock.',
   )
 }
@@ -217,7 +225,7 @@ async function emulatorAt(url: string): Promise<string | undefined> {
 
 const SHOWN = 3
 
-/** Whether parts of the state files were set aside because they could not be used, or are no files at all. */
+/** Reports records and state files that were set aside because they could not be used, and state paths that are not files. */
 export function stateFiles(data: string): Finding {
   const directories = [resolve(data), join(resolve(data), 'sandboxes')]
   const found = directories.flatMap(findingsIn)
@@ -228,7 +236,7 @@ export function stateFiles(data: string): Finding {
     ok: false,
     detail: found.slice(0, SHOWN).join(' ') + more,
     way_out:
-      'Mend what was set aside and put it back, with PUT /__emulator/state/{collection}/{id} or into the state file, and delete the file that it was kept in.',
+      'Fix what was set aside, write it with PUT /__emulator/state/{collection}/{id} or into the state file, and delete the set-aside file.',
   }
 }
 
@@ -236,7 +244,7 @@ function findingsIn(directory: string): string[] {
   return namesIn(directory).flatMap((name) => {
     const path = join(directory, name)
     if (/\.json$/.test(name) && statSync(path, { throwIfNoEntry: false })?.isFile() === false)
-      return [`${path} is no file: move it away.`]
+      return [`${path} is not a file: move it away.`]
     if (/\.json\.invalid-\d+$/.test(name)) return [setAside(path)]
     if (/\.json\.corrupt-\d+$/.test(name)) return [`${path} could not be read as a state file.`]
     return []
@@ -255,7 +263,7 @@ function setAside(path: string): string {
   const records = recordsIn(path)
   const [first] = records
   const example = isObject(first) ? `: ${String(first.pointer)}: ${String(first.reason)}` : ''
-  return `${path} holds ${records.length} invalid records${example}.`
+  return `${path} contains ${records.length} invalid records${example}.`
 }
 
 function recordsIn(path: string): readonly unknown[] {

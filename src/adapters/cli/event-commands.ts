@@ -10,7 +10,8 @@ import { harmless, show } from './print.ts'
 export const eventsCommands = [
   command({
     name: 'events',
-    description: 'List the future events of the virtual clock; with --follow print what happens until Ctrl-C',
+    description:
+      'List the future events of the virtual clock; with --follow print events as they happen until Ctrl-C',
     options: [...SANDBOX_OPTIONS, 'follow', 'type'],
     run: async (invocation) => {
       const { options, terminal } = invocation
@@ -30,13 +31,13 @@ export const eventsCommands = [
 export const eventCommands = [
   callCommand({
     name: 'event',
-    description: 'List the future events of the virtual clock, as events alone does',
+    description: 'List the future events of the virtual clock, the same as events alone',
     route: 'GET /clock/horizon',
     lines: scheduled,
   }),
   callCommand({
     name: 'event emit',
-    description: 'Emit an event of a provider: the triggers for it fire, or say why not',
+    description: 'Emit an event of a provider, and show which triggers fire and why others do not',
     args: [
       { name: '<source>', description: 'the provider' },
       { name: '<event>', description: 'name of the event' },
@@ -51,7 +52,7 @@ function scheduled({ data }: OwnCalls['GET /clock/horizon']['output']): string[]
   return data.length === 0 ? ['Nothing is due.'] : data.map((event) => eventLine(event).trim())
 }
 
-/** An event of the stream on one line; none for what only the stream itself is about. */
+/** An event of the stream on one line. Events about the stream itself (`hello`, `dropped`, `end`) have no line. */
 function happened({ type, data }: FollowedEvent): string[] {
   switch (type) {
     case 'request':

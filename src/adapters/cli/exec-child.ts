@@ -7,12 +7,12 @@ import { later } from '../realtime.ts'
 import { FAILED } from './command.ts'
 import type { Environment } from './options.ts'
 
-/** How a command ended, in the terms of shells. */
+/** The end of a command, with the exit codes of shells. */
 export interface Ended {
-  /** Its exit code; 128 and the number of the signal that killed it; 126 or 127 when it could not be started. */
+  /** Its exit code; 128 plus the number of the signal that killed it; 126 or 127 if it could not be started. */
   readonly code: number
   readonly signal: NodeJS.Signals | null
-  /** Why it could not be started, and the way out. */
+  /** Why it could not be started, and the fix. */
   readonly failure?: string
 }
 
@@ -21,13 +21,13 @@ const NOT_EXECUTABLE = 126
 const NOT_FOUND = 127
 const BY_SIGNAL = 128
 
-/** Milliseconds that the processes of an interrupted command have to end by themselves. */
+/** Milliseconds that the processes of an interrupted command have to end before they are killed. */
 const GRACE = 1_000
 
 /** Milliseconds between two checks that they have ended. */
 const LOOK = 20
 
-/** One command in a process of its own, with the standard streams of this one and no shell. */
+/** A command in a separate process, with the standard streams of this process and without a shell. */
 export class Child {
   #process: ChildProcess | undefined
   #interruptedBy: NodeJS.Signals | undefined
@@ -37,7 +37,7 @@ export class Child {
   /** Runs a command to its end; never rejects. */
   async run([file = '', ...args]: readonly string[], env: Environment): Promise<Ended> {
     const kill = (): void => this.kill()
-    // Whatever ends this process, also a defect of ours, the command must end too.
+    // The command must end with this process, also when a defect of the emulator ends it.
     process.on('exit', kill)
     try {
       const ended = await this.#spawned(file, args, env)
@@ -49,9 +49,7 @@ export class Child {
     }
   }
 
-  /**
-   * Forwards a signal to the command. Ctrl-C of a terminal has already reached it, like every process in the foreground.
-   */
+  /** Forwards a signal to the command. Ctrl-C is not forwarded: the terminal sends it to every process in the foreground. */
   interrupt(signal: NodeJS.Signals): void {
     const { pid } = this.#process ?? {}
     if (pid === undefined) return
@@ -69,7 +67,7 @@ export class Child {
     for (const each of all) signalTo(each, 'SIGKILL')
   }
 
-  /** Resolves when no process of an interrupted command is left. They have a second to end by themselves. */
+  /** Resolves when every process of an interrupted command has ended. Processes that still run after one second are killed. */
   async sweep(): Promise<void> {
     const deadline = elapsedTime() + GRACE
     while (stillRunning(this.#family).length > 0 && elapsedTime() < deadline) {
@@ -85,13 +83,13 @@ export class Child {
           .once('error', (error) => resolve(notStarted(file, error)))
           .once('exit', (code, signal) => resolve(endOf(code, signal)))
       } catch (error) {
-        // Node throws errors that it finds itself: an empty name, a script on Windows.
+        // Node throws some errors instead of emitting them: an empty name, a script on Windows.
         resolve(notStarted(file, error as NodeJS.ErrnoException))
       }
     })
   }
 
-  // A shell that is ended by a signal leaves its own commands running.
+  // A shell that ends by a signal leaves its own commands running, so they get the signal too.
   #forward(): void {
     const signal = this.#interruptedBy
     if (signal === undefined) return
@@ -99,7 +97,7 @@ export class Child {
   }
 }
 
-/** Stops a process and all its descendants, so that none of them can start another one. */
+/** Pauses a process and all its descendants with SIGSTOP, so that none of them can start another one. */
 function stopped(pid: number): ReadonlySet<number> {
   const all = new Set<number>()
   for (let more = [pid]; more.length > 0; ) {
@@ -125,7 +123,10 @@ function endOf(code: number | null, signal: NodeJS.Signals | null): Ended {
 function notStarted(file: string, { code = '', message }: NodeJS.ErrnoException): Ended {
   const isPath = /[/\\]/.test(file)
   if (code === 'ENOENT' && isPath && existsSync(file)) {
-    return failed(NOT_EXECUTABLE, `${file} names an interpreter in its first line that is not there.`)
+    return failed(
+      NOT_EXECUTABLE,
+      `The interpreter in the first line of ${file} does not exist. Install it, or change that line.`,
+    )
   }
   if (code === 'ENOENT' || file === '') {
     const where = isPath ? `There is no file ${file}.` : `There is no command "${file}" on the PATH.`
@@ -142,20 +143,20 @@ function failed(code: number, failure: string): Ended {
 function wayOut(file: string): string {
   if (process.platform === 'win32')
     return 'npm, npx and other scripts need a shell here: exec -- cmd /c npm test'
-  if (/[\s&|;<>$*]/.test(file)) return `What a shell is to read needs one: exec -- sh -c '${file}'`
-  return 'Check its name, and that it may be executed; no shell is involved unless you name one.'
+  if (/[\s&|;<>$*]/.test(file)) return `Shell syntax needs a shell: exec -- sh -c '${file}'`
+  return 'Check its name and its permissions; exec uses no shell unless you name one.'
 }
 
-/** A process. Its number alone may belong to another one later. */
+/** A process. The system may give its pid to another process later. */
 interface ProcessId {
   readonly pid: number
-  /** As the system writes it; only good for a comparison. */
+  /** In the format of the system; only for comparison. */
   readonly startedAt: string
 }
 
 interface Entry extends ProcessId {
   readonly parent: number
-  /** It has ended, and waits for its parent to ask how. */
+  /** It is a zombie: it has ended, and its parent has not read its exit code yet. */
   readonly isOver: boolean
 }
 
@@ -195,7 +196,7 @@ function processes(): Entry[] {
   return process.platform === 'linux' ? fromProc() : fromPs()
 }
 
-// Small images have no ps.
+// Small container images have no `ps`.
 function fromProc(): Entry[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

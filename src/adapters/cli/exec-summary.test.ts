@@ -14,13 +14,13 @@ const NOTHING: Summary = {
   unexpected: { total: 0, data: [] },
 }
 
-test('a command that never reached the emulator is asked why', () => {
+test('the summary of a command without requests asks whether it reads WORKSPACE_BASE_URL', () => {
   expect(markdownOf(NOTHING)).toBe(
     '### `npm test` ended with 0\n\nNo request came to the emulator in 2.4 s. Does the command read `WORKSPACE_BASE_URL`?\n',
   )
 })
 
-test('each part is a table, with the classes alone that occur', () => {
+test('each part of the summary is a table, with a column for each class of status that occurs', () => {
   const text = markdownOf({
     ...NOTHING,
     exit_code: 137,
@@ -52,7 +52,7 @@ test('each part is a table, with the classes alone that occur', () => {
 | --- | --- | --- | --- |
 | \`rate-limited\` | 2 | 3 | 1 |
 
-**Assumptions that responses rest on**
+**Assumptions that responses rely on**
 
 | item | responses | what the specification leaves open |
 | --- | --- | --- |
@@ -68,7 +68,7 @@ and 2 more
 `)
 })
 
-test('what others have named cannot leave its place: ends of lines, of cells, of code', () => {
+test('names with line breaks, bars or backticks cannot break the Markdown of the summary', () => {
   const text = markdownOf({
     ...NOTHING,
     command: ['sh', '-c', 'a | b\n# c `d` ``e``', 'x'.repeat(1_000)],
@@ -80,7 +80,7 @@ test('what others have named cannot leave its place: ends of lines, of cells, of
   expect(text).toContain('| `` `\\|\\n `` | 1 | 0 | 1 |\n')
 })
 
-test('long tables are cut, and say so', () => {
+test('long tables are cut, and their last line has the number of the other rows', () => {
   const faults = Array.from({ length: 120 }, (_, n) => ({ id: `f${n}`, armed: 1, fired: 1, never_fired: 0 }))
   const assumptions = Array.from({ length: 11 }, (_, n) => ({ id: `U${n}`, used: 1, open: 'Something.' }))
   const text = markdownOf({ ...NOTHING, faults, assumptions })

@@ -7,7 +7,9 @@ import { counted } from '../../core/words.ts'
 import type { Ended } from './exec-child.ts'
 import { printable } from './print.ts'
 
-/** The outcome of a request: a class of statuses, a status of no class, or `cut` before there was one. */
+/**
+ * The outcome of a request: a class of statuses, `other` for a status without a class, or `cut` for a request without a status.
+ */
 const OUTCOMES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other', 'cut'] as const
 type Outcome = (typeof OUTCOMES)[number]
 
@@ -22,14 +24,14 @@ interface OperationCount {
 /** The counts of the fault rules with one id, in all sandboxes. */
 interface FaultCount {
   readonly id: string
-  /** How often it was armed; a sandbox arms its own. */
+  /** How often it was armed; each sandbox arms its own rule. */
   readonly armed: number
   readonly fired: number
-  /** How many of those that were armed have never fired. */
+  /** How many of the armed rules never fired. */
   readonly never_fired: number
 }
 
-/** A response that only a defect of the emulator, or its disk, can explain. */
+/** A response that must come from a defect of the emulator, or from a problem of its disk. */
 interface Unexpected {
   readonly id: string
   readonly method: string
@@ -38,10 +40,10 @@ interface Unexpected {
   readonly detail: string
 }
 
-/** A run may have any number of them. */
+/** Unexpected responses that the summary lists; a run may have any number of them. */
 const MAX_UNEXPECTED = 10
 
-/** Counts what a run does to an emulator, over all its sandboxes, deleted ones included. */
+/** Counts the requests, faults and assumptions of a run in all sandboxes of an emulator, deleted ones included. */
 export class Tally {
   readonly #operations = new Map<string | null, Map<Outcome, number>>()
   readonly #assumed = new Map<string, number>()
@@ -71,17 +73,17 @@ export class Tally {
     }))
   }
 
-  /** The rules of closed sandboxes, and removed rules. */
+  /** The counts of removed rules and of the rules of closed sandboxes, so they are complete when the emulator is closed. */
   get faults(): FaultCount[] {
     return [...this.#faults].map(([id, counts]) => ({ id, ...counts }))
   }
 
-  /** How many responses rely on each assumption, the most used ones first; without what a response never names. */
+  /** The number of responses that rely on each assumption that responses can name, the most used ones first. */
   get assumed(): readonly (readonly [id: string, responses: number])[] {
     return [...this.#assumed].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
   }
 
-  /** The first of them, and how many there were. */
+  /** The first ten unexpected responses, and the total number. */
   get unexpected(): { readonly total: number; readonly data: readonly Unexpected[] } {
     return { total: this.#unexpectedTotal, data: this.#unexpected }
   }
@@ -92,7 +94,7 @@ export class Tally {
     this.#operations.set(operation, outcomes)
     add(outcomes, outcomeOf(entry))
     for (const id of assumed) add(this.#assumed, id)
-    // Rules that a request names by its own values are in no table.
+    // Rules from magic values of a request are in no table.
     for (const { rule } of faults?.fired ?? []) if (rule.source === 'magic') this.#disarmed(rule.id, 1)
     if (isUnexpected(entry)) this.#keep(entry)
   }
@@ -108,7 +110,7 @@ export class Tally {
       const [was, is] = [before as FaultCounter | undefined, after as FaultCounter | undefined]
       const fired = is === undefined || is.key !== null ? 0 : is.fired - (was?.fired ?? 0)
       if (is !== undefined && fired > 0) armed.set(is.rule, (armed.get(is.rule) ?? 0) + fired)
-      // A rule that has lost its counters and is still there has begun again.
+      // A rule that still exists after its counters were removed was reset.
       if (is === undefined && was?.key === null && store.get(faultRules.name, was.rule) !== undefined) {
         this.#disarmed(was.rule, armed.get(was.rule) ?? 0)
         armed.set(was.rule, 0)
@@ -136,7 +138,7 @@ function outcomeOf({ status }: LogEntry): Outcome {
   return OUTCOMES.find((each) => each === `${Math.floor(status / 100)}xx`) ?? 'other'
 }
 
-// Faults, stubs and endpoints without a contract are expected.
+// Responses of faults, stubs and endpoints without a contract are expected.
 function isUnexpected({ status, faults, stubbed, error }: LogEntry): boolean {
   if (status < 500 || stubbed !== undefined || (faults?.fired ?? []).length > 0) return false
   return error?.code !== 'emulator_contract_unspecified'
@@ -151,11 +153,11 @@ function entryOf<K>(counts: ReadonlyMap<K, number>, key: K): [K, number][] {
   return count === undefined ? [] : [[key, count]]
 }
 
-/** The summary of a run, and the line of `exec --json`. */
+/** The summary of a run; `exec --json` prints it as one line. */
 export interface Summary {
   readonly command: readonly string[]
   readonly exit_code: number
-  /** The signal that killed the command; null when it ended by itself. */
+  /** The signal that killed the command; null when it exited with a code. */
   readonly signal: string | null
   /** Real milliseconds that the command took. */
   readonly duration_ms: number
@@ -163,9 +165,9 @@ export interface Summary {
   readonly requests: number
   readonly operations: readonly OperationCount[]
   readonly faults: readonly FaultCount[]
-  /** Those that the header X-Emulator-Assumed names, the most used ones first. */
+  /** The assumptions that the header X-Emulator-Assumed names, the most used ones first. */
   readonly assumptions: readonly { readonly id: string; readonly used: number; readonly open: string }[]
-  /** Responses with 5xx that no fault or stub explains: how many, and the first of them. */
+  /** Responses with 5xx that no fault or stub explains: their number, and the first ten. */
   readonly unexpected: { readonly total: number; readonly data: readonly Unexpected[] }
 }
 
@@ -197,13 +199,13 @@ export function summaryOf(run: Run, tally: Tally, { items }: AssumptionCatalog):
   }
 }
 
-/** Rows of one table: the size of a step's summary is limited. */
+/** Maximum number of rows in one table: GitHub limits the size of a step's summary. */
 const MAX_ROWS = 50
 
-/** Assumptions that are shown, the most used ones. */
+/** Maximum number of assumptions in the table; the most used ones are listed. */
 const MAX_ASSUMPTIONS = 10
 
-/** Characters of a text that others have chosen. */
+/** Maximum number of characters of a text that users choose, such as a name. */
 const MAX_TEXT = 200
 
 /** A summary in Markdown, as the page of a workflow run shows it. */
@@ -223,7 +225,7 @@ export function markdownOf(summary: Summary): string {
       summary.faults.map(({ id, armed, fired, never_fired }) => [code(id), armed, fired, never_fired]),
     ),
     section(
-      'Assumptions that responses rest on',
+      'Assumptions that responses rely on',
       ['item', 'responses', 'what the specification leaves open'],
       summary.assumptions.slice(0, MAX_ASSUMPTIONS).map(({ id, used, open }) => [id, used, escaped(open)]),
       summary.assumptions.length,
@@ -274,7 +276,7 @@ function code(text: string): string {
   return span(text).replaceAll('|', '\\|')
 }
 
-// Names that users choose may hold anything, also the end of a code span.
+// Names that users choose may contain any character, also the end of a code span.
 function span(text: string): string {
   const plain = printable(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text)
   if (plain === '') return ''

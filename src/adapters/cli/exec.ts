@@ -14,7 +14,7 @@ import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from './signals.ts'
 
 type ExecInvocation = Invocation<keyof StartOptions>
 
-/** `exec`: runs a command with an emulator of its own, and resolves with its exit code. */
+/** `exec`: runs a command with its own emulator, and resolves with the exit code of the command. */
 export async function exec(invocation: ExecInvocation): Promise<number> {
   const { given, terminal, env } = invocation
   const command = commandOf(invocation)
@@ -49,7 +49,7 @@ function commandOf({ args, afterDashes }: ExecInvocation): readonly string[] {
   if (args.length === afterDashes.length) return args
   throw new UsageError([
     `Put -- in front of the command: workspace-emulator exec [flags] -- ${args.join(' ')}`,
-    'Run "workspace-emulator exec --help" for what it takes.',
+    'Run "workspace-emulator exec --help" for its arguments and flags.',
   ])
 }
 
@@ -65,7 +65,7 @@ function withOwnDefaults({ options, given }: ExecInvocation): StartOptions {
   }
 }
 
-/** The variables of the command. A key that the sandbox does not have leaves the variable unchanged. */
+/** The environment variables for the command. A variable stays unchanged when the sandbox has no key for it. */
 async function variablesOf(
   { baseUrl, sandbox }: RunningEmulator,
   { fixtures, controlToken, host }: StartOptions,
@@ -73,10 +73,10 @@ async function variablesOf(
 ): Promise<Environment> {
   const { user, member, service } = readyKeys(await plainKeys(fixtures, sandbox.store))
   if (user === null) {
-    logger.warn(`${fixtures} shows no key of a user: WORKSPACE_API_KEY stays as it is.`)
+    logger.warn(`${fixtures} contains no key of a user: WORKSPACE_API_KEY stays unchanged.`)
   }
   if (controlToken !== undefined) {
-    logger.info(`The control interface on ${host} demands a token: the command has it in its environment.`)
+    logger.info(`The control interface on ${host} requires a token: the command has it in its environment.`)
   }
   const variables = {
     WORKSPACE_BASE_URL: baseUrl,
@@ -104,9 +104,9 @@ class Interruption {
 
   onSignal(signal: Signal): void {
     if (this.#first === undefined) {
-      this.#logger.info(`${signal}: waiting for the command to end; once more to end it at once`)
+      this.#logger.info(`${signal}: waiting for the command to end; send it again to end the command at once`)
       this.#child.interrupt(signal)
-      // A signal that arrived during this line is delivered next, and counts as the same.
+      // A signal that arrived during these lines is delivered next, and counts as the same signal.
       this.#first = { signal, at: elapsedTime() }
     } else if (elapsedTime() - this.#first.at >= SAME_SIGNAL) {
       this.#child.kill()
@@ -114,7 +114,7 @@ class Interruption {
     }
   }
 
-  /** How the command has ended when a signal arrived before its start; undefined without a signal. */
+  /** The result of a command when a signal arrived before its start; undefined without a signal. */
   get ended(): Ended | undefined {
     if (this.#first === undefined) return undefined
     const { signal } = this.#first

@@ -9,9 +9,7 @@ export const explainCommands = [
   command({
     name: 'explain',
     description: 'Explain the response to an API request; without an id, to the latest one',
-    args: [
-      { name: '[request-id]', description: 'as the header X-Emulator-Request-Id of the response names it' },
-    ],
+    args: [{ name: '[request-id]', description: 'from the header X-Emulator-Request-Id of the response' }],
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const [id = await latest(invocation)] = invocation.args
@@ -28,7 +26,7 @@ async function latest({ options }: SandboxInvocation): Promise<string> {
   const id = data.at(-1)?.id
   if (id !== undefined) return id
   throw new CommandFailed(
-    `No API request is in the log of the sandbox ${options.sandbox ?? 'default'}. Make one, or name another sandbox with --sandbox.`,
+    `No API request is in the log of the sandbox ${options.sandbox ?? 'default'}. Send one, or name another sandbox with --sandbox.`,
   )
 }
 
@@ -104,10 +102,10 @@ function errorLines({ code, status, mitigation, issues, issues_total }: Refused)
   ]
 }
 
-/** Characters of a body in the explanation; `--json` has all that is kept. */
+/** Maximum number of characters of a body in the explanation; `--json` has all that the log keeps. */
 const MAX_BODY = 1_000
 
-/** The body of a response that the log has kept, and what it is. */
+/** The size and type of a response body, and its text if the log has kept it. */
 export function bodyLines({ headers, body, body_bytes }: NonNullable<RequestTrace['response']>): string[] {
   const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value
   const about = [`${body_bytes} bytes`, ...text(type ?? null)].join(' of ')

@@ -3,8 +3,8 @@ import { CommandFailed, type Invocation, OK } from './command.ts'
 import { codeOf, show } from './print.ts'
 
 /**
- * Writes a document into a file, or without a file on stdout. Throws {@link CommandFailed} when it cannot be written.
- * @param what the subject of the sentence that says so
+ * Writes a document into a file, or to stdout without a file. Throws {@link CommandFailed} when it cannot be written.
+ * @param what the name of the document in the message: `State`
  */
 export async function exported(
   invocation: Invocation<'json'>,

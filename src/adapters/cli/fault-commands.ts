@@ -31,13 +31,13 @@ export const faultCommands = [
   ...listCommands(
     'faults',
     'List the fault rules that are armed',
-    'List the fault rules, as faults alone does',
+    'List the fault rules, the same as faults alone',
     SANDBOX_OPTIONS,
     list,
   ),
   command({
     name: 'faults add',
-    description: 'Arm a fault rule: a preset, a JSON file or JSON, with what the flags change about it',
+    description: 'Arm a fault rule: a preset, a JSON file or JSON; flags change its fields',
     args: [{ name: '<rule>', description: 'name of a preset, path of a JSON file, or JSON in quotes' }],
     options: RULE_OPTIONS,
     run: async (invocation) => {
@@ -45,7 +45,7 @@ export const faultCommands = [
       const { value, file } = await readRule(args[0] ?? '')
       const rule = await withFlags(value, options)
       const refused = file && ((error: unknown) => refusedFile('The rule cannot be armed:', file, error))
-      // The emulator checks it.
+      // The emulator checks the rule.
       const body = await controlOf(options)('POST /faults', { body: rule as FaultDraft }).catch(
         (error: unknown) => {
           throw refused === undefined ? error : refused(error)
@@ -57,7 +57,7 @@ export const faultCommands = [
   }),
   command({
     name: 'faults toggle',
-    description: 'Arm a preset, or remove its rule where it is armed',
+    description: 'Arm a preset, or remove its rule if it is already armed',
     args: [{ name: '<preset>', description: 'name of a preset' }],
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
@@ -74,10 +74,14 @@ export const faultCommands = [
     },
   }),
   onRule('show', 'Show a fault rule in full', 'GET /faults/{id}'),
-  onRule('reset', 'Begin a fault rule again: its counters at 0', 'POST /faults/{id}/reset'),
+  onRule(
+    'reset',
+    'Reset a fault rule: its counters are 0, and its time to live starts now',
+    'POST /faults/{id}/reset',
+  ),
   callCommand({
     name: 'faults change',
-    description: 'Change fields of a fault rule: null removes one; its counters go on',
+    description: 'Change fields of a fault rule: null removes one; its counters keep their values',
     args: [ID, { name: '<patch>', description: 'merge patch: JSON in quotes, or the path of a JSON file' }],
     route: 'PATCH /faults/{id}',
     body: 'patch',
@@ -85,7 +89,7 @@ export const faultCommands = [
   }),
   command({
     name: 'faults clear',
-    description: 'Remove a fault rule, or all, and say which of them never fired',
+    description: 'Remove a fault rule, or all, and show which of them never fired',
     args: [{ name: '[id]', description: ID.description }],
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
@@ -133,7 +137,7 @@ async function showPreset(invocation: SandboxInvocation, name: string): Promise<
   ])
 }
 
-/** How long a rule lasts that was armed, and what changes that. */
+/** How long an armed rule lasts, and the flags that change it. */
 function lifeLine({ id, life, preset }: Rule): string {
   return `${id}: ${life}${preset === null ? '' : ' --always and --first N change that.'}`
 }
@@ -154,11 +158,11 @@ type RuleOptions = OptionValues<(typeof RULE_OPTIONS)[number]>
 async function withFlags(value: Json, options: RuleOptions): Promise<Json> {
   const { operation, match, first, always } = options
   if (operation === undefined && match.length === 0 && first === undefined && !always) return value
-  if (first !== undefined && always) throw new UsageError(['--first and --always exclude each other.'])
+  if (first !== undefined && always) throw new UsageError(['Give --first or --always, not both.'])
   if (!isObject(value)) {
     throw new UsageError(['Flags change one rule. Give a rule that is an object, or the list without flags.'])
   }
-  // Otherwise `times` of the rule would go on limiting what --always or --first says.
+  // Otherwise the field `times` of the rule would still limit --always or --first.
   const { times: _, ...untimedRule } = value
   const narrowed = { ...(operation !== undefined && { operation }), ...matchOf(match) }
   const when = first === undefined && !always ? undefined : await timingOf(value, first, options)
@@ -171,7 +175,7 @@ async function withFlags(value: Json, options: RuleOptions): Promise<Json> {
   }
 }
 
-/** The timing of the rule, or of its preset, for the first matches of a number, or for all; what it counts by stays. */
+/** The timing of the rule or of its preset, changed to fire on the first `first` matches, or on all. Its field `by` stays. */
 async function timingOf(
   { when, preset }: JsonObject,
   first: number | undefined,
@@ -201,10 +205,10 @@ function matchOf(pairs: readonly string[]): JsonObject {
   return match
 }
 
-/** Characters of the actions in a row of a table; `--json` has all of them. */
+/** Maximum number of characters of the actions in a row of a table; `--json` has all of them. */
 const MAX_ACTIONS = 100
 
-/** Fault rules one below the other. */
+/** Fault rules as a table. */
 function ruleTable(rules: readonly Rule[]): string[] {
   const rows = rules.map((rule) => {
     const { id, source, status, matched, fired } = rule
@@ -213,14 +217,14 @@ function ruleTable(rules: readonly Rule[]): string[] {
   return columns([['ID', 'SOURCE', 'STATUS', 'MATCHED', 'FIRED', 'ABOUT', 'WHEN', 'DOES'], ...rows])
 }
 
-/** That rules never fired; nothing where all did. */
+/** A line with the rules that never fired; no line when there are none. */
 export function unfiredLines(ids: readonly string[]): string[] {
   return ids.length > 0 ? [`Never fired: ${ids.join(', ')}.`] : []
 }
 
 const LASTS = { once: 'once', until_removed: 'until removed' } as const
 
-/** Presets one below the other, those of a family together. */
+/** Presets as a table, with their families. */
 function presetTable(presets: readonly Preset[]): string[] {
   const rows = presets.map(({ family, name, lasts, description }) => [
     family,
@@ -236,10 +240,12 @@ function magicLines(values: Presets['magic_values']): string[] {
   const rows = values.flatMap(({ place, values: forms }) =>
     forms.map(({ form, description }) => [`  ${form}`, place, description]),
   )
-  return rows.length === 0 ? [] : ['', 'Values of requests that need no rule:', ...columns(rows)]
+  return rows.length === 0
+    ? []
+    : ['', 'Values in requests that cause a fault without a rule:', ...columns(rows)]
 }
 
-/** One preset with all that it is made of. */
+/** One preset with all its fields. */
 function presetLines(preset: Preset): string[] {
   const { name, description, then, times, lasts } = preset
   return [
@@ -253,7 +259,7 @@ function presetLines(preset: Preset): string[] {
   ]
 }
 
-/** Which requests, or webhooks, a rule is about. */
+/** The requests or webhooks that a rule is about. */
 function aboutOf({ match }: Rule | Preset): string {
   if (match === 'everything') return 'every request'
   return Object.entries(match)
@@ -261,7 +267,7 @@ function aboutOf({ match }: Rule | Preset): string {
     .join(', ')
 }
 
-/** Which of the matches fire. */
+/** The matches on which a rule fires. */
 function whenOf({ when = {} }: Rule | Preset): string {
   const { by, ...timing } = when
   const parts = Object.entries(timing).map(([name, value]) => `${name} ${compact(value)}`)
@@ -274,7 +280,7 @@ function doesOf(rule: Rule): string {
   return text.length > MAX_ACTIONS ? `${text.slice(0, MAX_ACTIONS)}…` : text
 }
 
-/** What is done, in order: the plain actions, and those of the steps of a sequence under their names. */
+/** The actions in order: those of `do`, then the named actions of a sequence. */
 function actionsOf({ do: plain = [], actions = {} }: Rule | Preset): string[] {
   const named = Object.entries(actions)
   return [

@@ -40,7 +40,7 @@ test.for(['/collections/pages/2/name', '/collections/users/0', '/collections/org
   },
 )
 
-test('without extends every record is the document’s own', async () => {
+test('without extends, an issue of any record has its line in the document', async () => {
   const file = stateFile('{"collections": {"pages": 1}}')
   const pointer = '/collections/pages/0/name'
   expect(await locateFixtures(file, [{ pointer, detail: 'x' }])).toMatchObject([{ file, pointer, line: 1 }])

@@ -10,17 +10,17 @@ export type FollowedEvent =
 
 const TYPES = ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'sandbox'] as const
 
-/** The types that a flag names. The emulator refuses unknown ones. */
+/** The types of events that a flag names; undefined (all types) without a name. Throws {@link UsageError} for an unknown type. */
 export function typesOf(names: readonly string[]): EventOptions['types'] {
   if (names.length === 0) return undefined
   const unknown = names.find((name) => !TYPES.some((type) => type === name))
   if (unknown === undefined) return names as EventOptions['types']
-  throw new UsageError([`--type: "${unknown}" is no type of event. Give one of ${TYPES.join(', ')}.`])
+  throw new UsageError([`--type: "${unknown}" is not a type of event. Give one of ${TYPES.join(', ')}.`])
 }
 
 /**
- * Calls back for what happens in a sandbox, one event after the other, `hello` first, until the emulator ends the stream.
- * Rejects with {@link CommandFailed} when the emulator is not there, or goes without a word.
+ * Calls `onEvent` for each event of a sandbox in order, `hello` first, until the emulator ends the stream.
+ * Rejects with {@link CommandFailed} when no emulator responds, or when the connection breaks.
  */
 export async function follow(
   { options, terminal }: SandboxInvocation,

@@ -41,7 +41,7 @@ export async function readJson(
   return { issues: [{ pointer: '', line, detail: `is not JSON: ${syntax.detail}` }] }
 }
 
-/** JSON that an argument of a command has, and the file that it comes from. */
+/** JSON from an argument of a command, and the file that it was read from. */
 export interface JsonSource {
   readonly value: Json
   readonly file?: { readonly path: string; readonly text: string }
@@ -100,7 +100,7 @@ export function located(text: string, issues: readonly Issue[]): LocatedIssue[] 
   return issues.map((issue) => ({ ...issue, line: placeIn(issue.pointer).line }))
 }
 
-/** One line, in the form that editors make a link of: `file:line: pointer: detail`. */
+/** An issue on one line, in the form that editors turn into a link: `file:line: pointer: detail`. */
 export function issueLine(file: string, { line, column, pointer, detail }: LocatedIssue): string {
   const place = [file, ...(line === 0 ? [] : [line]), ...(column === undefined ? [] : [column])].join(':')
   return [place, pointer, detail].filter((each) => each !== '').join(': ')
@@ -110,7 +110,7 @@ export function listed(file: string, issues: readonly LocatedIssue[]): string[] 
   return issues.map((issue) => issueLine(file, issue))
 }
 
-/** A refused request whose body came from a file, with the lines of that file. Other errors stay as they are. */
+/** Adds the lines of a file to the error of a refused request whose body came from it. Other errors are returned unchanged. */
 export function refusedFile(
   title: string,
   { path, text }: { readonly path: string; readonly text: string },
@@ -125,12 +125,12 @@ export function isDirectory(path: string): boolean {
 }
 
 /**
- * Adds file and line to issues in fixtures. Issues of a document that extends another are about the merged document: in
- * each of its collections the records of the extending document come first.
+ * Adds file and line to issues in fixtures. Issues of a document that extends another are about the merged document. In each of
+ * its collections, the records of the extending document come first.
  */
 export async function locateFixtures(source: string, issues: readonly Issue[]): Promise<FixturesIssue[]> {
   const read = await readJsonFile(fixturesFile(source))
-  // The issues say already why the file is no document; only the line is missing.
+  // The issues already contain the reason; only the line is missing.
   if ('issues' in read)
     return issues.map((issue) => ({ ...issue, file: source, line: read.issues[0]?.line ?? 0 }))
   return issues.map((issue) => {

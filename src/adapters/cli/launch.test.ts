@@ -4,7 +4,7 @@ import { type OptionName, resolveOptions, START_OPTIONS } from './options.ts'
 
 const logger = { info: () => {}, warn: () => {}, error: () => {} }
 
-test('receivers of webhooks beyond this machine come from the flag, repeated or with commas', async () => {
+test('receivers of webhooks on other machines come from the repeated flag, or from its variable with commas', async () => {
   const flags = new Map<OptionName, readonly string[]>([['allowWebhooks', ['a.test:80', '[fd00::5]:81']]])
   const options = resolveOptions(START_OPTIONS, flags, {})
   expect((await launchOptions(options, new Set(), logger)).allowWebhooks).toEqual([
@@ -16,7 +16,7 @@ test('receivers of webhooks beyond this machine come from the flag, repeated or 
   expect((await launchOptions(given, new Set(), logger)).allowWebhooks).toEqual(['a.test:80', 'b.test:81'])
 })
 
-test('scenarios and what answers reveal are handed on', async () => {
+test('the options for scenarios and for revealing faults reach the emulator', async () => {
   const flags = new Map<OptionName, readonly string[]>([['scenario', ['partial-failure']]])
   const env = { WORKSPACE_EMULATOR_SCENARIOS: 'mine', WORKSPACE_EMULATOR_REVEAL_FAULTS: '1' }
   const options = await launchOptions(

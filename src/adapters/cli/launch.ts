@@ -20,7 +20,7 @@ export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
 /**
  * Starts an emulator with the options of the command line. Throws {@link CommandFailed} when it cannot start.
  * A warning about options without effect is logged once it has started.
- * @param onShutdown ends this process, where a client may ask for that
+ * @param onShutdown ends this process, if a client may request that
  */
 export async function launch(
   options: StartOptions,
@@ -39,7 +39,7 @@ export async function launch(
   return emulator
 }
 
-/** The options of `start` as the emulator takes them. */
+/** The options of `start` in the form of the emulator's options. Throws {@link CommandFailed} for an unreadable settings file. */
 export async function launchOptions(
   options: StartOptions,
   given: ReadonlySet<OptionName>,
@@ -47,10 +47,10 @@ export async function launchOptions(
 ): Promise<InternalOptions> {
   const { logLevel, logFormat, logRequests, quiet, noColor, json, settings, ...start } = options
   if (given.has('scenarios') && !isDirectory(start.scenarios))
-    logger.warn(`${start.scenarios} is not there: until it is, there are only the built-in scenarios.`)
+    logger.warn(`${start.scenarios} is not a directory: until it is, there are only the built-in scenarios.`)
   return {
     ...start,
-    // Without a flag or variable, a saved sandbox keeps its own.
+    // Without a flag or variable, a saved sandbox keeps its own values.
     rate: given.has('rate') ? start.rate : undefined,
     skipOnPoll: given.has('skipOnPoll') ? start.skipOnPoll : undefined,
     settings: settings === undefined ? undefined : (await requireJsonFile(settings)).document,
@@ -58,10 +58,10 @@ export async function launchOptions(
   }
 }
 
-/** A generated control token, where other machines can reach the control interface and none is given. */
+/** A generated control token of 128 bits, if other machines can reach the control interface and no token is given. */
 export function generatedToken({ controlToken, host }: StartOptions): string | undefined {
   if (controlToken !== undefined || isLoopback(host)) return undefined
-  // The only true secret of the emulator: everything from the seed can be computed.
+  // The token is the only real secret of the emulator: values from the seed are predictable.
   return randomBytes(16).toString('base64url')
 }
 
@@ -70,15 +70,16 @@ export function stateFile({ data }: StartOptions): string {
   return join(resolve(data), 'default.json')
 }
 
-// Asked before the start: on an existing sandbox, options about new ones have no effect, which would look like a defect.
+// Checked before the start, which creates the file. Options about new sandboxes have no effect on an existing one, which would
+// look like a defect.
 function oldStateWarning(options: StartOptions, given: ReadonlySet<OptionName>): string | undefined {
   const idle = (['fixtures', 'seed', 'clock'] as const).filter((name) => given.has(name)).map(flagOf)
   const file = stateFile(options)
   if (options.ephemeral || idle.length === 0 || !existsSync(file)) return undefined
-  return `${file} holds a sandbox already: ${idle.join(', ')} will count when it starts again ("workspace-emulator reset").`
+  return `${file} already contains a sandbox: ${idle.join(', ')} will take effect when it is reset ("workspace-emulator reset").`
 }
 
-/** The log of a run, on `err`. */
+/** The logger of a run; it writes to `err`. */
 export function loggerOf(
   { quiet, logLevel, logFormat, noColor }: StartOptions,
   terminal: Terminal,
@@ -98,10 +99,10 @@ export async function closeWithReport(emulator: RunningEmulator, logger: Logger)
   for (const line of unfiredRules(sandboxes)) logger.warn(line)
 }
 
-/** Sandboxes that are listed one by one: a process may have thousands. */
+/** Maximum number of sandboxes that are listed one by one: a process may have thousands. */
 const MAX_SANDBOXES = 20
 
-/** For each sandbox the fault rules that never fired: a fault that never fired proves nothing. */
+/** A line for each sandbox with fault rules that never fired: a fault that never fired proves nothing. */
 export function unfiredRules(sandboxes: readonly Sandbox[]): string[] {
   const lines = sandboxes.flatMap((sandbox) => {
     const rules = sandbox.faults.rules.flatMap((rule) => {
@@ -117,7 +118,7 @@ export function unfiredRules(sandboxes: readonly Sandbox[]): string[] {
   return more > 0 ? [...lines.slice(0, MAX_SANDBOXES), `and others in ${more} more sandboxes`] : lines
 }
 
-/** Why the emulator did not start: what, where (with line numbers, where a file is the cause), and the way out. */
+/** The message about a failed start: the problem, its place (with line numbers for a file), and the fix. */
 export async function startFailure(
   error: unknown,
   { settings, scenario }: Partial<Pick<StartOptions, 'settings' | 'scenario'>> = {},
@@ -131,18 +132,18 @@ export async function startFailure(
     return `The emulator failed to start. This is a defect of the emulator: ${oneLine(error)}`
   }
   return 'syscall' in error || isStorageFailure(error)
-    ? `${error.message.replace(/\.$/, '')}. Run "workspace-emulator doctor" to see what is in the way.`
+    ? `${error.message.replace(/\.$/, '')}. Run "workspace-emulator doctor" to find the problem.`
     : error.message
 }
 
-// Keys of settings have dots, or are no fields of scenarios.
+// Pointers about settings begin with a key that has dots or is not a field of scenarios.
 function isOfScenario({ options: { issues } }: Refusal): boolean {
   const fields = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'stubs', 'timeline', 'on']
   return issues === undefined || issues.every(({ pointer }) => fields.includes(pointer.split('/')[1] ?? ''))
 }
 
 function scenarioFailure({ message, options: { issues = [] } }: Refusal, name: string): string {
-  const wayOut = 'Run "workspace-emulator validate" to see what is wrong with scenarios, and where.'
+  const wayOut = 'Run "workspace-emulator validate" to see the problems of scenarios, with file and line.'
   if (issues.length === 0) return `${message} ${wayOut}`
   const lines = issues.map(({ pointer, detail }) => `  ${pointer}: ${detail}`)
   return [`The scenario "${name}" cannot be started:`, ...lines, wayOut].join('\n')

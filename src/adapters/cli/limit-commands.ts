@@ -26,7 +26,7 @@ export const limitCommands = [
   }),
   callCommand({
     name: 'limits set',
-    description: 'Give an operation a limit of its own',
+    description: 'Give an operation its own limit',
     args: [OPERATION, { name: '<limit>', description: 'requests in a window' }],
     options: ['window'],
     route: 'PUT /limits/{operation}',
@@ -48,7 +48,7 @@ function limitLines({ data, overrides, enforced, clock }: OwnCalls['GET /limits'
   return [
     ...(data.length === 0 ? ['No window holds a request.'] : linesOf({ data }, COLUMNS)),
     ...overrides.map(({ operation, limit, window_s }) => `${operation}: ${limit} requests in ${window_s} s`),
-    ...(enforced ? [] : ['A full window refuses nothing: the emulator was started with --limits off.']),
-    ...(clock === 'wall' ? ['The windows go by the real clock (setting limits.clock).'] : []),
+    ...(enforced ? [] : ['Full windows do not refuse requests: the emulator was started with --limits off.']),
+    ...(clock === 'wall' ? ['The windows use the real clock (setting limits.clock).'] : []),
   ]
 }

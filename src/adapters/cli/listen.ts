@@ -10,8 +10,8 @@ type ListenInvocation = SandboxInvocation & {
 }
 
 /**
- * `webhook listen`: subscribes a receiver or the inbox, prints each attempt to deliver to it, and takes the subscription
- * back at the end. The emulator itself sends, so that signatures, retries and faults are as they always are.
+ * `webhook listen`: subscribes a receiver or the inbox, prints each delivery attempt, and removes the subscription at the end.
+ * The emulator itself sends the webhooks, so signatures, retries and faults work as usual.
  */
 export async function listenForWebhooks(invocation: ListenInvocation): Promise<number> {
   const { options, terminal } = invocation
@@ -36,7 +36,7 @@ export async function listenForWebhooks(invocation: ListenInvocation): Promise<n
   } finally {
     process.off('SIGINT', stop)
     process.off('SIGTERM', stop)
-    // An emulator that is gone has no subscription any more.
+    // An emulator that has ended has no subscription any more.
     await ask('DELETE /webhooks/{id}', { params: { id } }).catch(() => {})
   }
 }
@@ -56,7 +56,7 @@ interface Wanted {
   readonly secret?: string | undefined
 }
 
-/** A subscription as the control interface takes it. @param url of the receiver; absent: the inbox */
+/** A subscription as the control interface accepts it. @param url of the receiver; absent: the inbox */
 export function subscription(url: string | undefined, { event, secret }: Wanted) {
   const events = event.length === 0 ? undefined : event
   return { ...(url === undefined ? { inbox: true as const } : { url }), events, secret }

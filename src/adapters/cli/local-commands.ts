@@ -21,23 +21,23 @@ export const execCommands = [
   command({
     name: 'exec',
     description:
-      'Run the command after -- with an emulator of its own, found by WORKSPACE_BASE_URL and WORKSPACE_API_KEY, and end with its exit code',
-    args: [{ name: '<command...>', description: 'after --, such as -- npm test; no shell reads it' }],
+      'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
+    args: [{ name: '<command...>', description: 'after --, such as -- npm test; it runs without a shell' }],
     usage: '[flags] -- <command> [arguments...]',
     options: START_OPTIONS,
     help: {
       port: {
-        description: 'TCP port; 0 takes a free one, which the command finds in its variables',
+        description: 'TCP port; 0 chooses a free port, which the command finds in its variables',
         shown: '0',
       },
       data: {
-        description: 'directory of the state; without it everything stays in memory and no file is left',
+        description: 'directory of the state; without it everything stays in memory and no file is written',
         shown: 'none',
       },
-      ephemeral: { description: 'keep everything in memory, whatever --data says' },
+      ephemeral: { description: 'keep everything in memory, even with --data' },
       logLevel: { shown: 'warn' },
       logRequests: { shown: 'off' },
-      quiet: { description: 'only warnings and errors in the log, as without it' },
+      quiet: { description: 'only warnings and errors in the log, which is the default of exec' },
       json: { description: 'at the end, a summary as one line of JSON on stderr; stdout is for the command' },
     },
     run: async (invocation) => (await import('./exec.ts')).exec(invocation),
@@ -63,7 +63,7 @@ export const validateCommands = [
 export const doctorCommands = [
   command({
     name: 'doctor',
-    description: 'Check that an emulator can start here: exit code 1 when something is in the way',
+    description: 'Check that an emulator can start here: exit code 1 when a check fails',
     options: ['port', 'host', 'data', 'json'],
     run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
   }),

@@ -14,7 +14,7 @@ function capture(options: Partial<LogOptions> = {}) {
   return { lines, given }
 }
 
-test('nothing is loaded until something is severe enough', async () => {
+test('the logging library is loaded with the first entry of enough severity', async () => {
   const { lines, given } = capture({ level: 'warn' })
   let loads = 0
   const logger = lazyLogger(given, (options) => {
@@ -32,7 +32,7 @@ test('nothing is loaded until something is severe enough', async () => {
   expect(lines.map((line) => JSON.parse(line).message)).toEqual(['c', 'd', 'e'])
 })
 
-test('silent logs nothing at all', async () => {
+test('the level silent logs nothing', async () => {
   const { lines, given } = capture({ level: 'silent' })
   const logger = lazyLogger(given)
   logger.error('a')
@@ -40,7 +40,7 @@ test('silent logs nothing at all', async () => {
   expect(lines).toEqual([])
 })
 
-test('a missing logging library costs form, not messages, and gives no secret away', async () => {
+test('without the logging library, messages are plain lines without their fields', async () => {
   const { lines, given } = capture()
   const logger = lazyLogger(given, () => Promise.reject(new Error('no such file')))
   logger.warn('the disk is full', { authorization: 'canary' })
@@ -48,7 +48,7 @@ test('a missing logging library costs form, not messages, and gives no secret aw
   expect(lines).toEqual(['warn: the disk is full\n'])
 })
 
-test('JSON lines have level, time and message, and the fields beside them', async () => {
+test('JSON lines have level, time and message, and the fields of the entry', async () => {
   const { lines, given } = capture()
   const logger = await pinoLogger(given)
   logger.info('hello', { status: 200 })
@@ -57,7 +57,7 @@ test('JSON lines have level, time and message, and the fields beside them', asyn
   expect(new Date(entry.time).toISOString()).toBe(entry.time)
 })
 
-test('pretty lines are for people and have colours on demand alone', async () => {
+test('pretty lines have colours only when the option is on', async () => {
   const plain = capture({ format: 'pretty' })
   const colourful = capture({ format: 'pretty', colours: true })
   for (const { given } of [plain, colourful]) (await pinoLogger(given)).warn('hello', { status: 200 })

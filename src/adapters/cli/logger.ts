@@ -4,11 +4,11 @@ import { harmless } from './print.ts'
 const SEVERITY = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const
 
 export interface LogOptions {
-  /** The least severity that is logged. */
+  /** The lowest severity that is logged. */
   readonly level: keyof typeof SEVERITY
   readonly format: 'pretty' | 'json'
   readonly colours: boolean
-  /** Takes whole lines, with their ends. */
+  /** Gets whole lines, with their newlines. */
   readonly write: (line: string) => void
 }
 
@@ -21,9 +21,8 @@ type Method = keyof Logger
 type Log = (method: Method, message: string, fields: Readonly<Record<string, unknown>>) => void
 
 /**
- * A logger that costs nothing until something is logged: the first entry of enough severity loads the logging library, and
- * waits for it together with those after it.
- * @param load makes the logger that writes
+ * A logger that loads the logging library with the first entry of enough severity. Entries wait in memory until it is loaded.
+ * @param load creates the logger that writes the entries
  */
 export function lazyLogger(
   options: LogOptions,
@@ -56,12 +55,12 @@ function loggerOf(log: Log): Logger {
   return { info: method('info'), warn: method('warn'), error: method('error') }
 }
 
-// When the installation lacks a file, its message must still come out. Fields are left out: nothing hides secrets here.
+// Writes messages when the logging library cannot be loaded. Fields are left out, since nothing redacts secrets here.
 function plainLogger({ write }: LogOptions): Logger {
   return loggerOf((method, message) => write(`${method}: ${message}\n`))
 }
 
-// Fields that hold a secret wherever they are; `code` and `state` are too common to be hidden by name.
+// Fields that are redacted in every entry. `code` and `state` are too common to be redacted by name.
 const SECRETS = [
   'authorization',
   'Authorization',
@@ -73,8 +72,8 @@ const SECRETS = [
 ]
 
 /**
- * The logger that writes: pino for both formats. Lines are formatted in this process, since pino's transports need a
- * worker that loads files, and this command is bundled.
+ * A logger that uses pino for both formats. Lines are formatted in this process, since pino's transports need a worker that
+ * loads files, and this command is bundled.
  */
 export async function pinoLogger({ level, format, colours, write }: LogOptions): Promise<Logger> {
   const { pino } = await import('pino')
@@ -103,7 +102,7 @@ async function prettied(colours: boolean, write: (line: string) => void): Promis
     errorLikeObjectKeys: ['error'],
     translateTime: 'HH:MM:ss.l',
   })
-  // Texts are made harmless before the colours are added, which are control characters themselves.
+  // Control characters are escaped before colours are added, since colours are control characters too.
   const shown = (value: unknown) => (typeof value === 'string' ? harmless(value) : value)
   return (line) => write(pretty(JSON.parse(line, (_, value) => shown(value))) ?? '')
 }

@@ -16,11 +16,11 @@ export async function main(): Promise<void> {
   process.on('uncaughtException', die)
   process.on('unhandledRejection', die)
   const code = await run(process.argv.slice(2), environment(), terminal)
-  // Handles may still be open, but everything is closed or saved; pending output is written first.
+  // Handles may still be open, but all data is saved. Pending output is written before the exit.
   process.stdout.write('', () => process.exit(code))
 }
 
-// A reader that has gone (`| head`) is no error.
+// A reader that has closed the pipe (`| head`) is not an error.
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }

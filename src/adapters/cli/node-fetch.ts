@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 import type { Fetch } from '../control/client/over-http.ts'
 
 /**
- * Sends a request by node:http. To load the platform's `fetch` takes as long as the rest of a command. Rejects as `fetch`
- * does, with the error of the operating system as the cause.
+ * Sends a request with node:http, since loading the global `fetch` takes as long as the rest of a command. Rejects with a
+ * TypeError like `fetch`, with the error of the operating system as the cause.
  */
 export const nodeFetch: Fetch = async (url, { method, headers, body, signal }) => {
   try {

@@ -68,7 +68,7 @@ test('a flag wins over a variable, a variable over the default', () => {
   expect(resolveOptions(['port', 'seed', 'rate'], flags, env)).toEqual({ port: 2, seed: 4, rate: 1 })
 })
 
-test('the flag and the variable of an option are made from its name', () => {
+test('the flag and the variable of an option derive from its name', () => {
   expect([flagOf('skipOnPoll'), variableOf('skipOnPoll')]).toEqual([
     '--skip-on-poll',
     'WORKSPACE_EMULATOR_SKIP_ON_POLL',
@@ -76,7 +76,7 @@ test('the flag and the variable of an option are made from its name', () => {
   expect(variableOf('noColor')).toBe('WORKSPACE_EMULATOR_NO_COLOR')
 })
 
-test('switches are read from variables as words, lists as commas', () => {
+test('variables of switches accept words such as TRUE and 0, variables of lists accept commas', () => {
   const env = {
     WORKSPACE_EMULATOR_EPHEMERAL: 'TRUE',
     WORKSPACE_EMULATOR_STRICT: '0',
@@ -100,7 +100,7 @@ test('NO_COLOR turns colours off, unless it is empty', () => {
   expect(withVariables({ NO_COLOR: '' }).noColor).toBe(false)
 })
 
-test('all that is wrong is said at once, with where it stands', () => {
+test('all problems are reported at once, each with its flag or variable', () => {
   const flags = new Map<OptionName, readonly string[]>([['port', ['70000']]])
   const env = {
     WORKSPACE_EMULATOR_RATE: '-1',
@@ -110,8 +110,8 @@ test('all that is wrong is said at once, with where it stands', () => {
   }
   expect(problemsOf(() => resolveOptions(START_OPTIONS, flags, env))).toEqual([
     'There is no environment variable WORKSPACE_EMULATOR_PROT. Did you mean "WORKSPACE_EMULATOR_PORT"?',
-    '--port: "70000" is not a port. Give a whole number from 0 (any free one) to 65535.',
-    'WORKSPACE_EMULATOR_RATE: "-1" is not a rate. Give a number from 0 (the clock stands still) to 100000.',
+    '--port: "70000" is not a port. Give a whole number from 0 (any free port) to 65535.',
+    'WORKSPACE_EMULATOR_RATE: "-1" is not a rate. Give a number from 0 (the clock is frozen) to 100000.',
     'WORKSPACE_EMULATOR_STRICT: "maybe" is neither on nor off. Give 1 or 0.',
   ])
 })
@@ -130,7 +130,7 @@ test.for([
   [{ WORKSPACE_EMULATOR_HOST: '::1', WORKSPACE_EMULATOR_PORT: '0' }, 'http://[::1]:4010'],
   [{ WORKSPACE_EMULATOR_HOST: '10.0.0.7' }, 'http://10.0.0.7:4010'],
   [{ WORKSPACE_EMULATOR_URL: 'http://e:1/', WORKSPACE_EMULATOR_PORT: '2' }, 'http://e:1'],
-] as const)('clients beside the emulator find it by its own variables: %o', ([env, url]) => {
+] as const)('clients find the emulator by the variables of its start: %o', ([env, url]) => {
   expect(resolveOptions(['url'], NO_FLAGS, env).url).toBe(url)
 })
 
@@ -143,7 +143,7 @@ test('the reference has a line for every option, with flag, variable, default an
   const lines = referenceTable(OPTION_NAMES).trimEnd().split('\n')
   expect(lines).toHaveLength(OPTION_NAMES.length + 2)
   expect(lines[2]).toBe(
-    '| `-p, --port <number>` | `WORKSPACE_EMULATOR_PORT` | 4010 | TCP port; 0 takes a free one and prints it |',
+    '| `-p, --port <number>` | `WORKSPACE_EMULATOR_PORT` | 4010 | TCP port; 0 chooses a free port and prints it |',
   )
   expect(lines.find((line) => line.includes('--limits'))).toContain('<on\\|off>')
   for (const name of OPTION_NAMES) expect(optionOf(name).description).not.toMatch(/\|/)

@@ -18,7 +18,7 @@ import {
   toggle,
 } from '../../options.ts'
 
-/** A command line or an environment that is wrong. Each problem says what, where, and the way out. */
+/** A wrong command line or environment. Each problem contains the cause, its place and the fix. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
   readonly problems: readonly string[]
@@ -56,7 +56,7 @@ const emulatorUrl = kind(
 const optionTable = {
   ...startOptions,
   logLevel: option(choiceOption('level', ['debug', 'info', 'warn', 'error', 'silent']), 'info', {
-    description: 'least severity that is logged: debug, info, warn, error or silent',
+    description: 'lowest severity that is logged: debug, info, warn, error or silent',
   }),
   logFormat: option(choiceOption('format', ['pretty', 'json']), 'pretty', {
     description: 'pretty for people, json for machines; logs go to stderr',
@@ -68,12 +68,12 @@ const optionTable = {
   quiet: toggle('no banner, and only warnings and errors in the log'),
   noColor: toggle('no colours (NO_COLOR does the same)'),
   json: toggle('one line of JSON on stdout instead of text'),
-  detach: toggle('go on in the background once the emulator is ready; stop ends it'),
+  detach: toggle('continue in the background when the emulator is ready; the command stop ends it'),
   url: option(emulatorUrl, 'http://127.0.0.1:4010', { description: 'address of the emulator' }),
   sandbox: optional(
     sandboxName,
     'default',
-    'sandbox that the command is about; it is made when it is first named',
+    'sandbox that the command is about; it is created when it is first named',
   ),
   timeout: option(duration, 30 * SECOND, { shown: '30s', description: 'how long to wait' }),
   to: optional(instant, 'none', 'virtual instant to advance to'),
@@ -96,15 +96,15 @@ const optionTable = {
     'only requests from this virtual instant on, or after the request with this id',
   ),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),
-  first: optional(count, 'none', 'fire on this many matches from the first on'),
+  first: optional(count, 'none', 'fire only on this number of matches, the first ones'),
   match: listOption(textOption('field=value'), {
     description: 'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
   }),
   always: toggle('fire on every match'),
-  reset: toggle('put the starting state back first'),
+  reset: toggle('reset the sandbox to its starting state first'),
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
   full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
-  follow: toggle('go on with what comes; with --json one object on each line'),
+  follow: toggle('continue with new entries as they come; with --json one object on each line'),
   type: listOption(textOption('type'), {
     description:
       'only events of this type: request, event, delivery, transition, clock, scenario or sandbox; may be repeated',
@@ -113,13 +113,13 @@ const optionTable = {
   exactly: optional(number, 'at least 1', 'how many requests must have come'),
   count: option(count, 1, { description: 'how many requests to wait for' }),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),
-  secret: optional(textOption('text'), 'none', 'signs the webhooks'),
+  secret: optional(textOption('text'), 'none', 'secret that signs the webhooks'),
   event: listOption(textOption('type'), { description: 'only webhooks of this type; may be repeated' }),
   forwardTo: optional(textOption('url'), 'none', 'receiver that the webhooks are sent to'),
   control: toggle('the control interface instead of the emulated API'),
-  remaining: option(number, 0, { description: 'requests that are still let through' }),
+  remaining: option(number, 0, { description: 'number of requests that the window still admits' }),
   window: option(duration, 60 * SECOND, { shown: '60s', description: 'length of the window' }),
-  teamspace: optional(textOption('id'), 'all', 'teamspace whose window is meant'),
+  teamspace: optional(textOption('id'), 'all', 'teamspace whose window is used up'),
   fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),
 }
 
@@ -170,7 +170,7 @@ export function usageOf(name: OptionName): string {
   return placeholder === undefined ? flags : `${flags} <${placeholder}>`
 }
 
-/** The default as people read it: `4010`, `off`, `none`. */
+/** The default as the help shows it: `4010`, `off`, `none`. */
 export function shownDefault(name: OptionName): string {
   const { shown, kind, default: value } = optionOf(name)
   return shown ?? (kind === 'switch' ? 'off' : String(value))
@@ -190,14 +190,14 @@ export function isNpmScript(env: Environment): boolean {
   return (env.npm_lifecycle_event ?? '') !== ''
 }
 
-/** The file to which a workflow step may append its summary in Markdown. */
+/** The file to which a step of a GitHub workflow may append its summary in Markdown; undefined outside of workflows. */
 export function stepSummaryFile(env: Environment): string | undefined {
   return env.GITHUB_STEP_SUMMARY || undefined
 }
 
 /**
- * The values of options: flag before environment before default. An empty variable counts as absent, as compose files
- * write it. Throws {@link UsageError} with every problem, unknown variables with our prefix included.
+ * The values of options: a flag wins over a variable, a variable over the default. An empty variable counts as absent, as in
+ * compose files. Throws {@link UsageError} with every problem, unknown variables with our prefix included.
  */
 export function resolveOptions<N extends OptionName>(
   names: readonly N[],
@@ -262,7 +262,7 @@ export function numberArgument(name: string, value = ''): number {
   throw new UsageError([`<${name}>: "${value}" is not a number. Give one from 0, such as 10.`])
 }
 
-// Next to the emulator (in its container, in its shell) the address follows from the variables of its start.
+// In the container or the shell of the emulator, the address comes from the variables of its start.
 function fallback(name: OptionName, env: Environment): unknown {
   if (name === 'noColor') return (env.NO_COLOR ?? '') !== ''
   if (name !== 'url') return optionOf(name).default

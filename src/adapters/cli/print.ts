@@ -10,7 +10,7 @@ export function show(
   return OK
 }
 
-/** Rows with their cells one below the other. */
+/** Rows as lines with aligned columns. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = []
   for (const row of rows) {
@@ -24,12 +24,12 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   )
 }
 
-/** Characters of a value that is neither text nor number; `--json` has all of it. */
+/** Maximum number of characters of a value that is neither text nor number; `--json` has all of it. */
 const MAX_VALUE = 100
 
 /**
  * Any output as lines: a list as a table, an object as one line for each field.
- * @param names the columns; absent: the fields of the records that hold neither lists nor objects
+ * @param names the columns; absent: the fields of the records that are neither lists nor objects
  */
 export function linesOf(output: object | undefined, names?: readonly string[]): string[] {
   if (output === undefined) return ['Done.']
@@ -66,7 +66,7 @@ export function shortened(json: string): string {
   return json.length > MAX_VALUE ? `${json.slice(0, MAX_VALUE)}…` : json
 }
 
-// Control characters, and the characters that turn the direction of the text after them.
+// Control characters, and the characters that change the direction of the text after them.
 const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
 
 /** One line with control characters escaped: a path or a name may hold any character. */

@@ -9,16 +9,16 @@ import { CLIENT_OPTIONS, CommandFailed, command, SANDBOX_OPTIONS } from './comma
 import { controlOf, emulatorOrigin, namedIn } from './control-client.ts'
 import { show } from './print.ts'
 
-/** Milliseconds between two looks whether an emulator has ended. */
+/** Milliseconds between two checks whether an emulator has ended. */
 const LOOK_AGAIN_AFTER = 50
 
-/** Milliseconds in which a program that cannot open a page says so; one that has opened it may go on with it. */
+/** Milliseconds to wait for an error of the program that opens a page. A browser may keep running after that. */
 const OPENING = 2_000
 
 export const openCommands = [
   command({
     name: 'open',
-    description: 'Open the dashboard in a browser, or print its address where there is none',
+    description: 'Open the dashboard in a browser, or print its address if there is no browser',
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const { options } = invocation
@@ -43,7 +43,7 @@ async function openInBrowser(url: string): Promise<boolean> {
 
 function openerOf(platform: NodeJS.Platform): readonly [string, ...string[]] {
   if (platform === 'darwin') return ['open']
-  // An empty title: start takes the first text in quotes for one.
+  // An empty title, since `start` uses the first quoted text as the title.
   return platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
 }
 
@@ -60,7 +60,9 @@ export const stopCommands = [
       while (isLocal ? isRunning(stopping) : await responds(options)) {
         if (elapsedTime() > deadline) {
           const after = formatDuration(options.timeout)
-          throw new CommandFailed(`${options.url} still runs after ${after}, as process ${stopping.pid}.`)
+          throw new CommandFailed(
+            `${options.url} still runs after ${after}, as process ${stopping.pid}. Wait longer with --timeout, or end that process.`,
+          )
         }
         await scheduler.wait(LOOK_AGAIN_AFTER)
       }

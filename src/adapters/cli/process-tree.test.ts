@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { descendantsOf, signalTo, stillRunning } from './exec-child.ts'
 
-test('the children of children belong to the tree, and leave it when they end', async () => {
-  // A name with parentheses and spaces is what /proc makes hard to read.
+test('grandchildren of a process belong to its tree until they end', async () => {
+  // A name with parentheses and spaces is hard to parse in /proc.
   const script = "require('child_process').spawn('sleep', ['60']).on('spawn', () => console.log('up'))"
   const child = spawn(process.execPath, ['--title=a ) b', '-e', `setTimeout(() => {}, 60000);${script}`])
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -21,7 +21,7 @@ test('the children of children belong to the tree, and leave it when they end', 
   expect(descendantsOf(child.pid ?? 0)).toEqual([])
 })
 
-test('a signal to a process that is gone is none', async () => {
+test('a signal to a process that has ended does nothing', async () => {
   const child = spawn('true')
   await once(child, 'exit')
   expect(() => signalTo(child.pid ?? 0, 'SIGTERM')).not.toThrow()

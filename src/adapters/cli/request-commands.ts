@@ -26,8 +26,7 @@ const MATCH = {
 export const requestCommands = [
   command({
     name: 'requests',
-    description:
-      'List the newest API requests that the log has; with --follow print those that come until Ctrl-C',
+    description: 'List the newest API requests in the log; with --follow print new requests until Ctrl-C',
     options: [...SANDBOX_OPTIONS, ...FILTERS, 'full', 'follow'],
     help: STATUS_HELP,
     run: async (invocation) => {
@@ -88,7 +87,7 @@ export const requestCommands = [
 
 type CheckCall = readonly ['POST /requests/verify' | 'POST /requests/wait', { readonly match: RequestMatch }]
 
-/** A command that asks whether requests that match have come, and fails when they have not. */
+/** A command that checks whether matching requests have come, and fails when they have not. */
 function checkCommand<const N extends 'exactly' | 'count' | 'timeout'>(
   name: string,
   description: string,
@@ -102,7 +101,7 @@ function checkCommand<const N extends 'exactly' | 'count' | 'timeout'>(
     options: [...SANDBOX_OPTIONS, ...extra],
     run: async (invocation) => {
       const { value } = await readSource('match', invocation.args[0] ?? '')
-      // The emulator checks it.
+      // The emulator checks the match.
       const [route, body] = call(value as RequestMatch, invocation.options as OptionValues<N>)
       const check: Check = await controlOf(invocation.options)(route, { body })
       show(invocation, check, checkLines(check))
@@ -135,7 +134,7 @@ async function followed(invocation: SandboxInvocation & { readonly options: Filt
   let query = queryOf(options)
   const printNew = async (): Promise<void> => {
     const { data } = await ask('GET /requests', { query }).catch((error: unknown) => {
-      // The log has lost the last one, so that all of it is new.
+      // The last printed request is not in the log any more, so all its entries are new.
       if (!(error instanceof RequestRefused) || query.since === undefined) throw error
       query = { ...query, since: undefined }
       return ask('GET /requests', { query })
@@ -172,7 +171,7 @@ function queryOf({ idempotencyKey, limit, full, ...texts }: Filters) {
 
 function notListed({ matched, capacity, dropped }: Listed, shown: number): string[] {
   return [
-    ...(matched > shown ? [`The newest ${shown} of ${matched} that match; --limit shows more.`] : []),
-    ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones are gone.`] : []),
+    ...(matched > shown ? [`The newest ${shown} of ${matched} matching requests; --limit shows more.`] : []),
+    ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones were dropped.`] : []),
   ]
 }

@@ -20,7 +20,7 @@ test.for<[what: string, Partial<LinedRequest>, string]>([
   ['faults', { status: 429, faults: ['a', 'b'] }, '429  GET /v1/pages  1.2 ms  fault a, b  default-000001'],
   ['a cut', { status: 0 }, 'cut  GET /v1/pages  1.2 ms  default-000001'],
   ['control characters', { path: '/v1/\u001b[2J' }, '200  GET /v1/\\u001b[2J  1.2 ms  default-000001'],
-])('the line of %s', ([, change, line]) => {
+])('the line of a request: %s', ([, change, line]) => {
   expect(requestLine({ ...request, ...change }, false)).toBe(`2026-03-01T12:00:00.000Z  ${line}`)
 })
 

@@ -1,6 +1,6 @@
 import { printable } from './print.ts'
 
-/** What a line shows of a request. */
+/** The fields of a request that its line shows. */
 export interface LinedRequest {
   readonly id: string
   /** Virtual instant. */
@@ -18,7 +18,7 @@ export interface LinedRequest {
 
 const [GREEN, CYAN, YELLOW, RED] = [32, 36, 33, 31]
 
-/** A request on one line, the id last: `explain` takes it. @param colours whether the status is coloured */
+/** A request on one line. The id is last, for the command `explain`. @param colours whether the status is coloured */
 export function requestLine(request: LinedRequest, colours: boolean): string {
   const { id, at, status, ms, sandbox, faults } = request
   const parts = [
@@ -33,7 +33,7 @@ export function requestLine(request: LinedRequest, colours: boolean): string {
   return parts.join('  ')
 }
 
-/** Whether a status is that of a request that failed or was cut off. */
+/** Whether a request with this status failed (400 or more) or was cut off (0). */
 export function isFailure(status: number): boolean {
   return status === 0 || status >= 400
 }

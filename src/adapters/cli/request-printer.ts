@@ -9,17 +9,17 @@ import type { StartOptions } from './launch.ts'
 import { harmless } from './print.ts'
 import { isFailure, type LinedRequest, requestLine } from './request-line.ts'
 
-/** Where the lines of requests go. */
+/** The destination of the lines of requests. */
 interface Sink {
-  /** Takes the lines of requests that came at nearly the same time. */
+  /** Writes the lines of requests that came at nearly the same time. */
   write(requests: readonly LinedRequest[]): void
   readonly onlyFailures: boolean
 }
 
 /**
- * Prints a line for each request of an emulator, when its response is out. Does nothing, and costs nothing, where that is not
- * wanted: it is on by default where a person looks at it.
- * @returns prints what is not printed yet
+ * Prints a line for each request of an emulator after its response was sent. Without `--log-requests` it is on only if
+ * `isUsual` is true. When it is off, it adds no listeners.
+ * @returns prints the lines that still wait
  */
 export function printRequests(
   emulator: RunningEmulator,
@@ -37,12 +37,12 @@ export function printRequests(
   return () => printer.flush()
 }
 
-/** Whether a person follows the log: on a terminal, unless less is asked for. */
+/** Whether a person follows the log: on a terminal, unless `--quiet` or `--log-level` reduces the log. */
 export function isFollowed({ logLevel, quiet }: StartOptions, { colours }: Terminal): boolean {
   return colours && !quiet && (logLevel === 'info' || logLevel === 'debug')
 }
 
-// Beside the logger, which would wait for its library, and leave out lines that --log-requests asks for but --log-level does not.
+// Not through the logger, which would wait for its library and apply --log-level to these lines.
 function writerOf({ logFormat, noColor }: StartOptions, terminal: Terminal): Sink['write'] {
   const colours = terminal.colours && !noColor
   const lineOf = (request: LinedRequest): string => {
@@ -53,10 +53,10 @@ function writerOf({ logFormat, noColor }: StartOptions, terminal: Terminal): Sin
   return (requests) => terminal.err(requests.map(lineOf).join('\n'))
 }
 
-/** Milliseconds for which a line may wait for others: too short to be seen. */
+/** Milliseconds that a line may wait for others: too short to be noticed. */
 const MAX_DELAY = 20
 
-/** Collects the requests of some sandboxes, and writes those that come within a moment at once. */
+/** Collects the requests of sandboxes, and writes those of the same 20 ms together. */
 export class RequestPrinter {
   readonly #sink: Sink
   #waiting: LinedRequest[] = []
@@ -74,7 +74,7 @@ export class RequestPrinter {
     })
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting lines. */
   flush(): void {
     const requests = this.#waiting
     this.#waiting = []
@@ -82,7 +82,7 @@ export class RequestPrinter {
   }
 
   #add({ id, at, method, path, status, timing, faults }: LogEntry, sandbox: string): void {
-    // No request waits for a terminal, and one write for many lines costs a part of many writes.
+    // Requests do not wait for the terminal, and one write of many lines is cheaper than many writes.
     if (this.#waiting.length === 0) later(MAX_DELAY, () => this.flush())
     const fired = (faults?.fired ?? []).map(({ rule }) => rule.id)
     this.#waiting.push({ id, at, method, path, status, sandbox, ms: timing?.took ?? null, faults: fired })

@@ -15,20 +15,20 @@ import { fixturesFailure, requireJsonFile, settingsFailure } from './json-files.
 import { nameArgument, type OptionValues } from './options.ts'
 import { cell, columns, show } from './print.ts'
 
-// The default is that of the emulator's own start, which a client does not know.
+// The defaults come from the start of the emulator, which a client cannot see.
 const AS_STARTED = { shown: 'as the emulator was started' }
 
 export const sandboxCommands = [
   ...listCommands(
     'sandbox',
     'List the sandboxes of the emulator',
-    'List the sandboxes, as sandbox alone does',
+    'List the sandboxes, the same as sandbox alone',
     CLIENT_OPTIONS,
     listSandboxes,
   ),
   command({
     name: 'sandbox create',
-    description: 'Make a sandbox: as the emulator was started, or as the flags say',
+    description: 'Create a sandbox with the options of the emulator, changed by flags',
     args: [NAME_ARGUMENT],
     options: [
       ...SANDBOX_OPTIONS,
@@ -57,7 +57,7 @@ export const sandboxCommands = [
     run: async (invocation) => {
       const { args, options, given, typed } = invocation
       const { seed, clock, rate, skipOnPoll, scenario, persist, fromSnapshot, settings } = options
-      // A snapshot brings its own values, whatever variables the emulator next to this command was started with.
+      // A snapshot has its own values. Only flags change them, since variables may be those of the emulator's start.
       const start = fromSnapshot === undefined ? given : typed
       const name = nameArgument(args)
       const draft = {
@@ -80,7 +80,7 @@ export const sandboxCommands = [
         },
       )
       return show(invocation, body, [
-        `Sandbox ${name} is there: ${emulatorOrigin(options)}${body.base_url_path}`,
+        `Sandbox ${name} created: ${emulatorOrigin(options)}${body.base_url_path}`,
         `  clock  ${body.now}, seed ${body.seed}, ${body.records} records, ${body.persist ? 'on disk' : 'in memory'}`,
       ])
     },
@@ -93,7 +93,7 @@ export const sandboxCommands = [
   }),
   nameCommand(
     'sandbox delete',
-    'Remove a sandbox and all that belongs to it',
+    'Remove a sandbox with its snapshots and files',
     CLIENT_OPTIONS,
     async (ask, name) => {
       await ask('DELETE /sandboxes/{name}', { params: { name } })
@@ -122,7 +122,7 @@ async function listSandboxes(invocation: Invocation<(typeof CLIENT_OPTIONS)[numb
 
 type Fixtures = NonNullable<NonNullable<OwnCalls['POST /reset']['body']>['fixtures']>
 
-// Files are read here: the emulator may be in a container, and its control interface opens none.
+// Files are read here: the emulator may run in a container, and its control interface reads no files.
 async function readSource(source: string): Promise<Fixtures> {
   const shipped = SHIPPED_FIXTURES.find((name) => name === source)
   if (shipped !== undefined) return shipped
@@ -134,7 +134,7 @@ async function readSource(source: string): Promise<Fixtures> {
   return { ...read } as Fixtures
 }
 
-/** A refused request, with the lines of the files that its body came from. */
+/** Adds the lines of the files to the error of a refused request whose body came from them. */
 async function inFiles(
   error: unknown,
   { fixtures, settings }: OptionValues<'fixtures' | 'settings'>,

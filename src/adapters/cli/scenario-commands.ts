@@ -9,15 +9,15 @@ import { cell, columns, show } from './print.ts'
 export const scenarioCommands = [
   ...listCommands(
     'scenario',
-    'List the scenarios and say which is active',
-    'List the scenarios, as scenario alone does',
+    'List the scenarios, and show which one is active',
+    'List the scenarios, the same as scenario alone',
     SANDBOX_OPTIONS,
     list,
   ),
   command({
     name: 'scenario start',
-    description: 'Make a scenario the active one of a sandbox',
-    args: [{ name: '<name>', description: 'name of its file, without the ending' }],
+    description: 'Start a scenario on a sandbox, instead of the active one',
+    args: [{ name: '<name>', description: 'name of its file, without the extension' }],
     options: [...SANDBOX_OPTIONS, 'reset'],
     run: async (invocation) => {
       const { args, options } = invocation
@@ -30,13 +30,13 @@ export const scenarioCommands = [
   }),
   callCommand({
     name: 'scenario refresh',
-    description: 'Load at once what has changed of the scripts',
+    description: 'Load changed scripts at once',
     route: 'POST /scenarios',
     lines: scenarioLines,
   }),
   command({
     name: 'scenario stop',
-    description: 'Undo what the active scenario has put into force',
+    description: 'Stop the active scenario, and remove its faults, stubs and settings',
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const ask = controlOf(invocation.options)
@@ -72,7 +72,7 @@ function stateOf({ active, valid, generation }: ListedScenario): string {
   return states.length === 0 ? 'ready' : states.join(', ')
 }
 
-/** Since when a scenario is active, and what has gone wrong in it. */
+/** The start of the active scenario, and its errors. */
 function activeLines(active: ActiveScenario | null): string[] {
   if (active === null) return []
   const { name, started_at, problem, last_error } = active

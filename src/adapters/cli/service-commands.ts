@@ -3,9 +3,9 @@ import { command, SANDBOX_OPTIONS } from './command.ts'
 import { controlOf } from './control-client.ts'
 import { linesOf, prettyLines, show } from './print.ts'
 
-const TEAMSPACE = { name: '<teamspace-id>', description: 'of the teamspace' }
+const TEAMSPACE = { name: '<teamspace-id>', description: 'id of the teamspace' }
 
-// What the control interface does with single resources of the service.
+// Commands about single resources of the emulated service.
 
 export const agentRunCommands = [
   callCommand({
@@ -22,8 +22,8 @@ export const joinCommands = [
     description: 'Let a user join an open teamspace without approval',
     args: [
       TEAMSPACE,
-      { name: '<user-id>', description: 'of the user' },
-      { name: '[role]', description: 'in it' },
+      { name: '<user-id>', description: 'id of the user' },
+      { name: '[role]', description: 'role in the teamspace' },
     ],
     route: 'POST /teamspaces/{teamspace_id}/join',
     body: ({ user_id, role }) => ({ user_id, role }),
@@ -35,7 +35,7 @@ export const oauthCommands = [
     name: 'oauth',
     description: 'Start an OAuth flow of an MCP server, and show the code that the provider would give',
     args: [
-      { name: '<server-id>', description: 'of the MCP server' },
+      { name: '<server-id>', description: 'id of the MCP server' },
       { name: '<redirect-uri>', description: 'where the provider would send the browser' },
     ],
     route: 'POST /mcp-oauth-flows',
@@ -46,8 +46,8 @@ export const oauthCommands = [
 export const connectionCommands = [
   callCommand({
     name: 'connection',
-    description: 'Show the connection that a redirect_url is about',
-    args: [{ name: '<id>', description: 'of the connection' }],
+    description: 'Show the connection of a redirect_url',
+    args: [{ name: '<id>', description: 'id of the connection' }],
     route: 'GET /connections/{id}',
   }),
 ]

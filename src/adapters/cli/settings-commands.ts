@@ -26,10 +26,10 @@ export const settingsCommands = [
   ),
   callCommand({
     name: 'settings set',
-    description: 'Change a setting: null goes back to the default',
+    description: 'Change a setting: null restores the default',
     args: [
       { name: '<key>', description: KEY },
-      { name: '<value>', description: 'JSON; what is no JSON is a text' },
+      { name: '<value>', description: 'JSON; any other text is a string' },
     ],
     route: 'PATCH /settings',
     body: ({ key = '', value = '' }) => ({ [key]: jsonOrText(value) }),
@@ -40,7 +40,8 @@ export const settingsCommands = [
 export const assumptionCommands = [
   callCommand({
     name: 'assumptions',
-    description: 'List what the specification leaves open, what the emulator does, and how often it was used',
+    description:
+      'List the questions that the specification leaves open, the decisions of the emulator, and how often they were used',
     route: 'GET /assumptions',
     lines: ({ data }) =>
       columns([
@@ -66,7 +67,7 @@ export const stubCommands = [
   ),
   callCommand({
     name: 'stub add',
-    description: 'Let a stub respond for an endpoint without a contract, or a list of them',
+    description: 'Create a stub for an endpoint without a contract, or a list of stubs',
     args: [
       {
         name: '<stub>',

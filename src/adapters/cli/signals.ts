@@ -6,7 +6,7 @@ export const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
 export type Signal = keyof typeof EXIT_CODES
 
-/** Milliseconds in which a second signal counts as the first: npm repeats what the terminal has sent to all. */
+/** Milliseconds in which a second signal counts as the first: npm repeats the signal that the terminal sends to all processes. */
 export const SAME_SIGNAL = 100
 
 /** Milliseconds between two checks that npm still runs. */
@@ -41,8 +41,8 @@ export function onSignals(listener: (signal: Signal) => void, followsParent: boo
 }
 
 /**
- * Resolves when a signal has arrived and `close` is done. A second signal ends the process at once, which loses nothing
- * either: every acknowledged write is in the journal on disk.
+ * Resolves when a signal has arrived and `close` is done. A second signal ends the process at once. That loses no data: every
+ * acknowledged write is in the journal on disk.
  */
 export function untilStopped(
   close: (signal: Signal) => Promise<void>,

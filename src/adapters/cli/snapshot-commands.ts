@@ -11,7 +11,7 @@ export const snapshotCommands = [
   ...listCommands(
     'snapshot',
     'List the snapshots of a sandbox',
-    'List the snapshots, as snapshot alone does',
+    'List the snapshots, the same as snapshot alone',
     SANDBOX_OPTIONS,
     listSnapshots,
   ),
@@ -26,11 +26,11 @@ export const snapshotCommands = [
   ),
   nameCommand(
     'snapshot restore',
-    'Take everything back to a snapshot, the clock included',
+    'Restore everything from a snapshot, the clock included',
     SANDBOX_OPTIONS,
     async (ask, name) => {
       const body = await ask('POST /snapshots/{name}/restore', { params: { name } })
-      return [body, `The sandbox is that of snapshot ${name} again; its clock says ${body.now}.`]
+      return [body, `The sandbox is restored from snapshot ${name}; its clock is at ${body.now}.`]
     },
   ),
   nameCommand('snapshot delete', 'Delete a snapshot', SANDBOX_OPTIONS, async (ask, name) => {
@@ -52,8 +52,8 @@ export const snapshotCommands = [
   }),
   command({
     name: 'snapshot import',
-    description: 'Keep the state document of a file as a snapshot',
-    args: [NAME_ARGUMENT, { name: '<file>', description: 'JSON file that holds a state document' }],
+    description: 'Store the state document of a file as a snapshot',
+    args: [NAME_ARGUMENT, { name: '<file>', description: 'JSON file with a state document' }],
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
       const { args, options } = invocation
@@ -66,7 +66,7 @@ export const snapshotCommands = [
       }).catch((error: unknown) => {
         throw refusedFile('The document cannot be used as a snapshot:', { path, text }, error)
       })
-      return show(invocation, body, [`Snapshot ${name} made of ${path}${factsOf(body)}.`])
+      return show(invocation, body, [`Snapshot ${name} created from ${path}${factsOf(body)}.`])
     },
   }),
 ]
@@ -82,6 +82,6 @@ async function listSnapshots(invocation: SandboxInvocation): Promise<number> {
 }
 
 function factsOf({ saved_at, records, replaced }: OwnCalls['POST /snapshots']['output']): string {
-  const instead = replaced ? ', in place of the one before' : ''
+  const instead = replaced ? ', in place of the previous one' : ''
   return `: ${records} records, clock ${saved_at}${instead}`
 }

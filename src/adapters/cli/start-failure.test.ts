@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Refusal } from '../../core/errors.ts'
 import { startFailure } from './launch.ts'
 
-const DOCTOR = ' Run "workspace-emulator doctor" to see what is in the way.'
+const DOCTOR = ' Run "workspace-emulator doctor" to find the problem.'
 
 test('a failure of the file system leads to doctor, whether Node or the emulator reports it', async () => {
   const system = Object.assign(new Error('EMFILE: too many open files, open'), { syscall: 'open' })

@@ -16,11 +16,11 @@ export async function start(invocation: Invocation<keyof StartOptions>): Promise
   const logger = loggerOf(invocation.options, terminal)
   const token = generatedToken(invocation.options)
   const options = token === undefined ? invocation.options : { ...invocation.options, controlToken: token }
-  // As a signal does, so that there is one way to stop.
+  // A shutdown by a client uses the same path as a signal.
   const starting = launch(options, given, logger, () => process.emit('SIGTERM'))
   const stopped = untilStopped(async (signal) => {
-    logger.info(`${signal}: finishing requests in flight; once more to stop at once`)
-    // A signal before the end of the start waits for it; when the start fails, nothing is left to close.
+    logger.info(`${signal}: finishing requests in flight; send it again to stop at once`)
+    // A signal during the start waits for its end. When the start fails, there is nothing to close.
     const emulator = await starting.catch(() => undefined)
     if (emulator !== undefined) await closeWithReport(emulator, logger)
   }, isNpmScript(env))
@@ -39,8 +39,8 @@ export async function start(invocation: Invocation<keyof StartOptions>): Promise
 
 function tokenWarning(host: string, token: string): string {
   return [
-    `Warning: on ${host}, other machines can reach this emulator. Its control interface demands a token, made for this run: ${token}`,
-    'Give one of your own with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.',
+    `Warning: on ${host}, other machines can reach this emulator. Its control interface requires a token, created for this run: ${token}`,
+    'Set your own token with --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.',
   ].join('\n')
 }
 
@@ -87,7 +87,7 @@ export interface Facts {
   readonly seed: number
   /** The scenario that is active; null for none. */
   readonly scenario: string | null
-  /** How many questions the specification leaves open and the emulator decides. */
+  /** Number of questions that the specification leaves open and the emulator decides. */
   readonly assumptions: number
 }
 
@@ -105,7 +105,7 @@ export function banner(facts: Facts, keys: readonly PlainKey[]): string {
     ['Seed', String(seed)],
     ...(scenario === null ? [] : [['Scenario', scenario] as const]),
     ...keyRows(keys, control_url),
-    ['Assumed', `${assumptions} things that the specification leaves open: ${control_url}/assumptions`],
+    ['Assumed', `${assumptions} questions that the specification leaves open: ${control_url}/assumptions`],
   ]
   return [
     `Agent Workspace Service emulator ${facts.version}, contract ${facts.contract_version}`,
@@ -128,16 +128,16 @@ function keyRows(keys: readonly PlainKey[], control_url: string): [string, strin
   return keys.length > MAX_KEYS ? [...rows, ['', `and ${keys.length - MAX_KEYS} more`]] : rows
 }
 
-// The sandbox keeps digests alone: only the fixtures that it was made from have its keys in plain text.
+// The sandbox stores only digests: its keys in plain text are only in the fixtures that it was created from.
 function noKeyRows(control_url: string): [string, string][] {
   return [
-    ['Keys', 'the fixtures of this start have none that the sandbox knows. Start with the --fixtures'],
-    ['', `that it was made from, or write a key: PUT ${control_url}/state/api_keys/NAME`],
+    ['Keys', 'the fixtures of this start have no key of the sandbox. Start with the --fixtures'],
+    ['', `that it was created from, or write a key: PUT ${control_url}/state/api_keys/NAME`],
     ['', 'with {"kind": "user", "token", "user_id", "organization_id", "teamspace_id"}'],
   ]
 }
 
-// Double quotes: single ones mean nothing to the shell of Windows.
+// Double quotes, since single quotes do not work in the shell of Windows.
 function tryIt({ base_url, control_url }: Facts, keys: readonly PlainKey[]): string {
   const [key] = keys
   if (key === undefined) return `curl ${control_url}/health`

@@ -4,8 +4,8 @@ import { controlOf } from './control-client.ts'
 import { exported } from './export.ts'
 import { linesOf, prettyLines, show } from './print.ts'
 
-const COLLECTION = { name: '<collection>', description: 'such as pages; state list lists them' }
-const RECORD = [COLLECTION, { name: '<id>', description: 'of the record' }]
+const COLLECTION = { name: '<collection>', description: 'such as pages; the command state lists them' }
+const RECORD = [COLLECTION, { name: '<id>', description: 'id of the record' }]
 const FILE = { name: '<file>', description: 'JSON file, or JSON in quotes' }
 const SECRETS = (_args: unknown, { secrets }: { readonly secrets: boolean }) =>
   secrets ? { secrets: 'true' as const } : {}
@@ -46,7 +46,7 @@ export const stateCommands = [
   }),
   callCommand({
     name: 'state put',
-    description: 'Write a record whole, or make it',
+    description: 'Create a record, or replace all its fields',
     args: [...RECORD, { name: '<record>', description: 'JSON in quotes, or the path of a JSON file' }],
     route: 'PUT /state/{collection}/{id}',
     body: 'record',

@@ -19,7 +19,7 @@ import {
 
 type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'json'>
 
-/** A file and everything that is wrong with it. */
+/** A file and all its issues. */
 interface Verdict {
   readonly file: string
   /** Undefined when the file cannot be read. */
@@ -56,7 +56,7 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   return valid ? OK : FAILED
 }
 
-/** Issues as somebody meets them who goes through the file from its beginning; those of other files are behind them. */
+/** Sorts issues by file, line and column. Files keep the order of their first issue. */
 function byPlace(issues: readonly FixturesIssue[]): FixturesIssue[] {
   const files = [...new Set(issues.map(({ file }) => file))]
   return [...issues].sort(
@@ -65,7 +65,7 @@ function byPlace(issues: readonly FixturesIssue[]): FixturesIssue[] {
   )
 }
 
-// A project may have no scenarios; a directory that is named must exist.
+// The default directory of scenarios may be missing; a directory that the user names must exist.
 function inUse({ options, given }: ValidateInvocation): string[] {
   const { fixtures, settings, scenarios } = options
   const wanted = given.has('scenarios') || isDirectory(scenarios)
@@ -77,7 +77,7 @@ function linesOf({ file, kind, issues }: Verdict): string[] {
   return issues.map((issue) => issueLine(issue.file, issue))
 }
 
-/** The verdict on one file; scenarios are checked together. */
+/** The verdict on one file. Scenarios are checked together, after the other files. */
 async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenario'> {
   if (file === under.scenarios && !isDirectory(file)) return missing(file, 'directory')
   if (isScenarioPath(file, under.scenarios) && !existsSync(file)) return missing(file, 'file')
@@ -113,7 +113,7 @@ function missing(file: string, what: 'file' | 'directory'): Verdict {
   return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
 }
 
-/** Checks scenarios against the sandbox that they would be started in, or an empty one where that cannot be made. */
+/** Checks scenarios against the sandbox that they would be started in, or an empty one if that cannot be created. */
 async function scenarioVerdicts(
   sources: readonly string[],
   { fixtures, settings }: Under,
@@ -146,7 +146,7 @@ function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {
   return { file: shown(file), kind: 'scenario', issues }
 }
 
-/** The path relative to the working directory, where it is below it. */
+/** The path relative to the working directory, for a file inside of it. */
 function shown(file: string): string {
   const path = relative('', file)
   return path.startsWith('..') ? file : path
@@ -155,7 +155,7 @@ function shown(file: string): string {
 /** A free port and no disk: only the checked files can make the start fail. */
 const SILENT = { port: 0, ephemeral: true, rate: 0 } as const
 
-/** The error of a start with these options. */
+/** The error of a start with these options; undefined if it succeeds. */
 async function failureOf(options: InternalOptions): Promise<unknown> {
   const result = await started(options)
   if (!('sandbox' in result)) return result
@@ -185,7 +185,7 @@ const RULE_FIELDS = ['preset', 'match', 'when', 'do', 'actions']
 
 const SCRIPTS = ['.ts', '.js', '.mjs', '.cjs']
 
-/** Whether a path alone shows that scenarios are meant: a script, a directory, or a file in the directory of scenarios. */
+/** Whether the path alone identifies scenarios: a script, a directory, or a JSON file in the directory of scenarios. */
 function isScenarioPath(path: string, folder: string): boolean {
   return (
     SCRIPTS.includes(extname(path)) ||
@@ -194,14 +194,14 @@ function isScenarioPath(path: string, folder: string): boolean {
   )
 }
 
-/** Whether a script is no scenario by its name: a shell expands a glob to all of them. */
+/** Whether the name of a script marks it as a helper with `_`: a shell expands a glob to scenarios and helpers. */
 function isHelperPath(path: string): boolean {
   return SCRIPTS.includes(extname(path)) && basename(path).startsWith('_')
 }
 
 /**
- * The kind of a document. Only keys of settings have dots; a misspelt field of fixtures is still nearer to fixtures than
- * to any setting.
+ * The kind of a document, by its fields. Only keys of settings have dots. A document with a misspelt field of fixtures still
+ * counts as fixtures.
  */
 export function kindOf(document: JsonObject): Kind {
   const keys = Object.keys(document)

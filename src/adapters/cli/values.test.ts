@@ -74,7 +74,7 @@ test.for([
   expect(() => parse(text)).toThrow(/ Give .+\.$/)
 })
 
-test('no text makes a parser fail in another way than by refusing it', () => {
+test('a parser accepts a text or throws BadValue', () => {
   const parsers = [
     optionOf('port').parse,
     optionOf('rate').parse,
@@ -94,7 +94,7 @@ test('no text makes a parser fail in another way than by refusing it', () => {
   )
 })
 
-test('every receiver that is read is one that webhooks can be allowed to go to', () => {
+test('the emulator accepts every receiver that --allow-webhook accepts', () => {
   const host = fc.oneof(
     fc.domain(),
     fc.ipV4(),
@@ -120,7 +120,7 @@ function canBe(work: () => unknown): boolean {
   }
 }
 
-test('an argument that cannot be read is misuse and says which one it is', () => {
+test('an invalid argument is a usage error that names the argument', () => {
   expect(() => nameArgument(['W3'])).toThrow(UsageError)
   expect(() => nameArgument(['W3'])).toThrow(/^<name>: "W3" is not a name\./)
 })

@@ -29,7 +29,7 @@ export const webhookCommands = [
   }),
   command({
     name: 'webhook remove',
-    description: 'Remove a webhook subscription, or all; what is not yet sent is not sent',
+    description: 'Remove a webhook subscription, or all; their waiting deliveries are not sent',
     args: [{ name: '[id]', description: 'the subscription, as webhook lists it' }],
     options: SANDBOX_OPTIONS,
     run: async (invocation) => {
@@ -58,13 +58,14 @@ export const webhookCommands = [
   }),
   callCommand({
     name: 'webhook redeliver',
-    description: 'Send a delivery again that has ended, or at once one that waits',
+    description: 'Send an ended delivery again, or a waiting one at once',
     args: [DELIVERY],
     route: 'POST /webhooks/deliveries/{id}/redeliver',
   }),
   callCommand({
     name: 'webhook to-inbox',
-    description: 'Put what a delivery sends into the built-in inbox, whatever has become of it',
+    description:
+      'Put the webhook of a delivery into the built-in inbox, whatever the status of the delivery is',
     args: [DELIVERY],
     route: 'POST /webhooks/deliveries/{id}/inbox',
   }),
@@ -76,7 +77,7 @@ export const webhookCommands = [
   }),
   command({
     name: 'webhook listen',
-    description: 'Subscribe the built-in inbox or a receiver, and print what is delivered until Ctrl-C',
+    description: 'Subscribe the built-in inbox or a receiver, and print its deliveries until Ctrl-C',
     options: [...SANDBOX_OPTIONS, 'forwardTo', 'event', 'secret'],
     run: listenForWebhooks,
   }),

@@ -33,7 +33,7 @@ details button{display:block;width:100%;margin-top:8px;text-align:left}
 .note{margin:0;font-size:12px;line-height:16px;color:var(--weak)}
 `
 
-/** The one style that a page may have, as its policy names it. */
+/** The hash of the only style that the Content-Security-Policy of a page allows. */
 export const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -44,12 +44,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Whatever it is, as text of a page or of a quoted attribute. */
+/** Escapes a text for use in the content of a page or in a quoted attribute. */
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }
 
-/** A page that asks, as a form that is sent to its own address. */
+/** A page with the question for consent: a form that is sent to the address of the page. */
 export function questionPage(
   { title, asker, grants, facts, returnsTo }: ConsentQuestion,
   sandbox: string,
@@ -60,7 +60,8 @@ export function questionPage(
   const others = Object.entries(errors).map(
     ([outcome, label]) => `<button name="outcome" value="${escaped(outcome)}">${escaped(label)}</button>`,
   )
-  const end = returnsTo === null ? 'This page then says that it is done.' : 'It returns to the address above.'
+  const end =
+    returnsTo === null ? 'This page then shows the result.' : 'The browser then returns to the address above.'
   return page(
     title,
     `<p>${escaped(asker)}</p>
@@ -75,7 +76,7 @@ export function questionPage(
   )
 }
 
-/** A page that only tells something. */
+/** A page that only shows a message. */
 export function messagePage(title: string, ...sentences: readonly string[]): string {
   return page(title, sentences.map((sentence) => `<p>${escaped(sentence)}</p>`).join('\n'))
 }

@@ -12,11 +12,11 @@ interface ConsentOptions {
   readonly sandboxes: Sandboxes
   /** Refuses a foreign `Host` or `Origin`. */
   guard(req: Request): Refusal | undefined
-  /** Told of errors that are our own fault. */
+  /** Called with errors that are defects of the emulator. */
   onDefect(error: unknown): void
 }
 
-/** Bytes of a form, which has one short field. */
+/** Maximum bytes of the form, which has one short field. */
 const LARGEST_FORM = 4_096
 
 /**
@@ -31,14 +31,14 @@ export function consentPages(options: ConsentOptions): Router {
   router.post('/:name/:nonce', form, (req: Request, res: Response) => decide(options, req, res))
   router.use(() => {
     refuse('route_not_found', {
-      detail: 'No consent page is at this address, or not for this method.',
+      detail: 'There is no consent page at this address for this method.',
       mitigation: 'Open the redirect_url of a connection, or the authorize_url of an OAuth flow.',
     })
   })
-  // Express knows a handler of errors by its four parameters.
+  // Express recognises an error handler by its four parameters.
   router.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => {
-    const [status, ...sentences] = told(options, error)
-    send(res, status, messagePage('This page cannot go on', ...sentences))
+    const [status, ...sentences] = responseTo(options, error)
+    send(res, status, messagePage('This page cannot continue', ...sentences))
   })
   return router
 }
@@ -60,7 +60,7 @@ async function decide(options: ConsentOptions, req: Request, res: Response): Pro
   await sandbox.store.journal?.durable()
   const done = outcome === 'allow' ? 'Access is granted' : 'Access is not granted'
   if (target !== null) res.setHeader('Location', target)
-  send(res, target === null ? 200 : 303, messagePage(done, 'It is done. You can close this page.'), target)
+  send(res, target === null ? 200 : 303, messagePage(done, 'You can close this page now.'), target)
 }
 
 async function found({ service, sandboxes }: ConsentOptions, req: Request) {
@@ -68,7 +68,7 @@ async function found({ service, sandboxes }: ConsentOptions, req: Request) {
   const consent: Consent | undefined = service.consents.get(String(req.params.name))
   if (consent === undefined) {
     refuse('route_not_found', {
-      detail: `There is no consent page of this name; there is one for ${[...service.consents.keys()].join(' and ')}.`,
+      detail: `There is no consent page with this name. The names are ${[...service.consents.keys()].join(' and ')}.`,
     })
   }
   const sandbox = await openSandbox(sandboxes, name, true)
@@ -76,22 +76,22 @@ async function found({ service, sandboxes }: ConsentOptions, req: Request) {
   return { consent, sandbox, call: { nonce: String(req.params.nonce), query } }
 }
 
-function told({ onDefect }: ConsentOptions, error: unknown): [status: number, ...sentences: string[]] {
+function responseTo({ onDefect }: ConsentOptions, error: unknown): [status: number, ...sentences: string[]] {
   if (error instanceof Refusal) {
     const { mitigation, status } = error.options
     const usual = catalog[error.code].status
-    // Settings choose the statuses of the API, and this page is none of it.
+    // Settings can change the statuses of the API. This page is not part of it, so it uses the defaults.
     return [
       status ?? (typeof usual === 'number' ? usual : usual.default),
       error.message,
       ...(mitigation === undefined ? [] : [mitigation]),
     ]
   }
-  // What express.urlencoded says of a body that it does not accept.
+  // Errors of express.urlencoded for a body that it does not accept.
   const { status, expose } = error as { readonly status?: number; readonly expose?: boolean }
   if (expose === true && status !== undefined) return [status, 'The form could not be read.']
   onDefect(error)
-  return [500, 'The emulator has a defect; its log shows it.']
+  return [500, 'The emulator has a defect; see its log.']
 }
 
 function send(res: Response, status: number, html: string, returnsTo: string | null = null): void {
@@ -113,10 +113,10 @@ function send(res: Response, status: number, html: string, returnsTo: string | n
   res.end(res.req.method === 'HEAD' ? undefined : html)
 }
 
-// Browsers hold redirects after a form to form-action, too, and an application may lead on from its own port to another one.
+// Browsers apply form-action also to redirects after a form, and an application may redirect from its own port to another.
 function returnSources(returnsTo: string | null): string[] {
   if (returnsTo === null) return []
   const { origin, hostname } = new URL(returnsTo)
-  // A source cannot be an IPv6 address.
+  // A source in a Content-Security-Policy cannot be an IPv6 address.
   return ['https:', 'http://localhost:*', 'http://127.0.0.1:*', hostname.startsWith('[') ? 'http:' : origin]
 }

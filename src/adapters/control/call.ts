@@ -8,27 +8,27 @@ import type { ControlHost } from './host.ts'
 import { check } from './input.ts'
 import { type AnyControlRoute, type ControlReply, controlInput } from './route.ts'
 
-/** What a call has brought, as it came. */
+/** The input of a call, before it is checked. */
 export interface Brought {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
   readonly ifMatch?: string | undefined
-  /** `http://host:port` that it came to; absent within the process. */
+  /** `http://host:port` that received the call; absent for a call inside the process. */
   readonly origin?: string
-  /** Aborted when nobody waits for the response any more. */
+  /** Aborted when the client does not wait for the response any more. */
   readonly gone: AbortSignal
 }
 
-/** Serves calls, over HTTP and from within the process. */
+/** The emulator and the routes that serve calls, over HTTP or inside the process. */
 export interface Context {
   readonly host: ControlHost
   readonly routes: readonly AnyControlRoute[]
 }
 
 /**
- * Serves one call: what is due happens first, then what was brought is checked, then the route does its work, and what it
- * changed is as durable as the emulator promises before the reply is given. Rejects with a `Refusal`.
+ * Serves one call: it runs due events, checks the input, runs the handler of the route, and waits until changes are as durable
+ * as the emulator promises. Rejects with a `Refusal`.
  */
 export async function serveCall(
   { host, routes }: Context,
@@ -43,7 +43,7 @@ export async function serveCall(
   return reply
 }
 
-// What waits for the disk keeps nobody from reading.
+// Reads still work when due events cannot be written to the disk.
 function catchUp(sandbox: Sandbox, { method }: AnyControlRoute): void {
   try {
     runDueEvents(sandbox)
@@ -52,7 +52,7 @@ function catchUp(sandbox: Sandbox, { method }: AnyControlRoute): void {
   }
 }
 
-/** Status of a reply that names none. */
+/** The status of a reply. Default: 204 without a body or stream, otherwise 200. */
 export function replyStatus({ status, body, stream }: ControlReply): number {
   return status ?? (body === undefined && stream === undefined ? 204 : 200)
 }

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { Refusal } from '../../core/errors.ts'
 import { type FeedSource, Feeds, MAX_FEEDS, type Tell } from './feed.ts'
 
-/** Feeds whose pulses the test gives, behind a real server. */
+/** Feeds on a real server, with a timer that the test controls. */
 async function feedsInHand() {
   let pulse: (() => void) | undefined
   let tell: Tell = () => {}
@@ -52,7 +52,7 @@ async function feedsInHand() {
   }
 }
 
-/** A client that shows what came as text. */
+/** A client that collects the response as text. */
 async function reader(port: number, method: string) {
   const socket: Socket = connect(port, '127.0.0.1').setEncoding('utf8')
   onTestFinished(() => void socket.destroy())
@@ -70,7 +70,7 @@ async function reader(port: number, method: string) {
   return { socket, until, text: () => text, closed }
 }
 
-/** Fills the connection of a reader who has stopped reading until events are dropped. */
+/** Fills the connection of a reader that has stopped reading, until events are dropped. */
 function overflow(tell: (type: string, data: object) => void, res: ServerResponse | undefined): number {
   const data = { filling: 'x'.repeat(65_536) }
   let told = 0
@@ -78,7 +78,7 @@ function overflow(tell: (type: string, data: object) => void, res: ServerRespons
   return told
 }
 
-test('hello comes first, ids count up, and every event is JSON on one line', async () => {
+test('a feed begins with hello, its ids count up, and every event is JSON on one line', async () => {
   const { reader, tell } = await feedsInHand()
   const { until, text } = await reader()
   tell('request', { path: 'a\nb' })
@@ -88,7 +88,7 @@ test('hello comes first, ids count up, and every event is JSON on one line', asy
   expect(text()).toContain('id: 2\nevent: request\ndata: {"path":"a\\nb"}\n\n')
 })
 
-test('a comment shows every fifteen seconds that the connection is alive', async () => {
+test('a feed sends a comment every fifteen seconds', async () => {
   const { reader, pulses, tell } = await feedsInHand()
   const { until, text } = await reader()
   pulses(14)
@@ -99,7 +99,7 @@ test('a comment shows every fifteen seconds that the connection is alive', async
   await until(/\n:\n/)
 })
 
-test('nothing listens and no timer runs while nobody reads', async () => {
+test('without a reader there is no listener and no timer', async () => {
   const { reader, state, feeds, isPulsing } = await feedsInHand()
   expect(isPulsing()).toBe(false)
   const { socket } = await reader()
@@ -109,7 +109,7 @@ test('nothing listens and no timer runs while nobody reads', async () => {
   expect([state.listeners, isPulsing()]).toEqual([0, false])
 })
 
-test('HEAD is answered without a feed', async () => {
+test('a HEAD request gets a response without a feed', async () => {
   const { reader, feeds, state } = await feedsInHand()
   const { text } = await reader('HEAD')
   expect(text()).toContain('200 OK')
@@ -117,7 +117,7 @@ test('HEAD is answered without a feed', async () => {
   expect(state.listeners).toBe(0)
 })
 
-test('what a slow reader misses is counted, not kept, and told at its place', async () => {
+test('events that a slow reader misses are counted, and their number is sent at their place', async () => {
   const { reader, tell, responses } = await feedsInHand()
   const { socket, until, text } = await reader()
   socket.pause()
@@ -132,7 +132,7 @@ test('what a slow reader misses is counted, not kept, and told at its place', as
   expect(text()).not.toContain('event: lost')
 })
 
-test('a slow reader who catches up within half a minute is not cut', async () => {
+test('a slow reader that catches up within thirty seconds stays connected', async () => {
   const { reader, tell, responses, pulses } = await feedsInHand()
   const { socket, until } = await reader()
   socket.pause()
@@ -146,7 +146,7 @@ test('a slow reader who catches up within half a minute is not cut', async () =>
   await until(/later/)
 })
 
-test('a reader who does not read for half a minute is cut', async () => {
+test('a reader that does not read for thirty seconds is disconnected', async () => {
   const { reader, tell, responses, pulses, feeds, state } = await feedsInHand()
   const { socket, closed } = await reader()
   socket.pause()
@@ -159,7 +159,7 @@ test('a reader who does not read for half a minute is cut', async () => {
   await closed
 })
 
-test('a feed ends with a reason when what it is about is removed', async () => {
+test('a feed ends with a reason when its sandbox is removed', async () => {
   const { reader, state, pulses, feeds } = await feedsInHand()
   const { until } = await reader()
   state.isThere = false
@@ -168,7 +168,7 @@ test('a feed ends with a reason when what it is about is removed', async () => {
   await expect.poll(() => feeds.size).toBe(0)
 })
 
-test('a feed ends at once when the emulator is being closed', async () => {
+test('a feed ends at once when the emulator closes', async () => {
   const { reader, closing, feeds } = await feedsInHand()
   const { until } = await reader()
   closing.abort()
@@ -176,7 +176,7 @@ test('a feed ends at once when the emulator is being closed', async () => {
   await expect.poll(() => feeds.size).toBe(0)
 })
 
-test('a reader who has stopped reading is cut at once when the emulator is being closed', async () => {
+test('a reader that has stopped reading is disconnected at once when the emulator closes', async () => {
   const { reader, closing, tell, responses, feeds } = await feedsInHand()
   const { socket } = await reader()
   socket.pause()
@@ -187,7 +187,7 @@ test('a reader who has stopped reading is cut at once when the emulator is being
   await expect.poll(() => feeds.size).toBe(0)
 })
 
-test('a place that was taken for a reader who never came is free again after a second', async () => {
+test('a feed whose response has not begun after a second is removed', async () => {
   const { feeds, source, pulses, isPulsing } = await feedsInHand()
   feeds.open(source, { gone: new AbortController().signal })
   expect(feeds.size).toBe(1)
@@ -195,7 +195,7 @@ test('a place that was taken for a reader who never came is free again after a s
   expect([feeds.size, isPulsing()]).toEqual([0, false])
 })
 
-test('more feeds than there are places for are refused with the way out', async () => {
+test('a feed beyond the maximum of 100 is refused', async () => {
   const { feeds, source, closing } = await feedsInHand()
   const open = () => feeds.open(source, { gone: new AbortController().signal, closing: closing.signal })
   const warnings: Error[] = []

@@ -2,45 +2,45 @@ import type { ServerResponse } from 'node:http'
 import { refuse } from '../../core/errors.ts'
 import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 
-/** Feeds that one process serves at a time. */
+/** Maximum number of open feeds in one process. */
 export const MAX_FEEDS = 100
 
-/** Bytes that may wait for one reader. What happens beyond that is counted, not kept. */
+/** Bytes that may wait for one reader. Events beyond that are counted, not kept. */
 const MAX_WAITING = 1_048_576
 
-/** Real milliseconds between two looks at every feed; the other times are counted in these. */
+/** Real milliseconds between two checks of every feed. The next two constants are numbers of these pulses. */
 const PULSE = 1_000
 
-/** After so many pulses a comment shows everything in between that the connection is alive. */
+/** Pulses between two comments, which show proxies that the connection is alive. */
 const HEARTBEAT = 15
 
-/** So many pulses may a reader leave the full buffer standing before it is cut. */
+/** Pulses that a reader may leave the full buffer unread before it is disconnected. */
 const PATIENCE = 30
 
 /** Sends one event to the reader. */
 export type Tell = (type: string, data: object) => void
 
-/** What a feed is about. */
+/** The source of the events of a feed. */
 export interface FeedSource {
-  /** What the reader is told first. */
+  /** The data of the first event. */
   hello(): object
-  /** Begins to tell what happens. @returns stops telling */
+  /** Begins to send events. @returns stops sending them */
   listen(tell: Tell): () => void
-  /** Whether that which the feed is about is still there; asked every second. */
+  /** Whether the sandbox of the feed still exists; called every second. */
   isThere(): boolean
 }
 
-/** What ends a feed. */
+/** The signals that end a feed. */
 export interface FeedEnds {
-  /** Aborted when the reader has gone. */
+  /** Aborted when the reader has disconnected. */
   readonly gone: AbortSignal
-  /** Aborted when the emulator is being closed. */
+  /** Aborted when the emulator closes. */
   readonly closing?: AbortSignal | undefined
 }
 
 /**
- * The open feeds of one process: server-sent events, each to one reader. Nothing is kept for a reader but what its
- * connection buffers, up to {@link MOST_WAITING}; there is no timer and no listener while nobody reads.
+ * The open feeds of one process: server-sent events, each feed for one reader. Only the buffer of the connection is kept for a
+ * reader, up to {@link MAX_WAITING}. Without readers there is no timer and no listener.
  */
 export class Feeds {
   readonly #open = new Set<Feed>()
@@ -48,7 +48,7 @@ export class Feeds {
   readonly #later: Later
   #cancel: Cancel | undefined
 
-  /** @param later calls back after so many real milliseconds; for tests */
+  /** @param later calls back after the given real milliseconds; for tests */
   constructor(later: Later = realLater) {
     this.#later = later
   }
@@ -57,13 +57,16 @@ export class Feeds {
     return this.#open.size
   }
 
-  /** Takes a place, or refuses when none is free. @returns writes the feed, as the response to its request */
+  /**
+   * Opens a feed. Refuses with `conflict` when {@link MAX_FEEDS} are open.
+   * @returns writes the feed, as the response to its request
+   */
   open(source: FeedSource, { gone, closing }: FeedEnds): (res: ServerResponse) => void {
     if (this.#open.size >= MAX_FEEDS) {
       refuse('conflict', {
-        detail: `${MAX_FEEDS} feeds of events are open, which is as many as one emulator serves.`,
+        detail: `${MAX_FEEDS} feeds of events are open, the maximum of one emulator.`,
         mitigation:
-          'Close one of them, or ask from time to time: GET /__emulator/requests?since=<id> lists what is new.',
+          'Close one of them, or poll instead: GET /__emulator/requests?since=<id> lists new requests.',
       })
     }
     const feed = new Feed(source, closing)
@@ -80,7 +83,7 @@ export class Feeds {
     return (res) => feed.start(res)
   }
 
-  // One listener for all feeds of an emulator: Node warns of more than ten.
+  // One listener for all feeds of an emulator: Node warns about more than ten listeners.
   #endWith(closing: AbortSignal): void {
     if (this.#heeded.has(closing)) return
     this.#heeded.add(closing)
@@ -108,11 +111,11 @@ class Feed {
   #stop: (() => void) | undefined
   #id = 0
   #age = 0
-  /** Events that were not sent since the reader last kept up. */
+  /** Events that were dropped since the buffer was last empty. */
   #dropped = 0
-  /** Pulses since then, or since the end was written. */
+  /** Pulses since the first dropped event, or since the end was written. */
   #stuck = 0
-  /** Called when a place was taken for a reader who was gone before the response began. */
+  /** Called when the response has not begun at a pulse, because the reader has disconnected. */
   onAbandoned: () => void = () => {}
 
   constructor(source: FeedSource, closing: AbortSignal | undefined) {
@@ -132,13 +135,13 @@ class Feed {
     this.#stop = this.#source.listen(this.#tell)
   }
 
-  /** Stops listening; nothing is told any more. */
+  /** Stops listening; no further events are sent. */
   stop(): void {
     this.#stop?.()
     this.#stop = undefined
   }
 
-  /** Tells the reader why, and ends the response. One who does not read is cut. */
+  /** Sends the reason and ends the response. Destroys the connection of a reader that does not read. */
   end(reason: string): void {
     this.stop()
     if (this.#dropped > 0) this.#res?.destroy()
@@ -162,7 +165,7 @@ class Feed {
   }
 
   readonly #tell: Tell = (type, data) => {
-    // Once something is missing, nothing follows until the reader is told of the gap at its place.
+    // After a dropped event no event is sent before `dropped`, so that the gap is reported at its place.
     if (this.#dropped > 0 || (this.#res?.writableLength ?? 0) > MAX_WAITING) {
       this.#dropped += 1
       return

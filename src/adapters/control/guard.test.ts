@@ -29,7 +29,7 @@ test.for<[name: string, authorization: string | undefined]>([
   ['one of two', `Bearer ${TOKEN} other`],
   ['one of a list', `Bearer ${TOKEN},other`],
   ['an API key', 'Bearer live_demo_owner'],
-])('a token that is %s is refused with 401 and a way out', ([, authorization]) => {
+])('a token that is %s is refused with 401 and a fix', ([, authorization]) => {
   const refusal = refusalOf(authorization, TOKEN)
   expect(refusal?.code).toBe('unauthorized')
   expect(refusal?.options.mitigation).toContain('control token')
@@ -42,7 +42,7 @@ test('without a token set, any Authorization header passes', () => {
   expect(refusalOf('Bearer whatever', undefined)).toBeUndefined()
 })
 
-test('host and origin are judged before the token', () => {
+test('host and origin are checked before the token', () => {
   const verdict = new Refusal('forbidden', { status: 403, detail: 'Not you.' })
   const refusal = refusalOf(`Bearer ${TOKEN}`, TOKEN, verdict)
   expect(refusal?.code).toBe('forbidden')

@@ -3,7 +3,10 @@ import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/errors.ts'
 import type { ControlHost } from './host.ts'
 
-/** Decides whether a request may go on, before anybody looks at its body. A probe needs no token. */
+/**
+ * Checks host, origin and control token before the body is read. Returns undefined if the request may continue. A probe needs
+ * no token.
+ */
 export function refuseRequest(
   host: Pick<ControlHost, 'guard' | 'token'>,
   req: Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'socket'>,
@@ -14,8 +17,8 @@ export function refuseRequest(
   if (isProbe || host.token === undefined || isToken(req.headers.authorization, host.token)) return undefined
   const detail =
     req.headers.authorization === undefined
-      ? 'The control interface asks for its token, and the request has no Authorization header.'
-      : 'The Authorization header does not carry the control token. API keys are not accepted here.'
+      ? 'The control interface requires its token, and the request has no Authorization header.'
+      : 'The Authorization header does not contain the control token. API keys are not accepted here.'
   return new Refusal('unauthorized', {
     detail,
     mitigation:
@@ -24,7 +27,7 @@ export function refuseRequest(
   })
 }
 
-// Digests have one length, so that the time of the comparison tells nothing about the token.
+// Digests have the same length, so the time of the comparison does not depend on the token.
 function isToken(authorization: string | undefined, token: string): boolean {
   const given = /^bearer +([^\s,]+) *$/i.exec(authorization ?? '')?.[1]
   return given !== undefined && timingSafeEqual(digest(given), digest(token))

@@ -55,7 +55,7 @@ const harEntry = () =>
     _faults: z.array(z.string()),
   })
 
-/** Requests as HAR 1.2, which browsers and other tools read. Fields of our own begin with an underscore. */
+/** Requests as HAR 1.2, which browsers and other tools read. Fields of the emulator begin with an underscore. */
 export const harDocument = () =>
   z.strictObject({
     log: z.strictObject({
@@ -68,11 +68,11 @@ export const harDocument = () =>
 export type HarDocument = ShapeOf<typeof harDocument>
 type HarEntry = HarDocument['log']['entries'][number]
 
-/** What the log does not keep, as HAR says it. */
+/** HAR's value for a size that is not known. */
 const UNKNOWN_SIZE = -1
 
 /**
- * The entries of a log as HAR 1.2, without keys and secrets, which the log never has.
+ * The entries of a log as HAR 1.2. They contain no keys and secrets, since the log never has them.
  * @param origin `http://host:port` of the server
  */
 export function harOf(
@@ -141,7 +141,7 @@ function receivedOf({ status, response }: LogEntry): HarEntry['response'] {
       size: body_bytes,
       mimeType,
       ...(body !== null && { text: body }),
-      ...(!body_kept && { comment: 'The log has kept a part of it at most.' }),
+      ...(!body_kept && { comment: 'The log contains at most a part of this body.' }),
     },
     redirectURL: '',
     headersSize: UNKNOWN_SIZE,

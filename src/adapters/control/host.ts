@@ -7,31 +7,31 @@ import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source
 import type { Service } from '../../core/service.ts'
 import type { SandboxState } from '../../core/state/state.ts'
 
-/** How much a JSON body may hold. */
+/** The maximum size of a JSON body. */
 export interface BodyBounds {
-  /** Bytes after content decoding; this many are still accepted. */
+  /** Maximum number of bytes after content decoding. */
   readonly bytes: number
-  /** Strings, numbers, literals and structural characters. */
+  /** Maximum number of tokens: strings, numbers, literals and structural characters. */
   readonly tokens: number
 }
 
-/** The scenarios, as far as this interface speaks of them. */
+/** The functions for scenarios that the control interface needs. */
 export interface ScenarioContext {
-  /** Every script, with what is wrong with it and whether it is active on a sandbox. */
+  /** Every script, with its problems and whether it is active on a sandbox. */
   list(sandbox: Sandbox): Promise<readonly ListedScenario[]>
-  /** Loads at once what has changed of the scripts. */
+  /** Loads changed scripts at once. */
   refresh(): Promise<void>
-  /** The scenario that is active on a sandbox. */
+  /** The scenario that is active on a sandbox; null for none. */
   active(sandbox: Sandbox): ActiveScenario | null
-  /** @param start makes the sandbox that it starts on; absent: the sandbox as it is */
+  /** @param start creates the state that it starts on; absent: the present state of the sandbox */
   start(sandbox: Sandbox, name: string, start?: () => Promise<SandboxState>): Promise<ActiveScenario>
-  /** @returns the name of what was stopped */
+  /** @returns the name of the stopped scenario */
   stop(sandbox: Sandbox): Promise<string>
 }
 
-/** What the control interface needs of the emulator around it; `emulator.ts` implements it. */
+/** The functions of the emulator that the control interface needs; `emulator.ts` implements them. */
 export interface ControlHost {
-  /** What all sandboxes of this emulator are sandboxes of: its declared operations, collections and interventions. */
+  /** The emulated service of all sandboxes: its declared operations, collections and interventions. */
   readonly service: Service
   /** Version of the package. */
   readonly version: string
@@ -39,25 +39,25 @@ export interface ControlHost {
   readonly startedAt: string
   /** The emulated interface. Specification: Versioning. */
   readonly contract: { readonly title: string; readonly version: string }
-  /** The control token; undefined where none is asked for. Never an API key. */
+  /** The control token; undefined if none is required. Never an API key. */
   readonly token: string | undefined
-  /** Every sandbox. The names of those that the disk holds are known before the first request comes. */
+  /** Every sandbox. The names of sandboxes on disk are known before the first request. */
   readonly sandboxes: Sandboxes
   readonly scenarios: ScenarioContext
-  /** Why nothing is written to the data folder any more; undefined while its lock is held, or where there is none. */
+  /** Why nothing is written to the data folder any more; undefined while its lock is held, or without a lock. */
   lockLost(): string | undefined
-  /** Aborted when the emulator closes: what would go on without end has to end. */
+  /** Aborted when the emulator closes, to end calls that would run without end. */
   readonly closing: AbortSignal
   /** Refuses a foreign `Host` or `Origin`. */
   guard(req: Pick<IncomingMessage, 'rawHeaders' | 'socket'>): Refusal | undefined
-  /** Reads and parses a JSON body; never rejects. Undefined when the client went away. */
+  /** Reads and parses a JSON body; never rejects. Undefined when the client disconnected. */
   readJson(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined>
   /** Parses the bytes of a JSON body that came without a request, under the same bounds. */
   parseJson(bytes: Buffer, bounds: BodyBounds): CallBody
-  /** Ends the process of the emulator; undefined where that belongs to another program. */
+  /** Ends the process of the emulator; undefined if the process belongs to another program. */
   readonly shutdown: (() => void) | undefined
-  /** Notes how a request that only waits can be ended early, should its connection be needed for others. */
+  /** Registers a function that ends a waiting request early if its connection is needed for others. */
   mayEnd(req: IncomingMessage, end: () => void): void
-  /** Told of errors that are our own fault; the client only sees a plain 500. */
+  /** Called with errors that are defects of the emulator; the client only gets a plain 500. */
   onDefect(error: unknown): void
 }

@@ -2,17 +2,17 @@ import type { Json } from '../../core/json.ts'
 import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { openSandbox, wellFormed } from '../selection.ts'
-import { asRefusal, refused } from './answer.ts'
 import { replyStatus, serveCall } from './call.ts'
 import { type ControlCall, type ControlResponse, jsonText, type Transport } from './client/transport.ts'
 import type { ControlHost } from './host.ts'
+import { asRefusal, refused } from './reply.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
- * Carries calls to the control interface without HTTP: they are checked, served and refused as requests are, but pass no
- * guards, since anyone who is in the process needs no token. Nothing is shared: bodies and answers are copied as JSON, and bodies
- * have the bounds of requests, so that what works here works over HTTP.
+ * Sends calls to the control interface without HTTP. They are checked, served and refused like requests, but without guards,
+ * since code in the same process needs no token. Bodies and responses are copied as JSON, and bodies have the bounds of
+ * requests, so that a call that works here works over HTTP.
  */
 export function inProcess(host: ControlHost): Transport {
   const routes = controlRoutes(host.service)
@@ -20,7 +20,7 @@ export function inProcess(host: ControlHost): Transport {
   return async (call) => {
     const route = known.get(call.route)
     if (route === undefined) throw new Error(`The control interface has no route ${call.route}`)
-    // What JSON cannot say is wrong before anybody is called, as it is on the way to a socket.
+    // A value that JSON cannot contain is refused before the call, as it is over HTTP.
     const text = route.method === 'GET' ? undefined : jsonText(call.body)
     try {
       return await serve({ host, routes }, route, call, bodyOf(host, route, text))
@@ -64,7 +64,7 @@ function bodyOf(host: ControlHost, route: AnyControlRoute, text: string | undefi
   return body.kind === 'json' ? body.value : undefined
 }
 
-// Absent stays absent, and what JSON does not know goes as it would on its way through a socket.
+// A missing body stays missing. Values that JSON does not have are lost, as they are over HTTP.
 function copied(value: unknown): Json | undefined {
   return value === undefined ? undefined : (JSON.parse(JSON.stringify(value)) as Json)
 }

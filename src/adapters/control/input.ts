@@ -7,10 +7,10 @@ import { zodIssues } from '../../core/zod-issues.ts'
 import type { ControlHost } from './host.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 
-/** A body as it came; `gone` when the client did not wait. */
+/** A received body; `gone` when the client disconnected. */
 export type ReceivedBody = { readonly value: Json | undefined } | 'gone'
 
-/** Reads the body of a request, where the route has any use for one. Refuses everything but JSON. */
+/** Reads the body of a request if the route uses one. Refuses content types other than JSON. */
 export async function receive(
   host: ControlHost,
   route: AnyControlRoute,
@@ -18,7 +18,7 @@ export async function receive(
 ): Promise<ReceivedBody> {
   if (route.method === 'GET' || !announced(req)) return { value: undefined }
   const type = req.headers['content-type']
-  // Other types, those of HTML forms above all, can be sent by a foreign page without asking.
+  // A page of another site can send other types, such as those of HTML forms, without a CORS preflight.
   if (!/^application\/json[ \t]*(;|$)/i.test(type ?? '')) {
     refuse('unsupported_media_type', {
       detail:
@@ -33,7 +33,10 @@ export async function receive(
   return { value: body.kind === 'json' ? body.value : undefined }
 }
 
-/** Checks a value against a schema. What is wrong is added to the issues; unknown members are told the nearest known one. */
+/**
+ * Checks a value against a schema and adds its issues to the list; an unknown field gets the nearest known name. Returns
+ * undefined for an invalid value.
+ */
 export function check(schema: z.ZodType, value: unknown, at: string, issues: Issue[]): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data

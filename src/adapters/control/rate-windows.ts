@@ -1,8 +1,8 @@
 import type { AnyOperation } from '../../core/operation.ts'
 
 /**
- * The operation that a rate window belongs to, read from its key: a teamspace, then the operation's name or a method and a
- * concrete path. Teamspace ids may hold blanks, so the key is read from its end.
+ * The operation of a rate window, read from its key. A key is a teamspace, then the name of the operation or a method and a
+ * concrete path. Teamspace ids may contain blanks, so the key is read from its end.
  */
 export function operationOf(key: string, operations: Iterable<AnyOperation>): AnyOperation | undefined {
   const concrete = / (GET|POST|PUT|PATCH|DELETE) (\/\S*)$/.exec(key)
@@ -14,7 +14,7 @@ export function operationOf(key: string, operations: Iterable<AnyOperation>): An
   return undefined
 }
 
-// The path of a request has the base URL before it, which no template has.
+// The path of a request begins with the base path, which templates do not have.
 function ends(path: string, template: string): boolean {
   const wanted = template.split('/').slice(1)
   const given = path.split('/').slice(-wanted.length)

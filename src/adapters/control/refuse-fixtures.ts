@@ -2,8 +2,8 @@ import { refuseInvalid } from '../../core/errors.ts'
 import { FixturesError } from '../fixtures.ts'
 
 /**
- * What went wrong with a fixtures document, as a refusal with pointers below `at`; a defect is thrown on. A generator that
- * lacks the records it refers to says so in a plain Error, whose message is written for the author of the document.
+ * Throws the error of a fixtures document as a refusal with pointers below `at`; a defect is thrown unchanged. A generator
+ * without the records that it refers to throws a plain Error, whose message is for the author of the document.
  */
 export function refuseFixtures(error: unknown, at: string): never {
   if (error instanceof FixturesError) {

@@ -11,19 +11,19 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { parseInstant } from '../../core/time/instant.ts'
 import { BASE } from './route.ts'
 
-/** Where a request is explained. */
+/** The path that explains a request. */
 export function explainPath(id: string): string {
   return `${BASE}/explain/${id}`
 }
 
-/** One request in a list: what it was and what became of it. What changed, and which fault rules fired, is named, not shown. */
+/** One request in a list, with its outcome. Changed records and fired fault rules are only named. */
 export const requestEntry = () =>
   z.strictObject({
     id: z.string(),
     /** Virtual instant. */
     at: timestamp(),
     sandbox: z.string(),
-    /** What chose the sandbox. */
+    /** The part of the request that chose the sandbox; `default` for none. */
     chosen_by: z.enum(CHOSEN_BY),
     method: z.string(),
     path: z.string(),
@@ -32,14 +32,14 @@ export const requestEntry = () =>
     /** 0 for a request that a fault cut off before there was a response. */
     status: z.int(),
     /**
-     * What the client has noticed where a fault ended the exchange: that the connection was reset, closed or silent; `timed out`
-     * after the longest time of the fault; `left` when it went away itself. Null for a response that was sent whole.
+     * How a fault ended the exchange for the client: the connection was reset, closed or silent; `timed out` after the longest
+     * time of the fault; `left` when the client disconnected. Null for a response that was sent completely.
      */
     end: z.enum(EXCHANGE_ENDS).nullable(),
     /** The step that decided the response: `handle` when it succeeded. */
     decided: z.enum(STEPS),
     caller: caller().nullable(),
-    /** What the rate-limit headers of the response said. */
+    /** The values of the rate-limit headers of the response. */
     admission: z.strictObject({
       admitted: z.boolean(),
       limit: z.number(),
@@ -52,7 +52,7 @@ export const requestEntry = () =>
     idempotency: idempotencyTrace().shape.outcome,
     idempotency_key: z.string().nullable(),
     error: z.strictObject({ code: z.string(), detail: z.string() }).nullable(),
-    /** The assumptions that the response rests on. */
+    /** Ids of the assumptions that the response relies on. */
     assumed: z.array(z.string()),
     /** Ids of the fault rules that fired. */
     faults: z.array(z.string()),
@@ -60,9 +60,9 @@ export const requestEntry = () =>
     changed: z.array(z.string()),
     /** Real milliseconds until all of the response was handed to the connection; null before that, and without HTTP. */
     duration_ms: z.number().nullable(),
-    /** Path that explains it. */
+    /** Path that explains the request. */
     explain: z.string(),
-    /** What was sent and received, where `full` asks for it. */
+    /** The request and the response; only with `full`. */
     request: requestTrace().shape.request.exactOptional(),
     response: keptResponse().nullable().exactOptional(),
   })
@@ -104,14 +104,14 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): Reques
   }
 }
 
-/** Microseconds say nothing about a service that is emulated. */
+/** Real milliseconds, rounded to 0.1: more digits mean nothing for an emulated service. */
 export function durationOf({ timing }: LogEntry): number | null {
   return timing?.took === undefined ? null : Math.round(timing.took * 10) / 10
 }
 
 /**
- * The entries of a log from a point on, oldest first. An instant takes the entries from then on; the id of a request takes
- * those after it, for anyone who reads the log piece by piece. Anything else is refused at the given place.
+ * The entries of a log from a point on, oldest first. With an instant: the entries from it on. With the id of a request: the
+ * entries after it, to read the log in pieces. Any other text is refused with an issue at `at`.
  */
 export function entriesSince({ log }: Sandbox, point: string | undefined, at: string): LogEntry[] {
   const entries = log.entries()
@@ -122,7 +122,7 @@ export function entriesSince({ log }: Sandbox, point: string | undefined, at: st
   return entries.filter((entry) => Date.parse(entry.at) >= from)
 }
 
-/** Of some entries those before a request, for anyone who reads the log backwards. Refuses one that is not among them. */
+/** The entries before a request, to read the log backwards. Refuses a request that is not among the entries. */
 export function entriesBefore(entries: LogEntry[], id: string | undefined): LogEntry[] {
   if (id === undefined) return entries
   const index = entries.findIndex((entry) => entry.id === id)

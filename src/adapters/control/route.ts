@@ -7,48 +7,48 @@ import type { Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { BodyBounds, ControlHost } from './host.ts'
 
-/** Where the control interface is mounted. */
+/** The path at which the control interface is mounted. */
 export const BASE = '/__emulator'
 
-/** Bounds of bodies that only say what to do. */
+/** Bounds of bodies without records. */
 export const SMALL_BODY: BodyBounds = { bytes: 1_048_576, tokens: 100_000 }
 
-/** Bounds of bodies that carry records, which may be as large as the largest request of the API. */
+/** Bounds of bodies with records, which may be as large as the largest request of the API. */
 export const SANDBOX_BODY: BodyBounds = { bytes: 104_857_600, tokens: 10_000_000 }
 
-/** The query of what shows a state: secrets that sign webhooks are masked unless it asks for them. */
+/** The query of routes that show a state: secrets that sign webhooks are masked unless `secrets` is `true`. */
 export const withSecretsOrNot = () => ({
   query: z
     .strictObject({ secrets: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
     .prefault({}),
 })
 
-/** What a handler is given; it destructures what it needs. */
+/** The input of a handler. */
 export interface ControlRequest<Params, I extends Input> {
   readonly host: ControlHost
-  /** The sandbox that the request chooses, after everything that is due by now has happened, unless the route settles. */
+  /** The sandbox that the request chooses. Its due events have run, unless the route has `settles`. */
   readonly sandbox: Sandbox
   readonly params: Params
-  /** The body and the query, as the schemas of the route's input have read them. */
+  /** The body and the query, parsed by the schemas of the route's input. */
   readonly body: Parsed<I, 'body'>
   readonly query: Parsed<I, 'query'>
   /** The header If-Match, of a route with `conditional`. */
   readonly ifMatch: string | undefined
   /** The control interface of the sandbox, as an absolute URL. */
   readonly controlUrl: string
-  /** Every route there is. */
+  /** Every route of the control interface. */
   readonly routes: readonly AnyControlRoute[]
   /** Aborted when the client does not wait any more. */
   readonly gone: AbortSignal
 }
 
-/** The response of a handler: 200 when it names no status, and without a body 204. */
+/** The response of a handler. Default status: 200, or 204 without a body. */
 export interface ControlReply<Body = object> {
   readonly status?: number
   readonly body?: Body
   /** The entity tag of the record that the body shows, with its quotes (RFC 9110, 8.8.3). */
   readonly etag?: string
-  /** Writes the response itself, after the headers that every response has; instead of a body. */
+  /** Writes the response instead of `body`, after the headers of every response. */
   readonly stream?: (res: ServerResponse) => void
 }
 
@@ -64,7 +64,7 @@ export interface ControlRoute<
   readonly method: Verb
   /** Path template below `/__emulator`. */
   readonly path: Path
-  /** One line for listings: what it does. */
+  /** One line for listings. */
   readonly summary: string
   /** The output in words. */
   readonly returns: string
@@ -72,25 +72,25 @@ export interface ControlRoute<
   readonly media?: string
   /** Statuses of responses that have the output; 200 when absent. */
   readonly success?: readonly number[]
-  /** Needs no control token: anyone who supervises the process cannot know one that was made for the run. */
+  /** Needs no control token: a supervisor of the process cannot know a token that was generated for the run. */
   readonly probe?: true
-  /** Concerns no sandbox: none is made for it, and the handler gets any that is there. */
+  /** Is not about a sandbox: none is created for it, and the handler gets any existing one. */
   readonly withoutSandbox?: true
-  /** Of a route without a sandbox: the one that the request chooses is opened when the disk holds it. */
+  /** For a route with `withoutSandbox`: the sandbox that the request chooses is opened if it is on disk. */
   readonly opens?: true
-  /** Its handler lets happen itself what is due by now, and tells of it. */
+  /** Its handler runs the due events and reports them. */
   readonly settles?: true
   /** Its handler only waits: when connections run out, `gone` is aborted and the client gets a 503. */
   readonly waits?: true
-  /** It takes If-Match: it is refused with 412 unless the record still has that entity tag (RFC 9110, 13.1.1). */
+  /** It accepts If-Match: it is refused with 412 unless the record still has that entity tag (RFC 9110, 13.1.1). */
   readonly conditional?: true
   /** Its response has the entity tag of the record that it shows. */
   readonly tagged?: true
-  /** Absent: {@link SMALL_BODY}. */
+  /** Default: {@link SMALL_BODY}. */
   readonly bounds?: BodyBounds
-  /** Without a query no parameter is known; without a body it is empty or `{}`. */
+  /** Without a query schema the route accepts no parameters; without a body schema the body must be empty or `{}`. */
   readonly input?: (settings: Settings) => I
-  /** Shape of the response; {@link noBody} where it has none. Of a stream: one event. */
+  /** Schema of the response body; {@link noBody} if it has none. For a stream: the schema of one event. */
   readonly output: (settings: Settings) => Output
   readonly handle: (
     request: ControlRequest<ParamsOf<Path>, I>,
@@ -105,16 +105,16 @@ export const controlInput = oncePerSettings(
   ({ input }: AnyControlRoute, settings): Input => input?.(settings) ?? {},
 )
 
-/** Several things, as the control interface lists them. */
+/** A list, as the control interface returns it. */
 export interface List<T> {
   readonly object: string
   readonly data: readonly T[]
 }
 
-/** The output of a route that removes all of something. */
+/** The output of a route that removes all objects of a kind. */
 export const removedIds = () =>
   z.strictObject({
-    /** Ids. */
+    /** Ids of the removed objects. */
     removed: z.array(z.string()),
   })
 
@@ -124,7 +124,7 @@ export type Removed = ShapeOf<typeof removedIds>
 export const noBody = () => z.undefined()
 
 /**
- * Declares a route; the handler's types flow from the path template and the schemas.
+ * Declares a route. The types of its handler follow from the path template and the schemas.
  * @example
  * route({ name: 'clock.show', method: 'GET', path: '/clock', ..., output: clockView, handle: ({ sandbox }) => ({ body: clockOf(sandbox) }) })
  */

@@ -10,18 +10,18 @@ import {
   originOfRequest,
   presentSandbox,
 } from '../selection.ts'
-import { asRefusal, reply, replyRefusal } from './answer.ts'
 import { type Context, serveCall } from './call.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
 import { receive } from './input.ts'
+import { asRefusal, reply, replyRefusal } from './reply.ts'
 import { type AnyControlRoute, BASE } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
- * The control interface, to be mounted at `/__emulator`: guards first, then the routes, then a response in the standard
- * error body for everything else. It is never rate limited and never in the request log. The sandbox that a request is
- * about is chosen by its header, or by the `/@name` that its original URL begins with.
+ * The control interface, for `/__emulator`: guards, then the routes, then the standard error body for any other request. Its
+ * requests are never rate limited and never in the request log. The sandbox of a request is chosen by its header, or by the
+ * `/@name` at the start of its original URL.
  */
 export function controlRouter(host: ControlHost): Router {
   const routes = controlRoutes(host.service)
@@ -32,7 +32,7 @@ export function controlRouter(host: ControlHost): Router {
     next(refuseRequest(host, req, isProbe))
   })
   router.use((req: Request, res: Response) => serve({ host, routes }, matching(table, req), req, res))
-  // Express knows a handler of errors by its four parameters.
+  // Express recognises an error handler by its four parameters.
   router.use((error: unknown, req: Request, res: Response, _next: NextFunction) => {
     if (res.headersSent) res.destroy()
     else replyRefusal(present(host, req), res, asRefusal(host, error))
@@ -57,7 +57,7 @@ async function serve(
   const [before, wasThere] = [sandboxes.get(name), sandboxes.has(name)]
   const received = await receive(host, route, req)
   if (received === 'gone') return
-  // A request must not make the sandbox again that was removed while its body was read.
+  // A request must not create a sandbox again that was removed while the body was read.
   const isRemoved =
     wasThere && (!sandboxes.has(name) || (before !== undefined && sandboxes.get(name) !== before))
   if (isRemoved && route.withoutSandbox !== true) throw sandboxes.removed(name)
@@ -80,12 +80,12 @@ async function serve(
 
 function outOfConnections(): Refusal {
   return new Refusal('service_unavailable', {
-    detail: 'As many connections are open as are held, and this request was the one that had waited longest.',
-    mitigation: 'Close connections that are not needed, and send it again.',
+    detail: 'The maximum number of connections is open, and this request had waited longest.',
+    mitigation: 'Close connections that are not needed, and send the request again.',
   })
 }
 
-// A page of another site reaches the guards with an image or a link, too, and so could fill this process with sandboxes.
+// An image or a link on a page of another site passes the guards, and so could fill this process with sandboxes.
 function chosen(
   { sandboxes }: ControlHost,
   req: Request,
@@ -96,13 +96,13 @@ function chosen(
   if (there !== undefined) return there
   if (sandboxes.has(name) || !isForeignFetch(req)) return openSandbox(sandboxes, name, onlyReads)
   return refuse('forbidden', {
-    detail: `There is no sandbox "${name}", and pages of another site may not make one.`,
-    mitigation: `Make the sandbox first: POST ${BASE}/sandboxes {"name": "${name}"}.`,
+    detail: `There is no sandbox "${name}", and pages of another site may not create one.`,
+    mitigation: `Create the sandbox first: POST ${BASE}/sandboxes {"name": "${name}"}.`,
     status: 403,
   })
 }
 
-// Where nothing may be made: the request is refused, or concerns no sandbox.
+// For requests that must not create a sandbox: refused requests, and requests that are not about a sandbox.
 function present({ sandboxes }: ControlHost, req: Request): Sandbox {
   return presentSandbox(sandboxes, () => chooseForControl(req.originalUrl, req))[0]
 }
@@ -114,13 +114,13 @@ function matching(table: RouteTable<AnyControlRoute>, { method, path }: Request)
       return match
     case 'malformed':
       return refuse('bad_request', {
-        detail: 'The path has a percent sign that encodes nothing in UTF-8.',
+        detail: 'The path contains an invalid percent-encoding.',
         mitigation: 'Write a percent sign as %25.',
       })
     case 'wrong_method': {
       const allow = match.allow.join(', ')
       return refuse('method_not_allowed', {
-        detail: `${BASE}${path} does not take ${method}; it takes ${allow}.`,
+        detail: `${BASE}${path} does not accept ${method}; it accepts ${allow}.`,
         headers: [['Allow', allow]],
       })
     }
@@ -130,7 +130,7 @@ function matching(table: RouteTable<AnyControlRoute>, { method, path }: Request)
 }
 
 function unknownRoute(routes: readonly AnyControlRoute[], path: string): never {
-  // Without the base, which every path has in common.
+  // Without the base, which is the same in every path.
   const known = [...new Set(routes.map((route) => likened(route.path, path)))]
   return refuse('route_not_found', {
     detail: `The control interface has no route ${BASE}${path}.${didYouMean(path, known).replace('"/', `"${BASE}/`)}`,
@@ -138,7 +138,7 @@ function unknownRoute(routes: readonly AnyControlRoute[], path: string): never {
   })
 }
 
-// A template with the parameters that the path itself gives, so that only its literal parts make a difference.
+// A template with the parameters of the path filled in, so that only its literal parts are compared.
 function likened(template: string, path: string): string {
   const given = path.split('/')
   return template

@@ -3,7 +3,7 @@ import { type ShapeOf, timestamp } from '../../core/fields.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 
-/** What there is in a sandbox after it has been replaced. */
+/** The content of a sandbox after its state was replaced, in numbers. */
 export const sandboxSummary = () =>
   z.strictObject({
     sandbox: z.string(),
@@ -12,7 +12,7 @@ export const sandboxSummary = () =>
     seed: z.int(),
     /** Virtual instant. */
     now: timestamp(),
-    /** How many records there are, by collection. */
+    /** Number of records, by collection. */
     records: z.record(z.string(), z.int()),
   })
 

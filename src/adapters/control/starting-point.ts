@@ -5,28 +5,28 @@ import type { Origin } from '../../core/sandboxes/origin.ts'
 import type { StubDraft } from '../../core/scenarios/stub.ts'
 import { SHIPPED_FIXTURES } from '../fixtures.ts'
 
-/** A starting state, or what is to be added to one. */
+/** A starting state, or an addition to one. */
 export type FixturesDocument = {
-  /** What it is based on: `empty`, `demo` or `large`. */
+  /** The fixtures that it is based on: `empty`, `demo` or `large`. */
   readonly extends?: string
   readonly description?: string
   readonly organization?: Readonly<Record<string, unknown>>
-  /** How many records of a collection are to be generated. */
+  /** Number of records to generate, by collection. */
   readonly generate?: Readonly<Record<string, number>>
   readonly collections?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
   readonly stubs?: readonly StubDraft[]
 }
 
-/** What a sandbox starts from, where it is to differ from what the emulator was started with. */
+/** The starting state of a sandbox. Absent fields have the values of the emulator's start. */
 export const startingPoint = () =>
   z.strictObject({
-    /** Shipped data, or a document. */
+    /** The name of shipped fixtures, or a document. */
     fixtures: z
       .union([z.enum(SHIPPED_FIXTURES), objectAs<FixturesDocument>()], {
         error: `must be one of ${SHIPPED_FIXTURES.join(', ')}, or a fixtures document`,
       })
       .optional(),
-    /** Decides everything that is left to chance. */
+    /** Seed of all random values. */
     seed: z.int().optional(),
     /** Virtual instant, ISO 8601 with a zone. */
     clock: timestamp().optional(),
@@ -34,7 +34,7 @@ export const startingPoint = () =>
 
 export type StartingPoint = InputOf<typeof startingPoint>
 
-/** The fields that were given, as an origin. */
+/** The given fields, as an origin. */
 export function originOf({ fixtures, seed, clock }: StartingPoint): Origin {
   return {
     ...(fixtures === undefined ? {} : { fixtures: fixtures as unknown as string | JsonObject }),
@@ -44,8 +44,8 @@ export function originOf({ fixtures, seed, clock }: StartingPoint): Origin {
 }
 
 /**
- * What is wrong with the base of a fixtures document. A caller of this interface may name shipped data, never files: what
- * a file holds could be read from the complaints.
+ * The issue of a wrong base of a fixtures document; empty for a valid one. A client may name shipped fixtures, never files: the
+ * errors could show the content of a file.
  */
 export function foreignExtends(fixtures: unknown, at: string): Issue[] {
   const base = isObject(fixtures) ? fixtures.extends : undefined

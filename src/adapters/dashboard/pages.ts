@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import type { Refusal } from '../../core/errors.ts'
 
-/** Where the dashboard is. */
+/** The path of the dashboard. */
 const HOME = '/__emulator/ui/'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** No script, style or request but from here: what the page shows was written by clients, and stays text. */
+/** Scripts, styles and requests only from this origin: the page shows data of clients, which must stay text. */
 const HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-cache',
   'Content-Security-Policy': [
@@ -34,7 +34,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 }
 
 interface PagesOptions {
-  /** The files that the build has made. */
+  /** The folder with the files of the build. */
   readonly folder: string
   /** Refuses a foreign `Host` or `Origin`. */
   guard(req: IncomingMessage): Refusal | undefined
@@ -43,8 +43,8 @@ interface PagesOptions {
 }
 
 /**
- * Serves the dashboard: its page and assets, which hold no data and so need no control token, and the way to it from `/` for
- * browsers. Everything else goes on. No file is read before one is asked for.
+ * Serves the dashboard: its page and assets, which contain no data and so need no control token. Browsers are redirected to it
+ * from `/`. Other requests go to `next`. No file is read before the first request for one.
  */
 export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
   let names: Promise<readonly string[]> | undefined
@@ -75,7 +75,7 @@ export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
   }
 }
 
-/** The name of a file, the path of another place, or nothing where the request is not for a page. */
+/** The name of a file, or a path to redirect to (with a slash); undefined when the request is not for the dashboard. */
 function targetOf(req: IncomingMessage, path: string): string | undefined {
   if (req.method !== 'GET' && req.method !== 'HEAD') return undefined
   if (path === '/') return req.headers.accept?.includes('text/html') ? HOME : undefined
@@ -89,7 +89,7 @@ function redirect(res: ServerResponse, location: string): void {
   res.end()
 }
 
-// In a checkout that has not been built.
+// Happens in a checkout that has not been built.
 function notBuilt(res: ServerResponse): true {
   res.writeHead(503, { ...HEADERS, 'Content-Type': 'text/plain; charset=utf-8' })
   res.end('The dashboard is not built. Run "npm run build" and load this page again.\n')

@@ -43,7 +43,7 @@ import { nearMisses, noRoute, parseQuery, removed, StubRoutes, splitTarget } fro
 import { createHttpServer, type RawResponse } from './server.ts'
 import type { WireProblem } from './wire-problem.ts'
 
-/** Where the version segment of the base URL stands. Specification: Versioning. */
+/** The version segment of the base URL. Specification: Versioning. */
 const BASE = '/v1'
 
 interface ApiOptions {
@@ -51,15 +51,15 @@ interface ApiOptions {
   /** The sandboxes that requests choose between. */
   readonly sandboxes: Sandboxes
   readonly hosts: AllowedHosts
-  /** Origins beyond the loopback ones whose pages may read responses. */
+  /** Origins, in addition to the loopback ones, whose pages may read responses. */
   readonly corsOrigins: readonly string[]
-  /** Aborted when the emulator closes: faults then hold no connection open any more. */
+  /** Aborted when the emulator closes: faults then no longer hold connections open. */
   readonly closing: AbortSignal
 }
 
 /**
- * The server. Requests of the API go from node:http to the pipeline: Express would pass them on unchanged and cost several
- * times the time of the whole response. All others go to the Express application, which is loaded when it is first needed.
+ * Creates the server. Requests of the API go from node:http directly to the pipeline: a way through Express would take several
+ * times as long as the whole response. Other paths go to the Express application, which is loaded at its first request.
  */
 export function createServer(
   api: Api,
@@ -83,7 +83,7 @@ export function createServer(
   )
 }
 
-// Express would respond to some of these by itself, with a page of HTML.
+// Express would respond to some of these targets with its own HTML page.
 function noPath(target: string): Refusal {
   return new Refusal('route_not_found', {
     detail: `The request target "${target}" is neither a path nor a URL of the host that the Host header names.`,
@@ -91,8 +91,8 @@ function noPath(target: string): Refusal {
   })
 }
 
-// Clients with a proxy send whole URLs, which every server has to accept (RFC 9112, section 3.2.2). A URL of another host
-// than the Host header is left as it is: nothing is served there.
+// Clients with a proxy send whole URLs, which every server must accept (RFC 9112, section 3.2.2). A URL whose host differs from
+// the Host header stays unchanged, and is refused as a target that is not a path.
 function originForm(target: string, host: string): string {
   const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(target) ?? []
   if (authority === undefined || path === undefined || authority.toLowerCase() !== host.toLowerCase())
@@ -100,7 +100,7 @@ function originForm(target: string, host: string): string {
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** The emulated API on node:http requests and responses, in front of Express as well as inside it. */
+/** Serves the emulated API with node:http requests and responses, both in front of Express and inside it. */
 export class Api {
   readonly #options: ApiOptions
   readonly #routes: RouteTable<AnyOperation>
@@ -112,14 +112,14 @@ export class Api {
     this.#stubs = new StubRoutes((path) => this.#errorFormatOf(path))
   }
 
-  /** `METHOD /v1/path` of the operations that a path outside the API comes nearest to. @param path without the sandbox */
+  /** `METHOD /v1/path` of the operations closest to a path outside the API. @param path without the sandbox */
   nearest(method: string, path: string): readonly string[] {
     const match = this.#routes.match(method, path)
     const near = match.kind === 'route' ? [`${method} ${path}`] : nearMisses(match, path)
     return near.map((name) => name.replace(' /', ' /v1/'))
   }
 
-  /** Whether a request target is below the base URL, also inside of a sandbox. */
+  /** Whether a request target is below the base URL, with or without a sandbox in front. */
   owns(target: string): boolean {
     const at = pathPrefixOf(target).length
     if (!target.startsWith(BASE, at)) return false
@@ -127,7 +127,7 @@ export class Api {
     return next === '/' || next === '' || next === '?'
   }
 
-  /** Serves one request. Never rejects; a client that has left gets nothing. */
+  /** Serves one request. Never rejects; sends nothing to a client that has left. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const timing: RequestTiming = { began: elapsedTime(), took: undefined, onOver: undefined }
     try {
@@ -155,7 +155,7 @@ export class Api {
     try {
       const { path, query } = splitTarget(req.url ?? '')
       const { name, chosenBy, pathPrefix, authorization } = chooseForApi(path, req)
-      const sandbox = sandboxes.get(name) ?? (await this.#make(name, req))
+      const sandbox = sandboxes.get(name) ?? (await this.#create(name, req))
       place = { sandbox, chosenBy }
       const method = req.method ?? ''
       const own = path.slice(pathPrefix.length + BASE.length)
@@ -197,8 +197,8 @@ export class Api {
   }
 
   /**
-   * Reads the body, with what faults do before and while it comes. Undefined when there is nothing to respond to; no promise
-   * where there is nothing to wait for.
+   * Reads the body, and applies the faults that act before and during that. Undefined when no response is to be sent: the client
+   * has left, or a fault has cut the exchange off. Not a promise when there is nothing to wait for, which saves time.
    */
   #receive(req: IncomingMessage, sandbox: Sandbox, head: Call): Call | Promise<Call | undefined> {
     const readBody = (received?: (bytes: number) => boolean) =>
@@ -214,7 +214,7 @@ export class Api {
     return receiver.receive(connection === undefined ? head : { ...head, connection }, readBody)
   }
 
-  /** Undefined where nothing had to be waited for: each turn of a promise is time of a request. */
+  /** Writes the response. Undefined when there was nothing to wait for: each awaited promise adds time to a request. */
   #write(
     req: IncomingMessage,
     res: ServerResponse,
@@ -230,7 +230,7 @@ export class Api {
       .then(({ sendFaulted }) => sendFaulted(req, res, response, wire, extra, withBody, this.#options))
   }
 
-  /** The form of errors that belongs to a path, known or not: that of the operations that share its first segment. */
+  /** The error format of a path, known or not: that of the operations with the same first segment. Default `standard`. */
   #errorFormatOf(path: string): ErrorFormat {
     return this.#routes.relatedTo(path)?.errorFormat ?? 'standard'
   }
@@ -244,7 +244,7 @@ export class Api {
 
   /**
    * Refuses a request that no route serves, such as one with a foreign Host. It is logged in the chosen sandbox if that
-   * exists, otherwise in the default one; no sandbox is made for it.
+   * exists, otherwise in the default one; no sandbox is created for it.
    */
   async refuse(
     req: IncomingMessage,
@@ -270,21 +270,21 @@ export class Api {
     const errorFormat = this.#errorFormatOf(path.slice(pathPrefix.length + BASE.length))
     const headers = withoutBadName(req.headers) as Headers
     const connection = sandbox.faults.isEmpty ? undefined : passageOf(req)
-    // A foreign Host is no address that leads here.
+    // A foreign Host must not appear in the URLs of the response.
     const own = refuseHost(req, this.#options.hosts) === undefined ? originOfRequest(req) : {}
     const at = { path, pathPrefix, ...own }
     const request = { method: req.method ?? '', ...at, errorFormat, headers, ...known }
     return turnAway(sandbox, connection === undefined ? request : { ...request, connection }, refusal)
   }
 
-  /** The response to bytes that never became a request. */
+  /** The response to bytes that are not a valid request. */
   responseTo({ code, detail, status }: WireProblem): RawResponse {
     const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
     const { headers, text = '' } = turnAway(this.#default, nothing, new Refusal(code, { detail, status }))
     return { headers, body: text }
   }
 
-  /** Lets the fault rules of the default sandbox decide about a new connection, before a byte of it is read. */
+  /** Applies the fault rules of the default sandbox to a new connection, before any byte of it is read. */
   accept(socket: Socket, id: string): void {
     const { faults } = this.#default
     if (faults.isEmpty) return
@@ -309,15 +309,15 @@ export class Api {
     }
   }
 
-  // Any page can send a request with a sandbox in its path, and so could fill this process with sandboxes.
-  #make(name: string, req: IncomingMessage): Promise<Sandbox> {
+  // Any web page can send requests with a sandbox in the path: without this check it could fill the memory with sandboxes.
+  #create(name: string, req: IncomingMessage): Promise<Sandbox> {
     const { origin, allowed } = this.#origin(req)
     if (!this.#options.sandboxes.has(name) && !allowed && (origin !== undefined || isForeignFetch(req))) {
       const who = origin ?? 'another site'
-      const allow = origin === undefined ? 'M' : `Start the emulator with --cors-origin ${origin}, or m`
+      const allow = origin === undefined ? 'C' : `Start the emulator with --cors-origin ${origin}, or c`
       refuse('forbidden', {
-        detail: `There is no sandbox "${name}", and pages of ${who} may not make one.`,
-        mitigation: `${allow}ake the sandbox first: POST /__emulator/sandboxes {"name": "${name}"}.`,
+        detail: `There is no sandbox "${name}", and pages of ${who} may not create one.`,
+        mitigation: `${allow}reate the sandbox first: POST /__emulator/sandboxes {"name": "${name}"}.`,
         status: 403,
       })
     }
@@ -334,7 +334,7 @@ export class Api {
   }
 }
 
-// node:http joins the lines of a header with commas. Asking for the lines costs more than looking for one.
+// node:http joins repeated headers with commas. Reading `headersDistinct` is slow, so look for a comma first.
 function repeatedHeaders(req: IncomingMessage): Pick<Call, 'repeated'> {
   const name = 'idempotency-key'
   if (req.headers[name]?.includes(',') !== true) return {}
@@ -343,13 +343,13 @@ function repeatedHeaders(req: IncomingMessage): Pick<Call, 'repeated'> {
 
 let receiver: Promise<typeof import('./faults/receive.ts')> | undefined
 
-// Loaded with the first fault; and asking the loader again for what it has costs more than a request.
+// Loaded with the first fault. The promise is kept, because another `import()` of a loaded module takes longer than a request.
 function loadReceiver() {
   receiver ??= import('./faults/receive.ts')
   return receiver
 }
 
-/** Where a request is refused. */
+/** The sandbox in which a request is refused, and the facts known by then. */
 interface Place {
   readonly sandbox: Sandbox
   readonly chosenBy: ChosenBy
@@ -358,7 +358,7 @@ interface Place {
   readonly timing?: RequestTiming
 }
 
-// All but Set-Cookie, which is for responses, are single texts.
+// Only Set-Cookie would be an array, and that is a header of responses.
 type Headers = Readonly<Record<string, string | undefined>>
 
 const NO_BODY: CallBody = { kind: 'none' }

@@ -3,18 +3,18 @@ import { Refusal } from '../../core/errors.ts'
 import { pathPrefixOf } from '../selection.ts'
 import type { Api } from './api.ts'
 
-/** What is served beside the API. */
-export interface Beside {
+/** The handlers that are served next to the API. */
+export interface Handlers {
   readonly control: Router
   readonly consent: Router
   readonly dashboard: RequestHandler
 }
 
 /**
- * The Express application: the API, the dashboard, the consent pages, the control interface, and a response in the API's form
- * for everything else.
+ * Creates the Express application: the API, the dashboard, the consent pages, the control interface, and a
+ * `route_not_found` error in the API's format for everything else.
  */
-export function createApp(api: Api, { control, consent, dashboard }: Beside): Express {
+export function createApp(api: Api, { control, consent, dashboard }: Handlers): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -26,9 +26,9 @@ export function createApp(api: Api, { control, consent, dashboard }: Beside): Ex
   })
   app.use((req, _res, next) => {
     const { length } = pathPrefixOf(req.url)
-    // Where generated test scripts look before they begin.
+    // Generated test scripts check this path before they start.
     if (req.url === '/_x-steady/health') req.url = '/__emulator/ready'
-    // Where generators of clients look.
+    // Client generators look for the document of the API here.
     else if (req.url === `${req.url.slice(0, length)}/openapi.json`)
       req.url = '/__emulator/openapi.json?api=workspace'
     else if (/^\/(__emulator|consent\/)/.test(req.url.slice(length))) req.url = req.url.slice(length)
@@ -40,7 +40,7 @@ export function createApp(api: Api, { control, consent, dashboard }: Beside): Ex
   app.use((req, res) => {
     req.url = req.originalUrl
     const prefix = pathPrefixOf(req.url)
-    const inside = prefix === '' ? '' : ' In a sandbox the same holds after its /@name.'
+    const inside = prefix === '' ? '' : ' In a sandbox, the same paths are below /@name.'
     const near = api.nearest(req.method, req.path.slice(prefix.length))
     const nearest =
       near.length === 0 ? '' : ` Nearest: ${near.map((name) => name.replace(' ', ` ${prefix}`)).join('; ')}.`

@@ -9,7 +9,7 @@ import { LARGE_BODY_BYTES, type LargeBody, largeBodyGate } from './large-body-ga
 
 const MIB = 1024 * 1024
 const BATCH_LIMIT = 104_857_600
-const SOMEBODY: LargeBody = { received: () => 0, onStalled: () => {} }
+const HOLDER: LargeBody = { received: () => 0, onStalled: () => {} }
 const ZEROS = Buffer.alloc(BATCH_LIMIT + 1, 0x20)
 
 interface Seen {
@@ -19,11 +19,11 @@ interface Seen {
 
 interface Reading {
   readonly port: number
-  /** The n-th request, as soon as it is there, and what readBody makes of it. */
+  /** The n-th request, as soon as it has arrived, and the result of readBody for it. */
   readonly seen: (n: number) => Promise<Seen>
 }
 
-/** A server that reads each body and responds with 200 with its size, or with the status of the refusal. */
+/** A server that reads each body and responds with 200 and its size, or with the status of the refusal. */
 async function decision(options: BodyOptions, keep: (body: Body) => void = release): Promise<Reading> {
   const all: Seen[] = []
   const server = createServer(async (req, res) => {
@@ -79,7 +79,7 @@ function send(port: number, options: RequestOptions, ...chunks: readonly Buffer[
 const sized = (size: number): RequestOptions => ({ headers: { 'content-length': size } })
 const coded = (coding: string): RequestOptions => ({ headers: { 'content-encoding': coding } })
 
-/** A connection that sends a head by hand. */
+/** Opens a connection and sends a head. */
 async function rawConnection(port: number, head: string): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => {})
@@ -99,7 +99,7 @@ async function statusLine(socket: Socket): Promise<string> {
 const closed = (emitter: EventEmitter) => new Promise((resolve) => emitter.once('close', resolve))
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Resolves when so many bytes of a body have come. */
+/** Resolves when this many bytes of a body have arrived. */
 function received(req: IncomingMessage, size: number): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0
@@ -115,7 +115,7 @@ function noise(size: number): Buffer {
   return Buffer.concat(blocks)
 }
 
-test('a body comes back as sent, with a length, chunked, or empty', async () => {
+test('a body is read unchanged, with a length, chunked, or empty', async () => {
   const server = await decision({ limit: 100 })
   expect(await send(server.port, sized(2), Buffer.from('{}'))).toEqual({ status: 200, text: '2' })
   expect(await send(server.port, {}, Buffer.from('{"a"'), Buffer.from(':1}'))).toEqual({
@@ -136,7 +136,7 @@ test('exactly 100 MiB is accepted, one byte more is not: by Content-Length', { t
   expect(await statusLine(socket)).toBe('HTTP/1.1 413 Payload Too Large')
 })
 
-test('a large body of exactly the limit is accepted, one byte more is not: chunked, and gzip counts inflated', {
+test('a large body of exactly the limit is accepted, one byte more is not: chunked, and gzip after decoding', {
   tags: ['R270'],
 }, async () => {
   const limit = 2 * LARGE_BODY_BYTES
@@ -149,9 +149,9 @@ test('a large body of exactly the limit is accepted, one byte more is not: chunk
   expect(await send(server.port, coded('gzip'), zip(over))).toMatchObject({ status: 413 })
 })
 
-test('a limit is met to the byte for every way of sending', async () => {
+test('the limit is exact to the byte for every way of sending', async () => {
   const server = await decision({ limit: 64 * 1024 })
-  // Noise does not compress: its coded form is larger than the limit, and yet it is within.
+  // Noise does not compress: its coded form is larger than the limit, but it is still accepted.
   const within = noise(64 * 1024)
   const over = Buffer.concat([within, Buffer.from('!')])
   for (const [status, bytes] of [
@@ -166,7 +166,7 @@ test('a limit is met to the byte for every way of sending', async () => {
   }
 })
 
-test('a compressed body that inflates without end is stopped at the limit', async () => {
+test('a small compressed body that decodes to many bytes is stopped at the limit', async () => {
   const server = await decision({ limit: MIB })
   const bomb = gzipSync(ZEROS.subarray(0, 50 * MIB), { level: 1 })
   const response = await send(server.port, coded('gzip'), bomb)
@@ -174,13 +174,13 @@ test('a compressed body that inflates without end is stopped at the limit', asyn
   expect(response.text).toMatch(/larger than 1048576 bytes.*after content decoding.*split/)
 })
 
-test('coded bytes that decode to nothing do not get past the limit', async () => {
+test('a coded body that decodes to no bytes is limited by its coded size', async () => {
   const server = await decision({ limit: 1024 })
   const empty = Buffer.concat(Array.from({ length: 1_000 }, () => gzipSync('')))
   expect(await send(server.port, coded('gzip'), empty)).toMatchObject({ status: 413 })
 })
 
-test('an early 413 reaches http and fetch clients that upload 60 MB, whatever they wish for the connection', async () => {
+test('an early 413 reaches http and fetch clients that upload 60 MB, with any Connection header', async () => {
   const server = await decision({ limit: MIB })
   const upload = ZEROS.subarray(0, 60_000_000)
   const responses = [
@@ -193,7 +193,7 @@ test('an early 413 reaches http and fetch clients that upload 60 MB, whatever th
   expect(responses.map(({ status }) => status)).toEqual([413, 413, 413, 413, 413])
 })
 
-test('a refused upload leaves its connection fit for the next request', async () => {
+test('a connection can be used for the next request after a refused upload', async () => {
   const server = await decision({ limit: 10 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
@@ -203,7 +203,7 @@ test('a refused upload leaves its connection fit for the next request', async ()
   expect(second.req.socket).toBe(first.req.socket)
 })
 
-test('gzip, deflate, br and identity are undone, in any case', async () => {
+test('gzip, deflate, br and identity are decoded, in any letter case', async () => {
   const server = await decision({ limit: 100 })
   const text = Buffer.from('{"name":"é"}')
   for (const [coding, bytes] of [
@@ -218,7 +218,7 @@ test('gzip, deflate, br and identity are undone, in any case', async () => {
   }
 })
 
-test('an unknown or doubled content coding is refused, and every one when none is undone', async () => {
+test('an unknown or second content coding is refused, and every coding with inflate: false', async () => {
   const server = await decision({ limit: 100 })
   const plain = await decision({ limit: 100, inflate: false })
   for (const coding of ['zstd', 'gzip, br', 'constructor']) {
@@ -229,7 +229,7 @@ test('an unknown or doubled content coding is refused, and every one when none i
   expect(await send(plain.port, coded('identity'), Buffer.from('{}'))).toMatchObject({ status: 200 })
 })
 
-test('a corrupt, cut or continued compressed body is refused', async () => {
+test('a compressed body that is corrupt, cut, or followed by more bytes is refused', async () => {
   const server = await decision({ limit: 10 * MIB })
   const text = noise(320)
   for (const [coding, bytes] of [
@@ -244,7 +244,7 @@ test('a corrupt, cut or continued compressed body is refused', async () => {
     const continued = await send(server.port, coded(coding), bytes, Buffer.alloc(200_000, 0))
     expect(continued, coding).toEqual({
       status: 400,
-      text: expect.stringContaining('goes on for 200000 bytes'),
+      text: expect.stringContaining('continues for 200000 bytes'),
     })
     expect(await send(server.port, coded(coding), bytes, Buffer.from('xyz')), coding).toMatchObject({
       status: 400,
@@ -252,14 +252,14 @@ test('a corrupt, cut or continued compressed body is refused', async () => {
   }
 })
 
-test('a refused coded body is answered to a client that wants the connection closed', async () => {
+test('a client that sends Connection: close gets the refusal of its coded body', async () => {
   const server = await decision({ limit: 100 })
   const headers = { 'content-encoding': 'gzip', connection: 'close' }
   expect(await send(server.port, { headers }, Buffer.from('{"a":1}'))).toMatchObject({ status: 400 })
   expect(await send(server.port, { headers }, gzipSync('{}').subarray(0, -3))).toMatchObject({ status: 400 })
 })
 
-test('a client that leaves in the middle of its body is told, for every way of sending', async () => {
+test('the body of a client that leaves before its end is aborted, for every way of sending', async () => {
   for (const head of [
     'Content-Length: 100',
     'Transfer-Encoding: chunked',
@@ -276,10 +276,10 @@ test('a client that leaves in the middle of its body is told, for every way of s
 test.each([
   ['with a length', sized(LARGE_BODY_BYTES + 3 * MIB)],
   ['without one', {}],
-])('a large body %s waits for its turn from 8 MiB on, a small one does not', async (_how, options) => {
+])('a large body %s waits for its turn after 8 MiB, a small one does not', async (_how, options) => {
   const size = LARGE_BODY_BYTES + 3 * MIB
   const server = await decision({ limit: BATCH_LIMIT })
-  const release = await largeBodyGate.acquire(SOMEBODY)
+  const release = await largeBodyGate.acquire(HOLDER)
   const upload = send(server.port, options, ZEROS.subarray(0, size))
   const { req, body } = await server.seen(0)
   await once(req, 'pause')
@@ -289,7 +289,7 @@ test.each([
   expect((await upload).text).toBe(String(size))
 })
 
-test('a large body of which little has come keeps no other waiting', async () => {
+test('a large body of which few bytes have arrived does not block others', async () => {
   const size = LARGE_BODY_BYTES + MIB
   const server = await decision({ limit: BATCH_LIMIT })
   const stalled = await rawConnection(server.port, 'Content-Length: 90000000')
@@ -329,7 +329,7 @@ test('a body that turned out to be large keeps the gate until it is released', a
     const held: Body[] = []
     const server = await decision({ limit: BATCH_LIMIT }, (body) => held.push(body))
     expect((await send(server.port, options, bytes)).text).toBe(String(size))
-    const next = largeBodyGate.acquire(SOMEBODY)
+    const next = largeBodyGate.acquire(HOLDER)
     expect(await Promise.race([next, turn().then(() => 'waiting')])).toBe('waiting')
     held.forEach(release)
     const place = await next
@@ -337,7 +337,7 @@ test('a body that turned out to be large keeps the gate until it is released', a
   }
 })
 
-test('the next large body is read on when the one before is released', async () => {
+test('the next large body is read further when the one before it is released', async () => {
   const size = LARGE_BODY_BYTES + 3 * MIB
   const held: Body[] = []
   const server = await decision({ limit: BATCH_LIMIT }, (body) => held.push(body))
@@ -351,9 +351,9 @@ test('the next large body is read on when the one before is released', async () 
   held.forEach(release)
 })
 
-test('a client that leaves while it waits, or while it uploads, leaves the gate open', async () => {
+test('a client that leaves while it waits or uploads releases the gate', async () => {
   const server = await decision({ limit: BATCH_LIMIT })
-  const place = await largeBodyGate.acquire(SOMEBODY)
+  const place = await largeBodyGate.acquire(HOLDER)
   const waiting = await rawConnection(server.port, `Content-Length: ${LARGE_BODY_BYTES + 3 * MIB}`)
   const { req, body } = await server.seen(0)
   waiting.write(ZEROS.subarray(0, LARGE_BODY_BYTES + MIB))
@@ -368,6 +368,6 @@ test('a client that leaves while it waits, or while it uploads, leaves the gate 
   await received(second.req, LARGE_BODY_BYTES + MIB)
   uploading.destroy()
   expect(await second.body).toEqual({ kind: 'aborted' })
-  const next = await largeBodyGate.acquire(SOMEBODY)
+  const next = await largeBodyGate.acquire(HOLDER)
   next()
 })

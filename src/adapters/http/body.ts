@@ -3,17 +3,17 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { announcesBody, discardBody, sendContinue } from './discard.ts'
 import { LARGE_BODY_BYTES, largeBodyGate, type Release } from './large-body-gate.ts'
 
-/** How far a body is read. */
+/** Bounds for reading a body. */
 export interface BodyOptions {
-  /** The most bytes accepted, counted after content decoding; exactly this many are still accepted. */
+  /** Maximum bytes, counted after content decoding. A body of exactly this size is accepted. */
   readonly limit: number
-  /** Whether gzip, deflate and br are undone (default true); otherwise every content coding is refused. */
+  /** Whether gzip, deflate and br are decoded (default true). If false, every content coding is refused. */
   readonly inflate?: boolean
-  /** Called with how many bytes have come off the wire so far, each time that some come; false ends the reading, as `aborted`. */
+  /** Called for each chunk, with the bytes received so far (before decoding). Returning false ends the reading, as `aborted`. */
   readonly received?: ((bytes: number) => boolean) | undefined
 }
 
-/** A body that is not accepted: the HTTP status that fits, and what is wrong with the way out. */
+/** A body that is not accepted: the HTTP status, and a text with the problem and its fix. */
 export interface BodyRefusal {
   readonly kind: 'too_large' | 'unsupported_encoding' | 'bad_encoding' | 'stalled'
   readonly status: 400 | 408 | 413 | 415
@@ -21,8 +21,8 @@ export interface BodyRefusal {
 }
 
 /**
- * What became of a request's body. The receiver of `bytes` calls `release` once they are parsed, in a `finally`:
- * until then no other large body is read. After `aborted` the client is gone and no client waits for a response.
+ * The result of reading a request's body. The caller must call `release` after it has parsed the `bytes`, in a `finally`:
+ * until then no other large body is read. `aborted` needs no response: the client has left, or `received` has returned false.
  */
 export type Body =
   | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly release: Release }
@@ -32,7 +32,7 @@ export type Body =
 interface Plan {
   readonly kind: 'read'
   readonly limit: number
-  /** The announced length of the bytes on the wire; 0 when none is announced. */
+  /** The Content-Length; 0 without one. */
   readonly announced: number
   readonly decoder: Decoder | undefined
   readonly received: ((bytes: number) => boolean) | undefined
@@ -41,9 +41,9 @@ interface Plan {
 const EMPTY: Body = { kind: 'bytes', bytes: Buffer.alloc(0), release: () => {} }
 
 /**
- * Reads a request's body as a whole. Refuses by `Content-Length` before a byte is read, else as soon as the bytes
- * (inflated ones, for a coded body) exceed the limit. After a refusal the caller just answers, without
- * `Connection: close`: discardBody sees to the rest of the upload.
+ * Reads the whole body of a request. Refuses it by its `Content-Length` before a byte is read, otherwise as soon as its
+ * bytes exceed the limit (after decoding, for a coded body). After a refusal the caller only sends the response, without
+ * `Connection: close`: the rest of the upload is discarded.
  *
  * Never rejects. Limit of the API: 100 MiB for batch creation (specification, "Limits: Batch predictions").
  */
@@ -94,7 +94,7 @@ class BodyReader {
   }
 
   start(): void {
-    // The client may have gone while its request waited for something else; no event would tell so any more.
+    // The client may have left while its request waited for something else. No event would report that now.
     if (this.#req.destroyed) {
       this.#settle({ kind: 'aborted' })
       return
@@ -129,8 +129,8 @@ class BodyReader {
   }
 
   /**
-   * The body is large, and goes on when it is its turn. What a client announces is not asked: one that announces much and
-   * sends nothing would keep the others waiting.
+   * Pauses a large body until it is its turn. Only received bytes count, not the Content-Length: a client that announces a
+   * large body and sends nothing would keep all others waiting.
    */
   #waitAtGate(): void {
     const source = this.#decoder ?? this.#req
@@ -150,7 +150,7 @@ class BodyReader {
   }
 
   #onWireClosed(): void {
-    // A request closes right after its end too, while the decoder may still be at work.
+    // A request also emits `close` right after its end, while the decoder may still be working.
     if (!this.#wireEnded) this.#settle({ kind: 'aborted' })
   }
 
@@ -160,7 +160,7 @@ class BodyReader {
   }
 
   #succeed(): void {
-    // Node's inflate and brotli streams end quietly where the coded data ends, whatever follows it.
+    // Node's inflate and brotli streams end without an error at the end of the coded data, even if more bytes follow.
     const unused = this.#decoder === undefined ? 0 : this.#wireBytes - this.#decoder.bytesWritten
     if (unused > 0) this.#settle(trailing(unused))
     else this.#settle({ kind: 'bytes', bytes: this.#sink.take(), release: this.#release ?? (() => {}) })
@@ -171,7 +171,7 @@ class BodyReader {
     this.#settled = true
     if (body.kind !== 'bytes') this.#abandon()
     const resolve = this.#resolve
-    // The request lives as long as its connection, this reader with it, and through its promise the whole body.
+    // The request stays in memory as long as its connection, and this reader with it: this promise would keep the whole body.
     this.#resolve = () => {}
     resolve(body)
   }
@@ -185,7 +185,7 @@ class BodyReader {
   }
 }
 
-/** A coded body may be slightly larger than what it decodes to, and the limit is about the latter. */
+/** Maximum bytes before decoding. The limit counts decoded bytes, and a coded body may be slightly larger than that. */
 function wireLimit(limit: number, coded: boolean): number {
   return coded ? encodedBound(limit) : limit
 }
@@ -194,10 +194,10 @@ const STALLED: BodyRefusal = {
   kind: 'stalled',
   status: 408,
   detail:
-    'Bodies over 8 MiB are received one at a time, and this one made others wait: hardly any bytes of it came for 2 seconds. Send it again, without pauses.',
+    'Bodies over 8 MiB are received one at a time. This one blocked others: it sent less than 64 KiB in 2 seconds. Send it again, without pauses.',
 }
 
-/** That a body has more bytes than are accepted. */
+/** The refusal of a body with more bytes than the limit (413). */
 export function tooLarge(limit: number): BodyRefusal {
   const detail =
     `The request body is larger than ${limit} bytes, the most that this operation accepts (counted after ` +
@@ -212,21 +212,21 @@ function unsupportedEncoding(inflate: boolean): BodyRefusal {
 }
 
 function corrupt(truncated: boolean): BodyRefusal {
-  const what = truncated ? 'ends too early' : 'is not what its Content-Encoding header says'
-  const detail = `The request body ${what}, so it cannot be decoded. Check the compression, or send it plain.`
+  const what = truncated ? 'ends too early' : 'does not match its Content-Encoding header'
+  const detail = `The request body ${what}, so it cannot be decoded. Check the compression, or send the body uncompressed.`
   return { kind: 'bad_encoding', status: 400, detail }
 }
 
 function trailing(bytes: number): BodyRefusal {
-  const detail = `The request body goes on for ${bytes} bytes after the end of its compressed data. Send one stream.`
+  const detail = `The request body continues for ${bytes} bytes after the end of its compressed data. Send a single stream.`
   return { kind: 'bad_encoding', status: 400, detail }
 }
 
 const KEEP_CHUNKS_UP_TO = 1024 * 1024
 
 /**
- * Collects chunks into one buffer without ever holding the bytes twice for long: a small body is joined once at
- * the end, a larger one is copied into a buffer as it arrives.
+ * Collects chunks into one buffer, and holds two copies of the bytes only for a moment: a small body (up to 1 MiB) is joined
+ * once at the end, a larger one is copied into a buffer as it arrives.
  */
 export class ByteSink {
   readonly #expected: number
@@ -236,9 +236,9 @@ export class ByteSink {
   #size = 0
 
   /**
-   * @param expected bytes that were announced, 0 if none were. A lying announcement costs nothing: the buffer is
-   *   only made after a first MiB has really come.
-   * @param limit the most bytes that will ever be appended
+   * @param expected announced bytes, 0 if unknown. A wrong announcement costs no memory: the buffer is created only after
+   *   the first MiB has arrived.
+   * @param limit maximum bytes that will be appended
    */
   constructor(expected: number, limit: number) {
     this.#expected = expected
@@ -256,7 +256,7 @@ export class ByteSink {
     this.#size = size
   }
 
-  /** The bytes so far; the sink is empty afterwards and holds no memory. */
+  /** Returns the bytes so far, and empties the sink. */
   take(): Buffer {
     const bytes = this.#buffer?.subarray(0, this.#size) ?? joined(this.#chunks)
     this.#chunks = []
@@ -268,7 +268,7 @@ export class ByteSink {
   #bufferFor(size: number): Buffer {
     if (this.#buffer !== undefined && this.#buffer.length >= size) return this.#buffer
     const capacity = this.#expected >= size ? this.#expected : Math.max(size, Math.min(2 * size, this.#limit))
-    // Untouched pages of an unsafe buffer take no memory; every byte that take() returns has been written.
+    // Unused pages of an unsafe buffer take no memory, because it is not filled with zeros. take() returns only written bytes.
     const buffer = Buffer.allocUnsafe(capacity)
     if (this.#buffer !== undefined) this.#buffer.copy(buffer, 0, 0, this.#size)
     else joined(this.#chunks).copy(buffer)
@@ -283,10 +283,10 @@ function joined(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
-/** A stream that undoes one content coding; `bytesWritten` counts the encoded bytes that it has used. */
+/** A stream that decodes one content coding; `bytesWritten` counts the encoded bytes that it has consumed. */
 type Decoder = ReturnType<typeof createGunzip | typeof createInflate | typeof createBrotliDecompress>
 
-// The default of 16 KiB means four times as many trips to the thread pool for a large body.
+// With the default of 16 KiB, a large body needs four times as many calls to the thread pool.
 const OPTIONS = { chunkSize: 64 * 1024 }
 
 const CODINGS = new Map<string, () => Decoder>([
@@ -296,7 +296,7 @@ const CODINGS = new Map<string, () => Decoder>([
   ['br', () => createBrotliDecompress(OPTIONS)],
 ])
 
-/** What a request's `Content-Encoding` asks for. Several codings on top of each other are not supported. */
+/** The decoder for a request's `Content-Encoding`. A list of several codings is not supported. */
 type Coding = 'identity' | 'unsupported' | (() => Decoder)
 
 /** Reads a `Content-Encoding` header (RFC 9110 section 8.4); names are case-insensitive. */
@@ -306,7 +306,7 @@ function codingOf(header: string | undefined): Coding {
   return CODINGS.get(name) ?? 'unsupported'
 }
 
-/** The most bytes that an honest encoder makes of `size` bytes that it cannot compress, framing included. */
+/** Maximum bytes of `size` incompressible bytes after encoding, framing included: 1 % and 1 KiB more. */
 function encodedBound(size: number): number {
   return size + Math.ceil(size / 100) + 1024
 }

@@ -4,7 +4,7 @@ import { ByteSink } from './body.ts'
 
 const MIB = 1024 * 1024
 
-test('chunks come back as one buffer, whatever was announced', () => {
+test('chunks are joined into one buffer, whatever size was announced', () => {
   const chunk = fc
     .tuple(fc.nat({ max: MIB }), fc.nat({ max: 255 }))
     .map(([size, fill]) => Buffer.alloc(size, fill))
@@ -31,7 +31,7 @@ test('a body in one chunk is not copied', () => {
   expect(sink.take()).toBe(chunk)
 })
 
-test('an announced large body is collected in one buffer of just that size', () => {
+test('an announced large body is collected in one buffer of exactly that size', () => {
   const sink = new ByteSink(5 * MIB, 100 * MIB)
   for (let n = 0; n < 5; n++) sink.append(Buffer.alloc(MIB, n))
   const bytes = sink.take()
@@ -39,19 +39,19 @@ test('an announced large body is collected in one buffer of just that size', () 
   expect(bytes[4 * MIB]).toBe(4)
 })
 
-test('a lying announcement takes no memory before the first MiB has come', () => {
+test('a wrong announcement takes no memory before the first MiB has arrived', () => {
   const sink = new ByteSink(10_000 * MIB, 20_000 * MIB)
   sink.append(Buffer.alloc(MIB))
   expect(sink.take().buffer.byteLength).toBe(MIB)
 })
 
-test('an unannounced body never takes more than its limit', () => {
+test('a body of unknown size never takes more memory than its limit', () => {
   const sink = new ByteSink(0, 3 * MIB)
   for (let n = 0; n < 3; n++) sink.append(Buffer.alloc(MIB, n))
   expect(sink.take().buffer.byteLength).toBe(3 * MIB)
 })
 
-test('an emptied sink holds nothing', () => {
+test('a sink is empty after take()', () => {
   const sink = new ByteSink(0, 10)
   sink.append(Buffer.from('abc'))
   sink.take()

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { connected, echoUrl, everything, exchange, HOST, serving } from '../../../test/support/http-server.ts'
 import { mayEnd } from './connections.ts'
 
-/** A kept connection that has had one response. */
+/** A connection that is kept open after its first response. */
 async function idleConnection(port: number, path = '/'): Promise<Socket> {
   const socket = await connected(port)
   socket.write(`GET ${path} HTTP/1.1\r\n${HOST}\r\n`)
@@ -12,7 +12,7 @@ async function idleConnection(port: number, path = '/'): Promise<Socket> {
   return socket
 }
 
-test('beyond the most that are held, a new connection takes the place of the one idle longest', async () => {
+test('a new connection beyond the maximum replaces the one that has been idle longest', async () => {
   const { port, warnings } = await serving(echoUrl, { maxConnections: 3 })
   const [a, b, c] = [await idleConnection(port), await idleConnection(port), await idleConnection(port)]
   a.write(`GET /again HTTP/1.1\r\n${HOST}\r\n`)
@@ -28,7 +28,7 @@ test('beyond the most that are held, a new connection takes the place of the one
   expect(warnings).toEqual([expect.stringMatching(/^3 connections are open.*idle longest/)])
 })
 
-test('where no connection is idle, the oldest request that only waits is ended, and then nothing is', async () => {
+test('without an idle connection, the oldest waiting request is ended; without one, the new request is refused', async () => {
   const { server, port, warnings } = await serving(
     (req, res) => {
       const { url = '' } = req
@@ -53,7 +53,7 @@ test('where no connection is idle, the oldest request that only waits is ended, 
   expect(await first).toMatch(/^HTTP\/1\.1 503 .*Connection: close.*ended \/wait-1/s)
   await ask('/busy-3')
   expect(await second).toMatch(/^HTTP\/1\.1 503 .*ended \/wait-2/s)
-  // What is busy is not cut off for a newcomer, who is told so.
+  // Busy requests are not cut off for a new connection: the new one is refused.
   const refused = await exchange(port, `GET /now HTTP/1.1\r\n${HOST}\r\n`)
   expect(refused).toMatch(
     /^HTTP\/1\.1 503 .*Connection: close.*"error":"service_unavailable".*none of them is idle/s,
@@ -61,7 +61,7 @@ test('where no connection is idle, the oldest request that only waits is ended, 
   expect(warnings).toHaveLength(1)
 })
 
-test('a wait that is over is not ended: its connection is an idle one', async () => {
+test('a request whose wait is over is not ended: its connection is idle', async () => {
   const ended: string[] = []
   const { port } = await serving(
     (req, res) => {

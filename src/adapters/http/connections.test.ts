@@ -24,7 +24,7 @@ async function serving(listener: RequestListener, limits: Partial<ServerLimits> 
   return (await started(listener, limits)).port
 }
 
-test('connections are numbered in their order, and requests on each of them', async () => {
+test('connections are numbered in the order of arrival, and so are the requests on each of them', async () => {
   const port = await serving((req, res) => {
     const passage = passageOf(req)
     res.end(`${passage?.id}/${passage?.index};`)
@@ -34,7 +34,7 @@ test('connections are numbered in their order, and requests on each of them', as
   expect((await overSocket(port, LAST)).text).toMatch(/c2\/1;/)
 })
 
-test('pipelined requests keep their numbers however late they are asked for, and are served in order', async () => {
+test('pipelined requests are served in order, and keep their numbers until then', async () => {
   const turns: (number | undefined)[] = []
   const port = await serving(async (req, res) => {
     await new Promise(setImmediate)
@@ -47,7 +47,7 @@ test('pipelined requests keep their numbers however late they are asked for, and
   expect(turns).toEqual([1, 2, 3])
 })
 
-test('pipelined requests are served one at a time, each in a turn of the event loop of its own', async () => {
+test('pipelined requests are served one at a time, each in a separate turn of the event loop', async () => {
   let turn = 0
   let isOver = false
   const next = (): void => {
@@ -66,7 +66,7 @@ test('pipelined requests are served one at a time, each in a turn of the event l
   expect(new Set(turns).size).toBe(100)
 })
 
-test('while requests of a connection wait for their turn, nothing more is read from it', async () => {
+test('nothing more is read from a connection while requests on it wait for their turn', async () => {
   const held: ServerResponse[] = []
   const { server, port } = await started((req, res) => {
     if (req.url === '/other') res.end()
@@ -98,7 +98,7 @@ test('while requests of a connection wait for their turn, nothing more is read f
   expect([read, text.match(/200 OK/g)?.length]).toEqual([10_000, 10_000])
 })
 
-test('a client that ends its side behind its requests gets all responses', async () => {
+test('a client that ends its side after its requests gets all responses', async () => {
   const port = await serving((_req, res) => res.end('ok;'))
   const socket = connect(port, '127.0.0.1')
   let text = ''
@@ -110,7 +110,7 @@ test('a client that ends its side behind its requests gets all responses', async
   expect(text.match(/ok;/g)).toHaveLength(100)
 })
 
-test('a client that asked for the connection to be closed gets no response to what it sends behind', async () => {
+test('a client that sends Connection: close gets no response to later requests', async () => {
   const urls: (string | undefined)[] = []
   const port = await serving((req, res) => {
     urls.push(req.url)
@@ -120,7 +120,7 @@ test('a client that asked for the connection to be closed gets no response to wh
   expect(urls).toEqual(['/last'])
 })
 
-test('a connection that is silent is read on, but not without end', async () => {
+test('a silent connection is still read, but only up to a limit', async () => {
   const { server, port } = await started((req) => silence(req.socket))
   let read = 0
   server.on('request', () => {
@@ -149,7 +149,7 @@ test('a connection is idle between the end of a response and the next request', 
   await expect.poll(() => idle).toEqual([false, true])
 })
 
-test('a silent connection outlives the keep-alive timeout, and is answered no more', async () => {
+test('a silent connection stays open after the keep-alive timeout, and gets no more responses', async () => {
   const port = await serving(
     (req, res) => {
       if (req.url === '/silent') silence(req.socket)
@@ -157,7 +157,7 @@ test('a silent connection outlives the keep-alive timeout, and is answered no mo
     },
     { keepAliveTimeout: 30 },
   )
-  // Node grants a client a second beyond it.
+  // Node adds a second to the keep-alive timeout.
   let isOver = false
   const silent = overSocket(port, KEPT.replace('/', '/silent'), () => isOver)
   const twice = overSocket(port, KEPT.replace('/', '/silent') + LAST, () => isOver)

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 /** How long an idle connection stays open. Milliseconds. */
 export const KEEP_ALIVE_TIMEOUT = 65_000
 
-/** A silenced connection is read on, so that a client that leaves is noticed, up to so many requests. */
+/** Maximum requests read on a silenced connection. It is still read, so that a disconnect is noticed. */
 const MAX_IGNORED = 100
 
 interface Exchange {
@@ -12,41 +12,41 @@ interface Exchange {
   readonly res: ServerResponse
   /** Responds to it when it is its turn. */
   readonly serve: RequestListener
-  /** Set while it only waits for something: ends it with a response. */
+  /** Set while the request only waits: ends the wait early, with a response. */
   end?: () => void
 }
 
 interface Connection {
-  /** `c1`, `c2` and so on, in the order in which the connections of a server came. */
+  /** `c1`, `c2` and so on, in the order in which the server accepted its connections. */
   readonly id: string
-  /** Requests whose head was complete so far. */
+  /** Number of requests so far. A request counts when its head is complete. */
   requests: number
-  /** The latest of them, and its response. */
+  /** The latest request, and its response. */
   latest: Exchange | undefined
-  /** Those whose response is not done yet, in order; more than one when they are pipelined. Only the first is being served. */
+  /** Requests whose response is not finished, in order: more than one when they are pipelined. Only the first is being served. */
   pending: Exchange[]
-  /** Whether nothing on it is answered any more: its bytes have stopped being HTTP, or a fault has silenced it. */
+  /** Whether new requests get no response: the bytes are not HTTP any more, a fault has silenced it, or it is being closed. */
   silent: boolean
   /** Requests that came after it was silenced. */
   ignored: number
-  /** Whether it was accepted beyond the most that are held: all it gets is a refusal. */
+  /** Whether it was accepted beyond the maximum number of connections: its requests are refused. */
   readonly surplus: boolean
-  /** When it became idle or began a request, as a count of such moments: the lowest is the longest ago. */
+  /** When it last became idle or started a request, as a sequence number: the lowest is the oldest. */
   since: number
 }
 
 /**
- * - `now`: nothing is under way; or the latest request broke inside its body and has no response yet.
- * - `after`: a complete request comes first, whose response has not begun.
- * - `never`: bytes of a response are out, which raw ones would be spliced into or be taken for.
- * - `taken`: another response has this turn, or the connection is gone.
+ * - `now`: no request is in progress; or the latest request broke inside its body and has no response yet.
+ * - `after`: a complete request must be served first; its response has not begun.
+ * - `never`: part of another response is sent already; a client would read the raw bytes as part of it.
+ * - `taken`: another response has this turn, or the connection is closed.
  */
 export type WireTurn = { kind: 'now' | 'never' | 'taken' } | { kind: 'after'; res: ServerResponse }
 
-// What is asked of one connection is asked far from its server.
+// Lets the functions below find a connection by its socket: their callers have no access to the server.
 const connectionOf = new WeakMap<Socket, Connection>()
 
-/** Which connection a request came on, and which of its requests it is, from 1. */
+/** The id of a request's connection, and the number of the request on that connection, from 1. */
 export function passageOf(req: IncomingMessage): { readonly id: string; readonly index: number } | undefined {
   const connection = connectionOf.get(req.socket)
   if (connection === undefined) return undefined
@@ -55,31 +55,31 @@ export function passageOf(req: IncomingMessage): { readonly id: string; readonly
   return { id, index: requests - (behind === pending.length ? 0 : behind) }
 }
 
-/** From now on nothing that comes on a connection gets a response. */
+/** From now on, requests that arrive on a connection get no response. */
 export function silence(socket: Socket): void {
   const connection = connectionOf.get(socket)
   if (connection !== undefined) connection.silent = true
 }
 
-/** Whether requests on a connection get no response any more. */
+/** Whether new requests on a connection get no response. */
 export function isSilent(socket: Socket): boolean {
   return connectionOf.get(socket)?.silent === true
 }
 
-/** Whether no request is under way on a connection. */
+/** Whether a connection has no request in progress. */
 export function isIdle(socket: Socket): boolean {
   return connectionOf.get(socket)?.pending.length === 0
 }
 
-/** Notes how a request that only waits can be ended early, should its connection be needed for others. */
+/** Sets how to end a waiting request early, for the case that a new connection needs its place. */
 export function mayEnd(req: IncomingMessage, end: () => void): void {
   const exchange = connectionOf.get(req.socket)?.pending.find((each) => each.req === req)
   if (exchange !== undefined) exchange.end = end
 }
 
 /**
- * Whether reading from a connection is paused. A single read can bring thousands of requests, but there is no
- * second one before all of these have their responses: that bounds what a client can have waiting here.
+ * Whether reading from a connection is paused. A single read can contain thousands of requests; the next read starts only when
+ * the last of these is being served. This bounds the number of requests that a client can have waiting.
  */
 export function isHeldBack(socket: Socket): boolean {
   const connection = connectionOf.get(socket)
@@ -91,8 +91,8 @@ function holdsBack({ pending, ignored }: Connection): boolean {
 }
 
 /**
- * The open connections of one server and where each stands in its requests and answers: what decides when a request is
- * served, whether raw bytes may be written between responses, and which connections can be ended.
+ * The open connections of one server, each with its requests in progress. Decides when a request is served, whether raw
+ * bytes may be written between responses, and which connections can be closed.
  */
 export class Connections {
   readonly #open = new Map<Socket, Connection>()
@@ -101,7 +101,7 @@ export class Connections {
   #moments = 0
   #closing = false
 
-  /** @param refuseSurplus responds to requests on connections beyond the most that are held */
+  /** @param refuseSurplus responds to requests on connections beyond the maximum */
   constructor(refuseSurplus: RequestListener) {
     this.#refuseSurplus = refuseSurplus
   }
@@ -110,7 +110,7 @@ export class Connections {
     return this.#open.size
   }
 
-  /** @param surplus whether it is one beyond the most that are held. @returns its id */
+  /** @param surplus whether it is beyond the maximum number of connections. @returns its id */
   add(socket: Socket, surplus: boolean): string {
     const id = `c${++this.#count}`
     const since = ++this.#moments
@@ -119,7 +119,7 @@ export class Connections {
     this.#open.set(socket, connection)
     connectionOf.set(socket, connection)
     socket.once('close', () => this.#open.delete(socket))
-    // Node resumes a socket of its own accord, when a request has been read to its end for one.
+    // Node itself resumes a socket, for example when a request has been read to its end.
     socket.on('resume', () => {
       if (holdsBack(connection)) socket.pause()
     })
@@ -127,8 +127,8 @@ export class Connections {
   }
 
   /**
-   * Takes a request at the moment at which its head is complete. It is served at once, or when the responses to all requests
-   * before it on its connection are done; never on a connection that is silent.
+   * Accepts a request when its head is complete. It is served as soon as the responses to all earlier requests on its
+   * connection are finished; never on a silent connection.
    */
   take(req: IncomingMessage, res: ServerResponse, serve: RequestListener): void {
     const { socket } = req
@@ -154,16 +154,16 @@ export class Connections {
 
   #serveFirst(socket: Socket, connection: Connection): void {
     const [first] = connection.pending
-    // A client that asked for the connection to be closed after a response gets no other.
+    // After a response with `Connection: close` no other response is sent.
     if (first === undefined || !socket.writable) return
     connection.since = ++this.#moments
     first.serve(first.req, first.res)
-    // After that, so that a client that has ended its side gets the last response, too.
+    // Resume only now: a client that has ended its side must still get the last response.
     if (socket.isPaused() && !holdsBack(connection)) socket.resume()
   }
 
   #done(socket: Socket, connection: Connection, exchange: Exchange): void {
-    // Answers are done in the order of their requests, but a connection that ends ends all of them at once.
+    // Responses finish in the order of their requests; only a closed connection finishes all of them at once.
     const isFirst = connection.pending[0] === exchange
     if (isFirst) connection.pending.shift()
     else connection.pending = connection.pending.filter((each) => each !== exchange)
@@ -171,21 +171,21 @@ export class Connections {
       connection.since = ++this.#moments
       if (this.#closing) socket.destroySoon()
     } else if (isFirst) {
-      // Other connections come between: a single read must not keep the event loop for all the requests in it.
+      // Gives other connections a turn: the requests of a single read must not block the event loop until all are served.
       setImmediate(() => this.#serveFirst(socket, connection))
     }
   }
 
   /**
-   * Ends what can best be spared: the connection that has been idle longest, otherwise the oldest request that only waits.
-   * @returns whether there was any
+   * Makes room for a new connection: closes the one that has been idle longest, otherwise ends the oldest waiting request.
+   * @returns whether it closed a connection or ended a request
    */
   makeSpace(): boolean {
     const all = [...this.#open].filter(([, { silent }]) => !silent)
     const idle = oldest(all.filter(([, { pending }]) => pending.length === 0))
     if (idle !== undefined) {
       const [socket, connection] = idle
-      // What still comes on it is not performed, since no client would get the response.
+      // Requests that still arrive on it are not performed, since the client would not get the responses.
       connection.silent = true
       socket.destroySoon()
       return true
@@ -201,8 +201,8 @@ export class Connections {
   }
 
   /**
-   * When the raw response to something that is no request may be written, after which the connection ends. Node
-   * reports everything that arrives after the first error as a further error: those get `taken`.
+   * When a raw response to bytes that are not a request may be written. The connection ends after it. Node reports all bytes
+   * that arrive after the first error as further errors: those get `taken`.
    */
   lastTurn(socket: Socket): WireTurn {
     const connection = this.#open.get(socket)
@@ -216,7 +216,7 @@ export class Connections {
     return res.headersSent ? { kind: 'never' } : { kind: 'after', res }
   }
 
-  /** Ends every connection as soon as its requests in flight are answered: idle ones at once. */
+  /** Closes idle connections at once, and each other connection after the responses to its requests in flight. */
   closeWhenIdle(): void {
     this.#closing = true
     for (const [socket, { latest, pending }] of this.#open) {

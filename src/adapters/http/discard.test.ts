@@ -6,7 +6,7 @@ import { discardBody } from './discard.ts'
 
 const MIB = 1024 * 1024
 
-/** A server that responds with 401 to everything unread, with a connection to it. */
+/** A server that responds with 401 without reading bodies, and a connection to it. */
 async function serving(maxBytes?: number) {
   const server = createServer(async (req, res) => {
     await discardBody(req, maxBytes)
@@ -26,7 +26,7 @@ async function serving(maxBytes?: number) {
   return { server, socket }
 }
 
-test('a response on a lasting connection goes out before the body has come', async () => {
+test('a response on a connection that stays open is sent before the body has arrived', async () => {
   const { socket } = await serving()
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n')
   expect(String(await once(socket, 'data'))).toContain('401')
@@ -34,7 +34,7 @@ test('a response on a lasting connection goes out before the body has come', asy
   expect(String(await once(socket, 'data'))).toContain('401')
 })
 
-test('a response that ends the connection goes out when the body has come', async () => {
+test('a response that closes the connection is sent after the body has arrived', async () => {
   const { server, socket } = await serving()
   let responding = false
   server.on('answering', () => {
@@ -49,13 +49,13 @@ test('a response that ends the connection goes out when the body has come', asyn
   expect(String(await once(socket, 'data'))).toContain('401')
 })
 
-test('a request without a body is answered at once, also when the connection ends', async () => {
+test('a request without a body gets its response at once, even when the connection closes', async () => {
   const { socket } = await serving()
   socket.write('GET / HTTP/1.0\r\n\r\n')
   expect(String(await once(socket, 'data'))).toContain('401')
 })
 
-test('an upload that goes on past the bound loses its connection', async () => {
+test('an upload that exceeds the bound loses its connection', async () => {
   for (const connection of ['keep-alive', 'close']) {
     const { socket } = await serving(MIB)
     socket.on('error', () => {})

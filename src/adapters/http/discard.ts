@@ -1,19 +1,19 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Bytes of a refused body that are taken off the wire: 256 MiB, over twice the largest limit of the API. */
+/** Maximum bytes of a refused body that are read and discarded: 256 MiB, over twice the largest limit of the API. */
 const MAX_DISCARDED_BYTES = 256 * 1024 * 1024
 
-/** True when the head of the request says that a body follows. */
+/** True when the headers of the request announce a body. */
 export function announcesBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 }
 
 /**
- * Takes the rest of a refused body off the wire, holding none of it; past `maxBytes` the connection is destroyed.
- * Resolves when the response should be written: at once on a connection that stays open, where discarding goes on
- * after the response; but after the discarding when the client asked for the connection to be closed, because Node
- * closes it right after the response, and a client that still writes then may never read the response. For the same
- * reason the response to a refused body carries no `Connection: close` of our own.
+ * Reads and discards the rest of a refused body. After `maxBytes` (default 256 MiB) the connection ends.
+ * Resolves when the response should be written. On a connection that stays open that is at once, and discarding goes on
+ * after the response. When the client asked for the connection to be closed, it is after discarding: Node closes the
+ * connection right after the response, and a client that is still sending may then never read it. For the same reason the
+ * emulator adds no `Connection: close` to the response to a refused body.
  */
 export async function discardBody(req: IncomingMessage, maxBytes = MAX_DISCARDED_BYTES): Promise<void> {
   if (announcesBody(req)) await discardAnnounced(req, maxBytes)
@@ -42,24 +42,24 @@ function closesAfterResponse(req: IncomingMessage): boolean {
 
 const pending = new WeakMap<IncomingMessage, () => void>()
 
-/** Notes that the client holds its body back until `100 Continue`; `send` writes that interim response. */
+/** Records that the client waits for `100 Continue` before it sends its body; `send` writes that interim response. */
 export function holdContinue(req: IncomingMessage, send: () => void): void {
   pending.set(req, send)
 }
 
-/** True while the client has not been asked for its body: a final response may still spare it the upload. */
+/** True while the client waits for `100 Continue`: a final response now would save it the upload. */
 export function awaitsContinue(req: IncomingMessage): boolean {
   return pending.has(req)
 }
 
-/** Asks a waiting client for its body; nothing happens for every other client, or the second time. */
+/** Sends `100 Continue` to a client that waits for it; does nothing for other clients, or the second time. */
 export function sendContinue(req: IncomingMessage): void {
   const send = pending.get(req)
   pending.delete(req)
   send?.()
 }
 
-/** Never asks a waiting client for its body. */
+/** Suppresses the `100 Continue` for a client that waits for it. */
 export function withholdContinue(req: IncomingMessage): void {
   if (pending.has(req)) pending.set(req, () => {})
 }

@@ -9,13 +9,13 @@ import { change } from '../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 
-/** The header with which a request asks for faults. Lower case, as Node has it. */
+/** The request header that selects faults. Lower case, as in `req.headers`. */
 const NAME = 'x-emulator-fault'
 
-/** Names in one header: each may arm a rule. */
+/** Maximum names in one header: each may arm a rule. */
 const MAX_NAMES = 20
 
-/** Counted so, a client that sends its default headers with every attempt succeeds at the second. */
+/** With these counters, a client that sends the header with every attempt succeeds at the second one. */
 const EACH_REQUEST: readonly CountedBy[] = ['operation', 'idempotency_key']
 
 /**
@@ -46,11 +46,11 @@ function namesIn(value: string): readonly string[] {
   const names = value.split(',').map((name) => name.trim())
   if (names.length > MAX_NAMES)
     throw refusal(`It names ${names.length} faults; at most ${MAX_NAMES} may be named in one request.`)
-  if (names.includes('')) throw refusal('There is no name before or after one of its commas.', EXAMPLE)
+  if (names.includes('')) throw refusal('A name before or after a comma is empty.', EXAMPLE)
   return names
 }
 
-/** The preset of a name; undefined for an armed rule, which is asked as for every other request. */
+/** The preset with this name; undefined for an armed rule, which is decided as for every other request. */
 function presetNamed({ service, store }: Sandbox, name: string): Preset | undefined {
   const preset = service.presets.get(name)
   const rules = store.rows(faultRules.name)
@@ -62,12 +62,12 @@ function presetNamed({ service, store }: Sandbox, name: string): Preset | undefi
   }
   if (preset.match === 'everything' || preset.match.webhook === undefined) return preset
   throw refusal(
-    `The preset ${name} is about webhooks, which belong to no request.`,
+    `The preset ${name} applies to webhooks, not to requests.`,
     `Arm it with POST /__emulator/faults {"preset":"${name}"}.`,
   )
 }
 
-// Those that an earlier request has named are there, with what they have counted.
+// Rules that an earlier request has armed are kept, with their counts.
 function armPresets(sandbox: Sandbox, presets: readonly Preset[]): readonly string[] {
   const wanted = new Map(presets.map((preset) => [`header:${preset.name}`, preset]))
   const missing = [...wanted].filter(([id]) => sandbox.store.get(faultRules.name, id) === undefined)
@@ -77,7 +77,7 @@ function armPresets(sandbox: Sandbox, presets: readonly Preset[]): readonly stri
       sandbox,
       (scope) => {
         for (const [id, { name, when = {} }] of missing) {
-          // A preset that counts by something itself keeps its timing.
+          // A preset with its own timing keeps it.
           const own = isTimed(when) ? when : { ...when, nth: 1 }
           const raw = { id, preset: name, when: { by: EACH_REQUEST, ...own } }
           const checked = checkDraft(raw, sandbox.service, sandbox.settings)
@@ -92,12 +92,13 @@ function armPresets(sandbox: Sandbox, presets: readonly Preset[]): readonly stri
 
 function refusal(detail: string, mitigation?: string): Refusal {
   return new Refusal('bad_request', {
-    detail: `The header X-Emulator-Fault cannot be obeyed. ${detail}`,
+    detail: `The header X-Emulator-Fault is not valid. ${detail}`,
     issues: [{ pointer: '/headers/x-emulator-fault', detail }],
     ...(mitigation === undefined ? {} : { mitigation }),
   })
 }
 
-const NO_PARAMETERS = 'A name has no parameters: for those, arm a rule with POST /__emulator/faults.'
+const NO_PARAMETERS =
+  'Names cannot have parameters. To set parameters, arm a rule with POST /__emulator/faults.'
 
 const EXAMPLE = 'Write it like this: X-Emulator-Fault: retry-after-http-date, server-error'

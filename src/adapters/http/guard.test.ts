@@ -13,7 +13,7 @@ import {
 
 const local = allowHosts('127.0.0.1')
 
-/** A request that came to a port of this machine. */
+/** A request to a port of this machine. */
 function requestTo(localPort: number | undefined, ...rawHeaders: string[]): GuardedRequest {
   return { rawHeaders, socket: { localPort } }
 }
@@ -25,13 +25,13 @@ function statusOf(host: string | readonly string[], allowed = local, port = 4010
   return refusal?.options.status ?? 200
 }
 
-test('the loopback names with the own port pass, in any case', () => {
+test('the loopback names with the own port are allowed, in any letter case', () => {
   for (const host of ['localhost:4010', 'LOCALHOST:4010', '127.0.0.1:4010', '[::1]:4010']) {
     expect(statusOf(host), host).toBe(200)
   }
 })
 
-test('every other host is foreign, also odd spellings of loopback', () => {
+test('every other host is refused, even odd spellings of loopback', () => {
   for (const host of [
     'evil.example:4010',
     'localhost',
@@ -55,7 +55,7 @@ test('every other host is foreign, also odd spellings of loopback', () => {
   }
 })
 
-test('a missing, empty, doubled or malformed host is a bad request', () => {
+test('a missing, empty, repeated or malformed host is a bad request', () => {
   expect(statusOf([])).toBe(400)
   expect(statusOf('')).toBe(400)
   expect(statusOf(['localhost:4010', 'localhost:4010'])).toBe(400)
@@ -77,7 +77,7 @@ test('a missing, empty, doubled or malformed host is a bad request', () => {
   }
 })
 
-test('on ports 80 and 443 the port may be left out', () => {
+test('the port may be omitted on ports 80 and 443', () => {
   const web = allowHosts('0.0.0.0')
   expect(['localhost', 'localhost:80', '[::1]', '0.0.0.0'].map((host) => statusOf(host, web, 80))).toEqual([
     200, 200, 200, 200,
@@ -86,7 +86,7 @@ test('on ports 80 and 443 the port may be left out', () => {
   expect(['localhost', 'localhost:443'].map((host) => statusOf(host, web, 443))).toEqual([200, 200])
 })
 
-test('an allowed name goes with and without the own port, a name with a port as it is', () => {
+test('an allowed name is accepted with and without the own port, a name with a port only as given', () => {
   const allowed = allowHosts('::', ['Emulator', 'api.test:8080', '::1', 'fe80::1'])
   const pass = [
     'emulator',
@@ -102,13 +102,13 @@ test('an allowed name goes with and without the own port, a name with a port as 
   expect(fail.map((host) => statusOf(host, allowed))).toEqual(fail.map(() => 403))
 })
 
-test('an entry that no host can equal is refused when it is made', () => {
+test('an entry that is not a valid host throws at once', () => {
   for (const entry of ['http://api', 'api:port', '', 'a b', '*']) {
     expect(() => allowHosts('::1', [entry]), entry).toThrow(/is not a host.*such as `api:8080`/)
   }
 })
 
-test('the port is the one that the connection came to, so that a server of the user has its own', () => {
+test('the allowed port is that of the connection, so that a server of the user can have another one', () => {
   expect(statusOf('localhost:5000', local, 5000)).toBe(200)
   expect(statusOf('localhost:4010', local, 5000)).toBe(403)
   const named = allowHosts('127.0.0.1', ['api.test'])
@@ -117,12 +117,12 @@ test('the port is the one that the connection came to, so that a server of the u
   expect(['localhost', 'api.test', 'localhost:5000'].map(overUnixSocket)).toEqual([true, true, false])
 })
 
-test('the refusal of a foreign host names the way out', () => {
+test('the refusal of a foreign host names the fix', () => {
   const refusal = refuseHost(requestTo(4010, 'Host', 'api:8080'), local)
   expect([refusal?.code, refusal?.options.status]).toEqual(['forbidden', 403])
   expect(refusal?.options.detail).toBe(
-    'This server is not addressed as `api:8080`, only as localhost:4010, 127.0.0.1:4010, [::1]:4010. ' +
-      'Start it with --allow-host api:8080 to accept it.',
+    'The host `api:8080` is not allowed. Allowed hosts are localhost:4010, 127.0.0.1:4010, [::1]:4010. ' +
+      'Start the emulator with --allow-host api:8080 to allow it.',
   )
 })
 
@@ -140,7 +140,7 @@ test('X2 pages of this machine may read the responses', () => {
   }
 })
 
-test('X2 pages of anyone else may not', () => {
+test('X2 pages of other machines may not read the responses', () => {
   for (const origin of [
     undefined,
     '',
@@ -169,12 +169,12 @@ test('X2 pages of anyone else may not', () => {
   }
 })
 
-test('an endless origin is judged at once', () => {
+test('a very long origin is checked quickly', () => {
   const origin = `http://${'a.'.repeat(50_000)}example`
   expect(originAllowed(origin, [])).toBe(false)
 })
 
-test('further origins, every origin and the opaque one are allowed only when given', () => {
+test('other origins, all origins and the opaque origin are allowed only by an entry', () => {
   const given = ['https://app.example']
   expect(originAllowed('https://app.example', given)).toBe(true)
   expect(originAllowed('http://app.example', given)).toBe(false)
@@ -189,15 +189,15 @@ function isForeignPage(origin: string | undefined): boolean {
   return refusePage(requestTo(4010, ...own), local) !== undefined
 }
 
-test('the control API refuses a foreign host before it looks at the origin', () => {
+test('the control API refuses a foreign host before it checks the origin', () => {
   const refusal = refusePage(requestTo(4010, 'Host', 'evil.example', 'Origin', 'http://evil.example'), local)
-  expect(refusal?.options.detail).toContain('This server is not addressed as `evil.example`')
+  expect(refusal?.options.detail).toContain('The host `evil.example` is not allowed.')
   const page = refusePage(requestTo(4010, 'Host', 'localhost:4010', 'Origin', 'http://evil.example'), local)
   expect([page?.code, page?.options.status]).toEqual(['forbidden', 403])
   expect(page?.options.detail).toContain('Pages of http://evil.example may not use the control interface')
 })
 
-test('X1 the control API answers its own pages and clients without an origin, nobody else', () => {
+test('X1 only its own pages and clients without an origin may use the control API', () => {
   for (const origin of [undefined, 'http://localhost:4010', 'http://127.0.0.1:4010', 'http://[::1]:4010']) {
     expect(isForeignPage(origin), String(origin)).toBe(false)
   }
@@ -237,7 +237,7 @@ test('X2 an allowed origin is reflected, can read the quota headers, and gets no
   expect(headers.has('Access-Control-Allow-Credentials')).toBe(false)
 })
 
-test('X2 a foreign origin, or none, is granted nothing', () => {
+test('X2 a foreign or missing origin is granted nothing', () => {
   expect(corsHeaders({ origin: 'http://evil.example', allowed: false })).toEqual([['Vary', 'Origin']])
   expect(corsHeaders({ origin: undefined, allowed: false })).toEqual([['Vary', 'Origin']])
 })
@@ -249,7 +249,7 @@ test('only an OPTIONS request with origin and requested method is a preflight', 
   expect(isPreflight('OPTIONS', { 'access-control-request-method': 'POST' })).toBe(false)
 })
 
-test('X2 a preflight of an allowed origin is granted the methods and the headers asked for', () => {
+test('X2 a preflight of an allowed origin is granted all methods and the requested headers', () => {
   const headers = preflightHeaders(allowed, {
     ...ask,
     'access-control-request-headers': 'authorization, idempotency-key,X-Custom-Lang',
@@ -263,7 +263,7 @@ test('X2 a preflight of an allowed origin is granted the methods and the headers
   })
 })
 
-test('what is no header name is not reflected', () => {
+test('an invalid header name is not reflected', () => {
   const names = (header: string) =>
     new Map(preflightHeaders(allowed, { ...ask, 'access-control-request-headers': header })).get(
       'Access-Control-Allow-Headers',
@@ -272,7 +272,7 @@ test('what is no header name is not reflected', () => {
   expect(names(' , ')).toBeUndefined()
 })
 
-test('private network access is granted when it is asked for', () => {
+test('private network access is granted when it is requested', () => {
   const granted = (value: string) =>
     new Map(preflightHeaders(allowed, { ...ask, 'access-control-request-private-network': value })).get(
       'Access-Control-Allow-Private-Network',
@@ -286,7 +286,7 @@ test('X2 a preflight of a foreign origin is granted nothing', () => {
   expect(headers.map(([name]) => name)).toEqual(['Vary'])
 })
 
-test('all values of a header are found, in any case and in order', () => {
+test('all values of a header are found, in any letter case and in order', () => {
   const raw = ['Host', 'a', 'X-Other', 'host', 'HOST', 'b', 'host', '']
   expect(headerValues(raw, 'Host')).toEqual(['a', 'b', ''])
   expect(headerValues(raw, 'constructor')).toEqual([])

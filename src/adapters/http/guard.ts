@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/errors.ts'
 
-/** One header line to send: its name as it shall appear on the wire, and its value. */
+/** One header line to send: its name with the letter case to send, and its value. */
 export type HeaderPair = readonly [name: string, value: string]
 
-/** Every value that a `Host` header may have on a connection to a port of this machine; made by {@link allowHosts}. */
+/** Returns the allowed values of a `Host` header for the local port of a connection; created by {@link allowHosts}. */
 export type AllowedHosts = (port: number | undefined) => ReadonlySet<string>
 
-/** The parts of a request that are guarded. */
+/** The parts of a request that the checks read. */
 export interface GuardedRequest extends Pick<IncomingMessage, 'rawHeaders'> {
   readonly socket: { readonly localPort?: number | undefined }
 }
@@ -17,14 +17,14 @@ const HOST = /^(?:\[[0-9a-z:.%_-]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?$/
 const LOOPBACK_ORIGIN =
   /^https?:\/\/(?:localhost|(?:[a-z0-9_-]+\.)+localhost|127\.0\.0\.1|\[::1\])(?::([1-9][0-9]{0,4}))?$/
 
-/** Clients leave these ports out: the default ones of http and https. A Unix socket has none. */
+/** Clients omit these ports in `Host`: the defaults of http and https. A Unix socket has no port. */
 const UNWRITTEN: readonly (number | undefined)[] = [80, 443, undefined]
 
 /**
- * The hosts under which a server may be addressed: the loopback names and the bound one with the port that the request came
- * to, and those allowed. The port is that of the connection, because the server may be one of the user's.
- * @param bound the host that is listened on; an IPv6 address may lack its brackets
- * @param entries `--allow-host` entries: `name` stands for `name` and `name:<port>`, `name:1234` for itself only
+ * The hosts that requests may address: the loopback names and the bound host, with the port of the connection, and the
+ * entries. The port is that of the connection, because the server may be one of the user's.
+ * @param bound the host on which the server listens; an IPv6 address may lack its brackets
+ * @param entries `--allow-host` entries: `name` allows `name` and `name:<port>`, `name:1234` allows only itself
  * @throws RangeError for a host that no `Host` header can equal, such as a URL
  */
 export function allowHosts(bound: string, entries: readonly string[] = []): AllowedHosts {
@@ -52,6 +52,7 @@ const HAS_PORT = /:[0-9]+$/
 /**
  * Protects against DNS rebinding: any web page can point its own name at 127.0.0.1, but its requests then carry that name.
  * The raw text is compared, never parsed as a URL, since parsers turn odd spellings into loopback.
+ * @returns a refusal: 403 for a foreign host, 400 for a missing, repeated or malformed header; undefined for an allowed host
  */
 export function refuseHost({ rawHeaders, socket }: GuardedRequest, hosts: AllowedHosts): Refusal | undefined {
   const values = headerValues(rawHeaders, 'host')
@@ -65,7 +66,7 @@ export function refuseHost({ rawHeaders, socket }: GuardedRequest, hosts: Allowe
   }
   const name = host.slice(0, 100)
   return new Refusal('forbidden', {
-    detail: `This server is not addressed as \`${name}\`, only as ${[...allowed].join(', ')}. Start it with --allow-host ${name} to accept it.`,
+    detail: `The host \`${name}\` is not allowed. Allowed hosts are ${[...allowed].join(', ')}. Start the emulator with --allow-host ${name} to allow it.`,
     status: 403,
   })
 }
@@ -75,8 +76,8 @@ function malformed(detail: string): Refusal {
 }
 
 /**
- * Refuses requests for the control interface that no client of its own sends: those with a foreign `Host`, and those of pages
- * that this server did not serve. Such a page sends an `Origin` other than `http://` and one of our hosts, also `null`.
+ * Refuses requests to the control interface that have a foreign `Host`, or that come from a page of another server. Such a page
+ * sends an `Origin` that is not `http://` with one of our hosts; it may be `null`.
  */
 export function refusePage(req: GuardedRequest, hosts: AllowedHosts): Refusal | undefined {
   const allowed = hosts(req.socket.localPort)
@@ -96,7 +97,7 @@ export function refusePage(req: GuardedRequest, hosts: AllowedHosts): Refusal | 
 /**
  * Whether a page of this origin may read the API's responses: pages of this machine (`http` or `https`; `localhost`
  * and its subdomains, 127.0.0.1, [::1]; any port) and those in `extra`.
- * @param extra exact origins; `*` allows every origin but the opaque one, which only `null` allows
+ * @param extra exact origins; `*` allows every origin except the opaque one, which only the entry `null` allows
  */
 export function originAllowed(origin: string | undefined, extra: readonly string[]): boolean {
   if (origin === undefined || origin === '') return false
@@ -128,7 +129,7 @@ export interface OriginDecision {
 /** The methods of the API. `OPTIONS` is not among them: browsers send it on their own. */
 const CORS_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
-// Without this list a page sees none of them: only a handful of headers are readable by default.
+// By default, a page can read only a few headers. This list adds these.
 const EXPOSED = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
@@ -146,7 +147,7 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
 /**
  * The CORS headers of every response of the API, errors included. The origin is reflected, credentials are never
- * allowed (keys travel in `Authorization`), and `Vary` is there even without an origin, so that no cache gives one
+ * allowed (API keys are sent in `Authorization`), and `Vary` is sent even without an origin, so that no cache gives one
  * origin's response to another.
  */
 export function corsHeaders({ origin, allowed }: OriginDecision): HeaderPair[] {
@@ -155,7 +156,7 @@ export function corsHeaders({ origin, allowed }: OriginDecision): HeaderPair[] {
   return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', EXPOSED]]
 }
 
-/** True for the request with which a browser asks before the real one. It carries no key and uses no quota. */
+/** True for the preflight request that a browser sends before the real one. It carries no API key and uses no quota. */
 export function isPreflight(method: string | undefined, headers: IncomingHttpHeaders): boolean {
   return (
     method === 'OPTIONS' &&
@@ -166,7 +167,7 @@ export function isPreflight(method: string | undefined, headers: IncomingHttpHea
 
 /**
  * The headers of the response to a preflight. An origin that is not allowed is granted nothing, and the browser reports that
- * to its page. All requested headers are granted, except texts that are no header names.
+ * to its page. All requested headers are granted, except texts that are not valid header names.
  */
 export function preflightHeaders(
   { origin, allowed }: OriginDecision,
@@ -197,7 +198,7 @@ function requestedNames(header: string | undefined): string {
 /**
  * Every value that a request gave for one header, in order, duplicates kept.
  * @param rawHeaders `IncomingMessage.rawHeaders`: names and values in turn. (`headers` hides duplicates.)
- * @param name in any case
+ * @param name case-insensitive
  */
 export function headerValues(rawHeaders: readonly string[], name: string): string[] {
   const wanted = name.toLowerCase()

@@ -22,19 +22,19 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf))
 }
 
-/** What is wrong with a text that must not parse. */
+/** The error for a text that is not valid JSON. */
 function fault(text: string | Buffer) {
   const parsed = parseJson(Buffer.from(text))
   if (parsed.ok) throw new Error('parsed, though it must not')
   return parsed.detail.replace('The body is not valid JSON: ', '')
 }
 
-test('as many levels as allowed pass, one more does not', () => {
+test('the maximum number of levels is accepted, one more is not', () => {
   expect(guard(`${'['.repeat(512)}${']'.repeat(512)}`)).toBeUndefined()
   expect(guard(`${'['.repeat(513)}${']'.repeat(513)}`)).toEqual({ kind: 'too_deep', offset: 512 })
 })
 
-test('siblings do not add up to depth', () => {
+test('siblings do not count as depth', () => {
   expect(guard(`[${Array(500).fill('{"a":[1]}').join()}]`, { maxDepth: 3 })).toBeUndefined()
 })
 
@@ -49,14 +49,14 @@ test('brackets, quotes and escapes inside strings are text', () => {
   expect(guard(text, { maxDepth: 1, maxTokens: 14 })).toMatchObject({ kind: 'too_many_tokens' })
 })
 
-test('a string that never ends, ends in a backslash, or follows a byte order mark is survived', () => {
+test('the guard accepts a string without an end or with a last backslash, and a byte order mark', () => {
   for (const text of ['"abc', '"abc\\', `"${'x'.repeat(300)}\\`, `"${'x'.repeat(300)}`, '']) {
     expect(guard(text), text).toBeUndefined()
   }
   expect(guard('\uFEFF[]', { maxTokens: 2 })).toBeUndefined()
 })
 
-test('the guard counts what a reference counts, for any JSON', () => {
+test('the guard counts the same as a reference, for any JSON', () => {
   const texts = fc
     .tuple(fc.json({ maxDepth: 6 }), fc.nat({ max: 4 }))
     .map(([text, space]) => JSON.stringify(JSON.parse(text), null, space))
@@ -71,7 +71,7 @@ test('the guard counts what a reference counts, for any JSON', () => {
   )
 })
 
-test('long strings with any pattern of backslashes end where they end', () => {
+test('the end of a long string is found with any pattern of backslashes', () => {
   const pieces = fc.array(fc.constantFrom('\\', '"', 'x'.repeat(63), 'x'.repeat(64), 'y', 'é'), {
     maxLength: 60,
   })
@@ -83,14 +83,14 @@ test('long strings with any pattern of backslashes end where they end', () => {
   )
 })
 
-test('S2 bodies of too many objects or levels are refused where they pass the bound', () => {
+test('S2 bodies with too many objects or levels are refused where they exceed the bound', () => {
   const objects = Buffer.from(`{"items":[${'{},'.repeat(1_000_000)}{}]}`, 'latin1')
-  // Four tokens in ten bytes, and then one for each byte.
+  // The first ten bytes have four tokens, and each later byte is one.
   expect(guardJson(objects)).toEqual({ kind: 'too_many_tokens', offset: JSON_BOUNDS.maxTokens + 6 })
   expect(guardJson(Buffer.from('['.repeat(5_000)))).toEqual({ kind: 'too_deep', offset: 512 })
 })
 
-test('a legitimate 100 MiB body passes the guard', { tags: ['R270'] }, () => {
+test('a valid 100 MiB body passes the guard', { tags: ['R270'] }, () => {
   const body = Buffer.alloc(100 * MIB, 'x')
   body.write('["')
   body.write('","', 50 * MIB)
@@ -98,19 +98,19 @@ test('a legitimate 100 MiB body passes the guard', { tags: ['R270'] }, () => {
   expect(guardJson(body, { maxDepth: 1, maxTokens: 5 })).toBeUndefined()
 })
 
-test('a string of nothing but escaped quotes costs no native call each', () => {
+test('a string of only escaped quotes does not need a native call for each of them', () => {
   const body = Buffer.from(`"${'\\"'.repeat(100_000)}"`)
   const search = vi.spyOn(body, 'indexOf')
   expect(guardJson(body)).toBeUndefined()
   expect(search.mock.calls.length).toBeLessThan(body.length / 60)
 })
 
-test('a violation names the bound, the place and the way out', () => {
+test('a violation names the bound, the place and the fix', () => {
   expect(describeViolation({ kind: 'too_deep', offset: 512 })).toMatch(/512 levels deep at byte 512.*flatter/)
   expect(describeViolation({ kind: 'too_many_tokens', offset: 7 })).toMatch(/1000000 tokens.*byte 7.*Split/)
 })
 
-test('JSON of every kind is parsed', () => {
+test('JSON values of every type are parsed', () => {
   for (const value of [null, true, 1.5e-7, 'é😀', [], {}, { a: [1, { b: null }] }]) {
     expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual({ ok: true, value })
   }
@@ -127,18 +127,18 @@ test('the last of several equal keys wins, and __proto__ is a key like any other
   expect(({} as { x?: number }).x).toBeUndefined()
 })
 
-test('an escaped lone surrogate stays as it is', () => {
+test('an escaped lone surrogate stays unchanged', () => {
   expect(parseJson(Buffer.from('"\\ud800"'))).toEqual({ ok: true, value: '\ud800' })
 })
 
 test('bytes that are not UTF-8 are refused with their place', () => {
   const bytes = Buffer.concat([Buffer.from('{"�":\n"é'), Buffer.from([0xff]), Buffer.from('"}')])
-  expect(fault(bytes)).toBe('line 2, column 3: here are bytes that are not UTF-8.')
+  expect(fault(bytes)).toBe('line 2, column 3: bytes that are not UTF-8.')
   expect(fault(Buffer.from([0x22, 0xc3]))).toContain('column 2')
   expect(fault(Buffer.from([0xef, 0xbf, 0xbd, 0x22, 0xed, 0xa0, 0x80]))).toContain('column 3')
 })
 
-test('the first byte that is not UTF-8 is found wherever it is', () => {
+test('the first byte that is not UTF-8 is found at any position', () => {
   const piece = fc.constantFrom('a', 'é', '€', '😀', '\uFFFD')
   const broken = fc.constantFrom(
     [0xff],
@@ -162,7 +162,7 @@ test('the first byte that is not UTF-8 is found wherever it is', () => {
   )
 })
 
-test('a syntax error is reported with its place, what was found and what was expected', () => {
+test('a syntax error is reported with its place, the found character and the expected text', () => {
   expect(fault('')).toBe('line 1, column 1: expected a value, but the text ends.')
   expect(fault('{\r\n  a: 1\r\n}')).toBe(
     'line 2, column 3: unexpected "a"; strings and property names need double quotes.',
@@ -171,11 +171,11 @@ test('a syntax error is reported with its place, what was found and what was exp
   expect(fault('"“😀" "')).toContain('line 1, column 7')
 })
 
-test('the detail quotes no more of the body than one character', { tags: ['R253'] }, () => {
+test('the detail quotes at most one character of the body', { tags: ['R253'] }, () => {
   expect(fault('{"secret":"hunter2" oops}')).not.toMatch(/secret|hunter2|oops|JSON\.parse|position/)
 })
 
-test('whatever JSON.parse refuses has a place, and what it takes is taken', () => {
+test('texts that JSON.parse accepts are accepted, and all others get an error with a place', () => {
   const broken = fc
     .tuple(
       fc.json(),
@@ -196,7 +196,7 @@ test('whatever JSON.parse refuses has a place, and what it takes is taken', () =
   )
 })
 
-test('the depth of a parsed value is judged as the guard judges that of its text', () => {
+test('the check of a parsed value finds the same depth as the guard finds in its text', () => {
   const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`
   for (const levels of [2, 510, 512, 514, 5_000]) {
     const bytes = Buffer.from(nested(levels))
@@ -211,7 +211,7 @@ test('the depth of a parsed value is judged as the guard judges that of its text
   ])
 })
 
-test('JSON media types are told, in any case and with any parameters', { tags: ['R002'] }, () => {
+test('JSON media types are recognised, in any case and with any parameters', { tags: ['R002'] }, () => {
   for (const header of [
     'application/json',
     'Application/JSON',
@@ -227,7 +227,7 @@ test('JSON media types are told, in any case and with any parameters', { tags: [
   }
 })
 
-test('a missing header is told from a foreign type', () => {
+test('a missing header and another type are different results', () => {
   expect(isJsonContentType(undefined)).toBe('missing')
   expect(isJsonContentType(' ')).toBe('missing')
   for (const header of [
@@ -246,7 +246,7 @@ test('a missing header is told from a foreign type', () => {
   }
 })
 
-test('any charset but utf-8 is refused, wherever it stands', () => {
+test('every charset except utf-8 is refused, at any position', () => {
   expect(isJsonContentType('application/json; charset=iso-8859-1')).toBe('bad_charset')
   expect(isJsonContentType('application/json; v=1; charset="utf-16"')).toBe('bad_charset')
   expect(isJsonContentType('application/json; charset=utf-8; charset=latin1')).toBe('bad_charset')

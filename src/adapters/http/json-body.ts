@@ -10,17 +10,17 @@ import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
 import { type BodyRefusal, readBody, tooLarge } from './body.ts'
 import { announcesBody } from './discard.ts'
 
-/** Bodies up to this many bytes are read before the caller is known: it costs less than asking twice. */
+/** Bodies up to this many bytes are read before the caller is authenticated: checking the key twice would cost more. */
 const FREE_READING = 1_048_576
 
-/** Up to so many bytes, JSON.parse itself is no danger, however they nest. */
+/** Up to this many bytes, JSON.parse is safe at any depth of nesting. */
 const LARGEST_UNGUARDED = 1_048_576
 
 /**
- * Reads and parses the body that an operation expects. Whatever is wrong with it becomes a refusal that the pipeline
- * raises in its own order, after the caller is known. Undefined when the client went away.
- * @param authorization the header without what chooses a sandbox
- * @param received called with how many bytes have come so far; false ends the reading, and nothing comes of it
+ * Reads and parses the body that an operation expects. An invalid body becomes a refusal that the pipeline raises in its own
+ * order, after the caller is authenticated. Undefined when the client has left, or `received` has returned false.
+ * @param authorization the header without the part that selects a sandbox
+ * @param received called with the number of bytes received so far; returning false ends the reading
  */
 export async function readCallBody(
   req: IncomingMessage,
@@ -57,7 +57,7 @@ export async function readJsonBody(
   }
 }
 
-/** Parses the bytes of a JSON body within bounds, as if a request had brought them. */
+/** Parses bytes as a JSON body within bounds, with the same refusals as for the body of a request. */
 export function parseJsonBody(
   bytes: Buffer,
   bounds: { readonly bytes: number; readonly tokens: number },
@@ -73,7 +73,8 @@ function mayBeLarge(req: IncomingMessage): boolean {
   return length === undefined || Number(length) > FREE_READING
 }
 
-// A text with fewer bytes than there may be tokens is parsed first and looked at then: that costs a quarter of the guard.
+// A text with fewer bytes than allowed tokens cannot have too many of them. It is parsed first, and then its depth is checked:
+// that takes a quarter of the time of the guard.
 function parseWithin(bytes: Buffer, bounds: JsonBounds): CallBody {
   const isSmall = bytes.length <= Math.min(bounds.maxTokens, LARGEST_UNGUARDED)
   if (!isSmall) {
@@ -112,7 +113,7 @@ function refused(refusal: Refusal): CallBody {
   return { kind: 'refused', refusal }
 }
 
-/** What a `Content-Type` header says about a body that should be JSON. */
+/** The result of checking the `Content-Type` of a body that should be JSON. */
 type JsonContentType = 'json' | 'missing' | 'other' | 'bad_charset'
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9a-z-]+"
@@ -121,7 +122,7 @@ const PARAMETER = new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})=(${TOKEN}|"(?:[^"\\\\
 
 /**
  * `json` for `application/json` and `application/*+json` in any case, with any parameters; `bad_charset` when a
- * `charset` other than utf-8, or its alias utf8, is among them (RFC 8259 knows no other); `other` also for a malformed header.
+ * `charset` other than utf-8, or its alias utf8, is among them (RFC 8259 allows no other); `other` also for a malformed header.
  */
 export function isJsonContentType(header: string | undefined): JsonContentType {
   const text = header?.trim().toLowerCase()
@@ -145,7 +146,7 @@ function charsetsOf(text: string, from: number): JsonContentType {
   return verdict
 }
 
-/** How much structure a JSON body may have before it is parsed. */
+/** Bounds for the structure of a JSON body. */
 export interface JsonBounds {
   /** Containers inside each other, the outermost counted: `[[1]]` is 2. */
   readonly maxDepth: number
@@ -153,10 +154,10 @@ export interface JsonBounds {
   readonly maxTokens: number
 }
 
-/** Far above any body that the API describes, far below what stalls the process or breaks a later stringify. */
+/** Far above every body of the API, and far below a size that blocks the process or makes a later JSON.stringify fail. */
 export const JSON_BOUNDS: JsonBounds = { maxDepth: 512, maxTokens: 1_000_000 }
 
-/** The first token that went over a bound, and the byte at which it starts. */
+/** The first token that exceeded a bound, and the byte at which it starts. */
 export interface Violation {
   readonly kind: 'too_deep' | 'too_many_tokens'
   readonly offset: number
@@ -177,9 +178,9 @@ const QUOTE = 5
 const CLASS_OF_BYTE = classOfByte()
 
 /**
- * Reads the bytes of a JSON body once, without building anything, and stops at the first violation.
- * It judges structure only: up to the first syntax error it sees the tokens that JSON.parse would see, and past
- * that error JSON.parse does not go.
+ * Scans the bytes of a JSON body once, without creating values, and stops at the first violation.
+ * It checks structure only: up to the first syntax error it counts the tokens that JSON.parse would read, and JSON.parse
+ * stops at that error.
  */
 export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Violation | undefined {
   let depth = 0
@@ -201,7 +202,7 @@ export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Viol
   return undefined
 }
 
-/** Whether a parsed value nests deeper than so many levels. Cheaper than the guard, where the text is known to be small. */
+/** Whether a parsed value has more than this many levels of nesting. Faster than the guard, for values of small texts. */
 export function isDeeperThan(value: Json, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
@@ -211,7 +212,7 @@ export function isDeeperThan(value: Json, levels: number): boolean {
   return false
 }
 
-/** The sentence for a violation: what, where, and the way out. */
+/** The message for a violation: the bound, the byte and the fix. */
 export function describeViolation({ kind, offset }: Violation, bounds: JsonBounds = JSON_BOUNDS): string {
   return kind === 'too_deep'
     ? `The JSON body nests more than ${bounds.maxDepth} levels deep at byte ${offset}. Send a flatter value.`
@@ -227,7 +228,7 @@ export function parseJson(bytes: Buffer): ParsedJson {
   const body = bytes.subarray(bomLength(bytes))
   if (!isUtf8(body)) {
     const valid = body.toString('utf8', 0, firstInvalidUtf8(body))
-    return failure(valid, { offset: valid.length, detail: 'here are bytes that are not UTF-8' })
+    return failure(valid, { offset: valid.length, detail: 'bytes that are not UTF-8' })
   }
   const text = body.toString(isAscii(body) ? 'latin1' : 'utf8')
   try {
@@ -248,8 +249,8 @@ function failure(text: string, { offset, detail }: SyntaxIssue): ParsedJson {
 function closingQuote(bytes: Buffer, from: number): number {
   let at = from
   while (at < bytes.length) {
-    // indexOf is 40 times faster than this loop in long strings, but a body full of \" would pay for a native
-    // call each time: so some bytes are always read here first.
+    // indexOf is 40 times faster than this loop in long strings, but a body full of \" would need a native call for each
+    // of them: so the first 64 bytes are always read here.
     const near = Math.min(at + 64, bytes.length)
     while (at < near) {
       if (bytes[at] === 0x22) return at
@@ -273,7 +274,7 @@ function bomLength(bytes: Buffer): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
 }
 
-/** Halves the search with the native check, which is fast enough to be repeated on 100 MiB. */
+/** The index of the first invalid byte. A binary search with the native check, which is fast enough to repeat on 100 MiB. */
 function firstInvalidUtf8(bytes: Buffer): number {
   let valid = 0
   let invalid = bytes.length

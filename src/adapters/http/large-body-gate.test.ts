@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { Gate, type LargeBody } from './large-body-gate.ts'
 
-const somebody = (): LargeBody => ({ received: () => 0, onStalled: () => {} })
+const holder = (): LargeBody => ({ received: () => 0, onStalled: () => {} })
 
-/** Lets everything run that is ready to run. */
+/** Resolves in the next turn of the event loop, after all promises that are ready. */
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-test('the place goes to one at a time, in the order of asking', async () => {
+test('one body has the place at a time, in the order of the calls', async () => {
   const gate = new Gate()
   const order: string[] = []
-  const first = await gate.acquire(somebody())
+  const first = await gate.acquire(holder())
   const enter = async (name: string) => {
-    const release = await gate.acquire(somebody())
+    const release = await gate.acquire(holder())
     order.push(name)
     await settled()
     order.push(`${name} out`)
@@ -25,29 +25,29 @@ test('the place goes to one at a time, in the order of asking', async () => {
   expect(order).toEqual(['b', 'b out', 'c', 'c out', 'd', 'd out'])
 })
 
-test('a second release does not free the place of the next one', async () => {
+test('a second release does not free the place of the next body', async () => {
   const gate = new Gate()
-  const first = await gate.acquire(somebody())
-  const second = gate.acquire(somebody())
+  const first = await gate.acquire(holder())
+  const second = gate.acquire(holder())
   first()
   await second
   first()
   let third = false
-  void gate.acquire(somebody()).then(() => {
+  void gate.acquire(holder()).then(() => {
     third = true
   })
   await settled()
   expect(third).toBe(false)
 })
 
-test('a free place is free again after its release', async () => {
+test('the place is free again after a release', async () => {
   const gate = new Gate()
-  ;(await gate.acquire(somebody()))()
-  ;(await gate.acquire(somebody()))()
-  await expect(gate.acquire(somebody())).resolves.toBeTypeOf('function')
+  ;(await gate.acquire(holder()))()
+  ;(await gate.acquire(holder()))()
+  await expect(gate.acquire(holder())).resolves.toBeTypeOf('function')
 })
 
-/** A gate whose timers run when the test says so, and the names of those that have stalled. */
+/** A gate whose timers are run by the test, and the names of the bodies that have stalled. */
 function timed() {
   const timers = new Set<() => void>()
   const stalled: string[] = []
@@ -69,7 +69,7 @@ function timed() {
   return { gate, timers, stalled, elapse, holder }
 }
 
-test('who receives nothing loses the place to anyone who waits, and keeps it while nobody does', async () => {
+test('a body that receives no bytes loses the place when another waits, and keeps it otherwise', async () => {
   const { gate, timers, stalled, elapse, holder } = timed()
   const release = await gate.acquire(holder('a'))
   expect(timers.size).toBe(0)
@@ -78,7 +78,7 @@ test('who receives nothing loses the place to anyone who waits, and keeps it whi
   await elapse()
   await second
   expect(stalled).toEqual(['a'])
-  // What it still holds is nothing any more.
+  // The release of a body that has lost the place has no effect.
   release()
   await elapse()
   const last = await third
@@ -90,7 +90,7 @@ test('who receives nothing loses the place to anyone who waits, and keeps it whi
   expect(stalled).toEqual(['a', 'b'])
 })
 
-test('who receives enough keeps the place, a byte now and then is not enough', async () => {
+test('a body that receives enough bytes keeps the place; a byte now and then is not enough', async () => {
   const { gate, stalled, elapse, holder } = timed()
   let bytes = 0
   await gate.acquire(holder('a', () => bytes))
@@ -106,7 +106,7 @@ test('who receives enough keeps the place, a byte now and then is not enough', a
   expect(stalled).toEqual(['a'])
 })
 
-test('bytes that were read right behind the timer count, since this process may have been busy until then', async () => {
+test('bytes that are read right after the timer count, since the process may have been busy before', async () => {
   const { gate, timers, stalled, holder } = timed()
   let bytes = 0
   await gate.acquire(holder('a', () => bytes))

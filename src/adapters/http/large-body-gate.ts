@@ -1,20 +1,20 @@
 import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 
-/** Gives the place back; a second call does nothing. */
+/** Releases the place; a second call does nothing. */
 export type Release = () => void
 
 /** A body that has the place, or waits for it. */
 export interface LargeBody {
-  /** Bytes that have come so far. */
+  /** Bytes received so far. */
   received(): number
   /** Called when the place goes to another because too few bytes come. */
   onStalled(): void
 }
 
-/** While others wait, the holder must receive {@link MIN_BYTES} in so many real milliseconds. */
+/** While others wait, the holder must receive {@link MIN_BYTES} within this many real milliseconds. */
 const PATIENCE = 2_000
 
-/** Little enough for a slow line, and too much for a client that sends a byte now and then. */
+/** A slow network carries this much in that time; a client that only sends a byte now and then does not reach it. */
 const MIN_BYTES = 64 * 1024
 
 interface Entry {
@@ -23,9 +23,8 @@ interface Entry {
 }
 
 /**
- * One place, handed on in the order in which it was asked for. It keeps the memory of large bodies bounded: who
- * waits here is not read any further. Who has it keeps it as long as bytes arrive; a body that has stalled loses it as soon
- * as others wait.
+ * One place for large bodies, given in the order of the calls. It bounds the memory of large bodies: a body that waits here is
+ * not read any further. The holder keeps the place as long as bytes arrive; a stalled body loses it as soon as others wait.
  */
 export class Gate {
   readonly #waiting: Entry[] = []
@@ -33,12 +32,12 @@ export class Gate {
   #holder: LargeBody | undefined
   #cancel: Cancel | undefined
 
-  /** @param later calls back after so many real milliseconds; for tests */
+  /** @param later calls back after this many real milliseconds; for tests */
   constructor(later: Later = realLater) {
     this.#later = later
   }
 
-  /** Resolves when the place is the caller's, who must call the release exactly when done, in a `finally`. */
+  /** Resolves when the caller has the place. The caller must call the release when done, in a `finally`. */
   acquire(holder: LargeBody): Promise<Release> {
     return new Promise((resolve) => {
       this.#waiting.push({ holder, resolve })
@@ -70,7 +69,7 @@ export class Gate {
     if (this.#cancel !== undefined) return
     const before = holder.received()
     this.#cancel = this.#later(PATIENCE, () => {
-      // What has arrived while this process was busy is read first.
+      // Bytes that arrived while this process was busy are read first.
       setImmediate(() => {
         if (this.#holder !== holder) return
         this.#cancel = undefined
@@ -85,7 +84,7 @@ export class Gate {
   }
 }
 
-/** From this many bytes on (8 MiB, exclusive), a body is read and parsed alone in this process. */
+/** A body with more bytes than this (8 MiB) is read and parsed alone in this process. */
 export const LARGE_BODY_BYTES = 8 * 1024 * 1024
 
 /** The gate of this process for bodies over {@link LARGE_BODY_BYTES}; memory is shared by all servers in it. */

@@ -16,13 +16,13 @@ async function failure(address: { port: number; host: string }): Promise<ListenE
   throw new Error(`expected a ListenError, got ${String(outcome)}`)
 }
 
-test('port 0 is a free port, and the address that was bound comes back', async () => {
+test('port 0 selects a free port, and the bound address is returned', async () => {
   const bound = await listen(aServer(), { port: 0, host: 'localhost' })
   expect(bound.port).toBeGreaterThan(0)
   expect(['127.0.0.1', '::1']).toContain(bound.host)
 })
 
-test('a taken port says which one and how to take another', async () => {
+test('the error for a port in use names the port and the options for another one', async () => {
   const { port } = await listen(aServer(), { port: 0, host: '127.0.0.1' })
   const error = await failure({ port, host: '127.0.0.1' })
   expect(error.code).toBe('EADDRINUSE')
@@ -31,19 +31,19 @@ test('a taken port says which one and how to take another', async () => {
   )
 })
 
-test('a server that could not listen can be told to listen elsewhere', async () => {
+test('a server that could not listen can listen at another address', async () => {
   const { port } = await listen(aServer(), { port: 0, host: '127.0.0.1' })
   const server = aServer()
   await expect(listen(server, { port, host: '127.0.0.1' })).rejects.toThrow(ListenError)
   expect((await listen(server, { port: 0, host: '127.0.0.1' })).port).not.toBe(port)
 })
 
-test('an address of another machine, or no address, names the hosts that work', async () => {
+test('the error for an address of another machine names the hosts that work', async () => {
   const foreign = await failure({ port: 0, host: '192.0.2.1' })
-  expect(foreign.message).toMatch(/^192\.0\.2\.1 is no address of this machine.*--host 127\.0\.0\.1/)
+  expect(foreign.message).toMatch(/^192\.0\.2\.1 is not an address of this machine.*--host 127\.0\.0\.1/)
 })
 
-test('an impossible port is told', async () => {
+test('an invalid port is reported', async () => {
   const error = await failure({ port: 70_000, host: '127.0.0.1' })
   expect(error.message).toBe(
     '70000 is not a port. Give --port a whole number from 0 (any free one) to 65535.',

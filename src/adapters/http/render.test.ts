@@ -4,7 +4,7 @@ import type { ApiResponse } from '../../core/request/response.ts'
 import { draftOf } from './faults/draft.ts'
 import { inPieces, render } from './render.ts'
 
-/** Lines that note in which turn of the event loop they are made. */
+/** Lines that record in which turn of the event loop they are created. */
 function observed(count: number, line: string) {
   let turn = 0
   let isOver = false
@@ -32,10 +32,10 @@ function streamed(lines: Iterable<string>): ApiResponse {
   return { status: 200, headers: [], text: undefined, lines, durable: undefined }
 }
 
-/** No time passes while lines are made. */
+/** A clock on which no time passes. */
 const STILL = () => 0
 
-/** A response whose reader takes everything at once. */
+/** A response whose client reads everything at once. */
 function fastReader() {
   const written: string[] = []
   const encodings: BufferEncoding[] = []
@@ -56,7 +56,7 @@ test.for([
   { line: 'x', most: 100 },
   { line: 'x'.repeat(900_000), most: 1 },
 ])(
-  'a reader that takes everything gets $most lines of $line.length characters in a turn of the event loop',
+  'a fast reader gets $most lines of $line.length characters in a turn of the event loop',
   async ({ line, most }) => {
     const all = observed(1_000, line)
     const { res, written } = fastReader()
@@ -66,7 +66,7 @@ test.for([
   },
 )
 
-test('lines are sent in UTF-8, with letters beyond ASCII or without', async () => {
+test('lines are sent in UTF-8, with and without characters outside ASCII', async () => {
   const lines = ['ASCII', 'é', 'Ω 😀'].flatMap((line) => Array.from({ length: 100 }, () => `${line}\n`))
   const { res, written, encodings } = fastReader()
   await render(res, streamed(lines), [], true, STILL)
@@ -75,7 +75,7 @@ test('lines are sent in UTF-8, with letters beyond ASCII or without', async () =
   expect(Buffer.concat(sent).toString()).toBe(lines.join(''))
 })
 
-test('streams at the same time make no more lines in a turn than one alone', async () => {
+test('several streams together create no more lines per turn than one stream', async () => {
   const all = observed(2_500, 'x')
   const readers = Array.from({ length: 10 }, fastReader)
   const lines = all.lines()
@@ -86,15 +86,15 @@ test('streams at the same time make no more lines in a turn than one alone', asy
   expect([all.most(), all.total()]).toEqual([100, 2_500])
 })
 
-test('a stream that faults are about is made in as small pieces', async () => {
+test('a stream that faults can change is created in equally small pieces', async () => {
   const all = observed(1_000, 'y'.repeat(20_000))
   const { body } = await draftOf(streamed(all.lines()), [])
-  // Fewer where the machine is slow.
+  // A slow machine creates fewer per turn.
   expect(all.most()).toBeLessThanOrEqual(2)
   expect(body?.length).toBe(20_000_000)
 })
 
-test('no lines are no piece, and lines that are not taken are not made', async () => {
+test('an empty stream has no piece, and lines that are not read are not created', async () => {
   for await (const piece of inPieces([])) expect(piece).toBe('never')
   const all = observed(1_000, 'z'.repeat(32_768))
   for await (const piece of inPieces(all.lines(), STILL)) {
@@ -108,7 +108,7 @@ test.for([
   { ms: 1, most: 3 },
   { ms: 2, most: 2 },
   { ms: 50, most: 1 },
-])('lines that take $ms ms each are sent by $most, whatever their length', async ({ ms, most }) => {
+])('lines that take $ms ms each are sent in pieces of $most, whatever their length', async ({ ms, most }) => {
   const all = observed(60, 'x')
   let now = 0
   const lines = function* () {

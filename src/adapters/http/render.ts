@@ -4,8 +4,7 @@ import { elapsedTime } from '../../core/time/clock.ts'
 import type { HeaderPair } from './guard.ts'
 
 /**
- * Writes a response. Headers go out once, as one flat list; the body was serialised by the pipeline. Undefined where nothing
- * had to be waited for.
+ * Writes a response, whose body the pipeline has already serialised. Undefined when there was nothing to wait for.
  * @param elapsed real milliseconds; for tests
  */
 export function render(
@@ -24,7 +23,7 @@ export function render(
   return response.durable === undefined ? write() : response.durable.then(write)
 }
 
-// Lines are made only as fast as the client reads them, and no longer than it stays.
+// Lines are created only as fast as the client reads them, and only while it is connected.
 async function writeLines(
   res: ServerResponse,
   status: number,
@@ -53,7 +52,7 @@ function writeWhole(res: ServerResponse, response: ApiResponse, headers: string[
   res.end()
 }
 
-// Head and body in one write: end(text) hands them to the socket in two pieces, which takes the system twice the time.
+// Head and body in one write: end(text) would pass them to the socket in two pieces, which takes twice the system time.
 function writeAtOnce(res: ServerResponse, text: string, bytes: number): void {
   const { socket } = res
   socket?.cork()
@@ -61,7 +60,7 @@ function writeAtOnce(res: ServerResponse, text: string, bytes: number): void {
   socket?.uncork()
 }
 
-// Text of ASCII alone is written without a conversion.
+// Text of only ASCII characters needs no conversion to UTF-8.
 function encodingOf(text: string, bytes = Buffer.byteLength(text)): 'latin1' | 'utf8' {
   return bytes === text.length ? 'latin1' : 'utf8'
 }
@@ -88,15 +87,15 @@ function drained(res: ServerResponse): Promise<void> {
 /** Lines are joined into pieces of about this many characters: one write per line costs twice the time. */
 const PIECE = 32_768
 
-/** Short lines cost time, too. */
+/** Maximum lines of a piece, because short lines cost time, too. */
 const MAX_LINES = 100
 
-/** Real milliseconds: while code and values are cold, two lines can take ten. */
+/** Real milliseconds after which a piece ends. Before the code is optimised, two lines can take ten. */
 const MAX_MS = 3
 
 /**
- * Makes the lines of a stream in pieces, one piece in each turn of the event loop, whatever takes them. All streams of the
- * process share these turns, so that the others wait for one piece at most, however many streams there are.
+ * Yields the lines of a stream in pieces, one piece per turn of the event loop, however fast they are read. All streams of the
+ * process share these turns, so that other work waits for at most one piece, however many streams there are.
  */
 export async function* inPieces(lines: Iterable<string>, elapsed = elapsedTime): AsyncGenerator<string> {
   let piece = ''
@@ -106,7 +105,7 @@ export async function* inPieces(lines: Iterable<string>, elapsed = elapsedTime):
   for (const line of lines) {
     piece += line
     count += 1
-    // An empty line has been long in the making, or more of it is.
+    // An empty text means that creating a line has taken long: end the piece here.
     const isShort = piece.length < PIECE && count < MAX_LINES && elapsed() - begun < MAX_MS
     if (line !== '' && isShort) continue
     if (piece !== '') yield piece
@@ -120,7 +119,7 @@ export async function* inPieces(lines: Iterable<string>, elapsed = elapsedTime):
 
 let latest = Promise.resolve()
 
-/** Resolves in a turn of the event loop that no other stream has. */
+/** Resolves in a turn of the event loop that no other stream uses. */
 function nextTurn(): Promise<void> {
   latest = latest.then(() => new Promise((resolve) => void setImmediate(resolve)))
   return latest

@@ -5,24 +5,24 @@ import { type Stub, stubs } from '../../core/scenarios/stub.ts'
 import { stubbed, stubOperation } from '../../core/scenarios/stub-operation.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 
-/** What a request of the API leads to. */
+/** The result of matching a request of the API. */
 export type ApiMatch = Match<AnyOperation>
 
 type ErrorFormatOf = (path: string) => ErrorFormat
 
-/** The routes that the stubs of sandboxes make. A table is made anew when the stubs of its sandbox have changed. */
+/** The routes of the stubs of all sandboxes. The table of a sandbox is created again after its stubs have changed. */
 export class StubRoutes {
   readonly #errorFormatOf: ErrorFormatOf
-  readonly #made = new WeakMap<Sandbox, { readonly version: number; readonly stubs: Stubs }>()
+  readonly #created = new WeakMap<Sandbox, { readonly version: number; readonly stubs: Stubs }>()
 
-  /** @param dialectOf the form of errors that belongs to a path below the base URL */
+  /** @param errorFormatOf the error format of a path below the base URL */
   constructor(errorFormatOf: ErrorFormatOf) {
     this.#errorFormatOf = errorFormatOf
   }
 
   /**
-   * What a request leads to, a stub where one fits. An operation that has a contract is never answered by one, and under
-   * `--strict` nothing is. Of stubs that fit the most literal one answers, and of those the one written last.
+   * The match of a request: a stub, if one fits. A stub never replaces an operation that has a contract, and `--strict` turns
+   * all stubs off. The most literal of several stubs counts; of equally literal ones, the one written last.
    */
   match(sandbox: Sandbox, method: string, path: string, found: ApiMatch): ApiMatch {
     if (found.kind === 'route' && found.route.contract) return found
@@ -33,29 +33,29 @@ export class StubRoutes {
 
   #stubsOf(sandbox: Sandbox): Stubs {
     const version = sandbox.store.version(stubs.name)
-    const kept = this.#made.get(sandbox)
+    const kept = this.#created.get(sandbox)
     if (kept?.version === version) return kept.stubs
     const rows = [...(sandbox.store.rows(stubs.name).values() as Iterable<Stub>)].reverse()
-    const made = new Stubs(rows, this.#errorFormatOf)
-    this.#made.set(sandbox, { version, stubs: made })
-    return made
+    const created = new Stubs(rows, this.#errorFormatOf)
+    this.#created.set(sandbox, { version, stubs: created })
+    return created
   }
 }
 
 /** The stubs of one sandbox at one moment. */
 class Stubs {
   readonly #rows: ReadonlyMap<string, Stub>
-  /** By method: a stub of another method decides nothing. */
+  /** By method, so that a stub for another method has no effect. */
   readonly #routes: ReadonlyMap<string, RouteTable<AnyOperation>>
-  /** Operations are kept, because sandboxes know them by identity. */
+  /** Operations are kept, because sandboxes identify them by reference. */
   readonly #over = new Map<string, AnyOperation>()
 
   constructor(rows: readonly Stub[], errorFormatOf: ErrorFormatOf) {
     this.#rows = new Map(rows.map((row) => [row.id, row]))
-    const made = rows.map((row) => stubOperation(row, errorFormatOf(row.path)))
-    const methods = [...new Set(made.map(({ method }) => method))]
+    const operations = rows.map((row) => stubOperation(row, errorFormatOf(row.path)))
+    const methods = [...new Set(operations.map(({ method }) => method))]
     this.#routes = new Map(
-      methods.map((method) => [method, new RouteTable(made.filter((each) => each.method === method))]),
+      methods.map((method) => [method, new RouteTable(operations.filter((each) => each.method === method))]),
     )
   }
 
@@ -73,15 +73,15 @@ class Stubs {
 
 type Missed = Exclude<ApiMatch, { kind: 'route' }>
 
-/** The refusal of a request whose sandbox has gone while it was read. */
+/** The refusal of a request whose sandbox was removed while the request was read. */
 export function removed(name: string): Refusal {
   return new Refusal('conflict', {
-    detail: `The sandbox "${name}" was removed while the request was coming in.`,
+    detail: `The sandbox "${name}" was removed during the request.`,
     mitigation: 'Send it again; the sandbox is then created again.',
   })
 }
 
-/** `METHOD /path` of what comes nearest to a request that fits no route. */
+/** `METHOD /path` of the routes closest to a request that fits no route. */
 export function nearMisses(match: Missed, path: string): readonly string[] {
   if (match.kind === 'unknown') return match.nearest
   return match.kind === 'wrong_method' ? match.allow.map((method) => `${method} ${path}`) : []
@@ -91,13 +91,13 @@ export function nearMisses(match: Missed, path: string): readonly string[] {
 export function noRoute(match: Missed, method: string, path: string): Refusal {
   if (match.kind === 'malformed') {
     return new Refusal('bad_request', {
-      detail: `The path "${path}" has a percent sign that encodes nothing in UTF-8.`,
+      detail: `The path "${path}" contains an invalid percent-encoding. Encode text as UTF-8, and a percent sign as %25.`,
     })
   }
   if (match.kind === 'wrong_method') {
     const allow = match.allow.join(', ')
     return new Refusal('method_not_allowed', {
-      detail: `${path} does not take ${method}; it takes ${allow}.`,
+      detail: `${path} does not accept ${method}; it accepts ${allow}.`,
       headers: [['Allow', allow]],
       assumed: [['U072']],
     })
@@ -106,7 +106,7 @@ export function noRoute(match: Missed, method: string, path: string): Refusal {
   return new Refusal('route_not_found', {
     detail: `There is no operation ${method} ${path}.${nearest}`,
     mitigation:
-      'GET /__emulator/operations lists every operation. What the specification does not show can be answered by a stub: POST /__emulator/stubs.',
+      'GET /__emulator/operations lists every operation. A stub can respond to requests outside the specification: POST /__emulator/stubs.',
   })
 }
 
@@ -118,7 +118,7 @@ export function splitTarget(target: string): { readonly path: string; readonly q
     : { path: target.slice(0, mark), query: target.slice(mark + 1) }
 }
 
-/** The parameters of a query. A repeated one has all its values, so that none is taken by accident. */
+/** The parameters of a query. A repeated one has a list of all its values, so that none is chosen by accident. */
 export function parseQuery(query: string): Readonly<Record<string, string | readonly string[]>> {
   if (query === '') return NO_QUERY
   const parameters: Record<string, string | string[]> = Object.create(null)

@@ -43,7 +43,7 @@ test('a graceful close also ends a connection whose response began before it', a
   expect(await text).toMatch(/half$/)
 })
 
-test('a close that is not graceful cuts what a graceful one still waits for; both resolve', async () => {
+test('a close that is not graceful cuts the connections of an earlier graceful one; both resolve', async () => {
   const { server, port } = await serving((_req, res) => {
     res.writeHead(200)
     res.write('endless')

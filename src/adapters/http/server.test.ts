@@ -30,7 +30,7 @@ test.each([
   ],
   ['an unknown Transfer-Encoding', `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked, gzip\r\n\r\n`],
 ])(
-  '%s is answered 400 in JSON with rate-limit headers',
+  '%s gets a 400 in JSON with rate-limit headers',
   { tags: ['R253', 'R259', 'R239'] },
   async (_what, bytes) => {
     const { port } = await serving()
@@ -38,27 +38,27 @@ test.each([
   },
 )
 
-test('a head or URL that is too large is answered 431', { tags: ['R259', 'R239'] }, async () => {
+test('a head or URL that is too large gets a 431', { tags: ['R259', 'R239'] }, async () => {
   const { port } = await serving()
   const big = 'x'.repeat(17 * 1024)
   rawResponse(await exchange(port, `GET / HTTP/1.1\r\n${HOST}a: ${big}\r\n\r\n`), 431)
   rawResponse(await exchange(port, `GET /${big} HTTP/1.1\r\n${HOST}\r\n`), 431)
 })
 
-test('S3 a head, or a body, that drips is answered 408', { tags: ['R259'] }, async () => {
+test('S3 a head or body that arrives too slowly gets a 408', { tags: ['R259'] }, async () => {
   const limits = { headersTimeout: 40, requestTimeout: 80, connectionsCheckingInterval: 10 }
   const { port } = await serving((req) => req.resume(), limits)
   expect(rawResponse(await exchange(port, 'GET / HT'), 408)).toMatchObject({ error: 'request_timeout' })
   rawResponse(await exchange(port, `POST / HTTP/1.1\r\n${HOST}Content-Length: 9\r\n\r\nabc`), 408)
 })
 
-test('a TLS client is told to speak plain HTTP', async () => {
+test('a TLS client gets an error that names http://', async () => {
   const { port } = await serving()
   const hello = Buffer.from([0x16, 0x03, 0x01, 0x00, 0x05, 0x01, 0x00, 0x00, 0x01, 0x03])
   expect(rawResponse(await exchange(port, hello), 400).message).toContain('http://')
 })
 
-test('a request that is half closed before its end is answered 400', async () => {
+test('a request that is half closed before its end gets a 400', async () => {
   const { port } = await serving((req) => req.resume())
   const socket = await connected(port)
   const response = everything(socket)
@@ -66,7 +66,7 @@ test('a request that is half closed before its end is answered 400', async () =>
   expect(rawResponse(await response, 400).message).toContain('half closed')
 })
 
-test('a body that breaks before it is answered gets a 400 in place of the response', async () => {
+test('a body that breaks before its response gets a 400 instead', async () => {
   const { port } = await serving(async (req, res) => {
     const body = await readBody(req, { limit: 100 })
     res.end(body.kind)
@@ -75,7 +75,7 @@ test('a body that breaks before it is answered gets a 400 in place of the respon
   expect(rawResponse(text, 400).message).toContain('chunk size')
 })
 
-test('a body that breaks behind its response gets no second one', async () => {
+test('a body that breaks after its response gets no second response', async () => {
   const { port } = await serving((req, res) => {
     req.resume()
     res.end('early')
@@ -89,7 +89,7 @@ test('a body that breaks behind its response gets no second one', async () => {
   expect(await text).toMatch(/early$/)
 })
 
-test('garbage behind a request is answered after that request', async () => {
+test('garbage after a request gets its 400 after the response to that request', async () => {
   const responses: ServerResponse[] = []
   const { server, port } = await serving((_req, res) => responses.push(res))
   const socket = await connected(port)
@@ -108,7 +108,7 @@ test('garbage behind a request is answered after that request', async () => {
   expect(others).toEqual([])
 })
 
-test('no bytes are spliced into a response that is under way', async () => {
+test('no error is written into a response in progress', async () => {
   const { port } = await serving((_req, res) => {
     res.writeHead(200, ['Content-Length', '100'])
     res.write('half')
@@ -117,7 +117,7 @@ test('no bytes are spliced into a response that is under way', async () => {
   expect(text).not.toContain('400')
 })
 
-test('a connection that is reset in the middle of a head disturbs nobody', async () => {
+test('a connection that is reset inside a head does not disturb others', async () => {
   const { server, port } = await serving()
   const socket = await connected(port)
   const accepted = new Promise<void>((resolve) => {
@@ -147,17 +147,17 @@ test('CONNECT is refused', async () => {
     await exchange(port, 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n'),
     405,
   )
-  expect(response.message).toContain('no proxy')
+  expect(response.message).toContain('not a proxy')
 })
 
-test('a CONNECT whose connection is reset disturbs nobody', async () => {
+test('a CONNECT whose connection is reset does not disturb others', async () => {
   const { server, port } = await serving()
   server.on('connect', (_req, socket) => socket.emit('error', new Error('reset')))
   await exchange(port, 'CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n')
   expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(200)
 })
 
-test('a client that offers an upgrade is served as one that does not', async () => {
+test('a client that offers an upgrade is served without it', async () => {
   const bodies: string[] = []
   const { port } = await serving(async (req, res) => {
     const body = await readBody(req, { limit: 100 })
@@ -176,7 +176,7 @@ test('a client that offers an upgrade is served as one that does not', async () 
   expect(bodies).toEqual(['hello', '', ''])
 })
 
-test('100 Continue is sent when the body is wanted', async () => {
+test('100 Continue is sent when the body is read', async () => {
   const { port } = await serving(async (req, res) => {
     const body = await readBody(req, { limit: 10 })
     res.end(body.kind)
@@ -188,7 +188,7 @@ test('100 Continue is sent when the body is wanted', async () => {
   expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 OK.*bytes$/s)
 })
 
-test('a client that waits for 100 Continue learns of its too large body before it sends it', {
+test('a client that waits for 100 Continue gets the 413 for a large body before it sends it', {
   tags: ['R270'],
 }, async () => {
   const { port } = await serving(async (req, res) => {
@@ -204,7 +204,7 @@ test('a client that waits for 100 Continue learns of its too large body before i
   }
 })
 
-test('an unknown expectation is refused with 417 through the way of the caller', {
+test('an unknown expectation is refused with 417 through the error path of the caller', {
   tags: ['R259'],
 }, async () => {
   const { port } = await serving()
@@ -213,7 +213,7 @@ test('an unknown expectation is refused with 417 through the way of the caller',
   expect(text).toContain('"error":"expectation_failed"')
 })
 
-test('the server has the limits that it is documented with', async () => {
+test('the server has its documented limits', async () => {
   const { server } = await serving()
   expect(server).toMatchObject({
     headersTimeout: 10_000,
@@ -223,7 +223,7 @@ test('the server has the limits that it is documented with', async () => {
 })
 
 test.each([['gzip, chunked'], ['chunked, chunked'], ['x, chunked'], ['GZIP,CHUNKED']])(
-  'a body in the transfer coding %s is refused, not taken for a plain one',
+  'a body in the transfer coding %s is refused, not read as a plain one',
   { tags: ['R259'] },
   async (coding) => {
     const bodies: unknown[] = []
@@ -238,7 +238,7 @@ test.each([['gzip, chunked'], ['chunked, chunked'], ['x, chunked'], ['GZIP,CHUNK
   },
 )
 
-test('the transfer coding chunked is taken in any case', async () => {
+test('the transfer coding chunked is accepted in any letter case', async () => {
   const { port } = await serving(async (req, res) => {
     const body = await readBody(req, { limit: 100 })
     res.end(body.kind === 'bytes' ? body.bytes : body.kind)
@@ -248,7 +248,7 @@ test('the transfer coding chunked is taken in any case', async () => {
   expect(text).toMatch(/^HTTP\/1\.1 200 .*\{\}$/s)
 })
 
-test('a request that is cut in two by those before it is not late while they are answered', async () => {
+test('a request that has arrived only in part does not time out while earlier requests are served', async () => {
   const limits = { headersTimeout: 40, requestTimeout: 80, connectionsCheckingInterval: 10 }
   const { server, port } = await serving((req, res) => {
     if (req.url === '/slow') server.emit('held', res)
@@ -280,7 +280,7 @@ test('requests that come in pieces, pipelined, or with a body are served in orde
   expect((await text).match(/^\/[abc]/gm)).toEqual(['/a', '/b', '/c'])
 })
 
-test('F2 whatever bytes come, every response has the rate-limit headers, and the next request is served', {
+test('F2 every response to random bytes has the rate-limit headers, and the next request is served', {
   tags: ['R259'],
 }, async () => {
   const { port } = await serving((req, res) => {

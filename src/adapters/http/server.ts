@@ -27,7 +27,7 @@ export interface RawResponse {
   readonly body: string
 }
 
-/** How long and how much a connection may take; times in milliseconds. */
+/** Limits for connections; times in milliseconds. */
 export interface ServerLimits {
   /** From the first byte of a request to the end of its head. */
   readonly headersTimeout: number
@@ -35,15 +35,15 @@ export interface ServerLimits {
   readonly requestTimeout: number
   /** How long an idle connection stays open. */
   readonly keepAliveTimeout: number
-  /** How often the first two are checked; a timeout is late by this much at most. */
+  /** How often the two timeouts above are checked; each is late by this much at most. */
   readonly connectionsCheckingInterval: number
-  /** With more, the one that has been idle longest is closed for each new one. */
+  /** Beyond this number, each new connection closes the one that has been idle longest. */
   readonly maxConnections: number
   /** Bytes of request line and headers together. */
   readonly maxHeaderSize: number
 }
 
-/** Limits that let 100 MiB come through a slow line, and cut a dripping head within 11 s. */
+/** Enough time for 100 MiB over a slow network. A head that arrives too slowly is cut within 11 s. */
 const SERVER_LIMITS: ServerLimits = {
   headersTimeout: 10_000,
   requestTimeout: 300_000,
@@ -54,26 +54,26 @@ const SERVER_LIMITS: ServerLimits = {
 }
 
 interface HttpServerOptions {
-  /** Renders the response to bytes that never became a request: standard error body, rate-limit headers. Must not throw. */
+  /** Renders the response to bytes that are not a request: standard error body, rate-limit headers. Must not throw. */
   readonly renderParserError: (problem: WireProblem) => RawResponse
-  /** Responds to a request that is refused before it is looked at, through the caller's usual error path. */
+  /** Responds to a request that is refused before it reaches the listener, through the caller's usual error path. */
   readonly refuse: (req: IncomingMessage, res: ServerResponse, problem: WireProblem) => void
   /** Called with each new connection, before a byte of it is read: its id is unique on this server. */
   readonly accepted?: (socket: Socket, id: string) => void
-  /** Called once, with a sentence, when there are more connections than are held. */
+  /** Called once, with a message, when `maxConnections` is exceeded for the first time. */
   readonly onCrowded?: (message: string) => void
   readonly limits?: Partial<ServerLimits>
 }
 
 const connectionsOf = new WeakMap<Server, Connections>()
 
-/** The only transfer coding that Node's parser undoes; it takes others before it, and would hand on their bytes as they are. */
+/** The only transfer coding that Node's parser decodes. It accepts others before `chunked`, but passes on their coded bytes. */
 const CHUNKED = /^[ \t]*chunked[ \t]*$/i
 
 /**
- * A node:http server that never answers in HTML, with a stack, or without the caller's headers.
+ * Creates a node:http server whose responses are never HTML, never contain a stack, and always have the caller's headers.
  * - A request without `Host` reaches the listener, whose host check refuses it.
- * - `Expect: 100-continue` is answered when readBody() starts; until then the listener can refuse without upload.
+ * - `100 Continue` is sent when readBody() starts; until then the listener can refuse the request without an upload.
  * - `Upgrade` is ignored, as RFC 9110 section 7.8 allows: some clients offer h2c with every first request.
  */
 export function createHttpServer(listener: RequestListener, options: HttpServerOptions): Server {
@@ -85,9 +85,9 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
   const refuseExpectation = refuse(EXPECTATION_FAILED)
   const connections = new Connections(refuse(TOO_MANY_CONNECTIONS))
   connectionsOf.set(server, connections)
-  // Node would drop headers past the 1,000th in silence, and with them a second Host; maxHeaderSize is bound enough.
+  // Node would silently drop headers after the 1,000th, and with them a second Host. maxHeaderSize bounds them already.
   server.maxHeadersCount = 0
-  // Node would answer the request past this count with a bare 503.
+  // With a maximum, Node would respond to later requests with a 503 without our headers and body.
   server.maxRequestsPerSocket = 0
 
   const serve: RequestListener = (req, res) => {
@@ -111,11 +111,11 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
     connections.take(req, res, refuseExpectation)
   })
-  // A connection that is held open in silence has no timeout but that of the fault.
+  // A connection that a fault holds open has only the timeout of that fault.
   server.on('timeout', (socket) => {
     if (!isSilent(socket)) socket.destroy()
   })
-  // Sockets of a node:http server are net.Sockets, which its types do not say.
+  // Sockets of a node:http server are net.Sockets, but its types only declare stream.Duplex.
   server.on('clientError', (error, socket) => {
     const problem = wireProblemOf(error)
     // The rest of a request cannot arrive in time while its connection is not being read.
@@ -124,7 +124,7 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
     else respondRaw(socket as Socket, problem)
   })
   server.on('connect', (_req, socket) => {
-    // Node has taken its own listeners off; without one, a reset of this connection would end the process.
+    // Node has removed its own listeners; without one, a reset of this connection would end the process.
     socket.on('error', () => socket.destroy())
     respondRaw(socket as Socket, CONNECT_REFUSED)
   })
@@ -144,13 +144,13 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
 }
 
 /**
- * Stops accepting and resolves when the last connection is gone. `graceful` lets requests in flight finish; idle
- * connections and half-sent heads are ended at once. Otherwise everything is cut, also after a graceful call that
- * takes too long (a slow upload, an event stream that nobody ended).
+ * Stops accepting connections, and resolves when the last one is closed. `graceful` lets requests in flight finish; idle
+ * connections and incomplete heads are closed at once. Without it, all connections are cut. That is also allowed after a
+ * graceful call that takes too long (a slow upload, an event stream that its client keeps open).
  */
 export function close(server: Server, { graceful }: { graceful: boolean }): Promise<void> {
   return new Promise((resolve) => {
-    // An error here says that the server does not listen, which is what was asked for.
+    // An error here means that the server is not listening, so that it is closed already.
     server.close(() => resolve())
     if (graceful) connectionsOf.get(server)?.closeWhenIdle()
     else server.closeAllConnections()
@@ -158,7 +158,7 @@ export function close(server: Server, { graceful }: { graceful: boolean }): Prom
 }
 
 function crowded(most: number): string {
-  return `${most} connections are open, as many as are held. From now on each new one ends the one that has been idle longest, or the request that has been waiting longest.`
+  return `${most} connections are open, the maximum. From now on, each new one closes the one that has been idle longest, or ends the request that has waited longest.`
 }
 
 function rawResponse({ status }: WireProblem, { headers, body }: RawResponse): string {
@@ -169,16 +169,16 @@ function rawResponse({ status }: WireProblem, { headers, body }: RawResponse): s
 
 /** The address at which a server listens. */
 interface ListenAddress {
-  /** 0 to 65535; 0 asks for any free port. */
+  /** 0 to 65535; 0 selects any free port. */
   readonly port: number
   /** A name or address of this machine. */
   readonly host: string
 }
 
-/** A server cannot listen where it was asked to; the message tells the way out. */
+/** A server cannot listen at the given address. The message contains the fix. */
 export class ListenError extends Error {
   override readonly name = 'ListenError'
-  /** The operating system's word, such as `EADDRINUSE`. */
+  /** The error code of the operating system, such as `EADDRINUSE`. */
   readonly code: string
 
   constructor(code: string, message: string, cause: unknown) {
@@ -188,8 +188,8 @@ export class ListenError extends Error {
 }
 
 /**
- * Starts to listen and resolves with the address that was really bound.
- * @throws ListenError when the port is taken, not permitted or impossible, or the host is not one of this machine
+ * Starts to listen, and resolves with the bound address: the real port instead of 0.
+ * @throws ListenError when the port is in use, not permitted or invalid, or the host is not one of this machine
  */
 export function listen(server: Server, address: ListenAddress): Promise<ListenAddress> {
   return new Promise((resolve, reject) => {
@@ -231,7 +231,7 @@ function listenError(error: unknown, { port, host }: ListenAddress): ListenError
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return say(
-        `${host} is no address of this machine (${code}). Use --host 127.0.0.1, or 0.0.0.0 for all of them.`,
+        `${host} is not an address of this machine (${code}). Use --host 127.0.0.1, or 0.0.0.0 for all of them.`,
       )
     case 'ERR_SOCKET_BAD_PORT':
       return say(`${port} is not a port. Give --port a whole number from 0 (any free one) to 65535.`)

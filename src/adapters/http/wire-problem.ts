@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../../core/errors.ts'
 
-/** Something on the wire that never becomes a request for the API. */
+/** An error in received bytes that never become a request for the API. */
 export interface WireProblem {
   readonly status: 400 | 405 | 408 | 413 | 417 | 431 | 503
   readonly code: ErrorCode
-  /** What is wrong, and the way out. */
+  /** The problem and its fix. */
   readonly detail: string
 }
 
@@ -12,33 +12,33 @@ export interface WireProblem {
 export const CONNECT_REFUSED: WireProblem = {
   status: 405,
   code: 'method_not_allowed',
-  detail: 'CONNECT asks for a tunnel, and this server is no proxy. Address it directly.',
+  detail: 'CONNECT requests a tunnel, but this server is not a proxy. Send requests to it directly.',
 }
 
 /** An `Expect` header other than `100-continue`. */
 export const EXPECTATION_FAILED: WireProblem = {
   status: 417,
   code: 'expectation_failed',
-  detail: 'The only expectation that is understood here is `100-continue`. Leave the Expect header out.',
+  detail: 'The only supported expectation is `100-continue`. Leave the Expect header out.',
 }
 
-/** A `Transfer-Encoding` with more in it than `chunked`. */
+/** A `Transfer-Encoding` other than `chunked` alone. */
 export const TRANSFER_CODING_REFUSED: WireProblem = {
   status: 400,
   code: 'bad_request',
   detail:
-    'The only Transfer-Encoding that is understood here is `chunked`, alone. Name a compression in Content-Encoding, or send the body plain.',
+    'The only supported Transfer-Encoding is `chunked`, alone. Put a compression in Content-Encoding, or send the body uncompressed.',
 }
 
-/** There are as many connections as are held, and each of them has something to do. */
+/** The maximum number of connections is open, and none of them is idle. */
 export const TOO_MANY_CONNECTIONS: WireProblem = {
   status: 503,
   code: 'service_unavailable',
   detail:
-    'As many connections are open as are held, and none of them is idle. Close those that are not needed, and send the request again.',
+    'The maximum number of connections is open, and none of them is idle. Close those that are not needed, and send the request again.',
 }
 
-/** A request that takes longer than a connection may. */
+/** A request that does not arrive within the timeouts of the server. */
 export const REQUEST_TIMEOUT: WireProblem = {
   status: 408,
   code: 'request_timeout',
@@ -61,13 +61,13 @@ const CHUNK_EXTENSIONS_TOO_LARGE: WireProblem = {
 const TLS_HANDSHAKE = 0x16
 
 const MALFORMED = new Map([
-  ['HPE_INVALID_METHOD', 'The request line does not start with a method that HTTP knows.'],
+  ['HPE_INVALID_METHOD', 'The request line does not start with an HTTP method.'],
   ['HPE_INVALID_URL', 'The request target is malformed. Percent-encode what a URL may not contain.'],
-  ['HPE_INVALID_VERSION', 'The request line does not end in a version that is served here. Use HTTP/1.1.'],
+  ['HPE_INVALID_VERSION', 'The HTTP version in the request line is not supported. Use HTTP/1.1.'],
   ['HPE_INVALID_HEADER_TOKEN', 'A header has a character that headers may not contain. Remove or encode it.'],
   [
     'HPE_INVALID_CONTENT_LENGTH',
-    'The Content-Length header is no plain number. Send the count of body bytes.',
+    'The Content-Length header is not a number of bytes. Send the length of the body in bytes.',
   ],
   [
     'HPE_UNEXPECTED_CONTENT_LENGTH',
@@ -75,7 +75,7 @@ const MALFORMED = new Map([
   ],
   [
     'HPE_INVALID_TRANSFER_ENCODING',
-    'The length of the body cannot be told. Send either one Content-Length or Transfer-Encoding: chunked.',
+    'The length of the body cannot be determined. Send either one Content-Length or Transfer-Encoding: chunked.',
   ],
   ['HPE_INVALID_CHUNK_SIZE', 'The chunked body has a malformed chunk size. Send hexadecimal sizes.'],
   [
@@ -84,7 +84,7 @@ const MALFORMED = new Map([
   ],
 ])
 
-/** What a `clientError` of node:http means; undefined when the connection itself is gone. */
+/** The problem that a `clientError` of node:http reports; undefined when the connection itself is broken. */
 export function wireProblemOf(error: Error & { code?: string; rawPacket?: Buffer }): WireProblem | undefined {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TIMEOUT
   if (error.code === 'HPE_HEADER_OVERFLOW') return HEADERS_TOO_LARGE
@@ -95,9 +95,9 @@ export function wireProblemOf(error: Error & { code?: string; rawPacket?: Buffer
 }
 
 function malformedDetail(code: string, firstByte: number | undefined): string {
-  if (firstByte === TLS_HANDSHAKE) return 'This port speaks plain HTTP. Use http:// instead of https://.'
+  if (firstByte === TLS_HANDSHAKE) return 'This port uses plain HTTP. Use http:// instead of https://.'
   return (
     MALFORMED.get(code) ??
-    'The bytes received are not an HTTP/1.1 request. Check the client, or a proxy between.'
+    'The bytes received are not an HTTP/1.1 request. Check the client, and any proxy in between.'
   )
 }

@@ -6,12 +6,12 @@ import { openLibrary, script, vocabulary, writeFiles } from '../../../test/suppo
 import type { ScenarioEntry } from '../../core/scenarios/source.ts'
 import { ScenariosWithBuiltIn } from './built-in.ts'
 
-/** A script that ends its process when it is run: so one that has an effect has been run alone. */
+/** A script that ends its process when it is run: if another script has an effect, this one has not been run. */
 const FATAL = 'process.exit(1)\n'
 const HOOK =
   "{ description: 'Built in', on: { 'batch.completed': ({ sandbox }) => sandbox.log('built in') } }"
 
-/** A project's scenarios over those of a package. */
+/** The scenarios of a project, together with the built-in ones. */
 async function together(project: Record<string, string>, builtIn: Record<string, string>) {
   const [own, shipped] = [folder(project), folder(builtIn)]
   const opened = await openLibrary(own)
@@ -33,7 +33,7 @@ function short({ name, origin, description, valid }: ScenarioEntry) {
   return [name, origin, description, valid]
 }
 
-test('a built-in scenario is listed without being run, and loaded alone when it is asked for', async () => {
+test('a built-in scenario is listed without being run, and loaded alone on first use', async () => {
   const { source } = await together(
     { 'own.json': '{"description": "Own"}' },
     { 'a.ts': script(HOOK), 'z.ts': script("{ description: 'Fatal' }", FATAL) },
@@ -49,14 +49,14 @@ test('a built-in scenario is listed without being run, and loaded alone when it 
   expect(source.get('a')).toMatchObject({ name: 'a', on: ['batch.completed'], generation: 1 })
 })
 
-test('functions of a built-in scenario are called, also one that has not been loaded', async () => {
+test('functions of a built-in scenario can be called before it is loaded', async () => {
   const { source } = await together({}, { 'a.ts': script(HOOK) })
   const snapshot = { now: '2026-03-01T12:00:00.000Z', collections: [], records: () => [], state: () => [] }
   const commands = await source.call('a', { on: 'batch.completed' }, snapshot)
   expect(commands).toEqual([{ kind: 'log', text: 'built in' }])
 })
 
-test('a file of the project takes the place of the built-in one of its name as long as it is there', async () => {
+test('a file of the project replaces the built-in one of the same name as long as it exists', async () => {
   const { source, own, until } = await together({}, { 'a.json': '{"description": "Built in"}' })
   await source.load('a')
   expect(source.list().map(({ origin }) => origin)).toEqual(['built-in'])
@@ -83,7 +83,7 @@ test('a built-in script that cannot be run is shown as broken, and tried again t
   expect(source.list()[0]).toMatchObject({ valid: true, problems: [] })
 })
 
-test('where the folder of the project is that of the package, its scenarios are the built-in ones', async () => {
+test('the scenarios of a project are the built-in ones if its folder is that of the package', async () => {
   const shipped = folder({ 'a.json': '{"description": "Built in"}' })
   const { library } = await openLibrary(shipped)
   const source = new ScenariosWithBuiltIn(library, shipped, { vocabulary })

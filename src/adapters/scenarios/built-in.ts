@@ -15,8 +15,8 @@ import { problemLine } from './problem.ts'
 import { scenarioSchema } from './schema.ts'
 
 /**
- * The scenarios of a project, and those of the package under the names that the project does not use. The latter are known
- * by name and description; the script of one runs only once it is asked for.
+ * The scenarios of a project, and the built-in ones of the package whose names the project does not use. Built-in ones are
+ * listed by name and description; their scripts run only when they are first used.
  */
 export class ScenariosWithBuiltIn implements ScenarioSource {
   readonly #own: ScenarioSource
@@ -77,12 +77,12 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
     return this.#own.onChange(listener)
   }
 
-  /** Ends the scripts of the package; those of the project have an owner of their own. */
+  /** Ends the scripts of the package. The owner of the project's scripts closes those. */
   async close(): Promise<void> {
     await Promise.all([...this.#versions.values()].map(({ scripts }) => scripts.close()))
   }
 
-  // A broken file of the project hides the built-in scenario of its name as well: otherwise its mistake would not be seen.
+  // A broken file of the project also hides the built-in scenario of its name: otherwise its mistake would go unnoticed.
   #isOwn(name: string): boolean {
     return this.#own.list().some((entry) => entry.name === name)
   }
@@ -104,7 +104,7 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
     this.#entries?.set(name, { ...entry, valid: data !== undefined, problems })
     const scenario = data && { ...data, name, file, generation: FIRST }
     if (scenario !== undefined) this.#versions.set(name, { scenario, scripts })
-    // For want of memory, say: that need not last.
+    // The cause may be temporary, such as a lack of memory: the next call tries again.
     else this.#loading.delete(name)
     if (scenario === undefined || !hasFunctions(scenario)) await scripts.close()
   }
@@ -112,7 +112,7 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
 
 const FIRST = 1
 
-/** The scenarios of the package. Their files are read, and no script is run. */
+/** The scenarios of the package. Their files are read, but no script is run. */
 export async function builtInScenarios(folder: string): Promise<ScenarioEntry[]> {
   const { files } = await readFolder(folder)
   return Promise.all(

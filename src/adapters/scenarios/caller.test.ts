@@ -16,7 +16,7 @@ function callOf(timeline: number): ScenarioCall {
   return { ...facts, id: `scenario/s/${timeline}#1`, ref: { timeline }, caused_by: 'test' }
 }
 
-/** A sandbox without a scenarios adapter, and a caller of its own. */
+/** A sandbox without a scenarios adapter, and a separate caller for it. */
 async function callerEmulator(timeline: TestScenario['timeline'], calls = timeline?.length ?? 0) {
   const emulator = await controlEmulator({ forgiving: true })
   const { sandbox } = emulator
@@ -42,7 +42,7 @@ async function callerEmulator(timeline: TestScenario['timeline'], calls = timeli
 
 const step = (...commands: ScenarioCommand[]) => ({ at: '0s', do: () => commands })
 
-test('what was left before it started is called, and what is left later', async () => {
+test('calls from before the start of the caller are performed, and later ones too', async () => {
   const { caller, leave, ids, sandbox } = await callerEmulator([step(put)])
   leave()
   expect(caller.isIdle).toBe(true)
@@ -57,7 +57,7 @@ test('what was left before it started is called, and what is left later', async 
   expect(sandbox.store.rows(scenarioCalls.name).size).toBe(0)
 })
 
-test('calls are made one after the other, in the order in which they were left', async () => {
+test('calls are performed one at a time, in the order in which they were left', async () => {
   const order: string[] = []
   const slow = async () => {
     order.push('first begins')
@@ -79,7 +79,7 @@ test('calls are made one after the other, in the order in which they were left',
   expect(order).toEqual(['first begins', 'first ends', 'second'])
 })
 
-test('the sandbox keeps the beginning of what a failed call says', async () => {
+test('the sandbox keeps the beginning of the message of a failed call', async () => {
   const { caller, leave, sandbox } = await callerEmulator([step({ ...put, collection: 'x'.repeat(100_000) })])
   leave()
   caller.start()
@@ -88,7 +88,7 @@ test('the sandbox keeps the beginning of what a failed call says', async () => {
   expect((failed as unknown as { error: string }).error).toHaveLength(5_000)
 })
 
-test('a sandbox that cannot be written keeps the call, and it is made again when it can', async () => {
+test('a sandbox that cannot be written keeps the call, and it is repeated when writing works again', async () => {
   const { caller, leave, ids, sandbox, later, said, defects } = await callerEmulator([
     step(put, { kind: 'log', text: 'put' }),
   ])
@@ -107,7 +107,7 @@ test('a sandbox that cannot be written keeps the call, and it is made again when
   expect([ids().includes('s9'), said]).toEqual([true, ['put']])
 })
 
-test('one that is stopped calls nothing, does nothing more, and nobody waits for it', async () => {
+test('a stopped caller performs no calls, changes nothing, and is idle', async () => {
   let go: () => void = () => {}
   const hanging = async () => {
     await new Promise<void>((resolve) => {
@@ -128,7 +128,7 @@ test('one that is stopped calls nothing, does nothing more, and nobody waits for
   expect(sandbox.store.rows(scenarioCalls.name).size).toBe(1)
 })
 
-test('a call of a sandbox that was replaced meanwhile is for nothing; one that the new sandbox has is made', async () => {
+test('replacing the state during a call discards its result, and calls of the new state are performed', async () => {
   const gos: (() => void)[] = []
   const hanging = async () => {
     await new Promise<void>((resolve) => gos.push(resolve))
@@ -151,7 +151,7 @@ test('a call of a sandbox that was replaced meanwhile is for nothing; one that t
   expect(ids()).toContain('s9')
 })
 
-test('a defect of ours is told as one, and the call is not made again', async () => {
+test('a defect of the emulator is reported as one, and the call is not repeated', async () => {
   const { caller, leave, ids, sandbox, defects } = await callerEmulator([step(put)])
   leave()
   const { journal } = sandbox.store
@@ -173,7 +173,7 @@ test('a defect of ours is told as one, and the call is not made again', async ()
   ])
 })
 
-test('a move of records that no resource lets scripts move is refused, and failed', async () => {
+test('a move of records that scripts cannot move is refused, and the call fails', async () => {
   const move = { kind: 'move', id: 'b', move: 'fail', body: {} } as const
   const { caller, leave, sandbox, defects } = await callerEmulator([step(move)])
   leave()

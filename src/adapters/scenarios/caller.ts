@@ -8,15 +8,15 @@ import { ScriptFault } from '../../core/scenarios/source.ts'
 import type { PendingWork } from '../../core/time/turn.ts'
 import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 
-/** Real milliseconds until writing is tried again after it has failed. */
+/** Real milliseconds until a failed write is tried again. */
 const RETRY = 1_000
 
 interface CallerOptions {
   readonly sandbox: Sandbox
   readonly source: Pick<ScenarioSource, 'get' | 'call'>
-  /** Called with what functions write to the log. */
+  /** Called with each line that a function writes to the log. */
   readonly onLog: (text: string, call: ScenarioCall) => void
-  /** Calls back after so many real milliseconds; for tests. */
+  /** Calls back after real milliseconds; for tests. */
   readonly later?: Later
 }
 
@@ -26,8 +26,8 @@ interface Waiter {
 }
 
 /**
- * Calls the functions of the scenario of one sandbox, one at a time and in the order in which the calls were left. What a
- * function asks for is done in one transaction when it has returned; a call that is cut off is made again.
+ * Calls the functions of the scenario of one sandbox, one at a time and in the order in which the calls were left. The commands
+ * of a function are applied in one transaction after it has returned. An interrupted call is repeated.
  */
 export class FunctionCaller implements PendingWork {
   readonly #options: CallerOptions
@@ -40,7 +40,7 @@ export class FunctionCaller implements PendingWork {
     this.#options = options
   }
 
-  /** Takes up what has been left, and whatever will be. */
+  /** Starts with the calls that are pending, and continues with later ones. */
   start(): void {
     const { sandbox } = this.#options
     this.#stops = [
@@ -53,7 +53,7 @@ export class FunctionCaller implements PendingWork {
     this.#plan()
   }
 
-  /** Calls nothing any more; what a function that is running asks for is not done. */
+  /** Stops calling functions. The commands of a function that is running are not applied. */
   stop(): void {
     for (const stop of this.#stops) stop()
     this.#stops = []
@@ -65,7 +65,7 @@ export class FunctionCaller implements PendingWork {
     return !this.#isWorking && nextCall(this.#options.sandbox) === undefined
   }
 
-  // A function responds with commands: it is no client.
+  // A function returns commands and sends no requests.
   readonly isRequesting = false
 
   /** Resolves when {@link isIdle} is true. Rejects with the reason when the sandbox cannot be written. */
@@ -78,7 +78,7 @@ export class FunctionCaller implements PendingWork {
     return this.#stops.length > 0 && this.#options.sandbox.closedReason === undefined
   }
 
-  // Never in the middle of another transaction.
+  // A microtask, so that calls never start inside another transaction.
   readonly #plan = (): void => {
     queueMicrotask(() => void this.#work())
   }
@@ -117,7 +117,7 @@ export class FunctionCaller implements PendingWork {
     }
   }
 
-  // The sandbox may have been reset while the function was running, or the scenario stopped.
+  // The sandbox may have been reset, or the scenario stopped, while the function was running.
   #isLeft(call: ScenarioCall): boolean {
     return this.#isRunning && isPending(this.#options.sandbox, call)
   }
@@ -130,9 +130,9 @@ export class FunctionCaller implements PendingWork {
       if (error instanceof Refusal) throw error
       if (!(error instanceof ScriptFault)) {
         sandbox.options.onDefect(error)
-        throw new Error('The emulator failed to do what the function asked for; its log has the cause.')
+        throw new Error('The emulator failed to run the commands of the function; its log has the cause.')
       }
-      // What a script throws says its place itself; what it asks for has none but its file.
+      // An error that a script throws has its own place; for a command only the file is known.
       const file = source.get(call.scenario)?.file
       throw file === undefined ? error : new ScriptFault(`${file}: ${error.message}`)
     }

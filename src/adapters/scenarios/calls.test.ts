@@ -12,7 +12,7 @@ import {
   writeFiles,
 } from '../../../test/support/scenario-folder.ts'
 
-// One library for all: what a script does in one test must not reach another.
+// One library for all tests: a script of one test must not affect another test.
 
 const limit = manualLimit()
 const folder = mkdtempSync(join(tmpdir(), 'scenario-calls-'))
@@ -74,7 +74,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('what a step asks for comes back as commands, in order and as it was when it was asked for', async () => {
+test('the calls of a step are returned as commands, in order, with the arguments at the time of the call', async () => {
   expect(await call('moves')).toEqual([
     { kind: 'move', id: 'batch_2', move: 'fail', body: { detail: '2026-03-01T12:00:00.000Z' } },
     { kind: 'move', id: 'batch_1', move: 'cleanup', body: {} },
@@ -89,17 +89,19 @@ test('what a step asks for comes back as commands, in order and as it was when i
   ])
 })
 
-test('a hook knows its event and its batch, and is told when there is none', async () => {
+test('a hook gets its event and its batch, and an error if there is none', async () => {
   const event = { name: 'batch.completed', at: '2026-03-01T12:00:00.000Z', extra: 7 }
   const completed = snapshotOf({ event, record: 'batch_1' })
   expect(await open.library.call('hooks', { on: 'batch.completed' }, completed)).toEqual([
     { kind: 'log', text: 'batch.completed batch_1 7' },
   ])
   const failed = open.library.call('hooks', { on: 'batch.failed' }, snapshotOf({ event }))
-  await expect(failed).rejects.toThrow(/hooks\.ts:\d+: batch\.completed is about no batch; leave "batch" out/)
+  await expect(failed).rejects.toThrow(
+    /hooks\.ts:\d+: batch\.completed is about no batch; do not use "batch" here/,
+  )
 })
 
-test('the sandbox is asked once for each thing and only for what is looked at', async () => {
+test('only the data that a function reads is sent to it, once', async () => {
   const asked: string[] = []
   const sandbox = {
     state: (collection: string) => {
@@ -118,37 +120,37 @@ test('the sandbox is asked once for each thing and only for what is looked at', 
 
 test.each([
   ['throws', /throws\.ts:4: TypeError: too bad$/],
-  ['rejects', /rejects\.ts: threw { odd: true }, which is no Error$/],
+  ['rejects', /rejects\.ts: threw { odd: true }, which is not an Error$/],
   ['helped', /explode\.ts:4: from the helper$/],
   ['typo', /typo\.ts:2: There is no collection "page"\. Did you mean "pages"\?$/],
   ['nameless', /nameless\.ts:2: TypeError: A record must be an object with an id\.$/],
   ['made', /made\.ts:2: TypeError: A record must be an object with an id\.$/],
   ['long', /long\.ts:2: x{2000}$/],
   ['circle', /circle\.ts:2: TypeError: put: \/record\/r is nested too deep, or contains itself$/],
-])('a function that fails changes nothing, and says where: %s', async (name, message) => {
+])('a function that fails changes nothing, and its error has the place: %s', async (name, message) => {
   await expect(call(name)).rejects.toThrow(message)
 })
 
-test('what is asked for behind the return of a function is not done, and told', async () => {
+test('commands after the return of a function are not applied, and reported', async () => {
   expect(await call('late')).toEqual([])
   const told = () => open.notices.find(({ event }) => event === 'scenario_failed')
   await open.until(() => told() !== undefined)
   expect(told()?.message).toMatch(
-    /late\.ts:2: The function has returned; .* \(outside of any call; the scripts are started again/,
+    /late\.ts:2: The function has already returned; .* \(outside of any call; the scripts are started again/,
   )
   expect(await call('idle')).toEqual([])
 })
 
-test('what is looked at behind the return of a function is refused, and told', async () => {
+test('reads after the return of a function are refused, and reported', async () => {
   expect(await call('later')).toEqual([])
   const told = () => open.notices.find(({ message }) => message.includes('later.ts'))
   await open.until(() => told() !== undefined)
   expect(told()?.message).toMatch(
-    /later\.ts:2: The sandbox can be looked at only while a function runs\. \(outside/,
+    /later\.ts:2: The sandbox can be read only while a function runs\. \(outside/,
   )
 })
 
-test('a sandbox that cannot be shown is said where it was looked at', async () => {
+test('the error of a failed read names the line that reads', async () => {
   const state = () => {
     throw new Error('is being reset')
   }
@@ -157,16 +159,16 @@ test('a sandbox that cannot be shown is said where it was looked at', async () =
   )
 })
 
-test("what a script sends from its process is nobody else's answer", async () => {
+test('a message that a script sends from its process is not taken for an outcome', async () => {
   expect(await call('posts')).toEqual([])
   expect(await call('idle')).toEqual([])
 })
 
-test('a line for the log has an end', async () => {
+test('a line for the log has at most 10,000 characters', async () => {
   expect(await call('chatty')).toEqual([{ kind: 'log', text: 'x'.repeat(10_000) }])
 })
 
-test('a scenario and a function that are not there are refused by name', async () => {
+test('a scenario or a function that does not exist is refused by name', async () => {
   await expect(call('move')).rejects.toThrow('has no valid scenario "move". Did you mean "moves"?')
   const missing = open.library.call('moves', { timeline: 1 }, snapshotOf())
   await expect(missing).rejects.toThrow(/moves\.ts: has no function at step 1 of its timeline/)
@@ -174,7 +176,7 @@ test('a scenario and a function that are not there are refused by name', async (
   await expect(hook).rejects.toThrow(/hooks\.ts: has no function on "constructor"/)
 })
 
-test('what scripts print comes as notices, line by line', async () => {
+test('output of scripts is reported as notices, line by line', async () => {
   await call('prints')
   const printed = () => open.notices.filter(({ event }) => event === 'scenario_output')
   await open.until(() => printed().length === 3)
@@ -205,12 +207,12 @@ test('a script that hangs or exits is stopped, and the next call is served', asy
   ])
 })
 
-test('a script that needs too much memory is stopped, is told what it may have, and the next call is served', async () => {
+test('a script that needs too much memory is stopped, its error names the limit, and the next call is served', async () => {
   const before = open.notices.length
   await expect(call('hungry')).rejects.toThrow(
-    /hungry\.ts: needs more than the 96 MB of memory that scripts have together, and was stopped\. Look for a list/,
+    /hungry\.ts: needs more than the 96 MB of memory that all scripts share, and was stopped\. Look for a list/,
   )
   expect(await call('idle')).toEqual([])
-  // What V8 writes of its own state helps nobody.
+  // The output of V8 about its own state does not help users.
   expect(open.notices.slice(before)).toEqual([])
 })

@@ -3,7 +3,7 @@ import { ScenarioCatalogue } from './catalogue.ts'
 import type { ScriptGeneration } from './generation.ts'
 import type { Candidate } from './load.ts'
 
-/** Scripts that only know whether they have been given up. */
+/** Scripts that only record whether they have been retired. */
 function scripts() {
   const state = { retired: false }
   const retire = async () => {
@@ -20,7 +20,7 @@ function broken(name: string, message = 'is broken'): Candidate {
   return { name, file: `/${name}.ts`, problems: [{ file: `/${name}.ts`, message }] }
 }
 
-test('scripts are kept as long as a function of theirs is in force', () => {
+test('scripts are kept as long as one of their functions is in force', () => {
   const snapshotStore = new ScenarioCatalogue()
   const [first, second, third] = [scripts(), scripts(), scripts()]
   snapshotStore.swap([candidate('a', ['x']), candidate('b', ['x'])], first.generation)
@@ -31,7 +31,7 @@ test('scripts are kept as long as a function of theirs is in force', () => {
   expect([first.state.retired, second.state.retired, third.state.retired]).toEqual([true, true, false])
 })
 
-test('scripts without a function in force are given up at once', () => {
+test('scripts without a function in force are retired at once', () => {
   const snapshotStore = new ScenarioCatalogue()
   const [data, bad] = [scripts(), scripts()]
   snapshotStore.swap([candidate('a')], data.generation)
@@ -40,7 +40,7 @@ test('scripts without a function in force are given up at once', () => {
   expect(snapshotStore.get('a')?.scenario.generation).toBe(1)
 })
 
-test('the number of the swap grows when something is in force that was not, or is no more', () => {
+test('the generation increases when a scenario comes into force, changes or is removed', () => {
   const snapshotStore = new ScenarioCatalogue()
   const swap = (...candidates: Candidate[]) => {
     const { generation, changed, broken } = snapshotStore.swap(candidates, scripts().generation)

@@ -9,17 +9,17 @@ export interface Version {
   readonly scripts: ScriptGeneration
 }
 
-/** What one swap has brought. */
+/** The result of one swap. */
 export interface Swap {
-  /** Number of the swaps so far that have changed something. */
+  /** The number of swaps so far that have changed something. */
   readonly generation: number
-  /** False when nothing but problems has come: what was in force is in force still. */
+  /** False when the swap has brought only problems: the versions in force are the same as before. */
   readonly changed: boolean
   /** The files whose problems are new. */
   readonly broken: readonly ScenarioEntry[]
 }
 
-/** The scenarios in force: of each the last version that was valid. */
+/** The scenarios in force: the last valid version of each. */
 export class ScenarioCatalogue {
   #generation = 0
   #versions = new Map<string, Version>()
@@ -68,7 +68,7 @@ export class ScenarioCatalogue {
     await Promise.all([...inForce, ...this.#retiring].map((scripts) => scripts.close()))
   }
 
-  // A process is worth its memory only as long as something in it can be called.
+  // Ends the processes of scripts without a function that can be called: they only use memory.
   #retire(all: readonly ScriptGeneration[]): void {
     const needed = new Set(
       [...this.#versions.values()]
@@ -83,7 +83,7 @@ export class ScenarioCatalogue {
   }
 }
 
-/** Whether a scenario has anything to call. */
+/** Whether a scenario has functions. */
 export function hasFunctions({ timeline, on }: ScenarioVersion): boolean {
   return on.length > 0 || timeline.some((step) => step.do === 'function')
 }

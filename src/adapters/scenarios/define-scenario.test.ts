@@ -3,7 +3,7 @@ import type { PaceChange } from '../../resources/batch-predictions/pace.ts'
 import type { OutcomeRule } from '../../resources/batch-predictions/schema.ts'
 import { defineScenario, type ScenarioOutcome, type ScenarioPace } from './define-scenario.ts'
 
-test('defineScenario gives back what it gets, with functions typed by where they stand', () => {
+test('defineScenario returns its argument, and types each function by its place', () => {
   const given = {
     description: 'Half the invoices fail, and the first poll is rate limited',
     fixtures: { collections: { files: [{ id: 'file_1' }] } },
@@ -29,7 +29,7 @@ test('defineScenario gives back what it gets, with functions typed by where they
   expect(scenario).toMatchObject(given)
 })
 
-test('a scenario that is not one does not compile', () => {
+test('an invalid scenario does not compile', () => {
   // @ts-expect-error a misspelt member
   defineScenario({ descripton: 'x' })
   // @ts-expect-error no phase

@@ -8,75 +8,75 @@ import type { StubDraft } from '../../core/scenarios/stub.ts'
 export type { ScenarioClock }
 
 /**
- * A script for a sandbox: what it holds, how batches go in it, what goes wrong and what happens when. Everything but the
- * functions is JSON; a scenario without functions may as well be a `.json` file.
+ * A script for a sandbox: its records, the pace and outcomes of batches, faults, and events on a timeline. Everything except
+ * functions is JSON, so a scenario without functions may also be a `.json` file.
  */
 export interface Scenario {
   /** One sentence for lists. */
   readonly description?: string
   /** A fixtures document, merged into the sandbox when the scenario starts. */
   readonly fixtures?: JsonObject
-  /** What the scenario sets of the clock; the rest stays as it is. */
+  /** Changes of the clock; fields that are left out stay unchanged. */
   readonly clock?: ScenarioClock
   /** Settings by their dotted keys. */
   readonly settings?: JsonObject
   readonly pace?: ScenarioPace
-  /** Of several rules the first that fits an item decides. */
+  /** The first rule that matches an item applies to it. */
   readonly outcomes?: readonly ScenarioOutcome[]
   /** Armed when the scenario starts, in this order; cleared when it stops. */
   readonly faults?: readonly FaultDraft[]
-  /** Answers of endpoints that the specification shows no contract for. */
+  /** Responses of endpoints without a contract in the specification. */
   readonly stubs?: readonly StubDraft[]
   readonly timeline?: readonly TimelineStep[]
-  /** Called when something of this name has happened: `batch.completed`. */
+  /** Functions by the name of the event after which they are called, such as `batch.completed`. */
   readonly on?: Readonly<Record<string, HookFunction>>
 }
 
-/** How a phase passes: `immediate`, `hold` (until released), a duration such as `2s`, or after so many polls. */
+/** When a phase ends: `immediate`, `hold` (until released), a duration such as `2s`, or after a number of polls. */
 export type ScenarioPhase = string | { readonly polls: number }
 
 /** The pace of new batches; a phase that is left out keeps its own. */
 export interface ScenarioPace {
   readonly validating?: ScenarioPhase
-  /** Also so long per item, so many at a time (default 1). */
+  /** Also a duration per item, with the number of items that are worked on at the same time (default 1). */
   readonly in_progress?: ScenarioPhase | { readonly per_item: string; readonly concurrency?: number }
   readonly finalizing?: ScenarioPhase
 }
 
-/** What becomes of the items of new batches that it fits. */
+/** The outcome of matching items of new batches. */
 export interface ScenarioOutcome {
   /** `custom_id` is a glob; `index` counts from 0. */
   readonly match?: { readonly custom_id?: string; readonly index?: number }
-  /** Only every N-th of them. */
+  /** Only every N-th matching item. */
   readonly every?: number
-  /** Only this share of them, 0 to 1. */
+  /** Only this share of the matching items, 0 to 1. */
   readonly probability?: number
   /** Default `succeeded`. */
   readonly status?: 'succeeded' | 'errored'
-  /** What the error of an errored item says. */
+  /** The detail in the error of an errored item. */
   readonly detail?: string
   /** The output of a succeeded item. */
   readonly output?: JsonObject
 }
 
-/** Something that happens so long after the scenario has started, on the virtual clock. */
+/** A step that runs at a virtual time after the start of the scenario. */
 export interface TimelineStep {
-  /** A duration: `90s`, `10m`, `PT24H`. */
+  /** Virtual time since the start of the scenario: `90s`, `10m`, `PT24H`. */
   readonly at: string
-  /** A function, or what to do as data: primitives that move the sandbox. */
+  /** A function, or actions as data: primitives that change the sandbox. */
   readonly do: StepFunction | readonly StepAction[]
 }
 
 /**
- * A step of the timeline. It sees the sandbox as it is when the step is due; what it asks for is done in one transaction when
- * it has returned, and not at all when it throws or takes longer than five seconds. It may be async. What it returns is ignored.
+ * A step of the timeline. It sees the sandbox at the time when the step is due. Its changes are applied in one transaction after
+ * it has returned; none are applied if it throws or takes longer than five seconds. It may be async; its result is ignored.
  */
 export type StepFunction = (context: StepContext) => unknown
 
 /** As {@link StepFunction}, for an event. */
 export type HookFunction = (context: HookContext) => unknown
 
-/** What a step is given. Every call returns at once; nothing is changed before the function has returned. */
+/** The argument of a step. Every call returns at once; changes are applied after the function has returned. */
 export interface StepContext {
   readonly batches: BatchList
   readonly faults: FaultSwitch
@@ -84,16 +84,16 @@ export interface StepContext {
   readonly sandbox: ScenarioSandbox
 }
 
-/** What a hook is given. */
+/** The argument of a hook. */
 export interface HookContext extends StepContext {
   readonly event: ScenarioEvent
-  /** The batch that the event is about. Throws for an event that is about none. */
+  /** The batch that the event is about. Throws for an event without a batch. */
   readonly batch: BatchHandle
 }
 
-/** The batches of the sandbox as they are when the function is called. */
+/** The batches of the sandbox at the time when the function is called. */
 export interface BatchList {
-  /** The one created last; undefined while there is none. */
+  /** The batch that was created last; undefined if there is none. */
   latest(): BatchHandle | undefined
   get(id: string): BatchHandle | undefined
   /** Oldest first. */
@@ -108,13 +108,13 @@ export interface BatchHandle {
   readonly [member: string]: unknown
   /** Fails it, with a given detail or error object. */
   fail(options?: { readonly detail?: string; readonly error?: JsonObject }): void
-  /** Takes it through the phases that are left. */
+  /** Completes it at once, through its remaining phases. */
   complete(): void
   /** Ends its completion window. */
   expire(): void
   /** Removes its results. */
   cleanup(): void
-  /** Changes what is still to come. */
+  /** Changes the pace or the outcomes of unfinished items, holds or releases it. */
   change(plan: {
     readonly pace?: ScenarioPace
     readonly outcomes?: readonly ScenarioOutcome[]
@@ -124,14 +124,14 @@ export interface BatchHandle {
 
 export interface FaultSwitch {
   arm(rule: FaultDraft): void
-  /** Clears one rule, or all that this scenario has armed. */
+  /** Clears one rule by its id, or without an id all rules that this scenario has armed. */
   clear(id?: string): void
 }
 
 export interface ScenarioSandbox {
   /** Writes a line to the log of the emulator. */
   log(text: string): void
-  /** The records of a collection as they are when the function is called. Throws for an unknown name. */
+  /** The records of a collection at the time when the function is called. Throws for an unknown name. */
   state(collection: string): readonly JsonObject[]
   /** Writes a record, which replaces the one with its id. */
   put(collection: string, record: JsonObject & { readonly id: string }): void
@@ -139,7 +139,7 @@ export interface ScenarioSandbox {
 }
 
 /**
- * Gives a scenario its types; what it gets it returns. A file of the scenarios folder exports one as its default:
+ * Returns its argument, and checks its type. A file of the scenarios folder exports a scenario as its default:
  *
  *     export default defineScenario({
  *       description: 'The first batch fails after ten minutes',

@@ -3,14 +3,14 @@ import { dataFolder } from '../../../test/support/data-folder.ts'
 import { writeFiles } from '../../../test/support/scenario-folder.ts'
 import { isScenarioFile, readFolder, scenarioName } from './folder.ts'
 
-test('scenarios are told from helpers and foreign files by their names', () => {
+test('names of files distinguish scenarios from helpers and other files', () => {
   const scenarios = ['a.ts', 'a.js', 'a.mjs', 'a.cjs', 'a.json', '/deep/in/b-2.ts']
   const others = ['_a.ts', '.a.ts', '#a.ts', 'a.d.ts', 'a.md', 'a', 'package.json', 'tsconfig.json', 'a.ts~']
   expect([...scenarios, ...others].filter(isScenarioFile)).toEqual(scenarios)
   expect(scenarioName('/deep/in/b-2.ts')).toBe('b-2')
 })
 
-test('the fingerprint of a folder changes with contents alone, anywhere below it and in files that are named', async () => {
+test('the fingerprint changes only with contents of files below the folder and of given files outside', async () => {
   const folder = dataFolder()
   const outside = [`${folder}/../outside.ts`]
   const print = async () => (await readFolder(folder, outside)).fingerprint

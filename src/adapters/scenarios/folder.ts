@@ -9,21 +9,21 @@ import { type Cancel, later } from '../realtime.ts'
 interface FolderContents {
   /** The files that are scenarios, in order of their names; absolute. */
   readonly files: readonly string[]
-  /** Changes with the contents of any file below the folder, and of the files outside that were named. */
+  /** Changes with the contents of any file below the folder, and of the given files outside. */
   readonly fingerprint: string
 }
 
 const ENDINGS = ['.ts', '.js', '.mjs', '.cjs', '.json']
 
-/** Files of other tools that stand in many folders. */
+/** Files of other tools that are in many folders. */
 const FOREIGN = /^(?:package(?:-lock)?|[tj]sconfig.*)\.json$|\.d\.ts$/
 
-/** Larger files are told apart by size and time instead of by contents. */
+/** Bytes; larger files are compared by size and time instead of by contents. */
 const LARGE = 1_048_576
 
 /**
- * Whether a file is a scenario by its name. One that starts with `_` is a helper, as everything in a subfolder is; hidden
- * files and what editors leave beside a file are nothing.
+ * Whether the name of a file is that of a scenario. Files that start with `_` and files in subfolders are helpers; hidden files
+ * and backups of editors are ignored.
  */
 export function isScenarioFile(path: string): boolean {
   const name = basename(path)
@@ -40,7 +40,7 @@ function isWatched(path: string): boolean {
   return !isIgnored(basename(path))
 }
 
-/** What is in the folder now. One that is not there holds nothing. */
+/** Reads the folder. A missing folder counts as empty. */
 export async function readFolder(folder: string, outside: Iterable<string> = []): Promise<FolderContents> {
   const paths = await walk(folder)
   const prints = await Promise.all([...paths, ...[...outside].sort()].map(printOf))
@@ -76,22 +76,22 @@ async function printOf(path: string): Promise<string> {
   }
 }
 
-/** How often the metadata of the files is looked at, in milliseconds. */
+/** Milliseconds between two checks of the metadata of the files. */
 const INTERVAL = 150
 
-/** How often to look whether the folder's parent is there, in milliseconds. */
+/** Milliseconds between two checks whether the parent of the folder exists. */
 const PATIENCE = 500
 
 /** A watch on a folder. */
 export interface FolderWatch {
-  /** Watches files that are elsewhere as well. */
+  /** Also watches files outside the folder. */
   add(files: readonly string[]): void
   close(): Promise<void>
 }
 
 /**
- * Calls `look` whenever something below a folder may have changed, and once when nothing can escape any more; the folder need
- * not be there yet. It is polled, not subscribed to, since mounted directories report no events.
+ * Calls `look` when something below a folder may have changed, and once when the watch is ready. The folder need not exist yet.
+ * It is polled, since mounted directories send no events.
  */
 export async function watchFolder(
   folder: string,
@@ -102,7 +102,7 @@ export async function watchFolder(
   const elsewhere = new Set<string>()
   let watcher: FSWatcher | undefined
   let cancel: Cancel = () => {}
-  // Of a missing folder chokidar watches the parent, and nothing where that is missing as well.
+  // For a missing folder chokidar watches the parent; if that is missing, too, it watches nothing.
   const begin = (): void => {
     if (!existsSync(dirname(folder))) {
       cancel = later(PATIENCE, begin)
@@ -116,7 +116,7 @@ export async function watchFolder(
       persistent: false,
       ignored: (path) => isBelow(folder, path) && !isWatched(path),
     })
-    // `raw` also comes for a file that was replaced by an older one, which chokidar takes for unchanged.
+    // `raw` also reports a file that was replaced by an older one, which chokidar considers unchanged.
     watcher.on('raw', look).on('all', look).on('ready', look).on('error', onError)
   }
   begin()

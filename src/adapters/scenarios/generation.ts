@@ -5,8 +5,8 @@ import type { LoadedScript, Task } from './protocol.ts'
 import { cannotStart, type ProcessOptions, ScriptProcess, type TaskEnd } from './script-process.ts'
 
 /**
- * How long scripts may take, in real milliseconds, and what they may use. Nothing but a script without an end is to reach these
- * times, also where a machine has ten other things to do.
+ * Limits on the time of scripts, in real milliseconds, and on their memory. The times are long enough that only a script that
+ * never ends reaches them, even on a busy machine.
  */
 export interface ScriptLimits {
   /** To load one script with what it imports. Default 10,000. */
@@ -26,13 +26,13 @@ export interface GenerationOptions extends Omit<ProcessOptions, 'heapMb'> {
 }
 
 /**
- * The scripts of one folder as they were at one moment, in one process at a time. A script that hangs, needs too much memory or
- * exits ends the process; the next task gets a new one, and the scripts are loaded into it as they are called.
+ * The scripts of one folder at one moment, in one process at a time. A script that hangs, needs too much memory or exits ends
+ * the process. The next task gets a new process, and each script is loaded into it when it is called.
  */
 export class ScriptGeneration {
   /** The files outside the folder that have been imported. */
   readonly outside = new Set<string>()
-  /** The fingerprint of the files that the generation was made of, once that is known. */
+  /** The fingerprint of the files that the generation was loaded from; undefined until it is known. */
   fingerprint: string | undefined
   readonly #options: GenerationOptions
   readonly #loaded = new Set<string>()
@@ -45,12 +45,12 @@ export class ScriptGeneration {
     this.#options = options
   }
 
-  /** True when nothing can be asked of it any more. */
+  /** True when it accepts no more tasks. */
   get isClosed(): boolean {
     return this.#closed
   }
 
-  /** Evaluates a script. The problem is whatever keeps it from being evaluated. */
+  /** Evaluates a script. Resolves with a problem if it cannot be evaluated. */
   load(file: string): Promise<LoadedScript | ScriptProblem> {
     return this.#inTurn(() => this.#load(file))
   }
@@ -69,12 +69,12 @@ export class ScriptGeneration {
     })
   }
 
-  /** Gives the process up once what has been asked of it is done. */
+  /** Closes the process after its pending tasks. */
   async retire(): Promise<void> {
     await this.#inTurn(() => this.close())
   }
 
-  /** Gives the process up at once. */
+  /** Closes the process at once. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#process?.close()
@@ -91,12 +91,12 @@ export class ScriptGeneration {
     return 'problem' in outcome ? outcome.problem : { file, message: 'was not loaded' }
   }
 
-  // In a process that has taken the place of another, the script has to be what it was.
+  // A new process that replaces another one must not load a script that has changed since.
   async #reload(file: string): Promise<void> {
     if (this.#process?.isOver === false && this.#loaded.has(file)) return
     if (this.fingerprint !== undefined && (await this.#options.print()) !== this.fingerprint) {
       const message =
-        'has changed on disk since the version in force was loaded, and that version has been stopped. Save a version that is valid.'
+        'has changed on disk since its active version was loaded, and that version was stopped. Save a valid version.'
       throw new ScenarioError({ file, message })
     }
     const loaded = await this.#load(file)
@@ -124,7 +124,7 @@ export class ScriptGeneration {
     return this.#tasks
   }
 
-  // A script that hangs must not use up the time of another, so that one waits for the other.
+  // One task at a time: a script that hangs must not use up the time of another one.
   #inTurn<T>(run: () => Promise<T>): Promise<T> {
     const turn = this.#tail.then(run)
     this.#tail = turn.catch(() => {})

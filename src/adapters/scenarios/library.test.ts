@@ -20,7 +20,7 @@ async function opened(folder: string, files: Readonly<Record<string, string>>) {
   return open
 }
 
-test('every kind of script is loaded, and helpers are none', async () => {
+test('every kind of script is loaded, and helpers are not scenarios', async () => {
   const folder = dataFolder()
   const { library } = await opened(folder, {
     'typed.ts': script('{ description: name satisfies string }', "import { name } from './lib/name.ts'\n"),
@@ -48,7 +48,7 @@ test('every kind of script is loaded, and helpers are none', async () => {
   expect(library.get('nothing')).toBeUndefined()
 })
 
-test('a save is in force without a restart, the folder as a whole, and what is broken keeps its last valid version', async () => {
+test('a saved file reloads the whole folder without a restart, and a broken scenario keeps its last valid version', async () => {
   const folder = dataFolder()
   const hook = (word: string) =>
     script(`{ on: { 'batch.completed': ({ sandbox }) => sandbox.log(${word}) } }`)
@@ -65,12 +65,12 @@ test('a save is in force without a restart, the folder as a whole, and what is b
   const second = () => library.get('second')?.description
   expect([second(), library.generation]).toEqual(['one', 1])
 
-  // An imported helper counts as much as the script itself.
+  // A change of an imported helper counts like a change of the script.
   writeFiles(folder, { 'lib/word.ts': "export const word = 'two'" })
   await until(() => second() === 'two')
   expect(library.generation).toBe(2)
 
-  // A broken one stays as it was, functions included, while another is swapped.
+  // A broken scenario keeps its version, functions included, while another one is swapped.
   writeFiles(folder, { 'first.ts': 'export default {,\n', 'lib/word.ts': "export const word = 'three'" })
   await until(() => second() === 'three')
   expect(library.list()).toMatchObject([
@@ -83,19 +83,19 @@ test('a save is in force without a restart, the folder as a whole, and what is b
       level: 'warn',
       event: 'scenario_broken',
       message: expect.stringMatching(
-        /first\.ts:1:17: ParseError: Unexpected token\. What was valid last \(generation 2\) stays in force\.$/,
+        /first\.ts:1:17: ParseError: Unexpected token\. The last valid version \(generation 2\) stays in force\.$/,
       ),
       file: join(folder, 'first.ts'),
       line: 1,
     },
   ])
 
-  // Nothing new in force: the number of the swap stays.
+  // No new version is in force, so the generation stays the same.
   writeFiles(folder, { 'lib/word.ts': 'export const word = 3' })
   await until(() => library.list().every(({ valid }) => !valid))
   expect([second(), library.generation]).toEqual(['three', 3])
 
-  // Repaired by an editor that replaces the file, and by one that writes it in place.
+  // One file is repaired by replacing it, the other in place: editors do either.
   writeFileSync(join(folder, 'first.tmp'), hook("'first, version 2'"))
   renameSync(join(folder, 'first.tmp'), join(folder, 'first.ts'))
   await until(() => library.get('first')?.generation === 4)
@@ -103,7 +103,7 @@ test('a save is in force without a restart, the folder as a whole, and what is b
   writeFiles(folder, { 'lib/word.ts': "export const word = 'four'" })
   await until(() => second() === 'four')
 
-  // A file that is imported from beside the folder, and one that is removed.
+  // A file that is imported from outside the folder changes, and another file is removed.
   writeFiles(folder, { '../beside.ts': 'throw new Error("no")' })
   await until(() => library.list().some(({ valid }) => !valid))
   expect(library.list()[1]?.problems).toEqual([
@@ -114,7 +114,7 @@ test('a save is in force without a restart, the folder as a whole, and what is b
   expect([second(), library.get('first')?.name]).toEqual([undefined, 'first'])
 })
 
-test('a folder that comes later is found, also when its parent is missing, and may go again', async () => {
+test('a folder that is created later is found, even if its parent was missing, and may be removed again', async () => {
   const folder = join(dataFolder(), 'below', 'scenarios')
   const { library, until } = await openLibrary(folder)
   onTestFinished(() => library.close())
@@ -125,11 +125,11 @@ test('a folder that comes later is found, also when its parent is missing, and m
   await until(() => library.get('late') === undefined)
 })
 
-test('a half-saved file is waited for, so that nobody hears of it', async () => {
+test('a half-saved file is not reported, since the library waits for the rest', async () => {
   const folder = dataFolder()
   writeFiles(folder, { 'a.json': '', 'b.json': '{"descrip', 'c.json': '{"settings": {}}' })
   const finish = () => writeFiles(folder, { 'a.json': '{"description": "a"}', 'b.json': '{}' })
-  // Called while the third file is being checked, when the halves have been read.
+  // Called while the third file is being checked, after both halves have been read.
   const settings = () => {
     later(50, finish)
     return []
@@ -145,7 +145,7 @@ test('a half-saved file is waited for, so that nobody hears of it', async () => 
   expect(notices).toEqual([])
 })
 
-test('the last valid version is not called in a new process from a file that has changed', async () => {
+test('a new process does not call the last valid version after its file has changed', async () => {
   const folder = dataFolder()
   writeFiles(folder, {
     'loops.ts': script(`{ timeline: [{ at: '1m', do: () => { ${HANGS} } }, { at: '2m', do: () => {} }] }`),
@@ -170,14 +170,14 @@ test('the last valid version is not called in a new process from a file that has
   expect(await call(1)).toEqual([])
   await stop()
   await expect(call(1)).rejects.toThrow(
-    'loops.ts: has changed on disk since the version in force was loaded, and that version has been stopped.',
+    'loops.ts: has changed on disk since its active version was loaded, and that version was stopped.',
   )
   writeFiles(folder, { 'loops.ts': script("{ timeline: [{ at: '1m', do: () => {} }] }") })
   await library.refresh()
   expect(await call(0)).toEqual([])
 })
 
-test('a script that hangs while it is loaded does not hold up its repair', async () => {
+test('a script that hangs during its load does not delay the load of its repaired version', async () => {
   const folder = dataFolder()
   writeFiles(folder, { 'a.json': '{"settings": {}}', 'hangs.ts': script('{}') })
   let rounds = 0

@@ -19,29 +19,29 @@ export interface LibraryOptions {
   readonly vocabulary: ScenarioVocabulary
   readonly limits?: Partial<ScriptLimits>
   readonly onNotice?: OnScenarioNotice
-  /** Calls back when the time of a script is over; for tests. */
+  /** Calls back when the time limit of a script is reached; for tests. */
   readonly later?: Later
 }
 
 /** Real milliseconds without a change before a folder is read. */
 const QUIET = 50
 
-/** Real milliseconds that a file with a problem has to become whole before the problem is told: it may be half saved. */
+/** Real milliseconds until a problem of a file is reported, since the file may be half saved. */
 const HALF_SAVED = 150
 
-/** A load that takes longer than this, in real milliseconds, is given up when something changes. */
+/** Real milliseconds after which a load is aborted when something changes. */
 const OVERDUE = 1_000
 
-/** How often a folder is read again if it changes while being read; then it is taken as it is. */
+/** The most reads of a folder that changes while it is read; the last one is used as it is. */
 const MAX_ROUNDS = 5
 
-const WRITES = 'A script that writes files should write them elsewhere.'
+const WRITES = 'A script that writes files should write them to another folder.'
 const LEFTOVER = '(outside of any call; the scripts are started again when one is called)'
 
 /**
- * The scenarios of a folder, loaded again as a whole whenever anything below it changes. All are swapped together; one that
- * is broken keeps its last valid version in force. Files at the top are scenarios; subfolders, and files whose name starts
- * with `_`, hold what they import. Imported files outside the folder count as well, packages do not.
+ * The scenarios of a folder, all loaded again when anything below it changes. They are swapped together; a broken one keeps its
+ * last valid version in force. Files at the top are scenarios; subfolders, and files whose name starts with `_`, are for
+ * imports. Imported files outside the folder are watched, too, but packages are not.
  */
 export class ScenarioLibrary implements ScenarioSource {
   readonly #options: LibraryOptions
@@ -59,13 +59,13 @@ export class ScenarioLibrary implements ScenarioSource {
   #cancel: Cancel = () => {}
   #opened: Promise<void> | undefined
 
-  /** @param folder need not be there yet; nothing is read before {@link load} */
+  /** @param folder may be missing; nothing is read before {@link load} */
   constructor(folder: string, options: LibraryOptions) {
     this.#folder = resolve(folder)
     this.#options = options
   }
 
-  /** Loads the folder and goes on watching it. Resolves when it has been loaded once. */
+  /** Loads the folder and watches it. Resolves after the first load. */
   load(): Promise<void> {
     this.#opened ??= this.#open()
     return this.#opened
@@ -76,7 +76,7 @@ export class ScenarioLibrary implements ScenarioSource {
       this.#notify({
         level: 'warn',
         event: 'scenarios_unwatched',
-        message: `${this.#folder} cannot be watched: ${String(error)}. Start again to load changes.`,
+        message: `${this.#folder} cannot be watched: ${String(error)}. To load changes, start the emulator again.`,
         file: this.#folder,
       })
     const watching = watchFolder(this.#folder, () => this.#look(), failed)
@@ -86,10 +86,10 @@ export class ScenarioLibrary implements ScenarioSource {
     if (this.#closed) await this.#watch.close()
   }
 
-  /** Loads what has changed at once, without waiting for the watch. */
+  /** Loads changes at once, without waiting for the watch. */
   async refresh(): Promise<void> {
     await this.load()
-    // What is being loaded may have been read before the change.
+    // The load in progress may have read a file before it was changed.
     await this.#loading
     if (!this.#closed) await this.#reload()
   }
@@ -104,12 +104,12 @@ export class ScenarioLibrary implements ScenarioSource {
     await this.#catalogue.close()
   }
 
-  /** Number of the swaps that have changed something. */
+  /** The number of swaps that have changed something. */
   get generation(): number {
     return this.#catalogue.generation
   }
 
-  /** Every file of the folder that is a scenario by its name, in order of the names. */
+  /** Every file of the folder with the name of a scenario, valid or not, in order of the names. */
   list(): readonly ScenarioEntry[] {
     return this.#catalogue.list()
   }
@@ -119,15 +119,15 @@ export class ScenarioLibrary implements ScenarioSource {
     return this.#catalogue.get(name)?.scenario
   }
 
-  /** Hears of every swap, and of problems that leave everything as it was. @returns stops hearing */
+  /** Notifies the listener of every swap, also of one that has brought only problems. @returns removes the listener */
   onChange(listener: (swap: Swap) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
   /**
-   * Calls a function of a scenario in force. What it asks for comes back; nothing is done yet. Rejects with a
-   * {@link ScenarioError} when the function throws, takes longer than its time or is not there.
+   * Calls a function of a scenario in force. Resolves with its commands, which are not applied yet. Rejects with a
+   * {@link ScenarioError} when the function throws, exceeds its time limit or does not exist.
    */
   async call(
     name: string,
@@ -176,7 +176,7 @@ export class ScenarioLibrary implements ScenarioSource {
     }
   }
 
-  /** False when the folder has changed meanwhile, so that nothing of what was loaded is to be used. */
+  /** Resolves to false when the folder has changed during the load, so that its result is not used. */
   async #load(files: readonly string[], fingerprint: string, isLast: boolean): Promise<boolean> {
     const scripts = this.#newScripts()
     try {
@@ -186,14 +186,14 @@ export class ScenarioLibrary implements ScenarioSource {
         candidates.every(({ data }) => data !== undefined) && this.list().every(({ name }) => names.has(name))
       if (!isWhole) await new Promise<void>((resolve) => later(HALF_SAVED, resolve))
       const outside = new Set([...this.#outside, ...scripts.outside])
-      // What the next change is told by comes first: whatever changes behind it is a change.
+      // The fingerprint for the next comparison is taken first, so that a change after it is noticed.
       const print = await this.#print(outside)
       const isSame = (await this.#print(this.#outside)) === fingerprint
       if (scripts.isClosed || this.#closed || (!isSame && !isLast)) {
         await scripts.close()
         return this.#closed
       }
-      if (!isSame) this.#warn(`${this.#folder} changes whenever it is loaded. ${WRITES}`)
+      if (!isSame) this.#warn(`${this.#folder} changes every time it is loaded. ${WRITES}`)
       scripts.fingerprint = print
       this.#fingerprint = print
       this.#outside = outside
@@ -201,13 +201,13 @@ export class ScenarioLibrary implements ScenarioSource {
       this.#publish(this.#catalogue.swap(candidates, scripts))
       return true
     } catch (error) {
-      // Those in force are not to suffer from a listener that throws.
+      // Scripts in force stay open even if a listener throws.
       if (scripts.fingerprint === undefined) await scripts.close()
       throw error
     }
   }
 
-  /** A load that something changes behind after a while may be waiting for a script that hangs, and is given up. */
+  /** Aborts a load that is overdue when a file changes: it may be waiting for a script that hangs. */
   async #loadUnlessOverdue(files: readonly string[], scripts: ScriptGeneration): Promise<Candidate[]> {
     this.#scripts = scripts
     this.#overdue = false
@@ -219,7 +219,7 @@ export class ScenarioLibrary implements ScenarioSource {
       return await loadScenarios(files, scripts, scenarioSchema(this.#options.vocabulary))
     } finally {
       cancel()
-      // From here on these scripts may come into force: no later change of the folder is to end them.
+      // After this point the scripts may come into force, so a change of the folder must not end them.
       this.#overdue = false
     }
   }
@@ -245,7 +245,7 @@ export class ScenarioLibrary implements ScenarioSource {
   }
 
   readonly #failed = (error: unknown): void =>
-    this.#warn(`${this.#folder} could not be loaded, and what was in force stays so: ${String(error)}`)
+    this.#warn(`${this.#folder} could not be loaded; the active versions stay in force: ${String(error)}`)
 
   #warn(message: string, file = this.#folder): void {
     this.#notify({ level: 'warn', event: 'scenario_failed', message, file })

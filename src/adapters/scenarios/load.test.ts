@@ -5,7 +5,7 @@ import { HANGS, manualLimit, script, vocabulary, writeFiles } from '../../../tes
 import { loadOnce } from './load.ts'
 import { problemLine } from './problem.ts'
 
-/** Everything that is wrong below a folder, as lines. */
+/** All problems of the scenarios of a folder, as lines. */
 async function problems(folder: string, files: Readonly<Record<string, string>>, hooks = {}) {
   writeFiles(folder, files)
   const candidates = await loadOnce(folder, vocabulary, hooks)
@@ -13,7 +13,7 @@ async function problems(folder: string, files: Readonly<Record<string, string>>,
   return shown.map((problem) => problemLine({ ...problem, file: relative(folder, problem.file) }))
 }
 
-test('what is wrong with the data of a script is told at its line, with the nearest known name', async () => {
+test('a problem in the data of a script is reported at its line, with the nearest known name', async () => {
   const found = await problems(dataFolder(), {
     'members.ts': script(`{
   descripton: 'x',
@@ -30,8 +30,8 @@ test('what is wrong with the data of a script is told at its line, with the near
     'elsewhere.js': script('{ faults, stubs: [() => {}], settings: { a: 1n } }', 'const faults = [{}]\n'),
   })
   expect(found).toEqual([
-    'elsewhere.js:3:49: /stubs/0: is a function; only "do" of a timeline step and members of "on" may be one',
-    'elsewhere.js:3:72: /settings/a: is of the type bigint, which JSON cannot carry',
+    'elsewhere.js:3:49: /stubs/0: is a function; only "do" of a timeline step and fields of "on" may be functions',
+    'elsewhere.js:3:72: /settings/a: is of the type bigint, which JSON cannot represent',
     'members.ts:3:3: /descripton: is not a known field. Did you mean "description"?',
     expect.stringMatching(/^members\.ts:4:11: \/pace\/validating: must be "immediate", "hold", a duration/),
     expect.stringMatching(/^members\.ts:7:16: \/outcomes\/1\/match\/custom_id: must be a glob/),
@@ -44,7 +44,7 @@ test('what is wrong with the data of a script is told at its line, with the near
   ])
 })
 
-test('what is wrong with a JSON file is told at its line and column', async () => {
+test('a problem in a JSON file is reported at its line and column', async () => {
   const found = await problems(dataFolder(), {
     'comma.json': '{\n  "description": "x",\n}\n',
     'empty.json': ' \n',
@@ -59,12 +59,12 @@ test('what is wrong with a JSON file is told at its line and column', async () =
     expect.stringMatching(/^members\.json:2:26: \/pace\/validating: must be "immediate"/),
     'members.json:3:26: /on/batch.failed: must be a function; a .json file cannot have one, a .ts or .js file can',
     expect.stringMatching(
-      /^members\.json:4:26: \/requests_per_minute: is not a known field\. There are description, /,
+      /^members\.json:4:26: \/requests_per_minute: is not a known field\. Known fields: description, /,
     ),
   ])
 })
 
-test('a script that cannot be evaluated is told at its line, in whatever file that is', async () => {
+test('an error in a script, or in a file that it imports, is reported at its line', async () => {
   const found = await problems(dataFolder(), {
     'empty.ts': '\n',
     'helped.ts': script('{ description: first([]) }', "import { first } from './lib/first.ts'\n"),
@@ -86,7 +86,7 @@ test('a script that cannot be evaluated is told at its line, in whatever file th
   ])
 })
 
-test('names that no scenario can have, or two have, are told', async () => {
+test('invalid names of scenarios, and names that two scenarios have, are reported', async () => {
   const folder = dataFolder()
   const found = await problems(folder, {
     'Big one.ts': 'throw 1',
@@ -94,13 +94,15 @@ test('names that no scenario can have, or two have, are told', async () => {
     'twin.ts': script('{}'),
   })
   expect(found).toEqual([
-    expect.stringMatching(/^Big one\.ts: is named "Big one"; the name of a scenario has small letters/),
+    expect.stringMatching(
+      /^Big one\.ts: is named "Big one"; the name of a scenario may have only lowercase letters/,
+    ),
     `twin.json: has the same name as ${folder}/twin.ts; rename one of them`,
     `twin.ts: has the same name as ${folder}/twin.json; rename one of them`,
   ])
 })
 
-test('a script that hangs or exits while it is loaded is stopped, and the others are loaded', async () => {
+test('a script that hangs or exits during its load is stopped, and the others are loaded', async () => {
   const folder = dataFolder()
   const files = {
     'after.ts': script("{ description: 'after' }"),
@@ -116,7 +118,7 @@ test('a script that hangs or exits while it is loaded is stopped, and the others
   ])
 })
 
-test('single files are read on their own, from any folder', async () => {
+test('single files can be read, from any folder', async () => {
   const [one, two] = [dataFolder(), dataFolder()]
   writeFiles(one, { 'same.ts': script("{ description: 'one' }"), 'broken.ts': 'throw 1' })
   writeFiles(two, { 'same.json': '{"description": "two"}' })

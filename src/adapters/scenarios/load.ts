@@ -10,7 +10,7 @@ import { type GenerationOptions, SCRIPT_LIMITS, ScriptGeneration } from './gener
 import { FUNCTION, type ScenarioData, type ScenarioVocabulary, scenarioSchema } from './schema.ts'
 import { sourcePlace } from './source-places.ts'
 
-/** A file, read: its scenario, or everything that keeps it from being one. */
+/** The result of reading a file: its scenario, or all its problems. */
 export interface Candidate {
   readonly name: string
   readonly file: string
@@ -42,7 +42,7 @@ export async function loadScenarios(
 
 function nameProblem(name: string, twin: string | undefined): string | undefined {
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) {
-    return `is named "${name}"; the name of a scenario has small letters, digits and hyphens alone. Rename the file, or put a _ before its name if it is no scenario`
+    return `is named "${name}"; the name of a scenario may have only lowercase letters, digits and hyphens. Rename the file, or prefix its name with _ if it is not a scenario`
   }
   return twin === undefined ? undefined : `has the same name as ${twin}; rename one of them`
 }
@@ -103,22 +103,22 @@ function located(
   return problems.sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** Puts the mark of a function wherever a script has one. */
+/** Sets {@link FUNCTION} at each place where a script has a function. */
 function withFunctions(data: JsonObject, functions: readonly string[]): JsonObject {
   for (const pointer of functions) {
     const keys = keysOf(pointer)
     const last = keys.pop() ?? ''
     let holder: object = data
     for (const key of keys) holder = (holder as Record<string, object>)[key] ?? holder
-    // An event may be called `__proto__` before that is refused.
+    // A hook may be named `__proto__`; that name is refused only later.
     Object.defineProperty(holder, last, { value: FUNCTION, enumerable: true })
   }
   return data
 }
 
 /**
- * Reads the scenarios of a folder, or single files, and gives them up again: what is valid and everything that is wrong, with
- * its place. Scripts are evaluated. @param source a folder, or the files
+ * Reads the scenarios of a folder, or single files, and closes their process again. Returns the valid data and all problems,
+ * with their places. Scripts are evaluated. @param source a folder, or the files
  * @param hooks for tests
  */
 export async function loadOnce(

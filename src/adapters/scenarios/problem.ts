@@ -14,16 +14,16 @@ export class ScenarioError extends Error {
   }
 }
 
-/** One line for people, in the form that editors make a link of: `file:line:column: pointer: message`. */
+/** One line for people, in a form that editors turn into a link: `file:line:column: pointer: message`. */
 export function problemLine({ file, line, column, pointer, message }: ScriptProblem): string {
   const place = [file, line, line === undefined ? undefined : column].filter((each) => each !== undefined)
   return [place.join(':'), pointer, message].filter((each) => each !== undefined && each !== '').join(': ')
 }
 
-/** Characters of what a script has thrown that are kept. */
+/** Characters that are kept of the message of a thrown value. */
 const MAX_MESSAGE_LENGTH = 2_000
 
-/** What a thrown value says, and the place among the user's own files that it comes from; else `file` as a whole. */
+/** The message of a thrown value, and the place in the user's files where it was thrown; without one, `file` as a whole. */
 export function problemOf(thrown: unknown, file: string): ScriptProblem {
   const problem = problemIn(thrown, file)
   return { ...problem, message: problem.message.slice(0, MAX_MESSAGE_LENGTH) }
@@ -31,7 +31,7 @@ export function problemOf(thrown: unknown, file: string): ScriptProblem {
 
 function problemIn(thrown: unknown, file: string): ScriptProblem {
   if (!(thrown instanceof Error))
-    return { file, message: `threw ${inspect(thrown, { depth: 1 })}, which is no Error` }
+    return { file, message: `threw ${inspect(thrown, { depth: 1 })}, which is not an Error` }
   const syntax = SYNTAX.exec(thrown.message)
   if (syntax !== null) {
     const [, message = '', at = file, line, column] = syntax
@@ -43,12 +43,12 @@ function problemIn(thrown: unknown, file: string): ScriptProblem {
   return { file, ...place, message: message === '' ? 'threw an Error without a message' : message }
 }
 
-// How the loader tells where it has stopped parsing, on a line of its own.
+// The loader reports the place of a syntax error on a separate line.
 const SYNTAX = /^([\s\S]*?) ?\n (.*):(\d+):(\d+)$/
 
 const FRAME = /^\s+at (?:.*\()?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]).*?):(\d+):\d+\)?$/
 
-// Lines survive the translation of a script, columns do not.
+// Only the line is used: the compilation of a script keeps lines, but not columns.
 function firstOwnFrame(stack: string): { file: string; line: number } | undefined {
   for (const text of stack.split('\n')) {
     const [, path = '', line] = FRAME.exec(text) ?? []
@@ -58,12 +58,12 @@ function firstOwnFrame(stack: string): { file: string; line: number } | undefine
   return undefined
 }
 
-// The packages that scripts are loaded with, and the file that this code stands in.
+// The packages that scripts are loaded with, and the files of the emulator in the process.
 function isOurs(path: string): boolean {
   return /[\\/]node_modules[\\/]|scenario-process\.c?js$|[\\/]src[\\/]adapters[\\/]scenarios[\\/]/.test(path)
 }
 
-/** What the scenarios folder has to say to the owner of the emulator. */
+/** A message about the scenarios folder to the user of the emulator. */
 export interface ScenarioNotice {
   readonly level: 'info' | 'warn'
   readonly event:
@@ -72,7 +72,7 @@ export interface ScenarioNotice {
     | 'scenario_output'
     | 'scenario_failed'
     | 'scenarios_unwatched'
-  /** Everything there is to say: what, where, why, and the way out. */
+  /** The problem, its place, its cause and its fix. */
   readonly message: string
   readonly file?: string
   /** Counted from 1. */
@@ -84,7 +84,7 @@ export type OnScenarioNotice = (notice: ScenarioNotice) => void
 /** Problems of one file that one notice names. */
 const TOLD = 5
 
-/** What a swap says: that it has been, and every file whose problems are new. */
+/** The notices of a swap: that scenarios were loaded, and each file with new problems. */
 export function noticesOf(
   swap: { readonly generation: number; readonly changed: boolean; readonly broken: readonly ScenarioEntry[] },
   entries: readonly ScenarioEntry[],
@@ -95,7 +95,7 @@ export function noticesOf(
     event: 'scenarios_loaded',
     message: `${counted(valid, 'scenario')} loaded (generation ${swap.generation})`,
   }
-  // That a start has loaded everything is expected.
+  // The first load at the start is expected, so it is not reported.
   const isNews = swap.changed && swap.generation > 1
   return [...(isNews ? [loaded] : []), ...swap.broken.map(broken)]
 }
@@ -107,7 +107,7 @@ function broken({ file, generation, problems }: ScenarioEntry): ScenarioNotice {
   const inForce =
     generation === null
       ? 'It is not loaded.'
-      : `What was valid last (generation ${generation}) stays in force.`
+      : `The last valid version (generation ${generation}) stays in force.`
   return {
     level: 'warn',
     event: 'scenario_broken',

@@ -15,17 +15,17 @@ import {
 } from './protocol.ts'
 import { runFunction, Scripts } from './run-script.ts'
 
-// The process that the scripts of one generation live in. It is ended with its generation, or when a script hangs, so that
-// nothing of a script outlives it; it is no protection against what a script wants to do.
+// The process in which the scripts of one generation run. It ends with its generation, or when a script hangs, so that a script
+// leaves nothing after it. It is not a sandbox: scripts may do what the user may do.
 
-/** Does the tasks that the emulator sends. @param afterTask called once, when the first task is done and its outcome on the way */
+/** Performs the tasks that the emulator sends. @param afterTask called once, after the outcome of the first task is sent */
 export function performTasks(afterTask: () => void): void {
   const [, , folder = ''] = process.argv
   const scripts = new Scripts(folder)
   let current: Task | undefined
   let done = 0
   endWithParent()
-  // A terminal sends its signals to this process as well. When to end is the emulator's to say.
+  // A terminal also sends its signals to this process, but the emulator decides when it ends.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
   dieFirst()
 
@@ -60,7 +60,7 @@ function view(id: number, head: SnapshotHead): ScenarioSnapshot {
   }
 }
 
-// Functions look at the sandbox without waiting for it, so that the process stands still until it has been shown.
+// Functions read the sandbox synchronously, so the process blocks until the response is there.
 function ask(question: Question) {
   writeSync(QUESTIONS_FD, `${JSON.stringify(question)}\n`)
   const response = JSON.parse(readLine()) as QuestionResponse
@@ -85,7 +85,7 @@ function say(message: FromProcess, done = () => {}): void {
   process.send?.(message, done)
 }
 
-// The event loop of this thread stands still while a script loops, so that another thread watches.
+// A script that loops blocks the event loop of this thread, so another thread watches the parent.
 function endWithParent(): void {
   const end = "process.kill(process.pid, 'SIGKILL')"
   const code = `new (require('node:net').Socket)({ fd: ${PARENT_FD} }).on('close', () => ${end}).resume()`
@@ -93,11 +93,11 @@ function endWithParent(): void {
   process.on('disconnect', () => process.exit())
 }
 
-/** Where memory runs out, Linux is to end the scripts and not the emulator. */
+/** Makes Linux end the scripts, and not the emulator, when memory runs out. */
 function dieFirst(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // Another system, or one that does not allow it.
+    // Other systems have no such file, and some do not allow the write.
   }
 }

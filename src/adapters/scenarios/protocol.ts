@@ -3,15 +3,15 @@ import type { FunctionRef, ScenarioEvent } from '../../core/scenarios/row.ts'
 import type { ScenarioCommand, ScriptProblem } from '../../core/scenarios/source.ts'
 
 // The process of the scripts is started with the folder of the scenarios as its argument. Tasks and outcomes are messages of
-// `process.send`; questions and answers are lines of JSON on a pipe of their own, which can be read without an event loop.
+// `process.send`. Questions and their responses are lines of JSON on a separate pipe, which can be read without an event loop.
 
-/** The number of the pipe that carries questions and answers, in the process of the scripts. */
+/** The file descriptor of the pipe for questions and responses, in the process of the scripts. */
 export const QUESTIONS_FD = 4
 
-/** The number of a pipe that nothing is written to: it closes when the emulator ends, however that happens. */
+/** The file descriptor of a pipe without data: it closes when the emulator ends, for whatever reason. */
 export const PARENT_FD = 5
 
-/** The part of a snapshot that goes along with a call. The rest is asked for. */
+/** The part of a snapshot that is sent with a call. The function requests the rest as it needs it. */
 export interface SnapshotHead {
   readonly now: string
   readonly event?: ScenarioEvent
@@ -19,15 +19,15 @@ export interface SnapshotHead {
   readonly collections: readonly string[]
 }
 
-/** What the process is asked to do: one thing at a time, named by a number. */
+/** A task for the process, which performs one at a time. */
 export type Task = { readonly id: number; readonly file: string } & (
   | { readonly kind: 'load' }
   | { readonly kind: 'call'; readonly ref: FunctionRef; readonly snapshot: SnapshotHead }
 )
 
-/** A script, evaluated. */
+/** An evaluated script. */
 export interface LoadedScript {
-  /** The data of its scenario as JSON; absent where there are issues. */
+  /** The data of its scenario as JSON; absent if there are issues. */
   readonly text?: string
   /** Pointers of the functions in it. */
   readonly functions: readonly string[]
@@ -39,7 +39,7 @@ export type TaskOutcome =
   | { readonly commands: readonly ScenarioCommand[] }
   | { readonly problem: ScriptProblem }
 
-/** What a running function looks at, with the number of its task. */
+/** A request of a running function for data, with the number of its task. */
 export type Question = { readonly id: number } & (
   | { readonly kind: 'records' }
   | { readonly kind: 'state'; readonly collection: string }
@@ -48,8 +48,8 @@ export type Question = { readonly id: number } & (
 export type QuestionResponse = { readonly records: readonly JsonObject[] } | { readonly refusal: string }
 
 /**
- * What the process says: that it can take a task, how one ended, with the files outside the folder that have been imported so
- * far, or that it ends because of an uncaught error.
+ * A message of the process: it is ready for a task; a task has ended, with the files outside the folder that were imported so
+ * far; or it ends because of an uncaught error.
  */
 export type FromProcess =
   | { readonly ready: true }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { plainData } from './run-script.ts'
 
-test('every JSON value comes through unchanged, with any names', () => {
+test('every JSON value is kept unchanged, with any names', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const { text = '', issues } = plainData(value)
@@ -14,7 +14,7 @@ test('every JSON value comes through unchanged, with any names', () => {
   expect(plainData(odd).text).toBe('{"__proto__":{"constructor":1},"":[null]}')
 })
 
-test('functions are found where they may stand and refused elsewhere', () => {
+test('functions are found where they are allowed, and refused elsewhere', () => {
   const step = () => {}
   const value = { timeline: [{ do: step }], pace: { validating: step } }
   expect(plainData(value, ([first]) => first === 'timeline')).toEqual({
@@ -22,26 +22,26 @@ test('functions are found where they may stand and refused elsewhere', () => {
     issues: [
       {
         pointer: '/pace/validating',
-        detail: 'is a function; only "do" of a timeline step and members of "on" may be one',
+        detail: 'is a function; only "do" of a timeline step and fields of "on" may be functions',
       },
     ],
   })
 })
 
-test('what JSON cannot carry is named with its place', () => {
+test('a value that JSON cannot represent is reported with its place', () => {
   const circle: Record<string, unknown> = {}
   circle.self = circle
   const value = { a: Number.NaN, 'b/c': [1n, undefined], d: new Map(), circle }
   expect(plainData(value).issues).toMatchObject([
-    { pointer: '/a', detail: 'is NaN, which JSON cannot carry' },
-    { pointer: '/b~1c/0', detail: 'is of the type bigint, which JSON cannot carry' },
-    { pointer: '/b~1c/1', detail: 'is of the type undefined, which JSON cannot carry' },
+    { pointer: '/a', detail: 'is NaN, which JSON cannot represent' },
+    { pointer: '/b~1c/0', detail: 'is of the type bigint, which JSON cannot represent' },
+    { pointer: '/b~1c/1', detail: 'is of the type undefined, which JSON cannot represent' },
     { pointer: '/d', detail: expect.stringContaining('is a Map') },
     { pointer: '/circle/self', detail: 'is nested too deep, or contains itself' },
   ])
 })
 
-test('a date becomes its timestamp, and an undefined member is left out', () => {
+test('a date becomes its timestamp, and an undefined field is left out', () => {
   const value = { now: new Date('2026-03-01T12:00:00Z'), none: undefined, bare: Object.create(null) }
   expect(plainData(value).text).toBe('{"now":"2026-03-01T12:00:00.000Z","bare":{}}')
 })

@@ -16,9 +16,9 @@ import {
 import type { LoadedScript } from './protocol.ts'
 
 const NO_EXPORT =
-  'has no default export. Write export default defineScenario({...}); a helper file belongs into a subfolder, or gets a name that starts with _'
+  'has no default export. Write export default defineScenario({...}); move a helper file into a subfolder, or give it a name that starts with _'
 
-/** The scripts of one folder, evaluated once each with whatever they import. TypeScript is translated, not checked. */
+/** The scripts of one folder. Each is evaluated once, with its imports. TypeScript is compiled without a type check. */
 export class Scripts {
   readonly #folder: string
   readonly #jiti: Jiti
@@ -36,7 +36,7 @@ export class Scripts {
       tryNative: false,
       tsconfigPaths: false,
       debug: false,
-      // Nothing of the emulator is needed but this function, wherever the package may be installed.
+      // Scripts need only this function of the emulator, and can import it wherever the package is installed.
       virtualModules: { 'agent-workspace-emulator': { defineScenario } },
     })
     this.#ours = new Set(Object.keys(this.#jiti.cache))
@@ -45,7 +45,7 @@ export class Scripts {
   async load(file: string): Promise<LoadedScript> {
     const source = readFileSync(file, 'utf8')
     if (source.trim() === '') throw new Error('is empty')
-    // Always translated: Node itself would look for our package among the installed ones.
+    // Always compiled by jiti: Node itself would search for our package among the installed ones.
     if (!this.#jiti.cache[file]?.loaded) {
       await this.#jiti.evalModule(source, { filename: file, async: true, forceTranspile: true })
     }
@@ -54,7 +54,7 @@ export class Scripts {
     return plainData(scenario, mayBeFunction)
   }
 
-  /** A function of a script that has been loaded. Anyone who asks knows that it is there. */
+  /** A function of a script that has been loaded. Callers make sure that it exists. */
   find(file: string, ref: FunctionRef): unknown {
     const { timeline, on } = this.#scenarios.get(file) as {
       readonly timeline?: readonly { readonly do?: unknown }[]
@@ -63,7 +63,7 @@ export class Scripts {
     return 'on' in ref ? on?.[ref.on] : timeline?.[ref.timeline]?.do
   }
 
-  /** The files that have been imported from outside the folder, packages aside. */
+  /** The files that were imported from outside the folder, without packages. */
   outside(): string[] {
     return Object.keys(this.#jiti.cache).filter(
       (file) => !this.#ours.has(file) && !file.includes(`${sep}node_modules${sep}`) && this.#isOutside(file),
@@ -84,7 +84,7 @@ function mayBeFunction(path: readonly string[]): boolean {
 function exportOf(module: unknown): object {
   const isCommonJs = typeof module !== 'object' || module === null || !Object.hasOwn(module, '__esModule')
   const exported = isCommonJs ? module : (module as { readonly default?: unknown }).default
-  // A CommonJS module that exports nothing is an empty object, and so may a scenario be that is exported as such.
+  // Without exports, a CommonJS module is an empty object. In other modules an empty object is a valid scenario.
   if (exported === undefined || (isCommonJs && isObject(exported) && Object.keys(exported).length === 0)) {
     throw new Error(NO_EXPORT)
   }
@@ -92,7 +92,7 @@ function exportOf(module: unknown): object {
   throw new Error('exports no scenario: it must be an object')
 }
 
-/** Runs a function of a scenario on a snapshot. What it asks for comes back when it has returned; what it throws is thrown. */
+/** Runs a function of a scenario on a snapshot. Resolves with its commands after it has returned; rejects with its error. */
 export async function runFunction(
   run: StepFunction | HookFunction,
   snapshot: ScenarioSnapshot,
@@ -100,7 +100,7 @@ export async function runFunction(
   const commands: ScenarioCommand[] = []
   let returned = false
   const queue = (command: ScenarioCommand): void => {
-    if (returned) throw new Error('The function has returned; await what it still has to wait for.')
+    if (returned) throw new Error('The function has already returned; await every promise before it returns.')
     commands.push(plain(command, command.kind))
   }
   await run(contextOf(snapshot, queue))
@@ -142,15 +142,15 @@ function contextOf(snapshot: ScenarioSnapshot, queue: Queue): HookContext {
       delete: (collection, id) =>
         queue({ kind: 'delete', collection: name(collection, 'The collection'), id: name(id, 'The id') }),
     },
-    // A step has none; only hooks have this in their type.
+    // Undefined for a step: only the type of hooks has the event.
     event: event as HookContext['event'],
     get batch(): BatchHandle {
       const found = snapshot.record === undefined ? undefined : batches.get(snapshot.record)
       if (found !== undefined) return found
       const why =
-        snapshot.record === undefined ? 'is about no batch' : `is about ${snapshot.record}, which is gone`
+        snapshot.record === undefined ? 'is about no batch' : `is about ${snapshot.record}, which was deleted`
       throw new Error(
-        `${event === undefined ? 'A step of the timeline' : event.name} ${why}; leave "batch" out.`,
+        `${event === undefined ? 'A step of the timeline' : event.name} ${why}; do not use "batch" here.`,
       )
     },
   }
@@ -165,7 +165,7 @@ function batchList(snapshot: ScenarioSnapshot, queue: Queue): BatchList {
   return { list, latest: () => list().at(-1), get: (id) => list().find((batch) => batch.id === id) }
 }
 
-/** The batch with its moves, which do not show among its members. */
+/** The batch with its moves, which are not enumerable. */
 function handle(batch: JsonObject, queue: Queue): BatchHandle {
   const id = String(batch.id)
   const move =
@@ -184,7 +184,7 @@ function handle(batch: JsonObject, queue: Queue): BatchHandle {
   ) as unknown as BatchHandle
 }
 
-// A copy as it is now: what the function changes of it afterwards is not what it has asked for.
+// Copies the value, so that later changes by the function do not affect the command.
 function plain<T>(value: T, what: string): T {
   const { text, issues } = plainData(value)
   if (text !== undefined) return JSON.parse(text)
@@ -193,22 +193,20 @@ function plain<T>(value: T, what: string): T {
 
 function name(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw new TypeError(
-    `${what} must be a text that is not empty, not ${JSON.stringify(value) ?? String(value)}.`,
-  )
+  throw new TypeError(`${what} must be a non-empty string, not ${JSON.stringify(value) ?? String(value)}.`)
 }
 
-// What toJSON makes of it need not have an id any more, nor be an object.
+// A record with toJSON is refused: its result may lack the id, or not be an object.
 function identified(record: JsonObject): JsonObject {
   if (isObject(record) && typeof record.id === 'string' && !('toJSON' in record)) return record
   throw new TypeError('A record must be an object with an id.')
 }
 
-/** A value of a script, as far as JSON can carry it. */
+/** A value of a script as JSON. */
 interface PlainData {
-  /** JSON, without the functions; absent where there are issues. */
+  /** JSON, without the functions; absent if there are issues. */
   readonly text?: string
-  /** Pointers of the functions that stand where functions may. */
+  /** Pointers of the functions at places where functions are allowed. */
   readonly functions: readonly string[]
   readonly issues: readonly Issue[]
 }
@@ -216,7 +214,7 @@ interface PlainData {
 /** The deepest nesting of objects and lists. */
 const DEEPEST = 100
 
-/** Tells data from functions and from what is neither. @param mayBeFunction whether a function may stand at a path of keys */
+/** Separates data from functions and invalid values. @param mayBeFunction whether a function is allowed at a path of keys */
 export function plainData(
   value: unknown,
   mayBeFunction: (path: readonly string[]) => boolean = () => false,
@@ -236,7 +234,7 @@ export function plainData(
     else if (typeof at === 'object' && at !== null && !('toJSON' in at)) {
       around.add(at)
       for (const [key, member] of Object.entries(at)) {
-        // A member that is undefined is no member, as for JSON.stringify; in a list it would become null.
+        // An undefined field is left out, as by JSON.stringify. In a list it is refused, since it would become null.
         if (member === undefined && !Array.isArray(at)) continue
         path.push(key)
         look(member)
@@ -255,13 +253,13 @@ function problemOf(value: unknown): string | undefined {
     case 'boolean':
       return undefined
     case 'number':
-      return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot carry`
+      return Number.isFinite(value) ? undefined : `is ${value}, which JSON cannot represent`
     case 'function':
-      return 'is a function; only "do" of a timeline step and members of "on" may be one'
+      return 'is a function; only "do" of a timeline step and fields of "on" may be functions'
     case 'object':
       return objectProblem(value)
     default:
-      return `is of the type ${typeof value}, which JSON cannot carry`
+      return `is of the type ${typeof value}, which JSON cannot represent`
   }
 }
 
@@ -270,5 +268,5 @@ function objectProblem(value: object | null): string | undefined {
   const parent = Object.getPrototypeOf(value)
   if (parent === null || Object.getPrototypeOf(parent) === null) return undefined
   const name = value.constructor?.name ?? 'object of a class'
-  return `is a ${name}; scenarios are made of plain objects, lists, texts and numbers`
+  return `is a ${name}; a scenario may have only plain objects, arrays, strings, numbers, booleans and null`
 }

@@ -45,7 +45,7 @@ export class ScenarioRunner {
     })
   }
 
-  /** Looks after a sandbox: its scenario goes on from where it stood. @returns stops that */
+  /** Runs the scenario of a sandbox, which continues where it was. @returns detaches the sandbox */
   attach(sandbox: Sandbox): Cancel {
     const caller = new FunctionCaller({
       sandbox,
@@ -75,12 +75,12 @@ export class ScenarioRunner {
     }
   }
 
-  /** Follows no change of the scripts any more. */
+  /** Stops following changes of the scripts. */
   close(): void {
     this.#stopHearing()
   }
 
-  /** Every script there is. */
+  /** Lists every scenario, with its state on the sandbox. */
   async list(sandbox: Sandbox): Promise<readonly ListedScenario[]> {
     await this.#load()
     const active = activeOn(sandbox)?.name
@@ -91,13 +91,13 @@ export class ScenarioRunner {
     }))
   }
 
-  /** Loads at once what has changed of the scripts; what is active is swapped before this resolves. */
+  /** Loads changed scripts at once. Active scenarios are swapped before it resolves. */
   async refresh(): Promise<void> {
     await this.#load()
     await this.#source.refresh?.()
   }
 
-  /** The scenario that is active on a sandbox. */
+  /** The scenario that is active on a sandbox; null if there is none. */
   active(sandbox: Sandbox): ActiveScenario | null {
     const row = activeOn(sandbox)
     if (row === undefined) return null
@@ -114,8 +114,8 @@ export class ScenarioRunner {
   }
 
   /**
-   * Starts a scenario on a sandbox, in the place of the one that is active there. Refuses it whole.
-   * @param start makes the sandbox that it starts on; absent: the sandbox as it is
+   * Starts a scenario on a sandbox and replaces the active one. If it refuses, nothing has changed.
+   * @param start creates the state that the scenario starts on; absent: the present state of the sandbox
    */
   start(sandbox: Sandbox, name: string, start?: () => Promise<SandboxState>): Promise<ActiveScenario> {
     return this.#inTurn(sandbox, async () => {
@@ -125,18 +125,18 @@ export class ScenarioRunner {
       if (start === undefined) await startScenario(sandbox, beginning)
       else await startAnew(sandbox, await start(), beginning)
       this.#problems.delete(sandbox)
-      // The script may have changed while its fixtures were made.
+      // The script may have changed while its fixtures were built.
       this.#follow(sandbox)
       return this.active(sandbox) as ActiveScenario // it has just been started
     })
   }
 
-  /** Starts a scenario unless it is active already, as after a restart of the emulator. */
+  /** Starts a scenario, unless it is already active, for example after a restart of the emulator. */
   async begin(sandbox: Sandbox, name: string): Promise<void> {
     if (activeOn(sandbox)?.name !== name) await this.start(sandbox, name)
   }
 
-  /** Stops the scenario of a sandbox. Refuses with `conflict` where none is active. @returns its name */
+  /** Stops the scenario of a sandbox. Refuses with `conflict` if none is active. @returns its name */
   stop(sandbox: Sandbox): Promise<string> {
     return this.#inTurn(sandbox, async () => {
       const { name } = stopScenario(sandbox) ?? refuse('conflict', NONE_ACTIVE)
@@ -161,11 +161,11 @@ export class ScenarioRunner {
     }
     return refuse('conflict', {
       detail: `The scenario "${name}" is broken: ${entry.problems.map(problemLine).join('; ')}`,
-      mitigation: 'Mend the file: it is loaded as soon as it is saved.',
+      mitigation: 'Repair the file: it is loaded again when it is saved.',
     })
   }
 
-  // Scripts take a process of their own and half a second, so that they are loaded when somebody is to follow one.
+  // Scripts need a separate process and half a second, so they are loaded only when they are needed.
   async #load(name?: string): Promise<void> {
     await this.#source.load?.(name)
     if (this.#isLoaded) return
@@ -176,7 +176,7 @@ export class ScenarioRunner {
     }
   }
 
-  // A script that has changed takes the place of its older version; one that does not fit leaves that in force.
+  // A changed script replaces its older version; if it does not fit the sandbox, the older version stays in force.
   #follow(sandbox: Sandbox): void {
     const active = activeOn(sandbox)
     if (active === undefined || sandbox.closedReason !== undefined) return
@@ -194,13 +194,13 @@ export class ScenarioRunner {
         this.#problems.delete(sandbox)
       }
     } catch (error) {
-      // Anyone who has saved a file, or restored a sandbox, is not to hear of it.
+      // The error must not reach a caller that has only saved a file or restored a sandbox.
       if (!(error instanceof Refusal)) sandbox.options.onDefect(error)
       this.#complain(sandbox, active, `${scenario?.file}: ${(error as Error).message}`)
     }
   }
 
-  // A scenario that is built in is listed before it is loaded.
+  // A built-in scenario is listed before it is loaded.
   #isUnread(name: string): boolean {
     const isListed = this.#source.list().some((entry) => entry.name === name && entry.valid)
     return isListed && this.#source.get(name) === undefined
@@ -209,7 +209,11 @@ export class ScenarioRunner {
   #complain(sandbox: Sandbox, { name }: ScenarioRow, problem: string): void {
     if (this.#problems.get(sandbox) === problem) return
     this.#problems.set(sandbox, problem)
-    this.#notify('warn', 'scenario_failed', `${this.#title(sandbox, name)} stays as it was: ${problem}`)
+    this.#notify(
+      'warn',
+      'scenario_failed',
+      `${this.#title(sandbox, name)} keeps its present version: ${problem}`,
+    )
   }
 
   #title({ name: sandbox }: Sandbox, name: string): string {
@@ -220,7 +224,7 @@ export class ScenarioRunner {
     this.#onNotice({ level, event, message })
   }
 
-  // One after the other: a start reads first, and writes later.
+  // One at a time: a start reads the state first, and writes it later.
   #inTurn<T>(sandbox: Sandbox, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(sandbox) ?? Promise.resolve()).then(work)
     this.#turns.set(
@@ -231,7 +235,7 @@ export class ScenarioRunner {
   }
 }
 
-const MISSING = 'its script is not there any more, so that none of its functions can be called'
+const MISSING = 'its script is missing, so none of its functions can be called'
 
 const NONE_ACTIVE = {
   detail: 'No scenario is active on this sandbox.',

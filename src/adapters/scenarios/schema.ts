@@ -6,15 +6,15 @@ import type { ScenarioDefinition } from '../../core/scenarios/source.ts'
 import { strictObject } from '../../core/strict-input.ts'
 import { FASTEST } from '../../core/time/clock.ts'
 
-/** Stands in the data of a script where it has a function. No text of a file can be it. */
+/** Replaces each function in the data of a script. It is a symbol, so no value of a file can equal it. */
 export const FUNCTION = Symbol('function of a script')
 
-/** Says everything that is wrong with a value, by JSON Pointer into it. */
+/** Returns all issues of a value, with JSON Pointers into it. */
 export type Check = (raw: unknown) => readonly Issue[]
 
-/** What scenarios speak of, passed in by the composition root. */
+/** The events and checks that scenarios depend on, passed in by the composition root. */
 export interface ScenarioVocabulary {
-  /** The events that hooks may stand on. */
+  /** The events that hooks can subscribe to. */
   readonly events: readonly string[]
   readonly checks: {
     readonly fixtures: Check
@@ -24,12 +24,12 @@ export interface ScenarioVocabulary {
     /** One draft of a fault rule. */
     readonly rule: Check
     readonly stub: Check
-    /** One action of a timeline step: a primitive that moves the sandbox. */
+    /** One action of a timeline step: a primitive that changes the sandbox. */
     readonly action: Check
   }
 }
 
-/** The schema of a scenario, in whose data {@link FUNCTION} stands for each function. */
+/** The schema of a scenario, with {@link FUNCTION} in place of each function. */
 export function scenarioSchema({ events, checks }: ScenarioVocabulary): z.ZodType<ScenarioData> {
   const steps = strictObject({
     at: duration(),
@@ -83,7 +83,7 @@ function hooks(events: readonly string[]) {
     .superRefine((on, context) => {
       for (const [event, hook] of Object.entries(on)) {
         if (!events.includes(event)) {
-          const message = `is no event.${didYouMean(event, events) || ` There are ${events.join(', ')}.`}`
+          const message = `is no event.${didYouMean(event, events) || ` Use one of ${events.join(', ')}.`}`
           context.addIssue({ code: 'custom', path: [event], message })
         } else if (hook !== FUNCTION) {
           const message = 'must be a function; a .json file cannot have one, a .ts or .js file can'

@@ -8,7 +8,7 @@ import { script, writeFiles } from '../../../test/support/scenario-folder.ts'
 import type { Task } from './protocol.ts'
 import { processEntry } from './script-process.ts'
 
-test('the built process loads a script of TypeScript, out of reach of any installed package', async () => {
+test('the built process loads a TypeScript file without any installed package', async () => {
   const folder = dataFolder()
   writeFiles(folder, { 'typed.ts': script("{ description: 'built' as string, on: { a: () => {} } }") })
   const entry = processEntry(pathToFileURL(resolve('dist/emulator.cjs')).href)

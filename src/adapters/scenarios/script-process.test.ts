@@ -15,7 +15,7 @@ import {
 } from '../../../test/support/scenario-folder.ts'
 import { loadOnce } from './load.ts'
 
-/** Loads one script, says what it holds, and does not close anything. */
+/** Loads one script, prints its data, and closes nothing. */
 const PROGRAM = `
 import { ScriptGeneration, SCRIPT_LIMITS } from '${resolve('src/adapters/scenarios/generation.ts')}'
 const folder = process.argv[2]
@@ -54,13 +54,13 @@ function start(one: string, env = {}): ChildProcess {
 
 async function nextConnection(): Promise<{ closed: Promise<unknown> }> {
   const [socket] = (await once(server, 'connection')) as [Socket]
-  // What is killed may reset it.
+  // A killed process may reset the connection.
   const closed = new Promise((resolve) => socket.on('error', () => {}).once('close', resolve))
   socket.resume()
   return { closed }
 }
 
-test('the process ends with the emulator, also when that is killed while a script loops', async () => {
+test('the process ends with the emulator, even if that is killed while a script loops', async () => {
   const connection = nextConnection()
   const emulator = start(`${connected()}for (;;) {}\n`)
   const { closed } = await connection
@@ -76,7 +76,7 @@ test('the process does not keep the emulator alive, and ends with it', async () 
   await closed
 })
 
-test('scripts get the environment of the emulator, but none of the flags that are for its own Node', async () => {
+test('scripts get the environment of the emulator, without the flags of its Node', async () => {
   const folder = dataFolder()
   writeFiles(folder, { 'flag.cjs': 'globalThis.flagged = true' })
   const seen = '[process.env.FOR_SCRIPTS, process.env.NODE_OPTIONS, process.execArgv, globalThis.flagged]'
@@ -93,7 +93,7 @@ test('scripts get the environment of the emulator, but none of the flags that ar
   ])
 })
 
-test('signals that a terminal sends to all processes leave the scripts to the emulator', async () => {
+test('signals that a terminal sends to all processes do not end the scripts', async () => {
   const folder = dataFolder()
   const step = `async ({ sandbox }) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
@@ -111,7 +111,7 @@ test('signals that a terminal sends to all processes leave the scripts to the em
   ])
 })
 
-test('each reload ends the process before it', async () => {
+test('each reload ends the previous process', async () => {
   const folder = dataFolder()
   const write = (version: number) =>
     writeFiles(folder, {
@@ -133,7 +133,7 @@ test('each reload ends the process before it', async () => {
   await (await connection).closed
 })
 
-test('a folder starts a process when it has scripts, one for all of them', async () => {
+test('a folder with scripts starts one process for all of them', async () => {
   let started = 0
   const count = () => {
     started += 1

@@ -13,16 +13,16 @@ import {
   type TaskOutcome,
 } from './protocol.ts'
 
-/** What a process of scripts needs to know and whom it tells. */
+/** The options and callbacks of a process for scripts. */
 export interface ProcessOptions {
   readonly folder: string
   /** Megabytes that the scripts may have on the heap together. */
   readonly heapMb: number
-  /** A line that a script has written to standard output or standard error. */
+  /** Called with each line that a script writes to standard output or standard error. */
   onLine(line: string, stream: 'stdout' | 'stderr'): void
-  /** A script has ended the process while nothing was asked of it. */
+  /** Called when a script has ended the process between two tasks. */
   onLeftover(problem: ScriptProblem): void
-  /** Calls back when the time of a task is over; for tests. */
+  /** Calls back when the time limit of a task is reached; for tests. */
   readonly later?: Later | undefined
 }
 
@@ -39,19 +39,19 @@ interface Running {
   readonly resolve: (ended: TaskEnd) => void
 }
 
-/** Real milliseconds until a process can take its first task: only one that never can needs so long. */
+/** Real milliseconds until a process must be ready for its first task; a working one needs far less. */
 const START_MS = 60_000
 
-/** Real milliseconds for what an ended process has still said; another one that it has started may keep its streams open. */
+/** Real milliseconds to wait for the rest of the output of an ended process: its own child may keep the streams open. */
 const LAST_WORDS_MS = 500
 
-/** How V8 begins when its memory has run out, on standard error; pages about its own state follow. */
+/** The first line that V8 writes to standard error when its memory has run out; pages about its state follow. */
 const CRASH = /^<--- Last few GCs --->$|^FATAL ERROR: |^# Fatal /
 
 /**
- * A process for scripts, doing one task at a time. It is over when a task takes too long, needs too much memory or ends it:
- * that task's outcome then says so, and {@link isOver} is true. A thread would not do: since Node 24, V8 may end the whole
- * process when the heap of a thread is full.
+ * A process for scripts, which performs one task at a time. It is over when a task takes too long, needs too much memory or ends
+ * it: the outcome of that task has the reason, and {@link isOver} is true. It is not a thread, since from Node 24 on V8 may end
+ * the whole process when the heap of a thread is full.
  */
 export class ScriptProcess {
   readonly #options: ProcessOptions
@@ -67,13 +67,13 @@ export class ScriptProcess {
   constructor(options: ProcessOptions) {
     this.#options = options
     this.#child = fork(processEntry(), [options.folder], {
-      // Those of this process may be the loaders of a test runner.
+      // The flags of this process are not passed on: they may be the loaders of a test runner.
       execArgv: [`--max-old-space-size=${options.heapMb}`],
       env: processEnvironment(),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe', 'pipe'],
     })
     this.#ended = this.#watchEnd()
-    // Without a process there are no streams, and the error follows.
+    // If the process cannot be started, it has no streams, and an error event follows.
     if (this.#child.pid !== undefined) this.#listen()
   }
 
@@ -84,31 +84,31 @@ export class ScriptProcess {
     onLines(stdout as Socket, (line) => this.#options.onLine(line, 'stdout'))
     onLines(stderr as Socket, (line) => this.#hearError(line))
     onLines(questions, (line) => questions.write(`${this.#answer(JSON.parse(line) as Question)}\n`))
-    // Anyone who waits for a task is kept alive by its time-out.
+    // Nothing else needs a reference: the time-out of a task keeps this process alive.
     this.#child.unref()
     this.#child.channel?.unref()
     for (const stream of stdio as readonly (Socket | null)[]) {
-      // A process that is over reads no more.
+      // Writes to a process that is over fail; that is ignored.
       stream?.on('error', () => {}).unref()
     }
   }
 
-  /** True when nothing can be asked of this process any more. */
+  /** True when this process accepts no more tasks. */
   get isOver(): boolean {
     return this.#over
   }
 
   /**
-   * Does one task within so many real milliseconds, which count from when the process can take it. The caller has waited for
-   * the task before.
+   * Performs one task within `timeout` real milliseconds, counted from when the process is ready for it. The caller must wait for
+   * the previous task first.
    */
   perform(task: Task, timeout: number, snapshot?: ScenarioSnapshot): Promise<TaskEnd> {
     return new Promise((resolve) => {
       this.#running = { task, timeout, snapshot, resolve }
-      if (this.#over) this.#endTask('was asked of a process that is over')
+      if (this.#over) this.#endTask('was not run: the process for scripts has already ended')
       else {
         this.#limit(this.#isReady ? timeout : START_MS)
-        // When it cannot be sent, the process has just ended, and its end is the outcome.
+        // An error of `send` is ignored: the process has just ended, and its end becomes the outcome.
         if (this.#child.pid !== undefined) this.#child.send(task, () => {})
       }
     })
@@ -116,13 +116,13 @@ export class ScriptProcess {
 
   async close(): Promise<void> {
     this.#over = true
-    this.#endTask('was stopped, because its script is being loaded again or the emulator is being closed.')
+    this.#endTask('was stopped, because its script is being loaded again or the emulator is closing.')
     this.#child.ref()
     this.#child.kill('SIGKILL')
     await this.#ended
   }
 
-  // Whatever a script, or a package that it imports, sends of its own accord comes here as well.
+  // Messages that a script, or a package that it imports, sends itself arrive here, too.
   #hear(message: FromProcess | string | null): void {
     if (typeof message !== 'object' || message === null) return
     if ('ready' in message) this.#ready()
@@ -162,7 +162,7 @@ export class ScriptProcess {
     const running = this.#running
     const { later = realLater } = this.#options
     this.#cancel()
-    // A reply that has come while this process was busy counts: it is heard before the time is called over.
+    // A reply that has arrived while this process was busy counts: setImmediate handles it before the time-out.
     this.#cancel = later(ms, () =>
       setImmediate(() => {
         if (this.#running === running) this.#timeOut(ms)
@@ -173,13 +173,13 @@ export class ScriptProcess {
   #timeOut(ms: number): void {
     this.#endTask(
       this.#isReady
-        ? `did not finish within ${ms} ms, and was stopped. Look for a loop or a promise without an end, and do less at a time.`
+        ? `did not finish within ${ms} ms, and was stopped. Look for an endless loop or a promise that never settles, and do less at a time.`
         : `was not run: the process for scripts was not ready within ${ms} ms. Try again when the machine is less busy.`,
     )
     void this.close()
   }
 
-  /** Resolves when the process is gone and everything that it has said has been heard. */
+  /** Resolves when the process has ended and all its output has been read. */
   #watchEnd(): Promise<void> {
     return new Promise((resolve) => {
       let isLeftover = false
@@ -203,12 +203,12 @@ export class ScriptProcess {
 
   #reason(code: number | null, signal: NodeJS.Signals | null): string {
     if (this.#isOutOfMemory) {
-      return `needs more than the ${this.#options.heapMb} MB of memory that scripts have together, and was stopped. Look for a list or a text that grows without an end, and keep less at a time.`
+      return `needs more than the ${this.#options.heapMb} MB of memory that all scripts share, and was stopped. Look for a list or a string that never stops growing, and keep less data at a time.`
     }
     if (signal === 'SIGKILL')
-      return 'was ended by the system, most likely for want of memory. Keep less at a time.'
+      return 'was ended by the system, most likely because memory was low. Keep less data at a time.'
     const how = signal === null ? `as process.exit(${code}) does` : `by ${signal}`
-    return `has ended its process, ${how}. A script must not do that; return instead.`
+    return `has ended its process, ${how}. A script must not end its process; return instead.`
   }
 
   #endTask(message: string): void {
@@ -225,11 +225,11 @@ export class ScriptProcess {
 
 /** Why there is no process for scripts. */
 export function cannotStart(error: unknown): string {
-  return `was not run: no process for scripts can be started (${String(error)}). Scripts need the right to run ${process.execPath}.`
+  return `was not run: the process for scripts cannot be started (${String(error)}). Scripts need the right to run ${process.execPath}.`
 }
 
 function respondTo(question: Question, snapshot: ScenarioSnapshot | undefined): QuestionResponse {
-  if (snapshot === undefined) return { refusal: 'The sandbox can be looked at only while a function runs.' }
+  if (snapshot === undefined) return { refusal: 'The sandbox can be read only while a function runs.' }
   return { records: question.kind === 'records' ? snapshot.records() : snapshot.state(question.collection) }
 }
 
@@ -249,13 +249,13 @@ function onLines(stream: NodeJS.ReadableStream, take: (line: string) => void): v
   })
 }
 
-/** The script that the process runs: beside the bundle, or, in a checkout, where the build has put it. Node 20 runs no TypeScript. */
+/** The script of the process: next to the bundle, or in `dist` for a checkout, since Node 20 cannot run TypeScript. */
 export function processEntry(here: string = import.meta.url): string {
   const path = here.endsWith('.ts') ? '../../../dist/scenario-process.js' : './scenario-process.js'
   return fileURLToPath(new URL(path, here))
 }
 
-/** The environment of scripts is that of the emulator, but flags for its own Node are not for theirs. */
+/** The environment for scripts: that of the emulator, without the flags for its Node. */
 function processEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _, ...env } = process.env
   return env

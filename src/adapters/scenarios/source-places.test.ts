@@ -38,14 +38,14 @@ test('a pointer is found in the literal that a script exports', () => {
   expect(lineOf('/pase')).toMatch(/^pase: 'immediate'/)
 })
 
-test('what does not stand in the literal is told at the innermost member that does', () => {
+test('a value outside the literal is reported at the innermost field that is in it', () => {
   expect(lineOf('/fixtures/collections/files/0/id')).toMatch(/^files }/)
   expect(lineOf('/faults/1/match')).toMatch(/^{\n?/)
   expect(lineOf('/nowhere')).toMatch(/^export default/)
   expect(lineOf('')).toMatch(/^export default/)
 })
 
-test('the exported object is found behind a name, a call of another kind and in CommonJS', () => {
+test('the exported object is found through a name, through another function, and in CommonJS', () => {
   const named = 'const other = {}\nconst mine: Scenario = define({\n  faults: 3,\n})\nexport default mine\n'
   expect(lineOf('/faults', named)).toBe('faults: 3,')
   expect(lineOf('/faults', `${named.replace('define({', '{').replace('})', '}')}`)).toBe('faults: 3,')
@@ -53,7 +53,7 @@ test('the exported object is found behind a name, a call of another kind and in 
   expect(lineOf('/faults', 'export default {\n  faults: 3,\n} satisfies Scenario')).toBe('faults: 3,')
 })
 
-test('no text and no pointer is too odd to name a place', () => {
+test('every text and every pointer has a place', () => {
   const pieces = [
     'export default ',
     '{',

@@ -2,9 +2,9 @@ import { keysOf } from '../../core/json.ts'
 import { lineAndColumn, type TextPlace } from '../json-text.ts'
 
 /**
- * The place in a script of the member that a JSON Pointer into its default export names, or of the innermost member on the
- * way that stands there as a literal; without any, of `export default`. It scans and does not parse: it may miss a member,
- * never fail.
+ * The place in a script of the field that a JSON Pointer into its default export names. If that field is not in the literal, the
+ * place of the innermost field around it that is; without any, of `export default`. It scans instead of parsing: it may miss a
+ * field, but never fails.
  */
 export function sourcePlace(text: string, pointer: string): TextPlace {
   const code = withoutTexts(text)
@@ -26,7 +26,7 @@ const TEXT = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*
 const KEY = /(?:async\s+)?\*?\s*(?:'([^']*)'|"([^"]*)"|([\w$]+))/y
 const COLON = /\s*:\s*/y
 
-/** The code with comments and the insides of texts blanked out, each character where it was. */
+/** The code with comments and the contents of strings blanked out, so that offsets stay the same. */
 function withoutTexts(text: string): string {
   return text.replaceAll(TEXT, (found) => {
     const isComment = found.startsWith('/')
@@ -35,7 +35,7 @@ function withoutTexts(text: string): string {
   })
 }
 
-/** The opening brace of what is exported: right there, in a call, or where the exported name is given its value. */
+/** The offset of the opening brace of the exported object: after the export, in a call, or at the declaration of its name. */
 function exportedObject(code: string, exported: number): number | undefined {
   const [all = '', name = ''] = matched(CALL, code, exported) ?? []
   const at = exported + all.length
@@ -66,7 +66,7 @@ function findMember(text: string, code: string, open: number, key: string): Memb
   return undefined
 }
 
-/** The comma behind a member, or one before the bracket that closes its object. */
+/** The offset of the comma after a field, or of the character before the bracket that closes its object. */
 function memberEnd(code: string, start: number): number {
   let depth = 0
   for (let at = start; at < code.length; at++) {

@@ -39,7 +39,7 @@ function documentOf(value: object): Document {
   return { revision: 3, collections: {}, ...value } as unknown as Document
 }
 
-test('the pieces of a document are together the JSON of it, indented', () => {
+test('the pieces of a document form its indented JSON', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string(), fc.jsonValue()),
@@ -65,7 +65,7 @@ test('each item of a long array inside a record has one line', () => {
   expect(lines).toContain('              {"custom_id":"item-99","file_id":"file-1"}')
 })
 
-test('fields without a value are left out, as JSON.stringify does', () => {
+test('fields that are undefined are left out, as by JSON.stringify', () => {
   const value = { a: undefined, b: [undefined, { c: undefined }], d: { e: undefined } }
   expect(readableJson(value)).toBe(JSON.stringify(value, null, 2))
 })
@@ -88,7 +88,7 @@ test('a piece ends after three milliseconds, and the bytes are the same', () => 
   expect(Buffer.concat(slow).equals(Buffer.concat(whole))).toBe(true)
 })
 
-test('X4 a file comes back as it was written, `__proto__` and half characters included', async () => {
+test('X4 a file is read back as it was written, including `__proto__` and half characters', async () => {
   const { writer, path, own, begin } = await stateFile()
   begin()
   const value = documentOf(JSON.parse('{"__proto__": {"": "\\ud800"}, "constructor": ["\\u2028ä😀"]}'))
@@ -100,7 +100,7 @@ test('X4 a file comes back as it was written, `__proto__` and half characters in
   expect([isUnedited, own.isKnown(sha256), own.checkpoint, own.news()]).toEqual([true, true, 3, undefined])
 })
 
-test('the file has mode 0600 and nothing else is left beside it', async () => {
+test('a checkpoint has mode 0600 and leaves no temporary file', async () => {
   const { writer, path } = await stateFile()
   await writer.checkpoint()
   expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -162,18 +162,18 @@ test.each([
   expect(own.checkpoint).toBeUndefined()
 })
 
-test('an edit that comes while a checkpoint is written stays in place, until the checkpoint is given up', async () => {
+test('a checkpoint gives up rather than overwrite a file that is being edited', async () => {
   const { writer, path, edits } = await stateFile()
   writeFileSync(path, 'edited')
   edits.pending = true
-  await expect(writer.checkpoint()).rejects.toThrow(`${path} is being edited all the time`)
+  await expect(writer.checkpoint()).rejects.toThrow(`${path} is edited continuously`)
   expect(readFileSync(path, 'utf8')).toBe('edited')
   edits.pending = false
   await writer.checkpoint()
   expect(digestOf(readFileSync(path)).isUnedited).toBe(true)
 })
 
-test('the journal names the digest of a checkpoint before it becomes the state file, and after it', async () => {
+test('the journal contains the digest of a checkpoint before and after it becomes the state file', async () => {
   const { writer, path } = await stateFile()
   await writer.checkpoint()
   const lines = readFileSync(`${path}.journal`, 'utf8').trim().split('\n')
@@ -182,21 +182,21 @@ test('the journal names the digest of a checkpoint before it becomes the state f
   expect(rows.slice(1)).toEqual([{ next: sha256 }, { file: { sha256, checkpoint: true } }])
 })
 
-test('the place of a syntax error is named with line and column', () => {
+test('a syntax error is reported with line and column', () => {
   const { problem } = readState(Buffer.from('{\n  "a": 1,\n  "b": ,\n}'), 'sandbox.json')
   expect(problem).toMatchObject({ line: 3, message: 'sandbox.json:3:8: expected a value, found ","' })
 })
 
-test('bytes that are no UTF-8 are refused and not replaced', () => {
+test('bytes that are not UTF-8 are refused, not replaced', () => {
   const bytes = Buffer.concat([Buffer.from('{\n"ä": "'), Buffer.from([0xc3]), Buffer.from('"}')])
   expect(readState(bytes, 'sandbox.json').problem?.message).toBe('sandbox.json:2:8: this byte is not UTF-8')
 })
 
-test('a byte order mark, which some editors add, is no part of the JSON', () => {
+test('a byte order mark, which some editors add, is ignored', () => {
   expect(readState(Buffer.from('\uFEFF{"revision": 1}'), 'sandbox.json').raw).toEqual({ revision: 1 })
 })
 
-test('a file that is not there is null', async () => {
+test('a missing file is read as null', async () => {
   const { writer } = await stateFile()
   expect(await writer.read()).toBeNull()
 })

@@ -32,7 +32,7 @@ test('changes that come together share one checkpoint, soon after the first', as
   expect(waits()).toEqual([])
 })
 
-test('a change during a checkpoint gets one of its own, after a rest of nine times as long', async () => {
+test('a change during a checkpoint gets another one, after a pause nine times as long', async () => {
   const { subject, timers, writes, waits } = checkpointer()
   subject.changed()
   timers.fire()
@@ -45,13 +45,13 @@ test('a change during a checkpoint gets one of its own, after a rest of nine tim
   expect(waits()[0]).toBeLessThanOrEqual(1800)
 })
 
-test('the first checkpoint of a large file is not in a hurry', () => {
+test('the first checkpoint of a large file waits longer', () => {
   const { subject, waits } = checkpointer(50_000_000)
   subject.changed()
   expect(waits()[0]).toBeGreaterThan(4400)
 })
 
-test('a checkpoint that is asked for begins after the one under way, and serves all who ask', async () => {
+test('a checkpoint by now() begins after the one in progress, and all callers share it', async () => {
   const { subject, writes } = checkpointer()
   const done: string[] = []
   subject.now().then(() => done.push('first'))
@@ -66,7 +66,7 @@ test('a checkpoint that is asked for begins after the one under way, and serves 
   expect(writes).toHaveLength(2)
 })
 
-test('a failure is said once, tried again after longer and longer, and its end is said', async () => {
+test('a failure and the recovery are reported once, with longer waits between the tries', async () => {
   const { subject, timers, writes, said, waits } = checkpointer()
   subject.changed()
   const waited: number[] = []
@@ -85,7 +85,7 @@ test('a failure is said once, tried again after longer and longer, and its end i
   expect(waits()).toEqual([])
 })
 
-test('anyone who asked for a checkpoint that fails is told', async () => {
+test('now() rejects when its checkpoint fails', async () => {
   const { subject, writes } = checkpointer()
   const asked = subject.now()
   await expect.poll(() => writes.length).toBe(1)
@@ -93,7 +93,7 @@ test('anyone who asked for a checkpoint that fails is told', async () => {
   await expect(asked).rejects.toThrow('ENOSPC')
 })
 
-test('an urgent change does not wait for the rest to be over', async () => {
+test('urge() does not wait for the end of the pause', async () => {
   const { subject, writes, waits } = checkpointer(50_000_000)
   subject.changed()
   subject.urge()
@@ -102,7 +102,7 @@ test('an urgent change does not wait for the rest to be over', async () => {
   writes[0]?.end()
 })
 
-test('when stopped, it waits for the checkpoint under way and begins no other', async () => {
+test('stop() waits for the checkpoint in progress and begins no other', async () => {
   const { subject, writes, waits } = checkpointer()
   subject.now()
   await expect.poll(() => writes.length).toBe(1)

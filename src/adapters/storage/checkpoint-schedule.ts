@@ -8,9 +8,11 @@ import { shortList } from './notice.ts'
 
 /** Milliseconds between a change and its checkpoint: changes that come together share one. */
 const QUIET = 50
-/** The pause after a checkpoint, as a multiple of its duration: checkpoints take a tenth of the time at most. */
+/** The pause after a checkpoint, as a multiple of its duration: checkpoints take at most a tenth of the time. */
 const REST = 9
+/** Milliseconds between a failed checkpoint and the next try. The wait doubles with each failure in a row. */
 const FIRST_RETRY = 1000
+/** The longest wait before a retry, in milliseconds. */
 const LAST_RETRY = 60_000
 /** Bytes that a checkpoint is expected to write in a millisecond, until one has been measured. */
 const EXPECTED_SPEED = 100_000
@@ -49,27 +51,27 @@ export class Checkpointer {
     return this.#busy
   }
 
-  /** The state has changed: a checkpoint follows. */
+  /** Call it after a change of the state. A checkpoint follows. */
   changed(): void {
     this.#dirty = true
     if (this.#running === undefined && this.#cancel === undefined && !this.#stopped) this.#schedule()
   }
 
-  /** Begins a checkpoint now, or as soon as possible after the one under way. */
+  /** Begins a checkpoint now. If one is in progress, another one follows after the usual pause. */
   urge(): void {
     if (this.#running !== undefined || this.#stopped) this.#dirty = true
     else this.#run().catch(() => {})
   }
 
-  /** Writes a checkpoint that contains everything so far. Rejects when it fails, and is then tried again later. */
+  /** Writes a checkpoint that contains all changes so far. Rejects when it fails; it is then tried again later. */
   now(): Promise<void> {
     if (this.#running === undefined) return this.#run()
-    // The one under way may have copied the state before the last change.
+    // The checkpoint in progress may have copied the state before the last change.
     this.#next ??= this.#running.catch(() => {}).then(() => this.#running ?? this.#run())
     return this.#next
   }
 
-  /** Begins no more checkpoints. Resolves when the one under way has ended. */
+  /** Begins no more checkpoints. Resolves when the one in progress has ended. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#unschedule()
@@ -125,19 +127,19 @@ export class Checkpointer {
   }
 }
 
-/** How long the last checkpoints of a process may take together, in milliseconds. */
+/** Maximum milliseconds for the last checkpoints of a process together. */
 const EXIT_TIME = 1_000
 
 /** The time that one file may take. */
 interface ExitShare {
-  /** Milliseconds after which the checkpoint has to be given up. */
+  /** Milliseconds after which the checkpoint must be given up. */
   readonly ms: number
   end(isGivenUp: boolean): void
 }
 
 /**
- * Shares out the time that the last checkpoints of a process may take. A sandbox that gets none keeps its checkpoint and
- * journal as they are: together they have everything.
+ * Distributes the time for the last checkpoints of a process. A sandbox that gets no time keeps its present checkpoint and
+ * journal: together they contain all changes.
  */
 export class ExitBudget {
   readonly #now: () => number
@@ -153,8 +155,8 @@ export class ExitBudget {
   }
 
   /**
-   * Asks for time for a file. The first call starts the clock. The expected times of all that are under way are added up:
-   * large checkpoints share one processor.
+   * Reserves time for a file. The first call starts the clock. The expected times of all checkpoints in progress are added up,
+   * because large checkpoints share one processor.
    * @param expected milliseconds
    * @returns undefined when there is no time
    */
@@ -175,14 +177,14 @@ export class ExitBudget {
     }
   }
 
-  /** The files that got no time, in one line; undefined when each got what it needed. */
+  /** A message with the files that got too little time; undefined when there are none. */
   get message(): string | undefined {
     if (this.#left.length === 0) return undefined
-    return `${shortList(this.#left, ', ')}: no last checkpoint was written, since that would have taken more than ${EXIT_TIME / 1000} s in all. Nothing is lost: each file and the journal beside it together have everything, and the next start reads both.`
+    return `${shortList(this.#left, ', ')}: no last checkpoint was written, because that would have taken more than ${EXIT_TIME / 1000} s in total. Nothing is lost: each file and the journal next to it together contain everything, and the next start reads both.`
   }
 }
 
-/** Tells whether a sandbox has changed since a checkpoint: by commits, or by requests, which are in no journal. */
+/** Compared with an earlier mark, shows whether a sandbox has changed: by commits, or by requests, which are in no journal. */
 export interface ChangeMark {
   readonly revision: number
   readonly requests: number
@@ -199,10 +201,10 @@ export function changeMarkOf({ store, log, limiter, service }: Sandbox): ChangeM
   }
 }
 
-/** Records that a checkpoint is expected to write in a millisecond, of those that the last one lacked. */
+/** New records, which the last checkpoint lacked, that a checkpoint is expected to write in a millisecond. */
 const SPEED = 400
 
-/** Milliseconds that a checkpoint is expected to take. @param busy what the last one took, with the records of `before` */
+/** Milliseconds that a checkpoint is expected to take. @param busy duration of the last one, with the records of `before` */
 export function expectedTime(sandbox: Sandbox, busy: number, before: ChangeMark): number {
   const { records } = changeMarkOf(sandbox)
   return records > before.records

@@ -12,10 +12,10 @@ import { previousOf, temporary } from './names.ts'
 import type { OwnFile } from './own-file.ts'
 import { findState } from './state-file.ts'
 
-/** How many edits that come while a checkpoint is being written are taken first, before the checkpoint is given up. */
+/** Maximum tries of a checkpoint. If the file is edited during a try, the edit is applied and the next try begins. */
 const MAX_EDITS = 10
 
-/** The file was edited while its checkpoint was being written. */
+/** Thrown when the file was edited while its checkpoint was being written. */
 class Overtaken extends Error {}
 
 interface WriterOptions {
@@ -27,16 +27,19 @@ interface WriterOptions {
 }
 
 /**
- * Writes checkpoints; the adapter of lowdb. A crash after any step finds a state file, and a journal with the commits that the
- * file lacks. The steps: a new generation of the journal; the new file beside the old one, record by record, so that the event
- * loop turns while a large state is written; its digest into the journal; the old file becomes the previous one and the new
- * file takes its place; generations that not even the previous checkpoint needs are removed.
+ * Writes checkpoints; the adapter of lowdb. A crash after any step leaves a state file, and a journal with the commits that
+ * the file lacks. The steps:
+ * 1. Begin a new generation of the journal.
+ * 2. Write a temporary file next to the old one, record by record, so that the event loop turns during a large state.
+ * 3. Write its digest to the journal.
+ * 4. Rename it to the state file. The old file becomes the previous checkpoint.
+ * 5. Remove generations that even the previous checkpoint does not need.
  */
 export class CheckpointWriter implements Adapter<Document> {
   readonly #options: WriterOptions
   /** Bytes in the journal that the document contains and the checkpoint before it lacks. */
   #growth = 0
-  /** The number of edits before the state was copied. */
+  /** The number of edits that were handled before the state was copied. */
   #dealtWith = 0
   #isAbandoned = false
 
@@ -44,7 +47,7 @@ export class CheckpointWriter implements Adapter<Document> {
     this.#options = options
   }
 
-  /** Takes pending edits, then writes a checkpoint. @returns the milliseconds that it took */
+  /** Applies pending edits, then writes a checkpoint. @returns the milliseconds that it took */
   async checkpoint(): Promise<number> {
     const { files, own, journal, sandbox, edits } = this.#options
     for (let tries = 0; tries < MAX_EDITS; tries++) {
@@ -63,14 +66,14 @@ export class CheckpointWriter implements Adapter<Document> {
         if (!(error instanceof Overtaken)) throw error
       }
     }
-    throw new Error(`${own.path} is being edited all the time`)
+    throw new Error(`${own.path} is edited continuously`)
   }
 
   get isAbandoned(): boolean {
     return this.#isAbandoned
   }
 
-  /** Gives up the checkpoint that is being written, which fails. The old file stays, and the journal has every change. */
+  /** Aborts the checkpoint in progress, which then rejects. The old file stays, and the journal has every change. */
   abandon(): void {
     this.#isAbandoned = true
   }
@@ -95,7 +98,7 @@ export class CheckpointWriter implements Adapter<Document> {
       const whole = files.statOf(file)
       const hasPrevious = this.#place(path)
       const placed = files.statOf(file)
-      // An editor may write into the file as soon as it is in its place. Then the older look shows that it has changed.
+      // An editor may write into the file as soon as it is renamed. Then the older metadata shows that it has changed.
       const isEdited = placed.size !== whole.size || placed.modified !== whole.modified
       own.written({ file, stat: isEdited ? whole : placed, sha256 }, document, this.#growth, hasPrevious)
       journal.checkpointed(sha256)
@@ -107,10 +110,10 @@ export class CheckpointWriter implements Adapter<Document> {
   }
 
   #throwIfAbandoned(): void {
-    if (this.#isAbandoned) throw new Error('the checkpoint was given up')
+    if (this.#isAbandoned) throw new Error('the checkpoint was abandoned')
   }
 
-  // Also an edit that has been taken by now: the copy of the state is older.
+  // This includes an edit that has already been applied, because the copy of the state is older.
   #throwIfEdited(): void {
     const { pending, dealtWith } = this.#options.edits
     if (pending || dealtWith !== this.#dealtWith) throw new Overtaken()
@@ -130,7 +133,7 @@ export class CheckpointWriter implements Adapter<Document> {
   }
 }
 
-/** Makes a copy of the state file the previous checkpoint. False where that fails. */
+/** Makes a copy of the state file the previous checkpoint. False when that fails. */
 export function copyToPrevious(files: Files, path: string): boolean {
   const copy = temporary(path)
   try {
@@ -173,7 +176,7 @@ function discard(files: Files, path: string, file: number): void {
   } catch {}
 }
 
-// Among the first fields, so that a start needs to read no more of the file.
+// `wakes_at` is among the first fields, so that a start only needs to read the first bytes of the file.
 function withWakeTime(sandbox: Sandbox): Document {
   const { format, revision, sandbox: name, ...rest } = sandbox.document()
   const head = { format, revision, sandbox: name, wakes_at: wakesAt(sandbox) }

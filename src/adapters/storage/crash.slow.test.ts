@@ -5,13 +5,13 @@ import { folder, type Opened, open, put, texts } from '../../../test/support/dis
 import { type How, MortalFiles, unsynced } from '../../../test/support/mortal-files.ts'
 
 interface Model {
-  /** What the notes were after each commit that was acknowledged; the last is what must be there. */
+  /** The notes after the last acknowledged commit: a restart must find them. */
   acknowledged: Record<string, string>
-  /** What they are if the commit under way at the end got into the log after all. */
+  /** The notes if the commit in progress at the end is in the journal as well: a restart may find them. */
   possible: Record<string, string>
 }
 
-/** A life of a sandbox: commits, checkpoints with commits meanwhile, a clean end. */
+/** One run of a sandbox: commits, and checkpoints with commits during them. */
 async function live({ sandbox, persistence }: Opened, model: Model): Promise<void> {
   const commit = (id: string, text: string | undefined): void => {
     model.possible = texts(sandbox)
@@ -38,7 +38,7 @@ async function live({ sandbox, persistence }: Opened, model: Model): Promise<voi
 async function survivors(
   file: string,
 ): Promise<{ found: boolean; notes: Record<string, string>; events: string[] }> {
-  // The process that died here lives on as the test's.
+  // The process that was killed is the process of the test, which still runs. So its lock is removed here.
   for (const name of readdirSync(join(file, '..'))) {
     if (name.includes('.lock')) rmSync(join(file, '..', name))
   }
@@ -50,7 +50,7 @@ async function survivors(
   expect(texts(third.sandbox)).toEqual({ ...notes, z: 'life goes on' })
   await third.persistence.close()
   const left = readdirSync(join(file, '..')).sort()
-  // How many earlier generations of the journal there are depends on where the first life ended; the next checkpoint removes them.
+  // The number of earlier generations of the journal depends on where the first run ended. The next checkpoint removes them.
   const always = left.filter((name) => !/\.journal\.\d+$/.test(name))
   expect(always).toEqual(['sandbox.json', 'sandbox.json.journal', 'sandbox.json.previous'])
   expect(left.length - always.length).toBeLessThan(4)
@@ -85,7 +85,7 @@ async function dies(at: number, how: How): Promise<{ mortal: MortalFiles; killed
   return { mortal, killed }
 }
 
-/** Lives that run side by side: each has a folder of its own, and most of its time goes into waiting for the disk. */
+/** Number of parallel runs. Each has a separate folder and spends most of its time waiting for the disk. */
 const LANES = 8
 
 async function each<T>(steps: readonly number[], live: (at: number) => Promise<T>): Promise<T[]> {
@@ -115,13 +115,13 @@ test('D3 a process that is killed half way through any of its writes loses no ac
   await each(writes, (at) => dies(at, 'half'))
 })
 
-test('D3 an error of any file operation is no crash, and what was acknowledged in spite of it is on the disk', async () => {
+test('D3 an error of any file operation causes no crash, and every acknowledged commit is on the disk', async () => {
   const { steps } = (await dies(Number.POSITIVE_INFINITY, 'error')).mortal
   const lived = await each(upTo(steps), fails)
   expect(lived.filter(Boolean).length).toBeGreaterThan(steps / 2)
 })
 
-/** A life in which one step fails; false when the emulator could not start for it. */
+/** One run in which one file operation fails. False when the emulator could not start because of it. */
 async function fails(at: number): Promise<boolean> {
   const file = join(folder(onTestFinished), 'sandbox.json')
   const { files } = new MortalFiles(at, 'error')

@@ -4,14 +4,14 @@ import { elapsedTime } from '../../core/time/clock.ts'
 import { type FileStat, type Files, writeAllSoon } from './files.ts'
 import { temporary } from './names.ts'
 
-/** Bytes that are collected before they are written: less than a millisecond of work, once the code is warm. */
+/** Characters that are collected before they are written: less than a millisecond of work, once the code is optimized. */
 const PIECE = 64 * 1024
-/** Real milliseconds after which what is collected is written: of the first checkpoint, {@link PIECE} can take ten. */
+/** Maximum real milliseconds of collecting before a write. In the first checkpoint, {@link PIECE} characters can take ten. */
 const MAX_MS = 3
 /** Bytes that are hashed or written at most in one turn of the event loop. */
 const SLICE = 1024 * 1024
 
-/** The line with which a document on the disk ends: the SHA-256 of everything before it. */
+/** The last line of a document on the disk: the SHA-256 of everything before it. */
 const LAST_LINE = /^ {2}"digest": "([0-9a-f]{64})"\n}\n$/
 const LAST_BYTES = Buffer.byteLength(lastLine('0'.repeat(64)))
 
@@ -83,7 +83,7 @@ export function bytesOf(document: Document): Buffer {
   return Buffer.concat([...documentBytes(document)])
 }
 
-/** Writes a document to a path, whole or not at all: into a file beside it, which is synced and renamed. */
+/** Writes a document to a path, completely or not at all: into a temporary file, which is synced and renamed. */
 export async function placeDocument(files: Files, path: string, document: Document): Promise<FileStat> {
   const beside = temporary(path)
   const file = files.open(beside, 'wx')
@@ -109,17 +109,17 @@ function discard(files: Files, path: string): void {
   } catch {}
 }
 
-/** Longer arrays are written item by item, so that no piece grows with them, and each item on one line. */
+/** Arrays with more items are written item by item, each on one line, so that no piece grows with the array. */
 const LONG = 64
-/** Characters of such lines in one piece, about. */
+/** Approximate characters of such lines in one piece. */
 const LINES = 1024
 
-/** The document, its collections and their records: always written entry by entry. */
+/** Levels that are always written entry by entry: the document, `collections`, and each collection. */
 const OPEN_LEVELS = 3
 
 /**
- * A document as readable JSON, in pieces of about one record, without its final `\n}`. It is laid out as
- * `JSON.stringify(value, null, 2)` does it, but for the items of long arrays. The object has at least one field.
+ * A document as readable JSON, in pieces of about one record, without its final `\n}`. The layout is that of
+ * `JSON.stringify(value, null, 2)`, except for the items of long arrays. The object must have at least one field.
  */
 export function* documentPieces(value: object): Generator<string> {
   yield* openFields(value, '', 0)
@@ -137,7 +137,7 @@ function* items(array: readonly unknown[], indent: string, level: number): Gener
   for (const [index, each] of array.entries()) {
     const item = each === undefined ? null : each
     text += index === 0 ? inner : `,${inner}`
-    // A batch has thousands of items: indented, they take twice as long to write.
+    // A batch may have thousands of items. With indentation they take twice as long to write.
     if (level >= OPEN_LEVELS && !isOpened(item, level + 1)) text += JSON.stringify(item)
     else {
       yield text

@@ -5,7 +5,7 @@ import { note, opened } from '../../../test/support/edited-file.ts'
 import { said } from '../../../test/support/state-files.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-test('an edit in the moment in which a checkpoint gets its name is taken, and no later checkpoint overwrites it', async () => {
+test('an edit at the moment a checkpoint is renamed is applied, and no later checkpoint overwrites it', async () => {
   let isEditing = false
   const files: Files = {
     ...nodeFiles,
@@ -71,7 +71,7 @@ test.each(['in place', 'by renaming'])(
   },
 )
 
-test('what an editor writes into a file that a checkpoint has just replaced is taken, too', async () => {
+test('text that an editor writes into a file just replaced by a checkpoint is applied', async () => {
   const emulator = await opened()
   const text = readFileSync(emulator.file, 'utf8').replace('"one"', '"late"')
   const editor = openSync(emulator.file, 'r+')
@@ -83,7 +83,7 @@ test('what an editor writes into a file that a checkpoint has just replaced is t
   await expect.poll(() => note(emulator.read(), 'a').text).toBe('late')
 })
 
-test('what an editor writes into a file that the last checkpoint has just replaced is taken, too', async () => {
+test('text that an editor writes into a file just replaced by the last checkpoint is applied', async () => {
   let replaced: () => void = () => {}
   const files: Files = {
     ...nodeFiles,
@@ -95,7 +95,7 @@ test('what an editor writes into a file that the last checkpoint has just replac
   const emulator = await opened({ files })
   const text = readFileSync(emulator.file, 'utf8').replace('"one"', '"late"')
   const editor = openSync(emulator.file, 'r+')
-  // The log is brought to the disk first, then the new file takes the old one's place.
+  // The journal is synced first. Then the new file replaces the old one.
   replaced = () => {
     if (note(emulator.read(), 'b').text === 'by the API') writeSync(editor, text, 0)
   }

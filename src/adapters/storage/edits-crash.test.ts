@@ -6,7 +6,7 @@ import { killed, opened, said } from '../../../test/support/state-files.ts'
 import { advanceTo } from '../../core/time/run-events.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-/** A sandbox whose checkpoints fail from the moment on that they are told to: what is in its log stays there. */
+/** A sandbox whose checkpoints fail after the start, so that its commits stay in the journal. */
 async function withoutCheckpoints() {
   let fails = false
   const files: Files = {
@@ -15,12 +15,12 @@ async function withoutCheckpoints() {
   }
   const emulator = await openedForEdits({ files })
   fails = true
-  /** Takes what the file says. */
+  /** Applies an edit of the file. */
   const look = async (): Promise<void> => emulator.persistence.checkpointNow().catch(() => {})
   return { ...emulator, look }
 }
 
-/** The sandbox as another process finds it now, compared with what it is. */
+/** Expects that another process finds the same sandbox after a kill. */
 async function expectSameAfterKill({ file, sandbox }: Awaited<ReturnType<typeof withoutCheckpoints>>) {
   const copy = killed(file)
   const again = await opened(copy)
@@ -29,7 +29,7 @@ async function expectSameAfterKill({ file, sandbox }: Awaited<ReturnType<typeof 
   return { copy, again }
 }
 
-test('D1 D5 a kill after an edit has been taken loses nothing that was acknowledged before it or after it', async () => {
+test('D1 D5 a kill after an edit loses no commit that was acknowledged before or after the edit', async () => {
   const emulator = await withoutCheckpoints()
   put(emulator.sandbox, 'before', 'the edit')
   put(emulator.sandbox, 'b', 'changed by the API', { meta: { list: [1, 2] } })
@@ -44,7 +44,7 @@ test('D1 D5 a kill after an edit has been taken loses nothing that was acknowled
   await expectSameAfterKill(emulator)
 })
 
-test('D1 D5 nor does a second kill before the next checkpoint', async () => {
+test('D1 D5 a second kill before the next checkpoint loses no commit', async () => {
   const emulator = await withoutCheckpoints()
   put(emulator.sandbox, 'before', 'the edit')
   emulator.edit((document) => document.collections.notes.splice(1, 1))
@@ -59,7 +59,7 @@ test('D1 D5 nor does a second kill before the next checkpoint', async () => {
   expect([texts(fourth.sandbox), said(fourth)]).toEqual([texts(again.sandbox), []])
 })
 
-test('D1 D5 what an edit has replaced, removed, scheduled, or set back to what it was is the same after a kill', async () => {
+test('D1 D5 records that an edit replaced, removed, scheduled or restored are the same after a kill', async () => {
   const emulator = await withoutCheckpoints()
   const original = readFileSync(emulator.file, 'utf8')
   put(emulator.sandbox, 'a', 'changed by the API')
@@ -88,7 +88,7 @@ test('D1 D5 what an edit has replaced, removed, scheduled, or set back to what i
   await expectSameAfterKill(emulator)
 })
 
-test('D5 an edit that changes no record leaves what is in the journal in force', async () => {
+test('D5 an edit that changes no record keeps the commits in the journal', async () => {
   const emulator = await withoutCheckpoints()
   put(emulator.sandbox, 'before', 'the edit')
   emulator.save(JSON.stringify(emulator.read()))
@@ -96,7 +96,7 @@ test('D5 an edit that changes no record leaves what is in the journal in force',
   await expectSameAfterKill(emulator)
 })
 
-test('D5 a file that is edited once more while nothing runs is merged once more into what the journal says', async () => {
+test('D5 a second edit, while the emulator is stopped, is merged with the commits in the journal', async () => {
   const emulator = await withoutCheckpoints()
   emulator.edit((document) => {
     note(document, 'a').text = 'edited'
@@ -110,7 +110,7 @@ test('D5 a file that is edited once more while nothing runs is merged once more 
   expect(said(again)).toEqual(['edit_taken'])
 })
 
-test('an edit of a file that is older than the checkpoint before is in force as it is, and what it replaces is kept', async () => {
+test('an edited file older than the previous checkpoint replaces the state, and the replaced state is kept', async () => {
   const emulator = await openedForEdits()
   const text = readFileSync(emulator.file, 'utf8').replace('"one"', '"edited"')
   emulator.save(text)
@@ -128,7 +128,7 @@ test('an edit of a file that is older than the checkpoint before is in force as 
   expect(note(JSON.parse(readFileSync(`${emulator.file}.replaced-1`, 'utf8')), 'b').text).toBe('later')
 })
 
-test('D3 an edit that cannot be written to the journal is taken once, when that works again, in one write', async () => {
+test('D3 an edit that cannot be written to the journal is applied once, in one write, when the disk works again', async () => {
   let failures = 0
   const written: string[] = []
   const files: Files = {

@@ -5,7 +5,7 @@ import { note, opened } from '../../../test/support/edited-file.ts'
 import { said } from '../../../test/support/state-files.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-/** A file system that fails to tell how an open file looks, as often as it is told to. */
+/** A file system that fails to read the metadata of an open file, `times` times. */
 function failing() {
   const left = { times: 0 }
   const files: Files = {
@@ -19,7 +19,7 @@ function failing() {
   return { files, left }
 }
 
-test('D3 a replaced file that cannot be looked at any more is said, and stops nothing', async () => {
+test('D3 a replaced file with unreadable metadata is reported and stops nothing', async () => {
   const { files, left } = failing()
   const emulator = await opened({ files })
   const editor = openSync(emulator.file, 'r+')
@@ -32,7 +32,7 @@ test('D3 a replaced file that cannot be looked at any more is said, and stops no
   expect(emulator.notices[0]?.message).toContain('EIO: statOf. If you saved the file at that moment')
 })
 
-test('D3 the last checkpoint ends in order although the file that it has replaced cannot be looked at', async () => {
+test('D3 the last checkpoint is written even if the metadata of the replaced file cannot be read', async () => {
   const { files, left } = failing()
   const emulator = await opened({ files })
   put(emulator.sandbox, 'b', 'by the API')
@@ -43,7 +43,7 @@ test('D3 the last checkpoint ends in order although the file that it has replace
   expect(note(emulator.read(), 'b').text).toBe('by the API')
 })
 
-test('D3 an edit that is in the sandbox is not refused for what fails after it', async () => {
+test('D3 an edit that is in the sandbox is not refused because of a later failure', async () => {
   const { files, left } = failing()
   const emulator = await opened({ files })
   emulator.edit((document) => {
@@ -69,7 +69,7 @@ test('D3 a refused edit for which no free name can be found is kept when the dis
   emulator.save(wrong)
   const checkpoint = emulator.persistence.checkpointNow()
   await expect.poll(() => emulator.timers.waiting.map(({ ms }) => ms)).toEqual([1000])
-  expect(emulator.notices[0]?.message).toContain('can neither be taken nor kept: EIO: stat')
+  expect(emulator.notices[0]?.message).toContain('can neither be applied nor saved: EIO: stat')
   fails = false
   emulator.timers.fire()
   await checkpoint

@@ -36,7 +36,7 @@ test.each<[string, (text: string) => string, RegExp]>([
   },
 )
 
-test('half-saved JSON is given time', async () => {
+test('an edit that is half saved is applied when it is complete', async () => {
   const emulator = await opened()
   const whole = readFileSync(emulator.file, 'utf8').replace('"one"', '"edited"')
   emulator.save(whole.slice(0, 50))
@@ -50,7 +50,7 @@ test('half-saved JSON is given time', async () => {
   expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['edited', ['edit_taken']])
 })
 
-test('JSON that stays half is refused after three more looks, and the file is made whole again', async () => {
+test('JSON that stays incomplete is refused after three more tries, and the file is written again', async () => {
   const emulator = await opened()
   emulator.save('{"format": 1,')
   const checkpoint = emulator.persistence.checkpointNow()
@@ -65,7 +65,7 @@ test('JSON that stays half is refused after three more looks, and the file is ma
   expect(note(emulator.read(), 'a').text).toBe('one')
 })
 
-test('an edit that contradicts what has happened meanwhile is refused whole', async () => {
+test('an edit that contradicts later changes of the sandbox is refused completely', async () => {
   const emulator = await opened()
   put(emulator.sandbox, 'd', 'child', { parent_id: 'c' })
   emulator.edit((document) => {

@@ -16,7 +16,7 @@ const scenario = {
   on: [],
 }
 
-test('a scenario and stubs that are written into the file by hand are taken, and so is their removal', async () => {
+test('an edit of the file can add and remove a scenario and stubs', async () => {
   const emulator = await opened()
   emulator.edit((document) => {
     document.scenario = scenario
@@ -34,7 +34,7 @@ test('a scenario and stubs that are written into the file by hand are taken, and
   expect(said(emulator)).toEqual(['edit_taken', 'edit_taken'])
 })
 
-test('an edit that replaces a scenario which has been swapped meanwhile keeps the other one beside', async () => {
+test('an edit that replaces a scenario which changed after the file was written reports the replaced one', async () => {
   const emulator = await opened()
   change(emulator.sandbox, ({ tx }) => tx.put(SANDBOX_TABLE, { id: SCENARIO, ...scenario } as never))
   await emulator.persistence.checkpointNow()

@@ -9,7 +9,7 @@ import { change } from '../../core/sandboxes/change.ts'
 import { seal } from '../../core/secrets.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-test('an edit is taken while the emulator runs, and its own checkpoints are not', async () => {
+test('an edit is applied while the emulator runs, and its own checkpoints do not count as edits', async () => {
   const emulator = await opened()
   await emulator.persistence.watching()
   emulator.edit((document) => {
@@ -36,7 +36,7 @@ test('an edit is taken while the emulator runs, and its own checkpoints are not'
   expect(said(emulator)).toEqual(['edit_taken', 'file_removed', 'edit_taken'])
 })
 
-test('a file that was only touched, or saved as it was, is no edit', async () => {
+test('a file that was only touched or saved without changes is not an edit', async () => {
   const emulator = await opened()
   utimesSync(emulator.file, 1, 1)
   await emulator.persistence.checkpointNow()
@@ -45,7 +45,7 @@ test('a file that was only touched, or saved as it was, is no edit', async () =>
   expect(said(emulator)).toEqual([])
 })
 
-test('where both have changed a record the edit wins, and what it replaced is named and kept', async () => {
+test('if file and sandbox have both changed a record, the edit wins and the replaced record is reported and kept', async () => {
   const emulator = await opened()
   put(emulator.sandbox, 'a', 'by the API')
   put(emulator.sandbox, 'b', 'by the API, too')
@@ -67,7 +67,7 @@ test('where both have changed a record the edit wins, and what it replaced is na
   })
 })
 
-test('an edit of a file that several checkpoints have overtaken changes only what it changed', async () => {
+test('an edit of a file that is several checkpoints old changes only the edited records', async () => {
   const emulator = await opened()
   const old = emulator.read()
   for (const n of [1, 2, 3]) {
@@ -82,7 +82,7 @@ test('an edit of a file that several checkpoints have overtaken changes only wha
   expect(said(emulator)).toEqual(['edit_taken'])
 })
 
-test('an edit of a revision that is not remembered is refused, kept, and the way out is named', async () => {
+test('an edit of an unknown revision is refused and kept, and the message names the fix', async () => {
   const emulator = await opened()
   emulator.edit((document) => {
     document.revision = 999
@@ -92,11 +92,11 @@ test('an edit of a revision that is not remembered is refused, kept, and the way
   await emulator.persistence.checkpointNow()
   expect(texts(emulator.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
   expect(emulator.notices).toMatchObject([{ event: 'edit_refused', kept: `${emulator.file}.rejected-1` }])
-  expect(emulator.notices[0]?.message).toMatch(/revision 999, which is not remembered.*PUT .__emulator.state/)
+  expect(emulator.notices[0]?.message).toMatch(/revision 999, which is not in memory.*PUT .__emulator.state/)
   expect(readFileSync(`${emulator.file}.rejected-1`, 'utf8')).toBe(text)
 })
 
-test('an edit of a file that hundreds of checkpoints have overtaken changes only what it changed', async () => {
+test('an edit of a file that is hundreds of checkpoints old changes only the edited records', async () => {
   const emulator = await opened()
   const old = emulator.read()
   for (let n = 0; n < 200; n++) {
@@ -109,7 +109,7 @@ test('an edit of a file that hundreds of checkpoints have overtaken changes only
   expect(texts(emulator.sandbox)).toEqual({ a: 'edited', b: 'version 199', c: 'three' })
 })
 
-test('an edit that is taken back before a checkpoint has followed it is taken back', async () => {
+test('an edit that is undone in the file before the next checkpoint is undone in the sandbox', async () => {
   let full = false
   const files: Files = {
     ...nodeFiles,
@@ -129,7 +129,7 @@ test('an edit that is taken back before a checkpoint has followed it is taken ba
   expect(texts(emulator.sandbox).a).toBe('one')
 })
 
-test('a removed file is said and written again', async () => {
+test('a removed file is reported and written again', async () => {
   const emulator = await opened()
   rmSync(emulator.file)
   put(emulator.sandbox, 'a', 'by the API')
@@ -138,7 +138,7 @@ test('a removed file is said and written again', async () => {
   expect(note(emulator.read(), 'a').text).toBe('by the API')
 })
 
-test('a removed folder is made again, with everything in it', async () => {
+test('a removed folder is created again with all its files', async () => {
   const emulator = await opened()
   rmSync(join(emulator.file, '..'), { recursive: true })
   put(emulator.sandbox, 'a', 'by the API')
@@ -152,7 +152,7 @@ test('a removed folder is made again, with everything in it', async () => {
   expect(readFileSync(`${emulator.file}.journal`, 'utf8')).toContain('later')
 })
 
-test('settings, seed and the pace of time are edited like records; numbers given out do not go back', async () => {
+test('settings, seed and clock rate can be edited like records; counters never decrease', async () => {
   const emulator = await opened({ rate: 1 })
   change(emulator.sandbox, ({ newId }) => [newId(), newId()])
   emulator.edit((document) => {
@@ -174,7 +174,7 @@ test('settings, seed and the pace of time are edited like records; numbers given
   expect([emulator.sandbox.seed, emulator.sandbox.clock.rate]).toEqual([7, 0])
 })
 
-test('a clock that is edited forward runs what is due on the way; backward it stays', async () => {
+test('a clock that is edited forward runs the due events; one that is edited backward does not move', async () => {
   const emulator = await opened()
   emulator.edit((document) => {
     document.schedule.push({
@@ -195,10 +195,10 @@ test('a clock that is edited forward runs what is due on the way; backward it st
   })
   await emulator.persistence.checkpointNow()
   expect(emulator.sandbox.clock.now).toBe(START + 5000)
-  expect(emulator.notices[1]?.message).toContain('/clock/now is in the past and has been left out')
+  expect(emulator.notices[1]?.message).toContain('/clock/now is in the past and has been ignored')
 })
 
-test('a clock that is edited further than one turn of events is taken that far, and the way on is said', async () => {
+test('a clock that is edited past 500 due events runs 500 of them, and the message names the next step', async () => {
   const emulator = await opened()
   const ids = Array.from({ length: 600 }, (_, n) => `n${n}`)
   emulator.edit((document) => {
@@ -228,7 +228,7 @@ test('a clock that is edited further than one turn of events is taken that far, 
   )
 })
 
-test('rate windows are edited like records', async () => {
+test('rate limit windows can be edited like records', async () => {
   const emulator = await opened()
   emulator.sandbox.limiter.load([{ id: 'w', hits: [START] }])
   await emulator.persistence.checkpointNow()
@@ -252,7 +252,7 @@ test('X6 a secret that is written into the file is sealed, in the sandbox and in
   ).not.toContain('service_secret')
 })
 
-test('X4 records with any id are edited', async () => {
+test('X4 records with any id can be edited', async () => {
   const emulator = await opened()
   emulator.edit((document) => {
     document.collections.notes.push({ id: '__proto__', text: 'odd' }, { id: '', text: 'empty' })
@@ -289,7 +289,7 @@ test('an edit waits while the journal cannot be written', async () => {
   expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['edited', ['edit_taken']])
 })
 
-test('D5 many edits amid the traffic of the API: none is lost, nor any commit', async () => {
+test('D5 no edit and no commit is lost during many edits and API requests', async () => {
   const emulator = await opened()
   const made: string[] = []
   for (let n = 0; n < 60; n++) {

@@ -11,7 +11,7 @@ import type { OwnFile } from './own-file.ts'
 import type { SetAside } from './set-aside.ts'
 import { issueLines, readState, type StateText } from './state-file.ts'
 
-/** How often an edit is tried again: a file that is not JSON may be half saved, and a disk may work again. */
+/** How often an edit is tried again: a file that is not JSON may be half saved, and a failing disk may recover. */
 const MAX_TRIES = 3
 /** Milliseconds before the next try. */
 const UNTIL_SAVED = 200
@@ -29,13 +29,13 @@ interface EditsOptions {
   readonly aside: SetAside
   readonly sandbox: Sandbox
   readonly later: Later
-  /** Called when the file is not what the emulator would write. */
+  /** Called when the file differs from the state, so that a checkpoint is needed. */
   readonly wantsCheckpoint: () => void
 }
 
 type Outcome = 'taken' | 'refused' | 'known' | 'half-saved' | 'disk-fails'
 
-/** Edits of the state file by others. They are recognised by the content of the file, never by the time of the change. */
+/** Finds and applies edits of the state file. They are recognised by the content of the file, never by the time of the change. */
 export class Edits {
   readonly #options: EditsOptions
   readonly #pauses = new Set<() => void>()
@@ -50,17 +50,17 @@ export class Edits {
     this.#options = options
   }
 
-  /** Whether the file has changed since the last edit was taken or refused. */
+  /** Whether the file has changed since the last edit was applied or refused. */
   get pending(): boolean {
     return this.#running !== undefined || this.#options.own.news() !== undefined
   }
 
-  /** How many edits have been taken or refused. */
+  /** The number of edits that have been applied or refused. */
   get dealtWith(): number {
     return this.#dealtWith
   }
 
-  /** Takes an edit that was made while no emulator ran, before the first request. Only its invalid records are set aside. */
+  /** Applies an edit from the time when no emulator was running. Invalid records are set aside; the rest is applied. */
   async start(): Promise<void> {
     this.#starting = true
     try {
@@ -70,7 +70,7 @@ export class Edits {
     }
   }
 
-  /** Resolves when the present content of the file has been taken or refused. */
+  /** Resolves when the present content of the file has been applied or refused. */
   done(): Promise<void> {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
@@ -79,8 +79,9 @@ export class Edits {
   }
 
   /**
-   * Begins to look at the file whenever it may have changed. The file is polled: that also works on mounted directories, which
-   * report no events, and a journal that grows beside the file costs nothing. The library is loaded here, after the start.
+   * Begins to watch the file. It is polled every {@link WATCH_INTERVAL} milliseconds: that also works on mounted directories,
+   * which report no events, and a journal that grows next to the file costs nothing. The library is loaded here, so that it does
+   * not slow down the start.
    */
   watch(): void {
     const { path } = this.#options.own
@@ -96,17 +97,17 @@ export class Edits {
     this.#watcher = import('chokidar').then(({ watch }) => {
       const [interval, binaryInterval] = [WATCH_INTERVAL, WATCH_INTERVAL]
       const watcher = watch(path, { usePolling: true, interval, binaryInterval, persistent: false })
-      // `raw` also comes for a file that was replaced by an older one, which chokidar takes for unchanged.
+      // `raw` is also emitted when an older file replaces this one. For chokidar such a file is unchanged.
       watcher.on('raw', look)
       watcher.on('all', (event) => {
-        // chokidar forgets a removed file, which may come back.
+        // chokidar stops watching a removed file, but the file may be created again.
         if (event === 'unlink') watcher.add(path)
         look()
       })
       watcher.on('error', failed)
       return watcher
     })
-    // The first look finds what was saved before.
+    // The first check finds edits that were saved before the watch started.
     this.#watcher.then(look, failed)
   }
 
@@ -115,7 +116,7 @@ export class Edits {
     await this.#watcher
   }
 
-  /** Looks, a moment after a checkpoint, at the file that it replaced. */
+  /** Checks the file that a checkpoint replaced, {@link UNTIL_LEFTOVERS} milliseconds after the checkpoint. */
   lookBackLater(): void {
     if (!this.#options.own.hasFormers) return
     this.#cancelLeftovers ??= this.#options.later(UNTIL_LEFTOVERS, () => {
@@ -124,14 +125,14 @@ export class Edits {
     })
   }
 
-  /** Takes what editors have written into files that checkpoints had just replaced. True when there was something to take. */
+  /** Applies text that editors wrote into files which checkpoints had just replaced. True when an edit was applied. */
   lookBack(): boolean {
     const { own, aside } = this.#options
     const leftovers = own.leftovers((error) =>
       aside.notify(
         'warn',
         'watch_failed',
-        `A file that a checkpoint of ${own.path} has replaced cannot be read any more: ${errorMessage(error)}. If you saved the file at that moment, see whether your edit is in it.`,
+        `A file that a checkpoint of ${own.path} has replaced cannot be read any more: ${errorMessage(error)}. If you saved the file at that moment, check whether it contains your edit.`,
       ),
     )
     const written = leftovers.filter((bytes) => bytes.length > 0)
@@ -140,7 +141,7 @@ export class Edits {
     return taken
   }
 
-  /** From now on nothing is waited for: a text that is not JSON is refused at once. */
+  /** Ends all waiting: from now on a text that is not JSON is refused at once. */
   close(): void {
     this.#closing = true
     for (const wake of this.#pauses) wake()
@@ -171,14 +172,14 @@ export class Edits {
       if (outcome === 'half-saved') await this.#pause(UNTIL_SAVED)
       if (outcome !== 'disk-fails') continue
       if (this.#closing) return
-      if (this.#starting) throw new Error(`an edit of ${own.path} can neither be taken nor kept`)
+      if (this.#starting) throw new Error(`an edit of ${own.path} can neither be applied nor saved`)
       await this.#pause(UNTIL_DISK_WORKS)
     }
   }
 
   /**
-   * Takes an edit, or refuses and keeps it.
-   * @param isLast it is not tried again
+   * Applies an edit, or refuses it and keeps its text.
+   * @param isLast whether this is the last try
    * @param stat of the state file; absent for a file that a checkpoint has replaced
    */
   #deal(bytes: Buffer, isLast: boolean, stat?: FileStat): Outcome {
@@ -222,7 +223,7 @@ export class Edits {
     let kept: string | undefined
     try {
       const report = this.#commit(found, usable.document, stat, (commits) => {
-        // An unedited file of any age: the user wants that state back, and no part of the present one.
+        // A restored copy of a file of any age replaces the whole state, and so does an edit whose base is not known.
         if (found.isUnedited || base === undefined) {
           const replaced = aside.keepState(sandbox.document())
           kept = replaced
@@ -254,10 +255,10 @@ export class Edits {
     const { path } = this.#options.own
     const isKept = this.#options.aside.refuseEdit(
       bytes,
-      `${path}: it is an edit of revision ${revision}, which is not remembered, so that its changes cannot be found`,
+      `${path}: it is an edit of revision ${revision}, which is not in memory, so its changes cannot be determined`,
       undefined,
       (kept) =>
-        `make the change in ${path} as it is now, or load that text whole with PUT /__emulator/state, or stop the emulator, copy ${kept} over ${path}, and start again`,
+        `make the change in the current ${path}, or load the whole edited text with PUT /__emulator/state, or stop the emulator, copy ${kept} over ${path}, and start again`,
     )
     return isKept ? 'refused' : 'disk-fails'
   }
@@ -274,7 +275,7 @@ export class Edits {
     try {
       own.taken(stat, document, sha256)
     } catch {
-      // The edit is in the sandbox, and must not be refused: the next look finds the same bytes and tries again.
+      // The edit is in the sandbox and must not be refused. The next check finds the same bytes and tries again.
     }
     return result
   }
@@ -285,7 +286,7 @@ export class Edits {
     aside.notify(
       'warn',
       'file_removed',
-      `${own.path} has been removed. The sandbox is in memory and will be written again; to start again, use reset, or stop the emulator and then remove the file.`,
+      `${own.path} has been removed. The sandbox is in memory, and the file will be written again; to start again, use reset, or stop the emulator and then remove the file.`,
     )
     wantsCheckpoint()
   }

@@ -5,10 +5,10 @@ import { opened, said, stateFile } from '../../../test/support/state-files.ts'
 import { ExitBudget } from './checkpoint-schedule.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-/** No time for anything. */
+/** A budget without any time. */
 const noTime = () => new ExitBudget(() => 0, -1)
 
-/** Files that count how many are made. */
+/** File operations that record which files are created. */
 function counting() {
   const made: string[] = []
   const files: Files = {
@@ -21,7 +21,7 @@ function counting() {
   return { made, files }
 }
 
-test('a sandbox in which nothing has changed since its last checkpoint is closed without another', async () => {
+test('a sandbox without changes since its last checkpoint is closed without another one', async () => {
   const file = stateFile()
   const { made, files } = counting()
   const first = await opened(file, { files, start: { a: 'one' } })
@@ -40,7 +40,7 @@ test.each<[string, (sandbox: Awaited<ReturnType<typeof opened>>['sandbox']) => u
   ['a commit', (sandbox) => put(sandbox, 'b', 'two')],
   ['a request', (sandbox) => sandbox.log.count()],
   ['a rate window', (sandbox) => sandbox.limiter.fill('key', { limit: 5, window: 60_000 }, 1_000, 2)],
-])('after %s the last checkpoint is written', async (_what, change) => {
+])('close() writes a last checkpoint after %s', async (_what, change) => {
   const file = stateFile()
   const { sandbox, persistence } = await opened(file, { start: { a: 'one' } })
   change(sandbox)
@@ -49,7 +49,7 @@ test.each<[string, (sandbox: Awaited<ReturnType<typeof opened>>['sandbox']) => u
   expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject(whole)
 })
 
-test('where there is no time for the last checkpoint, file and journal have everything', async () => {
+test('if there is no time for the last checkpoint, file and journal together have everything', async () => {
   const file = stateFile()
   const first = await opened(file, { start: { a: 'one' } })
   const before = statSync(file).ino
@@ -60,7 +60,7 @@ test('where there is no time for the last checkpoint, file and journal have ever
   expect(budget.message).toContain(`${file}: no last checkpoint was written`)
   const second = await opened(file)
   expect(texts(second.sandbox)).toEqual({ a: 'one', b: 'two' })
-  // Nothing has changed since then, and the file still lacks it.
+  // Nothing has changed since the start, but the file still lacks the commit.
   await second.persistence.close(noTime())
   const third = await opened(file)
   await third.persistence.close()
@@ -68,7 +68,7 @@ test('where there is no time for the last checkpoint, file and journal have ever
   expect([first, second, third].flatMap(said)).toEqual([])
 })
 
-test('a checkpoint that is under way is given up where there is no time for it', async () => {
+test('a checkpoint in progress is given up if there is no time for it', async () => {
   const file = stateFile()
   let pieces = 0
   let begun: () => void = () => {}
@@ -89,7 +89,7 @@ test('a checkpoint that is under way is given up where there is no time for it',
   })
   const checkpoint = first.persistence.checkpointNow()
   await hasBegun
-  await Promise.all([expect(checkpoint).rejects.toThrow('given up'), first.persistence.close(noTime())])
+  await Promise.all([expect(checkpoint).rejects.toThrow('abandoned'), first.persistence.close(noTime())])
   expect(pieces).toBeLessThan(5)
   expect(said(first)).toEqual([])
   const second = await opened(file)
@@ -117,7 +117,7 @@ test('a last checkpoint that takes longer than expected is given up when the tim
   expect(texts((await opened(file)).sandbox)).toEqual({ a: 'one' })
 })
 
-test('the time of an exit is shared out: what is under way counts, and so does what has passed', () => {
+test('the time of an exit is shared: checkpoints in progress and elapsed time both count', () => {
   let now = 5_000
   const budget = new ExitBudget(() => now)
   const first = budget.take('a', 600)
@@ -131,7 +131,7 @@ test('the time of an exit is shared out: what is under way counts, and so does w
   expect(budget.take('e', 200)).toBeUndefined()
   third?.end(true)
   expect(budget.message).toMatch(
-    /^b, e, c: no last checkpoint was written, since that would have taken more than 1 s in all\./,
+    /^b, e, c: no last checkpoint was written, because that would have taken more than 1 s in total\./,
   )
   expect(new ExitBudget().message).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import { folder } from '../../../test/support/disk-emulator.ts'
 import { nodeFiles } from './files.ts'
 
-test('D3 a file that the disk fails to close is closed all the same', () => {
+test('D3 a disk error while a file is closed is ignored', () => {
   const file = nodeFiles.open(`${folder(onTestFinished)}/a`, 'wx')
   const closing = vi.spyOn(fs, 'closeSync').mockImplementation(() => {
     throw Object.assign(new Error('EIO: close'), { code: 'EIO' })
@@ -16,7 +16,7 @@ test('D3 a file that the disk fails to close is closed all the same', () => {
   expect(closing).toHaveBeenCalledExactlyOnceWith(file)
 })
 
-test('closing what is not open is a defect', () => {
+test('closing a file that is not open throws', () => {
   const file = nodeFiles.open(`${folder(onTestFinished)}/a`, 'wx')
   nodeFiles.close(file)
   expect(() => nodeFiles.close(file)).toThrow('EBADF')

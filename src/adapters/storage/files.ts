@@ -8,14 +8,14 @@ export interface FileStat {
   readonly inode: bigint
   /** In bytes. */
   readonly size: number
-  /** Nanoseconds since the Unix epoch, as are the changes of the inode. */
+  /** Nanoseconds since the Unix epoch. `changed` is the time of the last change of the inode, in the same unit. */
   readonly modified: bigint
   readonly changed: bigint
-  /** What is there instead of a file: `a directory`. */
+  /** The kind of the entry if it is not a file, for example `a directory`. */
   readonly other?: string
 }
 
-/** Something else is where the emulator needs a file. */
+/** Thrown when something else, for example a directory, is where the emulator needs a file. */
 export class NotAFile extends Error {
   constructor(path: string, other: string, needed = 'a file') {
     super(
@@ -25,7 +25,7 @@ export class NotAFile extends Error {
   }
 }
 
-/** A journal or a state file that a newer version has written. */
+/** Thrown for a journal or a state file that a newer version has written. */
 export class NewerFormat extends Error {
   constructor(path: string, found: number, known: number) {
     super(
@@ -43,29 +43,29 @@ export class NewerFormat extends Error {
 export interface Files {
   /** `r` to read; `r+` to write as well; `wx` to create a file that must not exist, to write and read. */
   open(path: string, how: 'r' | 'r+' | 'wx'): number
-  /** Reports no error of the disk: data that has to be on it has been synced before. */
+  /** Ignores disk errors: data that must be on the disk has been synced before. */
   close(file: number): void
   /** One write, which may be short. @returns the number of bytes written */
   write(file: number, bytes: Uint8Array, at: number): number
-  /** As {@link Files.write}, without blocking the event loop. */
+  /** Like {@link Files.write}, without blocking the event loop. */
   writeSoon(file: number, bytes: Uint8Array, at: number): Promise<number>
   truncate(file: number, length: number): void
   truncatePath(path: string, length: number): void
-  /** Data and metadata onto the disk itself. */
+  /** Flushes data and metadata to the disk (fsync). */
   sync(file: number): Promise<void>
-  /** Data, and the metadata that is needed to read it. */
+  /** Flushes data, and the metadata that is needed to read it (fdatasync). */
   datasync(file: number): Promise<void>
-  /** The names in a directory onto the disk itself; nothing where the platform cannot. */
+  /** Flushes the directory that contains a path, with its names. Does nothing where the platform cannot. */
   syncDirectory(path: string): Promise<void>
   rename(from: string, to: string): void
-  /** A second name for a file; refused when the name is taken. */
+  /** Gives a file a second name. Throws when the name exists. */
   link(from: string, to: string): void
   copy(from: string, to: string): void
   /** True when there was something to remove. */
   remove(path: string): boolean
   /** True when it has been created. */
   makeDirectory(path: string): boolean
-  /** Removes an empty directory; false when there is none, or something is in it. */
+  /** Removes an empty directory. False when it is missing or not empty. */
   removeDirectory(path: string): boolean
   /** Reads up to the buffer's length; 0 at the end. */
   readInto(file: number, buffer: Uint8Array, at: number): number
@@ -111,7 +111,7 @@ export const nodeFiles: Files = {
   list: (directory) => fs.readdirSync(directory),
 }
 
-/** Throws {@link NotAFile}. Called before opening: to open a FIFO waits for a writer. */
+/** Throws {@link NotAFile}. Called before a file is opened, because opening a FIFO blocks until there is a writer. */
 export function refuseOther(path: string, stat: FileStat | undefined): void {
   if (stat?.other !== undefined) throw new NotAFile(path, stat.other)
 }
@@ -121,13 +121,13 @@ export function sameStat(a: FileStat, b: FileStat): boolean {
   return a.inode === b.inode && a.size === b.size && a.modified === b.modified && a.changed === b.changed
 }
 
-/** Writes everything, however short the single writes are. */
+/** Writes all bytes, even if single writes are short. */
 export function writeAll(files: Files, file: number, bytes: Uint8Array, at: number): void {
   let done = 0
   while (done < bytes.length) done += progress(files.write(file, bytes.subarray(done), at + done))
 }
 
-/** As {@link writeAll}, without blocking the event loop. */
+/** Like {@link writeAll}, without blocking the event loop. */
 export async function writeAllSoon(files: Files, file: number, bytes: Uint8Array, at: number): Promise<void> {
   let done = 0
   while (done < bytes.length) {
@@ -135,7 +135,7 @@ export async function writeAllSoon(files: Files, file: number, bytes: Uint8Array
   }
 }
 
-/** Creates a file with this content, which must not exist. */
+/** Creates a file with this content. Throws when it exists. */
 export function create(files: Files, path: string, content: Uint8Array): void {
   const file = files.open(path, 'wx')
   try {
@@ -159,7 +159,7 @@ export function errorMessage(error: unknown): string {
 }
 
 function progress(written: number): number {
-  if (written === 0) throw new Error('the file system took no bytes')
+  if (written === 0) throw new Error('the file system wrote no bytes')
   return written
 }
 
@@ -181,7 +181,7 @@ function close(file: number): void {
   }
 }
 
-// Node's own recursive mkdir never returns below /proc, and calls a read-only file system ENOENT.
+// The recursive mkdir of Node never returns below /proc, and reports a read-only file system as ENOENT.
 function makeDirectory(path: string): boolean {
   if (isDirectory(path)) return false
   if (dirname(path) !== path) makeDirectory(dirname(path))
@@ -232,7 +232,7 @@ function statAt(path: string): FileStat | undefined {
   return stat && fileStat(stat)
 }
 
-/** The kind of anything but a file: `a directory`. */
+/** The kind of an entry that is not a file, for example `a directory`; undefined for a file. */
 export function otherThanFile(stat: Stats | BigIntStats): string | undefined {
   if (stat.isFile()) return undefined
   if (stat.isSymbolicLink()) return 'a symbolic link'

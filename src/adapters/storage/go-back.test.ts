@@ -7,7 +7,7 @@ import { setSettings } from '../../core/sandboxes/change.ts'
 import { type Files, nodeFiles } from './files.ts'
 
 test.each([1, 3, 30])(
-  'a copy of the file from %i checkpoints ago takes the sandbox back to it, whole',
+  'a copy of the file from %i checkpoints ago restores the whole sandbox',
   async (age) => {
     const emulator = await opened()
     put(emulator.sandbox, 'a', 'at the time of the copy')
@@ -37,7 +37,7 @@ test.each([1, 3, 30])(
   },
 )
 
-test('what is written after going back is there after a kill, before any checkpoint and once', async () => {
+test('changes after going back survive a kill before any checkpoint, and going back is not repeated', async () => {
   let fails = false
   const files: Files = {
     ...nodeFiles,
@@ -58,7 +58,7 @@ test('what is written after going back is there after a kill, before any checkpo
 })
 
 test.each(['the backup of a backup', 'the previous checkpoint'])(
-  '%s is gone back to while stopped',
+  '%s can be restored while the emulator is stopped',
   async (which) => {
     const first = await opened()
     put(first.sandbox, 'a', 'second')
@@ -79,7 +79,7 @@ test.each(['the backup of a backup', 'the previous checkpoint'])(
   },
 )
 
-test('going back that the journal cannot write leaves nothing behind, and happens when it can', async () => {
+test('going back waits while the journal cannot be written, and leaves no file until then', async () => {
   let fails = false
   const files: Files = {
     ...nodeFiles,
@@ -104,7 +104,7 @@ test('going back that the journal cannot write leaves nothing behind, and happen
   expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['one', ['went_back']])
 })
 
-test('a checkpoint that was reformatted is an edit that changes nothing', async () => {
+test('a reformatted checkpoint is an edit without changes', async () => {
   const emulator = await opened()
   copyFileSync(emulator.file, `${emulator.file}~`)
   put(emulator.sandbox, 'a', 'later')
@@ -114,7 +114,7 @@ test('a checkpoint that was reformatted is an edit that changes nothing', async 
   expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['later', ['edit_taken']])
 })
 
-test('a journal that is removed while stopped is no edit, and nothing is said where it held nothing', async () => {
+test('a journal without needed commits can be removed while stopped, without an edit or a report', async () => {
   const first = await opened()
   put(first.sandbox, 'a', 'later')
   await first.persistence.checkpointNow()
@@ -125,7 +125,7 @@ test('a journal that is removed while stopped is no edit, and nothing is said wh
   expect([texts(again.sandbox), said(again)]).toEqual([{ a: 'later', b: 'later', c: 'three' }, []])
 })
 
-test('an older file without its journal is in force, whatever else is beside', async () => {
+test('a state file is used without its journal and the previous checkpoint', async () => {
   const first = await opened()
   put(first.sandbox, 'a', 'later')
   await first.persistence.close()

@@ -8,7 +8,7 @@ import { Lock } from './lock.ts'
 import { realPorts } from './lock-taking.ts'
 import type { StorageNotice } from './notice.ts'
 
-/** Only a thread that does nothing needs so long. */
+/** A generous limit: only a thread that does nothing exceeds it. */
 const PATIENT = { timeout: 30_000, interval: 50 }
 
 /** A lock with a real thread. */
@@ -34,7 +34,7 @@ async function beating() {
 
 const saysOf = (path: string): string => readFileSync(path, 'utf8')
 
-test('a thread changes the content of the lock, and nothing but the heartbeat in it', async () => {
+test('the thread changes only the heartbeat in the lock', async () => {
   const { path, beats, stop } = await beating()
   const before = saysOf(path)
   await vi.waitFor(() => expect(beats.last.ticks).toBeGreaterThan(0), PATIENT)
@@ -49,7 +49,7 @@ test('a thread changes the content of the lock, and nothing but the heartbeat in
   expect(Number(JSON.parse(last).beat)).toBeGreaterThanOrEqual(Math.round(beats.last.ticks * 1000))
 })
 
-test('the thread never writes into the lock of another holder, and tells of it', async () => {
+test('the thread reports the lock of another holder and never writes into it', async () => {
   const { path, heard, beats } = await beating()
   rmSync(path)
   const other = JSON.stringify({ beat: '0'.repeat(20), id: 'other', pid: 1, host: 'elsewhere' })
@@ -61,13 +61,13 @@ test('the thread never writes into the lock of another holder, and tells of it',
   expect(beats.last.ticks).toBe(ticks)
 })
 
-test('a thread that finds no lock goes on looking, which is no heartbeat', async () => {
+test('a thread that finds no lock keeps looking, which does not count as a heartbeat', async () => {
   const { path, beats } = await beating()
   rmSync(path)
   await vi.waitFor(() => expect(beats.lastLook.ticks).toBeGreaterThan(beats.last.ticks), PATIENT)
 })
 
-test('a lock says it when its thread has ended, and is read before each write then', async () => {
+test('a lock reports the end of its thread and is checked before each write from then on', async () => {
   const data = join(folder(onTestFinished), 'data')
   const notices: StorageNotice[] = []
   let end: (reason: string) => void = () => {}

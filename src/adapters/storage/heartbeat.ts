@@ -4,23 +4,23 @@ import { BEAT_AT, BEAT_DIGITS } from '../lock-file.ts'
 /** Milliseconds between two heartbeats. */
 const EVERY = 1_000
 
-/** A moment by both clocks: monotonic milliseconds, which may stand still while the machine sleeps, and the host's time. */
+/** A moment in milliseconds of two clocks: the monotonic one, which may stop while the machine sleeps, and the host's clock. */
 export interface Moment {
   readonly ticks: number
   readonly wall: number
 }
 
-/** The moment at which the lock was last ours. Shared by the threads. */
+/** The moments at which the lock was last ours. The memory is shared with the thread. */
 export class Beats {
   readonly memory = new SharedArrayBuffer(32)
   readonly #times = new Float64Array(this.memory)
 
-  /** The last heartbeat that was written, and found under the name of the lock after that. */
+  /** The last heartbeat that was written and then found by reading the lock again. */
   get last(): Moment {
     return this.#moment(0)
   }
 
-  /** The last time that the lock was read, and was ours or not there. */
+  /** The last read of the lock at which it was ours or missing. */
   get lastLook(): Moment {
     return this.#moment(2)
   }
@@ -35,23 +35,23 @@ export class Beats {
 }
 
 export interface HeartbeatOptions {
-  /** The lock. */
+  /** The path of the lock. */
   readonly path: string
-  /** The acquisition that it names as long as it is ours. */
+  /** The id of our acquisition. The lock contains it as long as it is ours. */
   readonly id: string
   readonly beats: Beats
-  /** The lock names another holder. */
+  /** Called when the lock names another holder. */
   readonly onTaken: () => void
-  /** The thread has ended without being stopped. */
+  /** Called when the thread has ended without being stopped. */
   readonly onEnd: (reason: string) => void
 }
 
-/** Starts to write heartbeats. @returns stops; resolves when the thread has ended */
+/** Starts to write heartbeats. @returns a function that stops; resolves when the thread has ended */
 export type StartHeartbeat = (options: HeartbeatOptions) => () => Promise<void>
 
 /**
- * What the thread does, the same as `LockIo.beat` without its file port. Code as text, because a worker of Node 20 reads no
- * TypeScript, and this one needs nothing of the bundle. O_NONBLOCK: a FIFO in place of the lock must not stop it.
+ * The code of the thread: the same as `LockIo.beat`, without its file port. It is text, because a worker of Node 20 cannot
+ * load TypeScript and this one needs nothing from the bundle. O_NONBLOCK: a FIFO in place of the lock must not block it.
  */
 const THREAD = `
 const { parentPort, workerData } = require('node:worker_threads')
@@ -86,12 +86,12 @@ for (;;) {
 }
 `
 
-/** Writes the heartbeat in a thread of its own, which goes on while the event loop is busy. It does not keep the process alive. */
+/** Writes the heartbeat in a thread, which also runs while the event loop is busy. It does not keep the process alive. */
 export const startHeartbeat: StartHeartbeat = ({ path, id, beats, onTaken, onEnd }) => {
   const worker = new Worker(THREAD, {
     eval: true,
     workerData: { path, id, memory: beats.memory, every: EVERY, beatAt: BEAT_AT, digits: BEAT_DIGITS },
-    // Nothing that was preloaded into this process, such as a loader, is loaded there as well.
+    // Modules that were preloaded into this process, such as loaders, are not loaded into the thread.
     execArgv: [],
     env: {},
   })
@@ -104,7 +104,7 @@ export const startHeartbeat: StartHeartbeat = ({ path, id, beats, onTaken, onEnd
   worker.on('exit', () => {
     if (!stopped) onEnd(reason)
   })
-  // Last: a listener of messages keeps the process alive.
+  // Must come last: adding a listener for messages keeps the process alive again.
   worker.unref()
   return async () => {
     stopped = true

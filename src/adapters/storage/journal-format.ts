@@ -11,13 +11,13 @@ import { SANDBOX_TABLE } from '../../core/state/state.ts'
 import { type Files, NewerFormat } from './files.ts'
 import { earlierGenerations } from './names.ts'
 
-/** The version of the journal's shape. A newer one is refused. */
+/** The version of the journal format. A newer one is refused with {@link NewerFormat}. */
 export const JOURNAL_FORMAT = 2
 
-/** The state file as the journal knows it: one with another digest has been edited or replaced since. */
+/** The state file as recorded in the journal. A file with another digest has been edited or replaced since. */
 export interface KnownFile {
   readonly sha256: string
-  /** Whether it is the checkpoint that the commits after its revision continue; otherwise an edit that has been taken. */
+  /** Whether it is the checkpoint that the commits after its revision continue; otherwise it is an applied edit. */
   readonly checkpoint: boolean
 }
 
@@ -26,25 +26,25 @@ export interface Header {
   readonly journal: number
   /** Number of the last commit before the first one of this generation. */
   readonly revision: number
-  /** The state file when the generation was begun; null where there was none. */
+  /** The state file at the beginning of the generation; null if there was none. */
   readonly file: KnownFile | null
 }
 
 /**
- * A line of a journal. `next`: the SHA-256 of the checkpoint that is about to become the state file. `file`: the state file from
- * now on; a line after a commit that contains the edit of the file.
+ * A line of a journal. `next`: the SHA-256 of the checkpoint that is about to become the state file. `file`: the state file
+ * from this line on. For an edit, this line follows the commit of the edit.
  */
 export type Line = Header | { readonly next: string } | { readonly file: KnownFile } | LoggedCommit
 
 const CRC_DIGITS = 8
 const BEFORE = CRC_DIGITS + 1
 
-// Most lines are small: they are put together in one buffer that is used again.
+// Most lines are small, so they are encoded in one buffer that is reused.
 const scratch = Buffer.allocUnsafe(64 * 1024)
 
 /**
- * One line: the CRC-32 of the JSON in eight hexadecimal digits, a space, the JSON, a newline. The bytes are good until the
- * next call. Throws when the value cannot be written as JSON, so that nothing is committed that could not be saved.
+ * Encodes a line: the CRC-32 of the JSON in eight hexadecimal digits, a space, the JSON, a newline. The bytes are valid until
+ * the next call. Throws when the value cannot be written as JSON, so that such a value is never committed.
  */
 export function encodeLine(line: Line): Uint8Array {
   const json = JSON.stringify(line)
@@ -57,7 +57,7 @@ export function encodeLine(line: Line): Uint8Array {
   return bytes.subarray(0, end + 1)
 }
 
-/** The line in these bytes, without their newline; undefined when they are damaged. */
+/** Decodes a line from its bytes without the newline. Undefined when they are damaged. */
 export function decodeLine(bytes: Buffer): Line | undefined {
   if (bytes.length <= BEFORE || bytes[CRC_DIGITS] !== 0x20) return undefined
   const sum = bytes.toString('latin1', 0, CRC_DIGITS)
@@ -80,8 +80,8 @@ function isCommit(line: Line): line is LoggedCommit {
 }
 
 /**
- * The line of a commit. It has the sandbox's own rows whole, never as a difference: the clock of a state file
- * is the clock of the moment at which it was written, which no commit has ever put.
+ * The line of a commit. It contains rows of the sandbox table completely, never as a patch. The clock in a state file has the
+ * time at which the file was written. No commit contains this row, so a patch would not fit it.
  */
 export function commitLine(commit: Commit): LoggedCommit {
   const line = logged(commit)
@@ -96,10 +96,10 @@ export function commitLine(commit: Commit): LoggedCommit {
   return { ...line, changes }
 }
 
-/** A journal that is damaged at a place. Everything before the place is usable. */
+/** Describes damage in a journal. Everything before the offset is usable. */
 export class JournalCorrupt extends Error {
   readonly path: string
-  /** Of the first byte that cannot be used. */
+  /** Offset of the first byte that cannot be used. */
   readonly offset: number
 
   constructor(path: string, offset: number, detail: string) {
@@ -110,23 +110,23 @@ export class JournalCorrupt extends Error {
   }
 }
 
-/** A commit and its place. */
+/** A commit with its file and its offset in bytes. */
 export interface PlacedCommit {
   readonly commit: LoggedCommit
   readonly path: string
   readonly offset: number
 }
 
-/** What one file of a journal contains. */
+/** The content of one file of a journal. */
 export interface GenerationContents {
   readonly path: string
   readonly header: Pick<Header, 'revision'> | undefined
   readonly commits: readonly PlacedCommit[]
-  /** The state file by the last such line; null where there was none. */
+  /** The state file according to the last line that names one; null if there was none. */
   readonly file: KnownFile | null
   /** SHA-256 of the checkpoint that was about to become the state file. */
   readonly next: string | undefined
-  /** The first byte of a write that was cut off, and has never been acknowledged. */
+  /** Offset of a write that was cut off. It was never acknowledged. */
   readonly torn?: number
   readonly corrupt?: JournalCorrupt
 }
@@ -168,8 +168,8 @@ export function readGeneration(files: Files, path: string): GenerationContents {
 }
 
 /**
- * The generations of a journal that are there, oldest first. Where the state file is the checkpoint that the present one
- * continues, the generations before it are not read.
+ * Reads the generations of a journal, oldest first. If the present generation continues the state file, the generations
+ * before it are not read.
  * @param checkpoint the state file, when it is unedited
  */
 export function readJournal(
@@ -188,13 +188,13 @@ export function readJournal(
   return isEnough ? present : [...earlierGenerations(files, path).map(read), ...present]
 }
 
-/** Whether it is the checkpoint that a generation continues, or the one that was just becoming the state file. */
+/** Whether the digest is that of the checkpoint that a generation continues, or that was about to become the state file. */
 export function isCheckpointOf({ file, next }: GenerationContents, sha256: string): boolean {
   return next === sha256 || (file?.checkpoint === true && file.sha256 === sha256)
 }
 
 /**
- * The commits after a revision, in order, up to the first place at which one is missing or damaged; and that place.
+ * The commits after a revision, in order, up to the first missing or damaged one. `corrupt` is the place of that one.
  */
 export function commitsAfter(
   generations: readonly Pick<GenerationContents, 'path' | 'header' | 'commits' | 'corrupt'>[],
@@ -228,7 +228,7 @@ function gap(last: number, next: number): string {
 const CHUNK = 256 * 1024
 const NEWLINE = 0x0a
 
-/** The lines of a journal. Reads in pieces: one may be larger than what fits into a buffer. */
+/** The lines of a journal. The file is read in pieces, because it may be larger than the largest possible buffer. */
 export function* readLines(files: Files, path: string): Generator<RawLine> {
   const file = files.open(path, 'r')
   try {

@@ -33,7 +33,7 @@ function opened(files: Files = nodeFiles, rescue: () => Promise<void> = async ()
   return { journal, path }
 }
 
-/** A journal that promises no sync. */
+/** A journal with the durability `process`, which needs no sync. */
 function inProcess(path: string): JournalWriter {
   const options = { files: nodeFiles, path, rescue: async () => {}, onLost: () => {} }
   return new JournalWriter({ ...options, durability: 'process' })
@@ -54,7 +54,7 @@ function revisions({ commits }: Pick<GenerationContents, 'commits'>): number[] {
   return commits.map((each) => each.commit.revision)
 }
 
-test('a line comes back as it was written, whatever strings are in it', () => {
+test('a line with any strings is decoded as it was encoded', () => {
   fc.assert(
     fc.property(
       fc.dictionary(fc.string({ unit: 'binary' }), fc.json()),
@@ -73,12 +73,12 @@ test('a line comes back as it was written, whatever strings are in it', () => {
   )
 })
 
-test('a small line does not disturb a large one', () => {
+test('a line that is larger than the reused buffer is encoded correctly', () => {
   const large = Buffer.from(encodeLine(commitLine(commit(1, 'a', 'ä'.repeat(100_000)))))
   expect(decodeLine(large.subarray(0, -1))).toEqual(commitLine(commit(1, 'a', 'ä'.repeat(100_000))))
 })
 
-test('rows of which a sandbox has one are logged whole', () => {
+test('rows of the sandbox table are logged completely, not as patches', () => {
   const [before, after] = [{ id: 'clock', now: AT, rate: 1 } as Row, { id: 'clock', now: AT, rate: 2 } as Row]
   const change = { table: SANDBOX_TABLE, id: 'clock', before, after }
   expect(commitLine({ revision: 1, at: AT, changes: [change] }).changes).toEqual([
@@ -93,14 +93,14 @@ test('D6 a journal that is cut at any byte is read as an exact prefix', () => {
   for (let size = 0; size <= whole.length; size++) {
     const contents = readBytes(whole.subarray(0, size))
     const lines = whole.subarray(0, size).toString('latin1').split('\n').length - 1
-    // Without its first line a journal says nothing at all.
+    // A journal without its complete first line is damaged from byte 0.
     expect(contents.corrupt?.offset).toBe(lines === 0 ? 0 : undefined)
     expect(revisions(contents)).toEqual([1, 2, 3, 4, 5].slice(0, Math.max(0, lines - 1)))
     expect(contents.torn === undefined).toBe(lines === 0 || whole[size - 1] === 0x0a)
   }
 })
 
-test('D6 a journal with any bit flipped is read as an exact prefix, and the damage is named', () => {
+test('D6 a journal with any bit flipped is read as an exact prefix, and the place of the damage is reported', () => {
   const { journal, path } = opened()
   for (let n = 1; n <= 2; n++) journal.append(commit(n, `note-${n}`))
   const whole = readFileSync(path)
@@ -115,7 +115,7 @@ test('D6 a journal with any bit flipped is read as an exact prefix, and the dama
   }
 })
 
-test('a journal is not followed over a missing commit, and the place is named', () => {
+test('the commits of a journal end before a missing one, and its place is reported', () => {
   const { journal, path } = opened()
   for (const revision of [1, 2, 4, 5]) journal.append(commit(revision, 'a'))
   const { commits, corrupt } = commitsAfter([readGeneration(nodeFiles, path)], 0)
@@ -124,7 +124,7 @@ test('a journal is not followed over a missing commit, and the place is named', 
   expect(readFileSync(path).toString('latin1', corrupt?.offset).slice(9, 23)).toBe('{"revision":4,')
 })
 
-test('a journal is not followed from a generation that begins too late', () => {
+test('a generation that begins too late is not used', () => {
   const path = join(folder(onTestFinished), 'sandbox.json.journal')
   const journal = inProcess(path)
   onTestFinished(() => journal.close())
@@ -156,7 +156,7 @@ test('commits that the checkpoint contains are skipped, in every generation', ()
   expect(revisions(readGeneration(nodeFiles, path))).toEqual([3])
 })
 
-test('D3 a write that fails half way leaves nothing, is refused as storage_unavailable, and the next one succeeds', () => {
+test('D3 a write that fails half way leaves no bytes, throws storage_unavailable, and the next one succeeds', () => {
   let resource = Number.POSITIVE_INFINITY
   const full: Files = {
     ...nodeFiles,
@@ -180,7 +180,7 @@ test('D3 a write that fails half way leaves nothing, is refused as storage_unava
   expect(revisions(readGeneration(nodeFiles, path))).toEqual([1, 2])
 })
 
-test('D3 when even cutting off half a line fails, the next write cuts it', () => {
+test('D3 if half a line cannot be cut off after a failure, the next write cuts it off', () => {
   let broken = false
   const failing: Files = {
     ...nodeFiles,
@@ -203,7 +203,7 @@ test('D3 when even cutting off half a line fails, the next write cuts it', () =>
   expect(revisions(readGeneration(nodeFiles, path))).toEqual([1])
 })
 
-test('what cannot be written as JSON is no failure of the disk, and leaves no trace', () => {
+test('a value that cannot be written as JSON throws a TypeError and leaves no bytes', () => {
   const { journal, path } = opened()
   const circle: { self?: unknown } = {}
   circle.self = circle
@@ -217,7 +217,7 @@ test('what cannot be written as JSON is no failure of the disk, and leaves no tr
   expect(statSync(path).size).toBe(size)
 })
 
-test('one sync at a time serves everybody who has written before it began', async () => {
+test('one sync serves all writes from before it began', async () => {
   const begun: { size: number; end: () => void }[] = []
   const slow: Files = {
     ...nodeFiles,
@@ -243,7 +243,7 @@ test('one sync at a time serves everybody who has written before it began', asyn
   await expect.poll(() => done).toEqual([1, 2, 3])
 })
 
-test('never is more than one sync of a file under way', async () => {
+test('at most one sync of a file is in progress', async () => {
   let [running, most, syncs] = [0, 0, 0]
   const watched: Files = {
     ...nodeFiles,
@@ -267,7 +267,7 @@ test('never is more than one sync of a file under way', async () => {
   expect([most, syncs]).toEqual([1, 2])
 })
 
-test('what was appended before a new generation is synced, too', async () => {
+test('lines from before a new generation are synced too', async () => {
   const synced = new Set<number>()
   const watched: Files = {
     ...nodeFiles,
@@ -283,7 +283,7 @@ test('what was appended before a new generation is synced, too', async () => {
   expect(synced).toEqual(new Set([`${path}.0`, path].map((each) => statSync(each).size)))
 })
 
-test('a failed sync is never tried again: a checkpoint makes durable what it had to', async () => {
+test('a failed sync is never repeated; a checkpoint makes the commits durable instead', async () => {
   const syncs: number[] = []
   let rescues = 0
   const failing: Files = {
@@ -302,7 +302,7 @@ test('a failed sync is never tried again: a checkpoint makes durable what it had
   expect([syncs.length, rescues]).toEqual([1, 2])
 })
 
-test('when the checkpoint fails as well, the writer is told', async () => {
+test('durable() rejects if both the sync and the checkpoint fail', async () => {
   const failing: Files = { ...nodeFiles, datasync: () => Promise.reject(new Error('EIO: sync')) }
   const { journal } = opened(failing, () => Promise.reject(new Error('ENOSPC: checkpoint')))
   journal.append(commit(1, 'a'))
@@ -311,7 +311,7 @@ test('when the checkpoint fails as well, the writer is told', async () => {
   )
 })
 
-test('durability of the process alone promises no sync', () => {
+test('the durability "process" needs no sync', () => {
   const path = join(folder(onTestFinished), 'sandbox.json.journal')
   const journal = inProcess(path)
   journal.begin(0, undefined)
@@ -319,7 +319,7 @@ test('durability of the process alone promises no sync', () => {
   journal.close()
 })
 
-test('a generation that follows a failed checkpoint is gone on with, and all of it can be read', () => {
+test('a generation after a failed checkpoint is continued, and all its commits can be read', () => {
   const { journal, path } = opened()
   journal.append(commit(1, 'a'))
   journal.begin(1, 0)
@@ -330,7 +330,7 @@ test('a generation that follows a failed checkpoint is gone on with, and all of 
   expect(revisions(commitsAfter(generations, 0))).toEqual([1, 2, 3])
 })
 
-test('a journal that somebody has removed is begun anew by the next checkpoint', () => {
+test('a removed journal is created again by the next checkpoint', () => {
   const { journal, path } = opened()
   journal.append(commit(1, 'a'))
   copyFileSync(path, `${path}-copy`)

@@ -12,7 +12,7 @@ import {
 } from './journal-format.ts'
 import { earlierGenerations, generationOf, temporary } from './names.ts'
 
-/** What a crash may not lose: `process` is the end of the process by whatever cause, `power` that of the machine. */
+/** The failure that acknowledged commits survive: `process`, any end of the process; `power`, also a power cut. */
 export type Durability = 'process' | 'power'
 
 interface JournalOptions {
@@ -26,10 +26,10 @@ interface JournalOptions {
 }
 
 /**
- * The append-only journal of one sandbox: `<file>.journal`, and the generations before it, `<file>.journal.1` and so on, which
- * are named after the revision that they follow. A generation begins in the same turn as the checkpoint's copy of the state.
- * Together they continue the previous checkpoint, so that the last one can be lost: a crash at any point leaves every line in
- * some generation, at worst beside a checkpoint that already contains it, and then the line is skipped.
+ * The append-only journal of one sandbox: `<file>.journal`, and earlier generations such as `<file>.journal.7`, which are
+ * named after the revision that they follow. A generation begins in the same turn in which a checkpoint copies the state.
+ * Together the generations continue the previous checkpoint, so no commit is lost with the last checkpoint. After a crash at
+ * any point, every line is in some generation. A line that the checkpoint already contains is skipped.
  */
 export class JournalWriter implements Journal {
   readonly #options: JournalOptions
@@ -39,9 +39,9 @@ export class JournalWriter implements Journal {
   #start = 0
   #commits = 0
   #file: KnownFile | null = null
-  /** The edited file that the next commit takes. */
+  /** The edited file whose content the next commit applies. */
   #taking: KnownFile | undefined
-  /** Lines have been lost with their file; `copied`: the checkpoint that is being written contains them. */
+  /** `lines`: lines were lost with their file. `copied`: the checkpoint in progress contains them. */
   #lost: 'lines' | 'copied' | undefined
 
   constructor(options: JournalOptions) {
@@ -57,17 +57,17 @@ export class JournalWriter implements Journal {
     return this.#present?.end ?? 0
   }
 
-  /** Writes one line, or throws `storage_unavailable` and leaves nothing of it. The next call tries again. */
+  /** Writes one line. If that fails, throws `storage_unavailable` and leaves no part of it. The next call tries again. */
   append(commit: Commit): void {
     const file = this.#taking
     const taken = file === undefined ? [] : [Buffer.from(encodeLine({ file }))]
-    // Outside of the write: what cannot be written as JSON is no failure of the disk.
+    // Outside of the try block: a value that cannot be written as JSON is not a failure of the disk.
     const line = encodeLine(commitLine(commit))
     try {
       if (this.#present?.isWholeAt(this.path) === false) this.#replaceLost(commit.revision - 1)
       this.#write(taken.length === 0 ? line : Buffer.concat([line, ...taken]))
     } catch (error) {
-      // The lock of the folder names its own reason.
+      // A refusal from the lock of the folder already names its reason.
       if (error instanceof Refusal) throw error
       refuse('storage_unavailable', { detail: `${this.path} could not be written: ${errorMessage(error)}.` })
     }
@@ -77,8 +77,8 @@ export class JournalWriter implements Journal {
   }
 
   /**
-   * Resolves when everything appended so far survives a power cut; undefined where that is not promised. Lines that were lost
-   * with their file wait for a checkpoint in any case. Rejects with `storage_unavailable`.
+   * Resolves when everything appended so far survives a power cut; undefined for the durability `process`. If lines were lost
+   * with their file, it resolves after the next checkpoint for any durability. Rejects with `storage_unavailable`.
    */
   durable(): Promise<void> | undefined {
     if (this.#lost !== undefined) return this.#rescued('it was removed or truncated by another program')
@@ -96,16 +96,16 @@ export class JournalWriter implements Journal {
     await this.#present?.sync()
   }
 
-  /** Records that the checkpoint with this digest is the state file. If that cannot be written, the next generation says it. */
+  /** Records that the checkpoint with this digest is the state file. If the write fails, the next generation contains it. */
   checkpointed(sha256: string): void {
     this.#file = { sha256, checkpoint: true }
     this.#tryToWrite(encodeLine({ file: this.#file }))
   }
 
   /**
-   * Takes an edit of the state file, which has this digest. The digest is written together with the commit of the edit, so that
-   * no crash separates them.
-   * @param take calls its argument before the commit of the edit, and after commits of anything else
+   * Applies an edit of the state file, which has this digest. The digest is written together with the commit of the edit, so
+   * that a crash cannot separate them.
+   * @param take applies the edit; calls its argument directly before the commit of the edit, after all other commits
    */
   takeEdit<T>(sha256: string, take: (commits: () => void) => T): T {
     const file = { sha256, checkpoint: false }
@@ -118,16 +118,16 @@ export class JournalWriter implements Journal {
       this.#taking = undefined
     }
     if (this.#file === file) return result
-    // An edit that changes no record has no commit. If this fails, the next start takes the edit once more.
+    // An edit that changes no record has no commit. If this write fails, the next start applies the edit again.
     this.#file = file
     this.#tryToWrite(encodeLine({ file }))
     return result
   }
 
   /**
-   * Begins a generation that follows this revision. A generation without commits is used further, and so is one that was begun
-   * for a checkpoint that failed, or else every further failure would leave a file.
-   * @param checkpoint the revision of the last checkpoint; undefined where there is none
+   * Begins a generation that follows this revision. The present generation is continued if it has no commits or began for a
+   * checkpoint that failed: otherwise each failure would leave one more file.
+   * @param checkpoint the revision of the last checkpoint; undefined if there is none
    */
   begin(revision: number, checkpoint: number | undefined): void {
     if (this.#lost !== undefined) this.#lost = 'copied'
@@ -141,8 +141,8 @@ export class JournalWriter implements Journal {
   }
 
   /**
-   * A checkpoint contains everything before the present generation.
-   * @param revision of the previous checkpoint: generations that end before it are removed; undefined where it is not known
+   * Removes generations that are no longer needed, after a checkpoint that contains everything before the present generation.
+   * @param revision of the previous checkpoint: generations that end before it are removed; undefined if it is not known
    */
   removeBefore(revision: number | undefined): void {
     if (revision !== undefined) {
@@ -177,19 +177,19 @@ export class JournalWriter implements Journal {
     try {
       await Promise.all([...this.#earlier, this.#present].map((generation) => generation?.sync()))
     } catch (cause) {
-      await this.#rescued(`it could not be brought onto the disk: ${errorMessage(cause)}`)
+      await this.#rescued(`it could not be synced to the disk: ${errorMessage(cause)}`)
     }
   }
 
   #rescued(cause: string): Promise<void> {
     return this.#options.rescue().catch((error) =>
       refuse('storage_unavailable', {
-        detail: `${this.path} cannot be relied on: ${cause}. A checkpoint failed, too: ${errorMessage(error)}.`,
+        detail: `${this.path} is not reliable: ${cause}. A checkpoint failed, too: ${errorMessage(error)}.`,
       }),
     )
   }
 
-  // The lost commits are in memory only. The checkpoint begins after the commit under way.
+  // The lost commits are only in memory. The checkpoint begins after the commit in progress.
   #replaceLost(revision: number): void {
     this.#options.files.makeDirectory(dirname(this.path))
     const old = this.#present
@@ -219,7 +219,7 @@ export class JournalWriter implements Journal {
     return generation
   }
 
-  // The journal of a former process: its header names the revision. One that was truncated has no line that is needed.
+  // The journal is that of an earlier process: its header names the revision. A truncated one has no line that is needed.
   #startOfPresent(revision: number): number {
     if (this.#present !== undefined) return this.#start
     for (const { line } of readLines(this.#options.files, this.path))
@@ -255,12 +255,12 @@ export class Generation {
     return this.#end
   }
 
-  /** Whether a sync has failed. It is not tried again: the system may have dropped the data, and report no error the second time. */
+  /** Whether a sync has failed. It is never repeated: the system may have dropped the data and report no error then. */
   get failed(): boolean {
     return this.#failed
   }
 
-  /** Writes a line whole, or throws and leaves nothing of it. */
+  /** Writes a whole line, or throws and leaves no part of it. */
   write(line: Uint8Array): void {
     try {
       if (this.#torn) this.#cut()
@@ -277,7 +277,7 @@ export class Generation {
   sync(): Promise<void> {
     if (this.#synced === this.#end && this.#named && !this.#failed) return Promise.resolve()
     if (this.#running === undefined) return this.#start()
-    // The one under way may have begun before the last line was written.
+    // The sync in progress may have begun before the last line was written.
     this.#next ??= this.#running.catch(() => {}).then(() => this.#running ?? this.#start())
     return this.#next
   }
@@ -289,7 +289,7 @@ export class Generation {
     return stat !== undefined && stat.inode === this.#inode && stat.size >= this.#end
   }
 
-  /** Closes the file, after the sync that may be under way. */
+  /** Closes the file, after a sync that is in progress. */
   close(): void {
     if (this.#closing) return
     this.#closing = true
@@ -324,7 +324,7 @@ export class Generation {
     this.#torn = false
   }
 
-  // If even that fails, the next write tries it first.
+  // If the truncation fails too, the next write tries it first.
   #tryToCut(): void {
     try {
       this.#cut()

@@ -12,12 +12,12 @@ function dataFolder(): string {
   return join(folder(onTestFinished), 'data')
 }
 
-/** How a start ended: its lock, or what was thrown. */
+/** The result of a start: its lock, or the message of its error. */
 async function outcome(taking: Promise<Lock>): Promise<Lock | string> {
   return taking.catch((error: Error) => error.message)
 }
 
-/** The real files; something else can happen before each operation on them. */
+/** The real files, with a callback before each operation. */
 class SteppedFiles {
   /** Operations since the last {@link arm}. */
   count = 0
@@ -49,10 +49,10 @@ class SteppedFiles {
   }
 }
 
-/** A start that is made in single tries. */
+/** A start whose tries are made one by one by the test. */
 class Start {
   readonly process: FakeProcess
-  /** Whether it has the lock; undefined as long as it would wait. */
+  /** The result; undefined as long as the start would wait. */
   result: 'taken' | 'refused' | 'killed' | undefined
   readonly #taking: LockTaking
 
@@ -73,7 +73,7 @@ class Start {
   }
 }
 
-/** A folder whose holder is silent, and a start elsewhere that will take it for dead when it tries again. */
+/** A folder with a silent holder, and three starts elsewhere. For them the holder is dead at their next try. */
 async function silentHolder() {
   const [data, machines, steps] = [dataFolder(), new Machines(), new SteppedFiles()]
   const holderSteps = new SteppedFiles()
@@ -89,14 +89,14 @@ async function silentHolder() {
   return { data, lock, first, others, steps, holderSteps, silence }
 }
 
-/** Makes a trial for each step of whom the trial is about; it returns how many steps there were. */
+/** Repeats a trial for each step, until a trial has fewer steps. @param trial returns the number of its steps */
 async function atEachStep(trial: (at: number) => Promise<number>): Promise<void> {
   let at = 1
   while ((await trial(at)) >= at) at += 1
   expect(at).toBeGreaterThan(5)
 }
 
-/** Whether the holder may acknowledge. */
+/** Whether the holder may acknowledge writes. */
 function holds(lock: Lock): boolean {
   try {
     lock.check()
@@ -106,7 +106,7 @@ function holds(lock: Lock): boolean {
   }
 }
 
-test('a holder elsewhere whose heart beats is left alone, and named within a second', async () => {
+test('a holder elsewhere with a heartbeat keeps the lock and is named within a second', async () => {
   const [data, machines] = [dataFolder(), new Machines()]
   const [holder, newcomer] = [machines.process('a', 7), machines.process('b', 7)]
   const lock = await holder.take(data)
@@ -115,7 +115,7 @@ test('a holder elsewhere whose heart beats is left alone, and named within a sec
   await machines.pass(500)
   expect(newcomer.notices.map(({ event }) => event)).toEqual(['lock_waiting'])
   expect(newcomer.notices[0]?.message).toBe(
-    `${data}/lock belongs to process 7 on host "host" (in another container, or before a restart of the host), which cannot be seen from here. Waiting up to 5 s for its heartbeat: if there is none, it has ended, and this process takes over.`,
+    `${data}/lock belongs to process 7 on host "host" (in another container, or before a restart of the host), which is not visible from this process. Waiting up to 5 s for its heartbeat: if there is none, it has ended, and this process takes over.`,
   )
   holder.beat()
   await machines.pass(250)
@@ -124,7 +124,7 @@ test('a holder elsewhere whose heart beats is left alone, and named within a sec
   expect(readdirSync(data)).toEqual(['lock'])
 })
 
-test('a holder elsewhere that is silent for five seconds of the newcomer is taken for dead', async () => {
+test('a holder elsewhere counts as dead after five seconds of silence on the clock of the newcomer', async () => {
   const [data, machines] = [dataFolder(), new Machines()]
   const lock = await machines.process('a').take(data)
   const newcomer = machines.process('b')
@@ -142,7 +142,7 @@ test('a holder elsewhere that is silent for five seconds of the newcomer is take
 test.each([
   ['an hour of the host clock', { ticks: 0, wall: 3_600_000 }],
   ['four seconds of sleep', { ticks: 4_000, wall: 4_000 }],
-])('%s does not make a newcomer take a silent holder for dead', async (_, { ticks, wall }) => {
+])('a silent holder does not count as dead because of %s', async (_, { ticks, wall }) => {
   const [data, machines] = [dataFolder(), new Machines()]
   await machines.process('a').take(data)
   const newcomer = machines.process('b')
@@ -156,7 +156,7 @@ test.each([
 })
 
 test.runIf(process.platform === 'linux')(
-  'where Linux tells neither boot nor namespace, the same numbers prove nothing',
+  'on Linux without boot id and pid namespace, a pid does not identify a holder',
   async () => {
     const [data, machines] = [dataFolder(), new Machines()]
     const unnamed = (id: string) => {
@@ -178,9 +178,9 @@ test.runIf(process.platform === 'linux')(
   },
 )
 
-// The second comes before one step, the third before one that is so much later.
+// The second newcomer tries before one step of the first, the third before a step that is `apart` steps later.
 test.each([0, 1, 2, 3, 4, 5])(
-  'of newcomers in different places that find a dead holder one takes over, whatever two others do %i steps apart',
+  'exactly one of three newcomers takes over from a dead holder, if the others try %i steps apart',
   async (apart) => {
     await atEachStep(async (at) => {
       const { data, lock, first, others, steps } = await silentHolder()
@@ -200,12 +200,12 @@ test.each([0, 1, 2, 3, 4, 5])(
   },
 )
 
-test('a newcomer that stops for long between any two steps takes nothing away from the one that came after it', async () => {
+test('a newcomer that pauses between any two steps does not take the lock from a later newcomer', async () => {
   await atEachStep(async (at) => {
     const { first, others, steps, silence } = await silentHolder()
     steps.arm((n) => {
       if (n !== at) return
-      // The second may wait for the first's right to evict, which does not change any more.
+      // The second may have to wait until the first's right to evict, which no longer changes, counts as dead.
       for (let tries = 0; tries < 3; tries++) {
         others[0]?.try()
         silence()
@@ -220,7 +220,7 @@ test('a newcomer that stops for long between any two steps takes nothing away fr
   })
 })
 
-test('a newcomer that dies at any step leaves nothing that keeps the next from taking over', async () => {
+test('a newcomer that dies at any step does not prevent the next one from taking over', async () => {
   await atEachStep(async (at) => {
     const { data, lock, first, others, steps, silence } = await silentHolder()
     steps.arm((n) => {
@@ -233,7 +233,7 @@ test('a newcomer that dies at any step leaves nothing that keeps the next from t
       next.try()
       silence()
     }
-    // One that has died as the holder is found so by anyone who starts then.
+    // If the first died as the holder, the next may have been refused. A later start finds that the holder is dead.
     const last = new Start(data, next.process)
     for (let tries = 0; tries < 3 && next.result !== 'taken'; tries++) {
       last.try()
@@ -246,7 +246,7 @@ test('a newcomer that dies at any step leaves nothing that keeps the next from t
   })
 })
 
-test('a holder that wakes up at any step of a newcomer keeps the lock, or acknowledges nothing any more', async () => {
+test('a holder that wakes up at any step of a newcomer keeps the lock or acknowledges no more writes', async () => {
   const kept = new Set<boolean>()
   await atEachStep(async (at) => {
     const { data, lock, first, steps } = await silentHolder()
@@ -265,7 +265,7 @@ test('a holder that wakes up at any step of a newcomer keeps the lock, or acknow
   expect(kept).toEqual(new Set([true, false]))
 })
 
-test('a newcomer that comes at any step of a holder that wakes up takes the lock, or leaves it', async () => {
+test('a newcomer that tries at any step of a waking holder takes the lock, or leaves it to the holder', async () => {
   const kept = new Set<boolean>()
   await atEachStep(async (at) => {
     const { lock, first, holderSteps } = await silentHolder()

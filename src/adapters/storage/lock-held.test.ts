@@ -11,7 +11,7 @@ function dataFolder(): string {
   return join(folder(onTestFinished), 'data')
 }
 
-/** A lock, and how often its process has read it. */
+/** A lock, with a counter of the reads by its process. */
 async function held() {
   const [data, machines] = [dataFolder(), new Machines()]
   const reads = { count: 0 }
@@ -45,7 +45,7 @@ async function lose({ machines, data }: { machines: Machines; data: string }) {
   return taking
 }
 
-test('while the heartbeat is fresh, a check reads nothing', async () => {
+test('a check reads no file while the heartbeat is fresh', async () => {
   const { lock, holder, readsOf, sleep } = await held()
   for (let n = 0; n < 5; n++) {
     sleep(2_000)
@@ -54,7 +54,7 @@ test('while the heartbeat is fresh, a check reads nothing', async () => {
   }
 })
 
-test('after two seconds without a heartbeat a check reads the lock, and is itself a heartbeat', async () => {
+test('after two seconds without a heartbeat, a check reads the lock and writes a heartbeat', async () => {
   const { lock, path, readsOf, sleep } = await held()
   const before = readFileSync(path, 'utf8')
   sleep(2_001)
@@ -65,7 +65,7 @@ test('after two seconds without a heartbeat a check reads the lock, and is itsel
   expect({ ...JSON.parse(after), beat: '' }).toEqual({ ...JSON.parse(before), beat: '' })
 })
 
-test('a machine whose monotonic clock stood still while it slept is found out by the host clock', async () => {
+test('a sleep that stopped the monotonic clock is detected with the host clock', async () => {
   const { lock, machines, readsOf } = await held()
   machines.wall += 3_600_000
   expect(readsOf(() => lock.check())).toBeGreaterThan(0)
@@ -73,7 +73,7 @@ test('a machine whose monotonic clock stood still while it slept is found out by
   expect(readsOf(() => lock.check())).toBeGreaterThan(0)
 })
 
-test('a holder that another has taken over refuses from then on, says so once, and leaves the lock to the other', async () => {
+test('a holder that has lost its lock refuses writes, reports that once, and leaves the lock to the new holder', async () => {
   const { lock, holder, data, machines, path } = await held()
   const other = await lose({ machines, data })
   expect(() => lock.check()).toThrow(
@@ -85,7 +85,7 @@ test('a holder that another has taken over refuses from then on, says so once, a
   expect(refusal).toBeInstanceOf(Refusal)
   expect(refusal).toMatchObject({
     code: 'storage_unavailable',
-    options: { mitigation: expect.stringContaining('start it again on another data folder (--data)') },
+    options: { mitigation: expect.stringContaining('start it again with another data folder (--data)') },
   })
   expect(lock.lost).toContain('has lost its data folder')
   expect(holder.notices.map(({ event, level }) => [event, level])).toEqual([['lock_lost', 'error']])
@@ -95,7 +95,7 @@ test('a holder that another has taken over refuses from then on, says so once, a
   expect(() => lock.check()).toThrow('has lost its data folder')
 })
 
-test('a heartbeat that finds another holder says so at once, before anything is written', async () => {
+test('a heartbeat that finds another holder reports it at once, before any write', async () => {
   const { lock, holder, data, machines } = await held()
   await lose({ machines, data })
   holder.beat()
@@ -103,15 +103,15 @@ test('a heartbeat that finds another holder says so at once, before anything is 
   expect(lock.lost).toBeDefined()
 })
 
-test('a lock that was removed while its holder slept was another process that came and went', async () => {
+test('a lock that was removed while its holder slept counts as taken over', async () => {
   const { lock, data, machines } = await held()
   const other = await lose({ machines, data })
   await other.release()
-  expect(() => lock.check()).toThrow('A process that has ended since has taken over')
+  expect(() => lock.check()).toThrow('A process that has since ended has taken over')
   expect(readdirSync(data)).toEqual([])
 })
 
-test('a lock that is removed while its holder is awake is taken again by the next write, however late that comes', async () => {
+test('a lock that is removed while its holder is awake is taken again by the next write, even much later', async () => {
   const { lock, holder, data, path, sleep } = await held()
   rmSync(data, { recursive: true })
   for (let n = 0; n < 10; n++) {
@@ -123,7 +123,7 @@ test('a lock that is removed while its holder is awake is taken again by the nex
   expect(JSON.parse(readFileSync(path, 'utf8')).namespace).toBe('a')
 })
 
-test('a lock that cannot be read refuses until it can', async () => {
+test('writes are refused as long as the lock cannot be read', async () => {
   const data = dataFolder()
   const machines = new Machines()
   let fails = false
@@ -142,7 +142,7 @@ test('a lock that cannot be read refuses until it can', async () => {
   lock.check()
 })
 
-test('what writes stops when the lock is lost, what reads does not', () => {
+test('after the loss of the lock, operations that write throw and operations that read still work', () => {
   let isOurs = true
   const calls: string[] = []
   const lock = {
@@ -184,7 +184,7 @@ test('what writes stops when the lock is lost, what reads does not', () => {
   expect(files.list(join(file, '..'))).toEqual(['file'])
 })
 
-test('a write during which the lock is lost does not count, nor does one whose way onto the disk took too long', async () => {
+test('a write or a sync during which the lock is lost throws', async () => {
   let isOurs = true
   const check = (): void => {
     if (!isOurs) throw new Error('lost')

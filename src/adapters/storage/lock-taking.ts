@@ -22,14 +22,14 @@ import { create, type Files, hasCode, NotAFile, nodeFiles, otherThanFile, writeA
 import { type StartHeartbeat, startHeartbeat } from './heartbeat.ts'
 import { siblings } from './names.ts'
 
-/** Another process, or another emulator in this one, uses the data folder. */
+/** Thrown when another process, or another emulator in this process, uses the data folder. */
 export class DataFolderLocked extends Error {
-  /** Undefined where the lock does not say. */
+  /** The process id of the holder; undefined if the lock does not contain it. */
   readonly pid: number | undefined
 
   constructor(folder: string, lock: string, who: string, pid: number | undefined) {
     super(
-      `${folder} is in use by ${who}. Stop that process, or choose another data folder (--data). If it is no emulator, delete ${lock}.`,
+      `${folder} is in use by ${who}. Stop that process, or choose another data folder (--data). If that process is not an emulator, delete ${lock}.`,
     )
     this.name = 'DataFolderLocked'
     this.pid = pid
@@ -38,14 +38,14 @@ export class DataFolderLocked extends Error {
 
 const TRIES = 1000
 
-/** Files that a crash, or a start that is under way, leaves beside a lock. */
+/** Files that a crash or a start in progress leaves next to a lock. */
 const LEFT_OVER = /\.(?:tmp|dead|evict-[\w-]+)$/
 
 /**
- * Takes the lock of a folder. Of any number of processes that try at once one succeeds, wherever they run:
- * - A lock comes into being by link(2), whole, where there is none.
- * - It is removed by its holder, or by a process that has the right to evict the holder of that one acquisition. The right is
- *   itself a lock, named after the acquisition, and taken over in the same way if its holder dies.
+ * Acquires the lock of a folder. If several processes try at once, exactly one succeeds, wherever they run:
+ * - A lock is created complete, by link(2), which fails if there is already one.
+ * - It is removed by its holder, or by a process that has the right to evict the holder of this one acquisition. The right is
+ *   itself a lock, named after the acquisition. If its holder dies, it is taken over in the same way.
  */
 export class LockTaking {
   readonly #folder: string
@@ -62,8 +62,8 @@ export class LockTaking {
   }
 
   /**
-   * Tries once, without waiting. Undefined when the lock is ours; otherwise the holder that runs elsewhere and is not known
-   * to be dead yet: try again after a while. Throws {@link DataFolderLocked} when the holder is alive.
+   * Tries once, without waiting. Undefined when the lock is ours. Otherwise returns the lock of a holder elsewhere that may be
+   * dead: try again later. Throws {@link DataFolderLocked} when the holder is alive.
    */
   try(): Found | undefined {
     const blocker = this.#take(this.#path)
@@ -83,7 +83,7 @@ export class LockTaking {
       const blocker = this.#evict(path, found)
       if (blocker !== undefined) return blocker
     }
-    throw new Error(`${path} changes hands without end; see what else uses ${this.#folder}`)
+    throw new Error(`The holder of ${path} keeps changing; find the other processes that use ${this.#folder}`)
   }
 
   #observationOf(path: string): Observation {
@@ -95,7 +95,7 @@ export class LockTaking {
 
   /*
    * Removing a lock by its name could remove the one that a faster process has just taken. So only one process at a time may
-   * remove the lock of one acquisition, and checks once more that it still is that one.
+   * remove the lock of one acquisition, and it first checks again that it is still the same lock.
    */
   #evict(path: string, { holder, text }: Found): Found | undefined {
     const right = `${this.#path}.evict-${holder?.id ?? createHash('sha256').update(text).digest('hex')}`
@@ -114,7 +114,8 @@ export class LockTaking {
     return new DataFolderLocked(this.#folder, this.#path, who, holder?.pid)
   }
 
-  // This process has the lock, so that no other needs a right to evict its former holders. A start elsewhere that misses its file tries again.
+  // This process has the lock, so no other process needs a right to evict earlier holders. If a start elsewhere loses its file
+  // by this, it tries again.
   #sweep(): void {
     for (const path of siblings(this.#ports.files, this.#path)) {
       if (LEFT_OVER.test(path) && !this.#isInUse(path)) this.#ports.files.remove(path)
@@ -127,7 +128,7 @@ export class LockTaking {
       const holder = this.#io.read(path)?.holder
       return holder !== undefined && isHere(holder, self.place) && isRunning(holder)
     } catch (error) {
-      // A file of the user.
+      // It is not a lock but a file of the user, which must stay.
       if (error instanceof NotAFile) return true
       throw error
     }
@@ -137,7 +138,7 @@ export class LockTaking {
 /** A lock as it was read. */
 export interface Found {
   readonly text: string
-  /** Undefined for what has not been written completely. */
+  /** Undefined for a lock that has not been written completely. */
   readonly holder: LockHolder | undefined
 }
 
@@ -156,7 +157,7 @@ export class LockIo {
 
   /** The content of a lock, undefined when there is none. Throws {@link NotAFile}. */
   read(path: string): Found | undefined {
-    // Reading a FIFO would wait without end.
+    // Reading a FIFO would block until there is a writer.
     const stat = lstatSync(path, { throwIfNoEntry: false })
     const other = stat && otherThanFile(stat)
     if (other !== undefined) throw new NotAFile(path, other, NEEDED)
@@ -172,15 +173,15 @@ export class LockIo {
     return this.read(path)?.holder?.id === this.#self.id
   }
 
-  /** Makes a lock of our own; false when there is one. */
+  /** Creates our own lock. False when there is already one. @param now monotonic milliseconds */
   claim(path: string, now: number): boolean {
     return this.#place(path, lockText(this.#self, beatAt(now)))
   }
 
   /**
-   * Changes the content of our own lock; false when it is not ours. The content goes into a file that has been opened and
-   * read, so that it cannot get into one that takes its name at that moment. Whether the name still leads to ours is checked
-   * after that: a process that evicts us later finds the new content.
+   * Writes a heartbeat into our own lock. False when it is not ours. The file is opened and read before it is written, so that
+   * the heartbeat cannot go into another lock that gets the name at that moment. Then the name is checked again: a process that
+   * evicts us after that finds the new content.
    */
   beat(path: string, now: number): boolean {
     if (!this.isOurs(path)) return false
@@ -202,8 +203,8 @@ export class LockIo {
   }
 
   /**
-   * Removes a lock that has exactly this content. It is first moved to a name of our own and read there: if it has changed in
-   * the last moment, by a heartbeat for example, it is moved back.
+   * Removes a lock that has exactly this content. It is first moved to a private name and read there. If it has changed at the
+   * last moment, for example by a heartbeat, it is moved back.
    */
   evict(path: string, text: string): void {
     const aside = this.#ownName(path, 'dead')
@@ -218,7 +219,7 @@ export class LockIo {
     this.#files.remove(aside)
   }
 
-  // Gets its name by link(2) when it is whole, so that exactly one process succeeds and none reads half a lock.
+  // The complete file gets its name by link(2), so that exactly one process succeeds and no process reads half a lock.
   #place(path: string, text: string): boolean {
     const content = Buffer.from(text)
     const whole = this.#ownName(path, 'tmp')
@@ -252,17 +253,17 @@ export class LockIo {
   }
 }
 
-// Being written, or left so by a power cut. Any other file belongs to the user, and is not removed.
+// The lock is being written, or a power cut has left it incomplete. Any other file belongs to the user and is not removed.
 function isUnfinished(text: string): boolean {
   return text.startsWith(LOCK_START) || /^\0*$/.test(text)
 }
 
-/** What a lock needs of its process, of clocks and of the disk. A test replaces them. */
+/** The process, clocks and disk operations that a lock uses. Tests replace them. */
 export interface LockPorts {
   readonly files: Files
-  /** Who takes the lock. */
+  /** The process that takes the lock. */
   readonly self: LocatedHolder
-  /** Whether a process of the same place runs. */
+  /** Whether a process in the same place is running. */
   readonly isRunning: (process: ProcessIdentity) => boolean
   readonly ticks: () => number
   readonly hostTime: HostTime
@@ -270,7 +271,7 @@ export interface LockPorts {
   readonly startHeartbeat: StartHeartbeat
 }
 
-/** The real ones. */
+/** The real ports, with a random id for one acquisition. */
 export function realPorts(): LockPorts {
   return {
     files: nodeFiles,
@@ -284,12 +285,12 @@ export function realPorts(): LockPorts {
 }
 
 /**
- * Version 0.1.0 had a lock for each state file, `<file>.lock`, and does not know the lock of the folder. Throws
- * {@link DataFolderLocked} while its process runs, and removes the files that such a process has left.
+ * Version 0.1.0 had a lock for each state file, `<file>.lock`, and ignores the lock of the folder. Throws
+ * {@link DataFolderLocked} while the process of such a lock runs. Otherwise removes the lock and its leftover files.
  */
 export function clearOldLock(files: Files, file: string): void {
   const path = `${file}.lock`
-  // Anything but a file is not of that version, and reading it might not end.
+  // Only a file can be a lock of that version. Reading another entry, such as a FIFO, could block.
   const isFile = lstatSync(path, { throwIfNoEntry: false })?.isFile() ?? false
   const holder = isFile ? holderIn(files.read(path)?.toString() ?? '') : undefined
   if (holder !== undefined && isRunning(holder)) {

@@ -20,13 +20,13 @@ function take(data: string, files: Files = nodeFiles): Promise<Lock> {
   return Lock.take(data, () => {}, { ...realPorts(), files, startHeartbeat: () => async () => {} })
 }
 
-/** The lock of a process in the same place, as it would have written it. */
+/** The content of the lock of a process in the same place. */
 function lockOf(pid: number, id: string, started = '1'): string {
   const { place } = realPorts().self
   return JSON.stringify({ beat: '0'.repeat(20), id, pid, started, ...place })
 }
 
-/** Takes the lock of the folder that it is given, once told to, and says how that went; it ends with its input. */
+/** Waits for input, takes the lock of the given folder and prints the result. It exits at the end of its input. */
 const CONTENDER = `
     console.log('ready')
     process.stdin.once('data', async () => {
@@ -40,14 +40,14 @@ const CONTENDER = `
     process.stdin.once('end', () => process.exit())
 `
 
-/** Has nothing to do but to keep its lock. */
+/** Takes the lock of the given folder and starts the heartbeat, and does nothing else. */
 const IDLE = `
     const lock = await Lock.take(process.argv[2], () => {})
     lock.startHeartbeat('now')
     console.log('taken')
 `
 
-/** A program that knows the lock. */
+/** Bundles a program that imports `Lock`. @returns its path */
 async function program(directory: string, source: string): Promise<string> {
   const outfile = join(directory, 'program.mjs')
   const contents = `import { Lock } from '${join(import.meta.dirname, 'lock.ts')}'\n${source}`
@@ -76,7 +76,7 @@ function starts(program: string, data: string): { child: ChildProcess; said: () 
   return { child, said }
 }
 
-test('D4 of many simultaneous starts over the lock of a killed process one wins, and names itself to the others', async () => {
+test('D4 one of many simultaneous starts takes over the lock of a killed process, and the others report its pid', async () => {
   const directory = folder(onTestFinished)
   const data = join(directory, 'data')
   const contender = await program(directory, CONTENDER)
@@ -103,18 +103,18 @@ test('D4 of many simultaneous starts over the lock of a killed process one wins,
   expect(readdirSync(data)).toEqual([])
 })
 
-test('the heartbeat keeps no process alive, and ends with it', async () => {
+test('the heartbeat does not keep its process alive', async () => {
   const directory = folder(onTestFinished)
   const { child, said } = starts(await program(directory, IDLE), join(directory, 'data'))
   expect(await said()).toBe('taken')
   expect(await once(child, 'exit')).toEqual([0, null])
 })
 
-test('a second emulator of the same process is refused as well', async () => {
+test('a second emulator in the same process is refused as well', async () => {
   const data = dataFolder()
   const lock = await take(data)
   await expect(take(data)).rejects.toThrow(
-    `${data} is in use by process ${process.pid}. Stop that process, or choose another data folder (--data). If it is no emulator, delete ${data}/lock.`,
+    `${data} is in use by process ${process.pid}. Stop that process, or choose another data folder (--data). If that process is not an emulator, delete ${data}/lock.`,
   )
   await lock.release()
   await (await take(data)).release()
@@ -140,7 +140,7 @@ test.each([
   ['is cut', '{"beat":"000'],
   ['names nobody', '{"beat":"1","pid": -1, "id": "../x"}'],
 ])(
-  'a lock that %s may be one that is being written, and is taken over when it stays so',
+  'a lock that %s may be incomplete, so it is taken over only after five seconds without a change',
   async (_, content) => {
     const data = dataFolder()
     mkdirSync(data)
@@ -155,7 +155,7 @@ test.each([
   },
 )
 
-test('a process that was killed while it took over a lock does not keep others from it', async () => {
+test('a process that was killed while it took over a lock does not block others', async () => {
   const data = dataFolder()
   mkdirSync(data)
   writeFileSync(join(data, 'lock'), lockOf(GONE, 'first'))
@@ -168,7 +168,7 @@ test('a process that was killed while it took over a lock does not keep others f
   expect(readdirSync(data).sort()).toEqual(['lock', ...others])
 })
 
-test('a lock that a faster process has taken over meanwhile is left to it', async () => {
+test('a lock that a faster process has just taken over is left to that process', async () => {
   const data = dataFolder()
   mkdirSync(data)
   writeFileSync(join(data, 'lock'), lockOf(GONE, 'gone'))
@@ -184,7 +184,7 @@ test('a lock that a faster process has taken over meanwhile is left to it', asyn
   ;(await other)?.confirm()
 })
 
-test('a lock that somebody removes is taken again, one that somebody has taken over is not', async () => {
+test('a removed lock is taken again; a lock that another process has taken over is not', async () => {
   const data = dataFolder()
   const lock = await take(data)
   nodeFiles.remove(join(data, 'lock'))
@@ -200,7 +200,7 @@ test('a lock that somebody removes is taken again, one that somebody has taken o
   expect(existsSync(join(data, 'lock'))).toBe(true)
 })
 
-test('a file system without links has locks, too', async () => {
+test('locks also work on a file system without links', async () => {
   const plain: Files = {
     ...nodeFiles,
     link: () => {
@@ -221,7 +221,7 @@ test.each([
   ['a FIFO', (path: string) => execFileSync('mkfifo', [path])],
   ['a symbolic link', (path: string) => symlinkSync('elsewhere', path)],
   ['a file of another program', (path: string) => writeFileSync(path, '{"lockfileVersion": 3}')],
-])('%s in place of the lock is named, with the way out', async (kind, make) => {
+])('%s in place of the lock is reported, with the fix', async (kind, make) => {
   const data = dataFolder()
   mkdirSync(data)
   make(join(data, 'lock'))
@@ -231,7 +231,7 @@ test.each([
   expect(readdirSync(data)).toEqual(['lock'])
 })
 
-test('whatever takes the place of the lock later, writing is refused with its name, and goes on when it is gone', async () => {
+test('a FIFO that replaces the lock later is reported, and writes are refused until it is removed', async () => {
   const data = dataFolder()
   const lock = await take(data)
   rmSync(join(data, 'lock'))
@@ -246,7 +246,7 @@ test.each([
   ['EACCES', 'open', 'its permissions do not allow it'],
   ['EACCES', 'makeDirectory', 'its permissions do not allow it'],
 ] as const)(
-  'a folder that cannot be written (%s of %s) is said to be that, with the way out',
+  'a folder that cannot be written (%s of %s) is reported with the reason and the fix',
   async (code, name, reason) => {
     const data = dataFolder()
     const refuse = () => {
@@ -262,22 +262,22 @@ test.each([
 )
 
 test.runIf(process.platform === 'linux')(
-  'a folder that the system does not make is refused at once',
+  'a folder that the system cannot create is refused at once',
   async () => {
     await expect(take('/proc/x')).rejects.toThrow(
-      /^The data folder \/proc\/x cannot be written .* it is not there and cannot be made \(ENOENT/,
+      /^The data folder \/proc\/x cannot be written .* it does not exist and cannot be created \(ENOENT/,
     )
   },
 )
 
-test('where a part of the path is a file, that is said', async () => {
+test('a path with a file in place of a folder is refused with that reason', async () => {
   const file = join(folder(onTestFinished), 'file')
   writeFileSync(file, '')
   for (const data of [file, join(file, 'data')])
     await expect(take(data)).rejects.toThrow('a part of its path is not a folder')
 })
 
-test('a lock that cannot be removed is said, and closing ends in order', async () => {
+test('a lock that cannot be removed is reported, and release() still resolves', async () => {
   const data = dataFolder()
   const said: string[] = []
   const stuck: Files = {

@@ -7,24 +7,24 @@ import { Beats, type Moment } from './heartbeat.ts'
 import { type Found, LockIo, type LockPorts, LockTaking, realPorts } from './lock-taking.ts'
 import type { OnNotice } from './notice.ts'
 
-/** Milliseconds after a heartbeat in which the lock is certainly ours. After that it is read again before a write is acknowledged. */
+/** Milliseconds after a heartbeat in which the lock is certainly ours. Later it is read again before a write is acknowledged. */
 const FRESH = 2_000
 
-/** Milliseconds without a look at the lock in which no other process can have come and gone. Less than {@link SILENCE}. */
+/** Milliseconds between two reads of the lock in which no other process can take and release it. Less than {@link SILENCE}. */
 const ATTENTIVE = 4_000
 
-/** Reads of a lock that changes between them. */
+/** Maximum tries for a lock that changes at each of them. */
 const TRIES = 10
 
-/** Milliseconds. A process that ends soon after its start needs no thread. */
+/** Milliseconds before the thread starts. A process that ends earlier does not need it. */
 const THREAD_AFTER = 300
 
 /**
- * The lock of a data folder: one process at a time writes there, also where processes cannot see each other (containers,
- * hosts). It names its holder, and its content changes every second. In the holder's own pid namespace the holder is dead
- * when its process has ended; elsewhere when the content has not changed for {@link SILENCE}. So a holder whose last
- * heartbeat is older than {@link FRESH} reads the lock again before it acknowledges anything, and one that has lost it
- * acknowledges nothing any more.
+ * The lock of a data folder. Only one process at a time writes there, even if processes cannot see each other (containers,
+ * hosts). The lock names its holder, and its content changes every second. For processes in the same pid namespace, the
+ * holder is dead when its process has ended. For others, it is dead when the content has not changed for {@link SILENCE}
+ * milliseconds. So a holder whose last heartbeat is older than {@link FRESH} milliseconds reads the lock again before it
+ * acknowledges a write. A holder that has lost the lock acknowledges nothing any more.
  */
 export class Lock {
   /** The data folder. */
@@ -47,8 +47,8 @@ export class Lock {
   }
 
   /**
-   * Creates the folder where there is none, and takes its lock. Throws `DataFolderLocked` when another process has it, and
-   * `FolderUnusable` when the folder cannot be written.
+   * Creates the folder if it is missing, and takes its lock. Waits until a holder elsewhere is known to be alive or dead.
+   * Throws `DataFolderLocked` when another process has the lock, and `FolderUnusable` when the folder cannot be written.
    */
   static async take(folder: string, onNotice: OnNotice, ports: LockPorts = realPorts()): Promise<Lock> {
     const lock = new Lock(folder, ports, onNotice)
@@ -67,13 +67,13 @@ export class Lock {
     return this.#lost?.message
   }
 
-  /** Throws a refusal, `storage_unavailable`, when the lock is not ours any more. Costs nothing while the heartbeat is fresh. */
+  /** Throws a refusal, `storage_unavailable`, when the lock is not ours any more. Reads no file while the heartbeat is fresh. */
   check(): void {
     if (this.#lost === undefined && isWithin(FRESH, this.#beats.last, this.#now())) return
     this.confirm()
   }
 
-  /** As {@link check}, and reads the lock in any case. Takes it again when it has been removed. */
+  /** Like {@link check}, but always reads the lock. Takes it again when it has been removed. */
   confirm(): void {
     if (this.#lost !== undefined) throw this.#lost
     try {
@@ -83,7 +83,7 @@ export class Lock {
       const way =
         error instanceof NotAFile
           ? {}
-          : { mitigation: 'Make the data folder usable again; writing resumes by itself.' }
+          : { mitigation: 'Make the data folder usable again; writing then resumes automatically.' }
       refuse('storage_unavailable', {
         detail: `The lock of the data folder cannot be checked: ${errorMessage(error)}.`,
         ...way,
@@ -91,7 +91,7 @@ export class Lock {
     }
   }
 
-  /** Writes heartbeats from a thread of their own from now on, or soon. */
+  /** Starts to write heartbeats from a separate thread, now or after {@link THREAD_AFTER} milliseconds. */
   startHeartbeat(when: 'now' | 'soon'): void {
     this.check()
     if (when === 'now') this.#startThread()
@@ -107,7 +107,7 @@ export class Lock {
       this.#onNotice({
         level: 'warn',
         event: 'lock_left',
-        message: `The lock of ${this.folder} could not be removed: ${errorMessage(error)}. It opens when this process ends; to use the folder sooner, delete ${this.#path}.`,
+        message: `The lock of ${this.folder} could not be removed: ${errorMessage(error)}. The lock ends with this process; to use the folder sooner, delete ${this.#path}.`,
         file: this.#path,
       })
     }
@@ -141,7 +141,7 @@ export class Lock {
     return { ticks: this.#ports.ticks(), wall: this.#ports.hostTime() }
   }
 
-  /** The moment at which the lock was ours. */
+  /** Writes a heartbeat, or takes a removed lock again. @returns a moment at which the lock was ours */
   #confirmed(): Moment {
     for (let tries = 0; tries < TRIES; tries++) {
       const now = this.#now()
@@ -149,21 +149,21 @@ export class Lock {
       const found = this.#io.read(this.#path)
       if (found !== undefined && found.holder?.id !== this.#ports.self.id) this.#lose(found)
       if (found !== undefined) continue
-      // Removed, perhaps with the folder. A process that came and went while this one slept has removed it, too.
+      // The lock was removed, perhaps with the folder. If this process slept, another one may have taken and released it.
       if (!isWithin(ATTENTIVE, this.#beats.lastLook, now)) this.#lose(undefined)
       this.#ports.files.makeDirectory(this.folder)
       if (this.#io.claim(this.#path, now.ticks)) return now
     }
-    throw new Error(`${this.#path} changes all the time`)
+    throw new Error(`${this.#path} keeps changing`)
   }
 
   #lose(found: Found | undefined): never {
     const { self } = this.#ports
     const who =
-      found === undefined ? 'A process that has ended since' : describeHolder(found.holder, self.place)
+      found === undefined ? 'A process that has since ended' : describeHolder(found.holder, self.place)
     const detail = `This emulator has lost its data folder: ${who} has taken over ${this.#path}, because there was no heartbeat of this process (${self.pid}) for ${SILENCE / 1_000} s, or because the file was removed.`
     const mitigation =
-      'Nothing is written any more; reads show the last state that this emulator had. Stop it, and use the other one, or start it again on another data folder (--data).'
+      'This emulator writes nothing more; reads return its last state. Stop it and use the other emulator, or start it again with another data folder (--data).'
     this.#lost = new Refusal('storage_unavailable', { detail, mitigation })
     const message = `${detail} ${mitigation}`
     this.#onNotice({ level: 'error', event: 'lock_lost', message, file: this.#path })
@@ -188,7 +188,7 @@ export class Lock {
     await this.#stopThread?.()
   }
 
-  // The thread has seen another holder. Here this is only reported; writes are refused.
+  // The thread has found another holder. This only reports the loss; later writes are refused.
   #look(): void {
     try {
       if (this.#lost === undefined) this.confirm()
@@ -200,7 +200,7 @@ export class Lock {
     this.#onNotice({
       level: 'warn',
       event: 'lock_waiting',
-      message: `${this.#path} belongs to ${describeHolder(holder, place)}, which cannot be seen from here. Waiting up to ${SILENCE / 1_000} s for its heartbeat: if there is none, it has ended, and this process takes over.`,
+      message: `${this.#path} belongs to ${describeHolder(holder, place)}, which is not visible from this process. Waiting up to ${SILENCE / 1_000} s for its heartbeat: if there is none, it has ended, and this process takes over.`,
       file: this.#path,
     })
   }
@@ -215,7 +215,7 @@ export class Lock {
   }
 }
 
-// A host clock that has been set looks like a sleep, which costs one read of the lock.
+// A change of the host clock looks like a sleep. It only costs one read of the lock.
 function isWithin(ms: number, { ticks, wall }: Moment, now: Moment): boolean {
   return now.ticks - ticks <= ms && Math.abs(now.wall - wall) <= ms
 }
@@ -225,8 +225,8 @@ function closed(): Refusal {
 }
 
 /**
- * Files that are written only while the lock of their folder is ours. A write or a sync checks that once more when it is done:
- * otherwise a new holder may have read the file before.
+ * Returns file operations that write only while the lock of their folder is ours. A write or a sync checks the lock again
+ * when it is done, because a new holder may have read the file before.
  */
 export function guardedFiles(files: Files, lock: Pick<Lock, 'check' | 'confirm'>): Files {
   const before = <A extends unknown[], R>(operation: (...args: A) => R) => {
@@ -253,7 +253,7 @@ export function guardedFiles(files: Files, lock: Pick<Lock, 'check' | 'confirm'>
       lock.check()
       return written
     },
-    // Renaming is rare, and must never replace a file of another process: the lock is read in any case.
+    // Renaming is rare and must never replace a file of another process, so the lock is always read.
     rename: (from, to) => {
       lock.confirm()
       files.rename(from, to)
@@ -272,19 +272,19 @@ export function guardedFiles(files: Files, lock: Pick<Lock, 'check' | 'confirm'>
   }
 }
 
-/** Codes of the operating system for a folder that cannot be written, in words. */
+/** Error codes of the operating system for a folder that cannot be written, with descriptions. */
 const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'it is on a read-only file system',
   EACCES: 'its permissions do not allow it',
   EPERM: 'the system does not allow it',
-  ENOENT: 'it is not there and cannot be made',
+  ENOENT: 'it does not exist and cannot be created',
   ENOTDIR: 'a part of its path is not a folder',
   EEXIST: 'a part of its path is not a folder',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: 'its links form a cycle',
   ENAMETOOLONG: 'its path is too long',
 }
 
-/** A clear error for one of {@link REASONS}, with the `code` and `syscall` of the operating system; any other error as it is. */
+/** A clear error for one of {@link REASONS}, with `code` and `syscall` of the original. Other errors are returned unchanged. */
 function explain(folder: string, error: unknown): unknown {
   if (!hasCode(error, ...Object.keys(REASONS))) return error
   const { code = '', syscall = '' } = error as NodeJS.ErrnoException

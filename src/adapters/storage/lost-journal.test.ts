@@ -20,7 +20,7 @@ const WAYS: readonly (readonly [string, (journal: string) => void])[] = [
 ]
 
 test.each(WAYS)(
-  'a journal that is %s loses nothing: the next write waits for a checkpoint',
+  'no commit is lost when the journal is %s: the next write waits for a checkpoint',
   async (_, lose) => {
     const file = stateFile()
     const emulator = await opened(file, { start: { a: 'one' } })
@@ -37,7 +37,7 @@ test.each(WAYS)(
   },
 )
 
-test('while the checkpoint after a lost journal fails, writes are not acknowledged; then they are', async () => {
+test('writes after a lost journal are acknowledged only when a checkpoint succeeds', async () => {
   let full = false
   const files: Files = {
     ...nodeFiles,
@@ -51,7 +51,7 @@ test('while the checkpoint after a lost journal fails, writes are not acknowledg
   put(sandbox, 'b', 'after')
   await expect(sandbox.store.journal?.durable()).rejects.toMatchObject({ code: 'storage_unavailable' })
   put(sandbox, 'c', 'later')
-  await expect(sandbox.store.journal?.durable()).rejects.toThrow(`${file}.journal cannot be relied on`)
+  await expect(sandbox.store.journal?.durable()).rejects.toThrow(`${file}.journal is not reliable`)
   full = false
   await persistence.checkpointNow()
   expect(sandbox.store.journal?.durable()).toBeUndefined()

@@ -69,7 +69,7 @@ test.each<[string, Table, Table, Table, object]>([
   expect(merged(base, edited, sandbox)).toEqual(expected)
 })
 
-test('without an edit nothing happens to any sandbox, and without a change of the sandbox the edit is what is left', () => {
+test('an unedited file changes no sandbox, and an edit of an unchanged sandbox is applied completely', () => {
   const table = fc.dictionary(fc.constantFrom('a', 'b', '__proto__', 'constructor', ''), fc.nat(2))
   fc.assert(
     fc.property(table, table, table, (base, edited, sandbox) => {
@@ -84,7 +84,7 @@ test('without an edit nothing happens to any sandbox, and without a change of th
   )
 })
 
-test('two values are the same when their JSON is, whatever the order of members', () => {
+test('two values are the same if their JSON is the same, in any order of the fields', () => {
   const value = fc.jsonValue()
   fc.assert(
     fc.property(value, value, (a, b) => {

@@ -30,7 +30,7 @@ interface Edit {
   readonly checked: SandboxState
   /** The file as the emulator wrote it. */
   readonly base: Document
-  /** Called in the moment before the edit is committed. */
+  /** Called immediately before the edit is committed. */
   readonly commits: () => void
   /** Saves the records that are about to be replaced. @returns the name of the file */
   readonly keep: (records: readonly Replaced[]) => string
@@ -43,18 +43,18 @@ export interface Replaced {
   readonly record: Row
 }
 
-/** What an edit has done to the sandbox. */
+/** The effects of an edit on the sandbox. */
 export interface EditOutcome {
   readonly written: number
   readonly removed: number
   readonly replaced: readonly Replaced[]
   /** The file with the replaced records. */
   readonly kept: string | undefined
-  /** Parts of the edit that were not taken as they are. */
+  /** Messages about parts of the edit that were left out or need another step. */
   readonly notes: readonly string[]
 }
 
-/** Takes an edit into the sandbox, in one transaction. Throws where the two do not fit together, and what the journal throws. */
+/** Applies an edit to the sandbox in one transaction. Throws when the two contradict each other, or when the journal fails. */
 export function applyEdit(sandbox: Sandbox, edit: Edit): EditOutcome {
   const { edited, base, checked } = edit
   const { result } = change(sandbox, (scope) => {
@@ -75,7 +75,7 @@ export function applyEdit(sandbox: Sandbox, edit: Edit): EditOutcome {
       for (const id of deletes) tx.delete(table, id)
     }
     for (const row of counted) tx.put(SANDBOX_TABLE, row)
-    // After the counters, from which new events take their numbers.
+    // This must follow the counters, because new events get their numbers from them.
     for (const { table, puts } of merged)
       for (const row of puts) armRecord(sandbox.service, scope, table, row)
     throwIfContradictory(sandbox, tx)
@@ -155,20 +155,20 @@ function mergeLimits({ limiter }: Sandbox, { edited, base, checked }: Edit): voi
   limiter.load(windows.values())
 }
 
-// Only a sandbox that starts anew goes back in time. Forward, events run one by one, as by the control API.
+// Only a reset or a restore moves the clock back. Moving it forward runs the due events one by one, like the control API.
 function moveClock(sandbox: Sandbox, { edited, base }: Edit): string[] {
   if (edited.clock.now === base.clock.now) return []
   const target = Date.parse(edited.clock.now)
   if (target > sandbox.clock.now) return moveForward(sandbox, target)
   if (target < sandbox.clock.now) {
     return [
-      '/clock/now is in the past and has been left out: time only moves forward. Reset, or restore a snapshot, to go back.',
+      '/clock/now is in the past and has been ignored: time only moves forward. To go back, reset the sandbox or restore a snapshot.',
     ]
   }
   return []
 }
 
-// The records of the edit are written already. An advance that is too long for one turn is left to a request of the control API.
+// The records of the edit are already committed. If one turn cannot run all due events, the note describes the next step.
 function moveForward(sandbox: Sandbox, target: number): string[] {
   try {
     advanceTo(sandbox, target, 'An edit of /clock/now')
@@ -179,7 +179,7 @@ function moveForward(sandbox: Sandbox, target: number): string[] {
   }
 }
 
-// The edited file is valid by itself, and so is the sandbox. Together they need not be.
+// The edited file and the sandbox are both valid, but the merged result may be invalid.
 function throwIfContradictory(sandbox: Sandbox, tx: Transaction): void {
   const { service, assumptions, options } = sandbox
   const settings = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
@@ -192,11 +192,11 @@ function throwIfContradictory(sandbox: Sandbox, tx: Transaction): void {
   const [first] = checked.issues
   const more = checked.issues.length > 1 ? `, and ${checked.issues.length - 1} more` : ''
   throw new Error(
-    `the edit does not fit what has changed since the file was written: ${byId(first?.pointer ?? '', collections)}: ${first?.detail}${more}`,
+    `the edit conflicts with changes since the file was written: ${byId(first?.pointer ?? '', collections)}: ${first?.detail}${more}`,
   )
 }
 
-// `/collections/pages/3/name` with the record's id in place of its number, which no file has.
+// `/collections/pages/3/name` with the id of the record in place of its index, because the merged array is in no file.
 function byId(path: string, collections: Readonly<Record<string, readonly Row[]>>): string {
   const [, top, name = '', number, ...rest] = path.split('/')
   const id = collections[name]?.[Number(number)]?.id
@@ -209,22 +209,22 @@ interface Versions {
   readonly base: ReadonlyMap<string, unknown>
   /** Records of the edited file. */
   readonly edited: ReadonlyMap<string, unknown>
-  /** The edited file's records after they have been checked: the form in which they are taken. */
+  /** The records of the edited file after the check, in the form in which they are stored. */
   readonly checked: ReadonlyMap<string, Row>
   readonly current: (id: string) => Row | undefined
 }
 
-/** What an edit does to one table. */
+/** The effects of an edit on one table. */
 export interface Merge {
   readonly puts: readonly Row[]
   readonly deletes: readonly string[]
-  /** Records of the sandbox that had changed since the file was written, and that the edit replaces or removes, as they were. */
+  /** The replaced or removed records that had changed in the sandbox since the file was written, with their content before. */
   readonly replaced: readonly Row[]
 }
 
 /**
- * Merges by record. Changed only in the file: taken. Changed only in the sandbox: kept. Changed in both: the edit wins, and
- * what it replaces is named.
+ * Merges record by record. A change only in the file is applied. A change only in the sandbox is kept. If both have changed,
+ * the edit wins, and the record that it replaces is in `replaced`.
  */
 export function merge({ base, edited, checked, current }: Versions): Merge {
   const [puts, deletes, replaced]: [Row[], string[], Row[]] = [[], [], []]
@@ -247,7 +247,7 @@ export function merge({ base, edited, checked, current }: Versions): Merge {
   return { puts, deletes, replaced }
 }
 
-/** The records of a table of a document, by id. What is no record has been refused before. */
+/** The records of a table of a document, by id. Other values are skipped: the check of the document has refused them. */
 export function recordsById(rows: unknown): Map<string, unknown> {
   const map = new Map<string, unknown>()
   if (!Array.isArray(rows)) return map

@@ -7,8 +7,8 @@ import { MortalFiles, unsynced } from '../../../test/support/mortal-files.ts'
 import { opened, said } from '../../../test/support/state-files.ts'
 
 /**
- * A folder as version 0.1.0 left it when it was killed: the default sandbox, with a log before and after a failed checkpoint,
- * and one whose file was edited by hand in between.
+ * The data folder of a killed emulator of version 0.1.0: the default sandbox, with a log from before and after a failed
+ * checkpoint, and a sandbox whose file was edited by hand between the two logs.
  */
 const OLD = join(import.meta.dirname, '../../../test/support/data-0.1.0')
 
@@ -18,7 +18,7 @@ function oldFolder(): string {
   return data
 }
 
-/** The text of the files below a folder, without those that are in use. */
+/** The text of the JSON files and logs below a folder. */
 function contents(data: string): Record<string, string> {
   const names = readdirSync(data, { recursive: true, encoding: 'utf8' }).sort()
   const files = names.filter((name) => /\.(json|log|\d)$/.test(name) && name.includes('.'))
@@ -29,7 +29,7 @@ function contents(data: string): Record<string, string> {
   )
 }
 
-test('a folder of version 0.1.0 is taken over with everything that its logs hold, and copies are kept', async () => {
+test('a data folder of version 0.1.0 is migrated with all commits in its logs, and copies of the files are kept', async () => {
   const data = oldFolder()
   const old = contents(data)
   const { emulator, control, in: inSandbox } = await alive(data)
@@ -51,7 +51,7 @@ test('a folder of version 0.1.0 is taken over with everything that its logs hold
   expect([await organizations(again.control), again.said]).toEqual([['in-the-file'], []])
 })
 
-/** A file of that version with a record of the small service of these tests. */
+/** Writes a file of version 0.1.0 with a record of the small service of these tests. */
 async function oldFile(file: string): Promise<void> {
   const { persistence } = await open(file, { start: { a: 'one' } })
   await persistence.close()
@@ -60,13 +60,13 @@ async function oldFile(file: string): Promise<void> {
   writeFileSync(file, JSON.stringify({ ...document, format: 1 }, null, 2))
 }
 
-test('D3 a migration that is killed before any of its file operations is done by the next start', async () => {
+test('D3 a migration that is killed before any of its file operations is completed by the next start', async () => {
   let steps = 1
   for (let at = 1; at <= steps; at++) {
     const data = oldFolder()
     const file = join(data, 'default.json')
     const old = contents(data)
-    // The records of the real folder are not those of this service: only the log's rules are looked at.
+    // The service of these tests does not have the collections of the real folder: this tests only the rules of the log.
     const mortal = new MortalFiles(at === 1 ? Number.POSITIVE_INFINITY : at, 'before')
     await open(file, { files: mortal.files }).then(
       ({ persistence }) => persistence.close(),
@@ -91,7 +91,7 @@ test('D3 a migration that is killed before any of its file operations is done by
   expect(steps).toBeGreaterThan(20)
 })
 
-test('a file of format 1 that was edited is in force, and its journal is kept aside', async () => {
+test('a file of format 1 that was edited is used, and its journal is moved aside', async () => {
   const data = oldFolder()
   const file = join(data, 'default.json')
   writeFileSync(file, readFileSync(file, 'utf8').replace('"seed": 1', '"seed": 7'))
@@ -101,7 +101,7 @@ test('a file of format 1 that was edited is in force, and its journal is kept as
   expect(readFileSync(`${file}.log.orphaned-2`, 'utf8')).toContain('in-the-last-log')
 })
 
-test('a journal of version 0.1.0 beside a file that does not contain it is kept aside and said', async () => {
+test('a journal of version 0.1.0 with commits that the file does not contain is moved aside and reported', async () => {
   const file = join(folder(onTestFinished), 'sandbox.json')
   await oldFile(file)
   const first = await open(file)

@@ -7,7 +7,7 @@ import { earlierGenerations, keptName } from './names.ts'
 import type { SetAside } from './set-aside.ts'
 import type { FoundState } from './state-file.ts'
 
-/** The lines of a journal of version 0.1.0, besides commits. */
+/** The lines of a journal of version 0.1.0 that are not commits. */
 type OldLine =
   | { readonly log: number; readonly revision: number; readonly base: { readonly sha256: string } | null }
   | { readonly base: { readonly sha256: string } }
@@ -20,7 +20,7 @@ interface OldJournal {
   readonly commits: readonly PlacedCommit[]
   /** Digests of the state files that the emulator wrote. */
   readonly digests: readonly string[]
-  /** Commits that turn an edited file into the state after the edit was taken. */
+  /** Commits that turn an edited file into the state after the edit was applied. */
   readonly adoptions: readonly (PlacedCommit & { readonly adopts: string })[]
   readonly corrupt?: JournalCorrupt
 }
@@ -43,7 +43,7 @@ export class OldFiles {
   }
 
   /**
-   * Copies all of them, and reads the journal by the rules of 0.1.0.
+   * Copies the state file and the journal, and reads the journal by the rules of 0.1.0.
    * @returns the commits that the file lacks; undefined when the journal does not continue it, and has been moved aside
    */
   migrate(found: FoundState): readonly PlacedCommit[] | undefined {
@@ -51,7 +51,7 @@ export class OldFiles {
     this.#aside.notify(
       'info',
       'migrated',
-      `${this.#path} is of version 0.1.0 and is rewritten in the current format. Copies of the old files are kept beside it (${this.#copyOf(this.#path)}...).`,
+      `${this.#path} is of version 0.1.0 and is rewritten in the current format. Copies of the old files are kept next to it (${this.#copyOf(this.#path)}...).`,
     )
     if (found.problem !== undefined) return undefined
     const journals = this.paths.map((path) => readOldJournal(this.#files, path))
@@ -64,7 +64,7 @@ export class OldFiles {
       this.#orphan(
         journals,
         revision,
-        'was edited while the emulator was not running. It is in force as edited',
+        'was edited while the emulator was not running. The edited file is used',
       )
       return undefined
     }
@@ -74,12 +74,12 @@ export class OldFiles {
       this.#orphan(
         [],
         start + commits.length,
-        `has a damaged journal: ${corrupt.message}. It is followed up to there`,
+        `has a damaged journal: ${corrupt.message}. It is read up to that line`,
       )
     return adopted === undefined ? commits : [adopted, ...commits]
   }
 
-  /** A journal beside a file that is not of 0.1.0, or is missing: removed when the file contains it, otherwise moved aside. */
+  /** Removes a journal of 0.1.0 if it was copied and the newer state file contains all its commits. Otherwise moves it aside. */
   removeContained(found: FoundState | undefined): void {
     if (this.paths.length === 0) return
     const journals = this.paths.map((path) => readOldJournal(this.#files, path))
@@ -91,7 +91,11 @@ export class OldFiles {
       this.#isCopied(each.path)
     if (journals.every(isContained)) for (const { path } of journals) this.#files.remove(path)
     else
-      this.#orphan(journals, revision, 'has a journal of version 0.1.0 beside it, which it does not contain')
+      this.#orphan(
+        journals,
+        revision,
+        'has a journal of version 0.1.0 next to it, whose changes it does not contain',
+      )
   }
 
   #orphan(journals: readonly OldJournal[], revision: number, what: string): void {

@@ -13,7 +13,7 @@ function uniqueName(): string {
   return `${process.pid}-${threadId}-${hostTime().toString(36)}-${made.toString(36)}`
 }
 
-/** A name for a file that replaces another one when it is complete. Leftovers are removed at the next start. */
+/** A name for a file that will replace another one when it is complete. Leftover files are removed at the next start. */
 export function temporary(path: string): string {
   return `${path}.${uniqueName()}.tmp`
 }
@@ -28,7 +28,7 @@ export function previousOf(path: string): string {
   return `${path}.previous`
 }
 
-/** The name under which something is kept beside a file: the first `<file>.<word>-<n>` that is free. */
+/** A name to keep content next to a file: the first `<file>.<word>-<n>` that is free, from 1. */
 export function keptName(files: Files, path: string, word: string): string {
   for (let n = 1; ; n++) {
     const name = `${path}.${word}-${n}`
@@ -36,7 +36,7 @@ export function keptName(files: Files, path: string, word: string): string {
   }
 }
 
-/** Keeps these bytes beside a file under the first such name that is free, or has them already. @returns the name */
+/** Keeps these bytes next to a file, under the first such name that is free or already has the same bytes. @returns the name */
 export function keepBytes(files: Files, path: string, word: string, bytes: Uint8Array): string {
   for (let n = 1; ; n++) {
     const name = `${path}.${word}-${n}`
@@ -48,7 +48,7 @@ export function keepBytes(files: Files, path: string, word: string, bytes: Uint8
   }
 }
 
-/** The full paths beside a file whose names start with the file's own. */
+/** The full paths in the folder of a file whose names start with `<file>.`. */
 export function siblings(files: Files, path: string): string[] {
   const directory = dirname(path)
   return files
@@ -64,7 +64,7 @@ export function earlierGenerations(files: Files, path: string): string[] {
     .sort((a, b) => generationOf(a) - generationOf(b))
 }
 
-/** The number in the name of one. */
+/** The number at the end of the name of an earlier generation: the revision that it follows. */
 export function generationOf(path: string): number {
   return Number(path.slice(path.lastIndexOf('.') + 1))
 }
@@ -80,7 +80,7 @@ export function savedSandboxNames(files: Files, directory: string): string[] {
     .sort()
 }
 
-/** The real path, also of a file or a link whose target does not exist yet. */
+/** The real path, also of a file or a link whose target does not exist yet. Creates the folder of the file. */
 export function realPathOf(files: Files, file: string): string {
   const path = linkTarget(resolve(file))
   files.makeDirectory(dirname(path))

@@ -18,13 +18,13 @@ const KINDS: readonly Kind[] = [
 const NAMES = ['', '.journal', '.journal.0', '.previous', '.log']
 const CASES = NAMES.flatMap((name) => KINDS.map(([other, make]) => [name, other, make] as const))
 
-/** Windows has no FIFOs and no devices below a path, and asks for a privilege before it makes links. */
+/** Windows has no FIFOs and no device files, and requires a privilege to create links. */
 function ofUnix(...kinds: readonly Kind[]): readonly Kind[] {
   return process.platform === 'win32' ? [] : kinds
 }
 
 test.each(CASES)(
-  'sandbox.json%s that is %s is refused with its name and the way out, at once, and nothing changes',
+  'sandbox.json%s that is %s is refused at once with its name and the fix, and no file changes',
   async (name, other, make) => {
     const file = stateFile()
     await (await open(file)).persistence.close()
@@ -35,7 +35,7 @@ test.each(CASES)(
     expect(refusal).toContain(
       `is ${other}, and the emulator needs a file there. Move it away, for example with`,
     )
-    // A link is followed: what it leads to is what is in the way.
+    // A link of the state file is followed, so the message names the target.
     if (name !== '') expect(refusal).toContain(`${file}${name} is `)
     expect(readdirSync(dirname(file)).sort()).toEqual(before)
     rmSync(file + name, { recursive: true, force: true })

@@ -26,12 +26,12 @@ type NoticeEvent =
 export interface StorageNotice {
   readonly level: 'info' | 'warn' | 'error'
   readonly event: NoticeEvent
-  /** What, where, why, and the way out. */
+  /** The problem, its place, its cause and its fix. */
   readonly message: string
   readonly file: string
   /** Counted from 1. */
   readonly line?: number
-  /** The file that holds content which is not in force. */
+  /** The file that keeps content which the sandbox does not use. */
   readonly kept?: string
 }
 

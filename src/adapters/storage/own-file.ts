@@ -3,12 +3,12 @@ import { digestOf } from './document-file.ts'
 import { type FileStat, type Files, hasCode, sameStat } from './files.ts'
 import type { FoundState } from './state-file.ts'
 
-/** Bytes of memory for earlier documents, which tell what an edit of an older file has changed. */
+/** Maximum bytes of memory for earlier documents. An edit of an older file is compared with them. */
 const BASE_BYTES = 8 * 1024 * 1024
-/** Bytes of a record that is the same in the next document: the documents share it. */
+/** Bytes for a record that is the same in the next document: only a reference, because both documents share it. */
 const REFERENCE = 8
 
-/** A file that a checkpoint has replaced, still open: an editor that opened it before may write into it. */
+/** A file that a checkpoint has replaced. It is still open, because an editor that opened it before may write into it. */
 interface Former {
   readonly file: number
   readonly stat: FileStat
@@ -20,7 +20,7 @@ export interface Written {
   readonly stat: FileStat
   /** SHA-256 of its bytes, in hexadecimal digits. */
   readonly sha256: string
-  /** An open descriptor, which the receiver closes. */
+  /** An open file descriptor. The receiver of this object closes it. */
   readonly file: number
 }
 
@@ -28,7 +28,7 @@ export interface Written {
 export class OwnFile {
   readonly path: string
   readonly #files: Files
-  /** By revision, the last written or read one at the end. */
+  /** Documents by revision. The last written or read one is at the end. */
   readonly #bases = new Map<number, { readonly document: Document; readonly size: number }>()
   #stat: FileStat | undefined
   #sha256 = ''
@@ -45,7 +45,7 @@ export class OwnFile {
     this.path = path
   }
 
-  /** Whether the file is a checkpoint; otherwise it is an edit that has been taken. */
+  /** Whether the file is a checkpoint; otherwise it is an edit that has been applied. */
   get isCheckpoint(): boolean {
     return this.#isCheckpoint
   }
@@ -60,7 +60,7 @@ export class OwnFile {
     return this.#previous
   }
 
-  /** The content of the file at this revision; undefined when it is not remembered. */
+  /** The content of the file at this revision; undefined when it is no longer in memory. */
   documentAt(revision: number): Document | undefined {
     return this.#bases.get(revision)?.document
   }
@@ -80,17 +80,17 @@ export class OwnFile {
     this.#previous = previous
   }
 
-  /** Whether the file with this digest was written by the emulator last, or has been taken. */
+  /** Whether the emulator has written or applied the file with this digest last, or is about to write it. */
   isKnown(sha256: string): boolean {
     return this.#sha256 === sha256 || this.#next === sha256
   }
 
-  /** A checkpoint is about to become the state file. It may be there even if the renaming fails. */
+  /** Announces a checkpoint that is about to become the state file. It may be in place even if the rename reports an error. */
   expects(sha256: string): void {
     this.#next = sha256
   }
 
-  /** An edit of the file has been taken. */
+  /** Records that an edit of the file has been applied. */
   taken(stat: FileStat, document: Document, sha256: string): void {
     this.#sha256 = sha256
     this.#isCheckpoint = false
@@ -99,9 +99,9 @@ export class OwnFile {
   }
 
   /**
-   * A checkpoint has become the state file.
-   * @param growth bytes that it contains and the checkpoint before it lacks
-   * @param hasPrevious whether the checkpoint before it is the previous one now
+   * Records that a checkpoint has become the state file.
+   * @param growth bytes that it contains and the previous checkpoint does not
+   * @param hasPrevious whether the replaced checkpoint is kept as the previous one
    */
   written({ file, stat, sha256 }: Written, document: Document, growth: number, hasPrevious: boolean) {
     if (this.#file !== undefined && this.#stat !== undefined) {
@@ -117,10 +117,10 @@ export class OwnFile {
     this.remember(document, growth + recordsIn(document) * REFERENCE)
   }
 
-  /** An edit has been taken or refused, or the same bytes have been written again. */
+  /** Records the metadata of a file whose content has been applied or refused, or is unchanged. */
   seen(stat: FileStat): void {
     if (this.#file === undefined || this.#files.statOf(this.#file).inode !== stat.inode) this.#hold()
-    // Last: if the above fails, the file is looked at again, and its content is known.
+    // Set last: if the lines above fail, the file is checked again, and its content is already known.
     this.#stat = stat
   }
 
@@ -131,14 +131,14 @@ export class OwnFile {
     return this.#stat !== undefined && sameStat(stat, this.#stat) ? undefined : stat
   }
 
-  /** The file has been removed, and that has been reported. */
+  /** Records that the removal of the file has been reported. */
   gone(): void {
     this.#stat = undefined
     this.#release()
   }
 
   /**
-   * The contents that editors have written into files after checkpoints replaced them. The files are closed.
+   * Returns the contents that editors wrote into files after checkpoints had replaced them, and closes these files.
    * @param failed called for a file that cannot be read
    */
   leftovers(failed: (error: unknown) => void): Buffer[] {
@@ -180,7 +180,7 @@ export class OwnFile {
     try {
       this.#file = this.#files.open(this.path, 'r')
     } catch (error) {
-      // Replaced once more in this moment: the next look finds that.
+      // The file was removed or replaced at this moment. The next check detects that.
       if (!hasCode(error, 'ENOENT')) throw error
     }
   }
@@ -190,7 +190,10 @@ export class OwnFile {
     this.#file = undefined
   }
 
-  /** Remembers a document, and forgets the oldest ones when they need too much memory. @param size bytes that it shares with no other */
+  /**
+   * Keeps a document in memory, and drops the oldest ones above {@link BASE_BYTES}.
+   * @param size bytes that it does not share with other documents
+   */
   remember(document: Document, size: number): void {
     this.#forget(document.revision)
     this.#bases.set(document.revision, { document, size })

@@ -14,7 +14,7 @@ function filesBeside(file: string): string[] {
   return readdirSync(join(file, '..')).sort()
 }
 
-test('a new sandbox stands in its file before anything else happens, readable only by its owner', async () => {
+test('a new sandbox is saved before it is used, in files that only the owner can read', async () => {
   const file = stateFile()
   const { found } = await opened(file, { start: { a: 'one' } })
   expect(found).toBe(false)
@@ -28,7 +28,7 @@ test('a new sandbox stands in its file before anything else happens, readable on
   }
 })
 
-test('D1 every commit is there after a kill, before any checkpoint', async () => {
+test('D1 every commit survives a kill before any checkpoint', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'two')
@@ -42,7 +42,7 @@ test('D1 every commit is there after a kill, before any checkpoint', async () =>
   expect(said(again)).toEqual([])
 })
 
-test('an acknowledged answer and its idempotency record come back together, and expire as they would have', {
+test('an acknowledged response and its idempotency record survive a kill together, with the same expiry', {
   tags: ['R280', 'R278'],
 }, async () => {
   const file = stateFile()
@@ -56,7 +56,7 @@ test('an acknowledged answer and its idempotency record come back together, and 
   expect(again.sandbox.document().idempotency).toMatchObject([{ expires_at: '2026-03-02T12:00:00.000Z' }])
 })
 
-test('ids that were given out before a kill are not given out again', { tags: ['R012'] }, async () => {
+test('ids that were assigned before a kill are not assigned again', { tags: ['R012'] }, async () => {
   const file = stateFile()
   const { sandbox } = await opened(file)
   const nextId = (of: typeof sandbox): string => change(of, ({ newId }) => newId()).result
@@ -77,7 +77,7 @@ test('events that were scheduled before a kill run after it', async () => {
   expect(texts(again.sandbox)).toEqual({ a: 'QUIET' })
 })
 
-test('the clock does not fall behind the last commit, and after a reset it does not jump ahead of it', async () => {
+test('after a kill the clock continues at the last commit, or at a later reset', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   sandbox.clock.moveTo(START + 5000)
@@ -90,7 +90,7 @@ test('the clock does not fall behind the last commit, and after a reset it does 
   expect([again.sandbox.clock.now, texts(again.sandbox)]).toEqual([START, { a: 'fresh' }])
 })
 
-test('a clock that was set back by a reset after a checkpoint stays set back', async () => {
+test('a clock that a reset has moved back after a checkpoint is the same after a kill', async () => {
   const file = stateFile()
   const { sandbox, persistence } = await opened(file, { start: { a: 'one' } })
   sandbox.clock.moveTo(START + 5000)
@@ -110,7 +110,7 @@ test('a large state that replaces another is one line of the journal, and surviv
     const size = statSync(`${file}.journal`).size
     sandbox.replaceWith(await startingState(next))
     put(sandbox, 'later', 'there')
-    // The removals of two thousand notes are not said one by one.
+    // The journal does not list the removals of two thousand notes one by one.
     if ('a' in next) expect(statSync(`${file}.journal`).size - size).toBeLessThan(1_000)
     const again = await opened(killed(file))
     expect(texts(again.sandbox)).toEqual({ ...next, later: 'there' })
@@ -135,7 +135,7 @@ test('after a checkpoint the journal is empty and the file has everything', asyn
   expect(document).toEqual({ ...JSON.parse(JSON.stringify(sandbox.document())), wakes_at: null })
 })
 
-test('commits soon make a checkpoint by themselves', async () => {
+test('a commit is soon followed by a checkpoint', async () => {
   const file = stateFile()
   const { sandbox, timers } = await opened(file)
   put(sandbox, 'a', 'one')
@@ -144,7 +144,7 @@ test('commits soon make a checkpoint by themselves', async () => {
   await expect.poll(() => readFileSync(file, 'utf8')).toContain('"text": "one"')
 })
 
-test('commits during a checkpoint are in the journal that the new file stands on', async () => {
+test('commits during a checkpoint are in the journal that continues the new file', async () => {
   const file = stateFile()
   const { sandbox, persistence } = await opened(file)
   for (let n = 0; n < 300; n++) put(sandbox, `n${n}`, 'x'.repeat(1000))
@@ -179,13 +179,13 @@ test('closing writes a checkpoint', async () => {
   expect(() => put(sandbox, 'b', 'too late')).toThrow('the state file is closed')
 })
 
-test('a running emulator of version 0.1 keeps its file, and what a dead one has left goes', async () => {
+test('a running emulator of version 0.1 keeps its lock, and the lock of a dead one is removed', async () => {
   const file = stateFile()
   await (await open(file)).persistence.close()
   const old = (pid: number) => JSON.stringify({ pid, started: pid === process.pid ? null : '1', id: 'old' })
   writeFileSync(`${file}.lock`, old(process.pid))
   await expect(open(file)).rejects.toThrow(
-    `${file} is in use by process ${process.pid}, an emulator of version 0.1. Stop that process, or choose another data folder (--data). If it is no emulator, delete ${file}.lock.`,
+    `${file} is in use by process ${process.pid}, an emulator of version 0.1. Stop that process, or choose another data folder (--data). If that process is not an emulator, delete ${file}.lock.`,
   )
   writeFileSync(`${file}.lock`, old(2 ** 22 + 1))
   writeFileSync(`${file}.lock.evict-older`, old(2 ** 22 + 2))
@@ -196,7 +196,7 @@ test('a running emulator of version 0.1 keeps its file, and what a dead one has 
   expect(existsSync(`${file}.lock`)).toBe(true)
 })
 
-test('a failed start lets the file go', async () => {
+test('a failed start does not block the file for the next one', async () => {
   const file = stateFile()
   const full: Files = { ...nodeFiles, writeSoon: () => Promise.reject(new Error('ENOSPC')) }
   await expect(open(file, { files: full })).rejects.toThrow('ENOSPC')
@@ -215,7 +215,7 @@ test('a symbolic link is followed once and stays a link', async () => {
   expect(readdirSync(directory).sort()).toEqual(['elsewhere', 'link.json'])
 })
 
-test('what a crash has left half written is removed', async () => {
+test('temporary files that a crash has left are removed', async () => {
   const file = stateFile()
   await (await open(file)).persistence.close()
   for (const name of ['.1-2-3.tmp', '.journal.1-2-3.tmp', '.lock.1-2-3.tmp'])
@@ -224,7 +224,7 @@ test('what a crash has left half written is removed', async () => {
   expect(filesBeside(file).filter((name) => name.endsWith('.tmp'))).toEqual([])
 })
 
-test('when checkpoints fail, writing goes on into the journal and everything is there after a kill', async () => {
+test('while checkpoints fail, commits are written to the journal and survive a kill', async () => {
   const file = stateFile()
   let full = false
   const files: Files = {
@@ -250,7 +250,7 @@ test('when checkpoints fail, writing goes on into the journal and everything is 
   expect(existsSync(`${file}.journal.0`)).toBe(false)
 })
 
-test('with durability power, a response waits until the disk has it, also across a checkpoint', async () => {
+test('with durability power, a response waits until its commit is on the disk, also during a checkpoint', async () => {
   const file = stateFile()
   const { sandbox, persistence } = await opened(file, { durability: 'power' })
   put(sandbox, 'a', 'one')
@@ -261,7 +261,7 @@ test('with durability power, a response waits until the disk has it, also across
   expect(texts((await opened(killed(file))).sandbox)).toEqual({ a: 'one', b: 'two' })
 })
 
-test('with durability power, a failed sync of the journal is answered by a checkpoint into new files', async () => {
+test('with durability power, a failed sync of the journal causes a checkpoint into new files', async () => {
   const file = stateFile()
   let failures = 0
   const files: Files = {
@@ -278,7 +278,7 @@ test('with durability power, a failed sync of the journal is answered by a check
   expect(texts((await opened(killed(file))).sandbox)).toEqual({ a: 'one', b: 'two' })
 })
 
-test('a reset and what follows it are there after a kill', async () => {
+test('a reset and later changes survive a kill', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one', b: 'two' } })
   put(sandbox, 'c', 'three')
@@ -290,7 +290,7 @@ test('a reset and what follows it are there after a kill', async () => {
   expect(again.sandbox.store.get(SANDBOX_TABLE, SETTINGS)).toEqual({ id: 'settings', values: {} })
 })
 
-test('a commit as large as the largest batch is logged and comes back', async () => {
+test('a commit as large as the largest batch is logged and read back', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file)
   const large = 'ä'.repeat(20 * 1024 * 1024)
@@ -299,7 +299,7 @@ test('a commit as large as the largest batch is logged and comes back', async ()
   expect(texts(again.sandbox).a === large).toBe(true)
 })
 
-test('rate windows and the number of requests outlive a clean exit; after a kill they are those of the last checkpoint', async () => {
+test('rate limits and the request count survive a clean exit; after a kill they are from the last checkpoint', async () => {
   const file = stateFile()
   const { sandbox, persistence } = await opened(file)
   const limit = { limit: 5, window: 60_000 }

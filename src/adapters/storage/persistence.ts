@@ -23,7 +23,7 @@ import { type LoadedState, type Recovered, recover } from './recovery.ts'
 import { SetAside } from './set-aside.ts'
 
 interface PersistenceOptions {
-  /** The state file; its journal is `<file>.journal`. A symbolic link is followed once, now. */
+  /** The state file; its journal is `<file>.journal`. A symbolic link is followed once, in the constructor. */
   readonly file: string
   readonly durability: Durability
   readonly later: Later
@@ -33,8 +33,8 @@ interface PersistenceOptions {
 }
 
 /**
- * The files of one sandbox. In this order: {@link Persistence.load}, {@link Persistence.attach}, {@link Persistence.close}.
- * The data folder is locked before.
+ * The files of one sandbox. Call in this order: {@link Persistence.load}, {@link Persistence.attach},
+ * {@link Persistence.close}. The data folder must be locked before.
  */
 export class Persistence {
   /** The state file, links followed. */
@@ -46,16 +46,16 @@ export class Persistence {
   readonly #aside: SetAside
   #recovered: Recovered | undefined
   #hasLoaded = false
-  /** What runs while a sandbox is attached. */
+  /** The parts that exist while a sandbox is attached. */
   #attached: Attached | undefined
-  /** The sandbox when the state file was written or read. */
+  /** The mark of the sandbox at the last write or read of the state file. */
   #saved: ChangeMark | undefined
   /** Whether the state file lacks commits that were in the journal when it was read. */
   #lacksCommits = false
 
   /**
-   * Opens the files, and removes what a crash has left half written. Throws `DataFolderLocked` when an emulator of version 0.1
-   * has the file, or the error of the operating system.
+   * Opens the files, and removes temporary files that a crash has left. Throws `DataFolderLocked` when an emulator of version
+   * 0.1 uses the file, or the error of the operating system.
    */
   constructor(options: PersistenceOptions) {
     const { files = nodeFiles, durability, onNotice } = options
@@ -76,7 +76,7 @@ export class Persistence {
   }
 
   /**
-   * The state that the files hold; undefined when there is none or none that can be used, which has been moved aside and
+   * Reads the state from the files. Undefined when there is none, or none that can be used: that one has been moved aside and
    * reported. Throws `NewerFormat` for files of a newer version.
    */
   async load(
@@ -91,12 +91,12 @@ export class Persistence {
 
   /**
    * Makes a sandbox durable from now on: every commit is in the journal before it is visible, checkpoints follow, and edits of
-   * the file are taken. The sandbox has the loaded state, or it is new: then its first checkpoint is written before this
-   * resolves.
+   * the file are applied. The sandbox must have the loaded state or be new. For a new one, the first checkpoint is written
+   * before this resolves. Throws when {@link Persistence.load} was not called.
    */
   async attach(sandbox: Sandbox): Promise<void> {
     if (!this.#hasLoaded)
-      throw new Error('load() comes before attach(): what is on the disk would be overwritten')
+      throw new Error('Call load() before attach(): otherwise the files on the disk would be overwritten')
     const [files, own, journal, aside] = [this.#files, this.#own, this.#journal, this.#aside]
     const { later } = this.#options
     const recovered = this.#recovered
@@ -122,7 +122,7 @@ export class Persistence {
     edits.watch()
   }
 
-  /** What was set aside when this was loaded; undefined when there is nothing. */
+  /** A report of content that {@link Persistence.load} set aside; undefined when there is none. */
   report(): StorageReport | undefined {
     return this.#aside.report()
   }
@@ -138,8 +138,8 @@ export class Persistence {
   }
 
   /**
-   * Writes a last checkpoint where the file lacks something and there is time, then closes everything. Never rejects: failures
-   * are reported, and the journal has every change.
+   * Writes a last checkpoint if the file lacks changes and there is time, then closes everything. Never rejects: failures are
+   * reported, and the journal has every change.
    * @param budget shares out the time; absent: no limit
    */
   async close(budget?: ExitBudget): Promise<void> {
@@ -189,11 +189,11 @@ export class Persistence {
     this.#attached = undefined
   }
 
-  // Goes on from the files that were found.
+  // Continues the files that were found.
   #continue(sandbox: Sandbox, recovered: Recovered | undefined): void {
     if (recovered !== undefined) {
       const { found, file, base, previous, checkpoint } = recovered
-      // The first look finds an edited file again.
+      // An edited file is not set here, so that the first check for edits finds it.
       if (file !== 'edited') {
         this.#own.read(found, file === 'checkpoint')
         this.#journal.setFile({ sha256: found.sha256, checkpoint: file === 'checkpoint' })
@@ -218,7 +218,7 @@ export class Persistence {
   }
 
   async #write(writer: CheckpointWriter, sandbox: Sandbox, edits: Edits): Promise<number> {
-    // What happens between this and the copy of the state is in the file, and at worst causes one more checkpoint.
+    // Changes between this line and the copy of the state are in the file. At worst they cause one more checkpoint.
     const standing = changeMarkOf(sandbox)
     const busy = await writer.checkpoint()
     this.#saved = standing
@@ -233,7 +233,7 @@ export class Persistence {
     this.#aside.notify(
       'error',
       'checkpoint_failed',
-      `${this.file} could not be written: ${reason}. Nothing is lost: every change is in ${this.#journal.path}, which grows until writing works again. It is tried again by itself.`,
+      `${this.file} could not be written: ${reason}. Nothing is lost: every change is in ${this.#journal.path}, which grows until writing works again. The emulator retries automatically.`,
     )
   }
 
@@ -242,7 +242,7 @@ export class Persistence {
     this.#options.onNotice({
       level: 'error',
       event: 'journal_lost',
-      message: `${path} was removed, replaced or truncated by another program while the emulator runs. Nothing is lost: everything is in memory, a new journal has been begun, and ${this.file} is written at once; requests wait for that. Exclude the data directory from whatever cleans up or rotates files.`,
+      message: `${path} was removed, replaced or truncated by another program while the emulator runs. Nothing is lost: everything is in memory, a new journal has been created, and ${this.file} is written at once; requests wait for that. Exclude the data directory from programs that clean up or rotate files.`,
       file: path,
     })
   }

@@ -14,7 +14,7 @@ import { open, put, START, texts } from '../../../test/support/disk-emulator.ts'
 import { killed, opened, said, stateFile } from '../../../test/support/state-files.ts'
 import { encodeLine } from './journal-format.ts'
 
-test('a hand edit while stopped is merged into what the journal says, and is taken once', async () => {
+test('an edit while stopped is merged with the journal and applied once', async () => {
   const file = stateFile()
   const first = await open(file, { start: { a: 'one' } })
   put(first.sandbox, 'b', 'two')
@@ -30,7 +30,7 @@ test('a hand edit while stopped is merged into what the journal says, and is tak
   expect(said(third)).toEqual([])
 })
 
-test('an edit after a kill keeps what is in the journal alone', async () => {
+test('an edit after a kill keeps the commits that are only in the journal', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'only in the journal')
@@ -41,7 +41,7 @@ test('an edit after a kill keeps what is in the journal alone', async () => {
   expect(said(again)).toEqual(['edit_taken'])
 })
 
-test('a file from elsewhere that is put there while stopped is in force, and the state that it replaces is kept', async () => {
+test('a foreign file that replaces the state file while stopped is used, and the replaced state is kept', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'only in the journal')
@@ -60,7 +60,7 @@ test('a file from elsewhere that is put there while stopped is in force, and the
   expect(texts(back.sandbox)).toEqual({ a: 'one', b: 'only in the journal' })
 })
 
-test('an edited file without the checkpoint before it is in force, and the journal is kept', async () => {
+test('an edited file without the previous checkpoint is used, and the journal is kept', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'only in the journal')
@@ -78,7 +78,7 @@ test('an edited file without the checkpoint before it is in force, and the journ
 test.each([
   ['whose first line is damaged', 20, 'byte 0: a damaged line begins here.'],
   ['that is empty', 0, 'byte 0: the journal has no header.'],
-])('D6 a log %s is kept, the place is named, and no edit is blamed for it', async (_, size, expected) => {
+])('D6 a log %s is kept and reported with its place, not as an edit', async (_, size, expected) => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'only in the log')
@@ -93,7 +93,7 @@ test.each([
   expect(readFileSync(`${copy}.journal.corrupt-1`)).toEqual(damaged)
 })
 
-test('a missing file starts the sandbox anew, and its journal is kept', async () => {
+test('a missing file starts a new sandbox, and its journal is kept', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'only in the log')
@@ -108,7 +108,7 @@ test.each([
   ['that is cut', (text: string) => text.slice(0, 100)],
   ['that is empty', () => ''],
   ['that is no object', () => '[]'],
-])('D10 a file %s is made again from the checkpoint before it and the journal', async (_, damage) => {
+])('D10 a file %s is restored from the previous checkpoint and the journal', async (_, damage) => {
   const file = stateFile()
   const { sandbox, persistence } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'two')
@@ -134,7 +134,7 @@ test.each([
   expect(again.persistence.report()).toBeUndefined()
 })
 
-test('D6 a file that is no JSON, without a checkpoint before it, is moved aside with its journal, and the emulator starts', async () => {
+test('D6 a file that is not JSON, without previous checkpoint, is moved aside with its journal; the start succeeds', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file, { start: { a: 'one' } })
   put(sandbox, 'b', 'two')
@@ -147,7 +147,7 @@ test('D6 a file that is no JSON, without a checkpoint before it, is moved aside 
   expect(again.notices).toMatchObject([{ event: 'file_corrupt', level: 'error', kept: `${copy}.corrupt-1` }])
   expect(again.notices[0]?.message).toMatch(/sandbox\.json:\d+:\d+: .*the text ends/)
   await again.persistence.close()
-  // The way back that the message names.
+  // These are the steps that the message describes.
   writeFileSync(`${copy}.corrupt-1`, good)
   renameSync(`${copy}.corrupt-1`, copy)
   renameSync(`${copy}.corrupt-1.journal`, `${copy}.journal`)
@@ -155,7 +155,7 @@ test('D6 a file that is no JSON, without a checkpoint before it, is moved aside 
   expect(texts(back.sandbox)).toEqual({ a: 'one', b: 'two' })
 })
 
-test('D10 of a file with one invalid record all others are in force, and that one is set aside with its line', async () => {
+test('D10 a file with one invalid record is used without it; the record is set aside and reported with its line', async () => {
   const file = stateFile()
   const first = await open(file, { start: { a: 'one', b: 'two' } })
   put(first.sandbox, 'c', 'three')
@@ -186,7 +186,7 @@ test('D10 of a file with one invalid record all others are in force, and that on
   expect([texts(third.sandbox), said(third)]).toEqual([{ b: 'two', c: 'three' }, []])
 })
 
-test('D10 an invalid record of a file that was edited while stopped keeps the value that it had', async () => {
+test('D10 an invalid record in a file that was edited while stopped keeps its earlier value', async () => {
   const file = stateFile()
   const first = await open(file, { start: { a: 'one', b: 'two' } })
   put(first.sandbox, 'c', 'three')
@@ -199,7 +199,7 @@ test('D10 an invalid record of a file that was edited while stopped keeps the va
 })
 
 test.each(['null', '0', '""', '[]', '{}', '{"name": "x"}'])(
-  'a file that says %s is no state',
+  'a file that contains %s is not a state document',
   async (text) => {
     const file = stateFile()
     mkdirSync(join(file, '..'))
@@ -213,7 +213,7 @@ test.each(['null', '0', '""', '[]', '{}', '{"name": "x"}'])(
 test.each([
   ['the file', 'sandbox.json', '"format": 2', '"format": 3'],
   ['the journal', 'sandbox.json.journal', '', ''],
-])('a newer format of %s is refused and nothing is touched', async (_, name, from, to) => {
+])('a newer format of %s is refused and no file is changed', async (_, name, from, to) => {
   const file = stateFile()
   await (await open(file)).persistence.close()
   const path = join(file, '..', name)
@@ -232,7 +232,7 @@ test.each([
   ).toEqual(before)
 })
 
-test('D6 half a last line is cut off and said', async () => {
+test('D6 an incomplete last line is cut off and reported', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file)
   put(sandbox, 'a', 'whole')
@@ -244,7 +244,7 @@ test('D6 half a last line is cut off and said', async () => {
   expect(readFileSync(`${copy}.journal.0`)).toEqual(whole)
 })
 
-test('D6 a damaged journal is followed to the damage; a copy of all of it is kept', async () => {
+test('D6 a damaged journal is replayed up to the damage, and a copy of all of it is kept', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file)
   for (const id of ['a', 'b', 'c']) put(sandbox, id, `text of ${id}`)
@@ -267,7 +267,7 @@ test('D6 a damaged journal is followed to the damage; a copy of all of it is kep
   expect([texts(third.sandbox), said(third)]).toEqual([{ a: 'text of a', d: 'later' }, []])
 })
 
-test('D6 a commit that does not fit ends the replay, and nothing of it is in the sandbox', async () => {
+test('D6 a commit that does not fit ends the replay, and no part of it is in the sandbox', async () => {
   const file = stateFile()
   const { sandbox } = await opened(file)
   put(sandbox, 'a', 'fits')

@@ -31,7 +31,7 @@ import { earlierGenerations, journalOf, previousOf } from './names.ts'
 import type { SetAside } from './set-aside.ts'
 import { type FoundState, findState, isDocument } from './state-file.ts'
 
-/** What the state of a sandbox is checked against. */
+/** The rules that the state of a sandbox is checked against. */
 export interface LoadContext {
   readonly service: Service
   readonly assumptions: AssumptionCatalog
@@ -49,22 +49,22 @@ export interface LoadedState {
 export interface Recovered {
   readonly loaded: LoadedState
   readonly found: FoundState
-  /** The state file: the checkpoint that the state comes from, another file that needs no more work, or an edit to be taken. */
+  /** The state file is the `checkpoint` that the state comes from, `known` and needs no more work, or `edited`. */
   readonly file: 'checkpoint' | 'known' | 'edited'
   /** The document that was edited; undefined where it is not known. */
   readonly base?: Document
-  /** When the file is written: `now`, before anything else, where the journal does not continue the state file. */
+  /** When the file must be written: `now`, before anything else, if the journal does not continue the state file. */
   readonly checkpoint: 'now' | 'soon' | 'unneeded'
-  /** The revision of the previous checkpoint, where the state comes from that. */
+  /** The revision of the previous checkpoint, if the state comes from it. */
   readonly previous?: number
   /** Files of version 0.1.0 that have been copied, and are removed after the first checkpoint. */
   readonly old?: readonly string[]
 }
 
 /**
- * Reads a state file, the previous checkpoint, and the journal. The state file is trusted when it is unedited, otherwise the
- * previous checkpoint with the journal that continues it. What cannot be used is moved aside and reported. Undefined when
- * nothing usable is there. Throws `NewerFormat`, with everything left as it was, and `NotAFile`.
+ * Reads a state file, the previous checkpoint, and the journal. An unedited state file is trusted. Otherwise the previous
+ * checkpoint is used, with the journal that continues it. Unusable files are moved aside and reported. Undefined when there
+ * is no usable state. Throws `NotAFile`, and `NewerFormat` without changing any file.
  */
 export async function recover(context: LoadContext, aside: SetAside): Promise<Recovered | undefined> {
   return new Recovery(context, aside).run()
@@ -89,7 +89,7 @@ class Recovery {
         : undefined
     const [journal, previous] = [journalOf(path), previousOf(path)]
     this.#generations = readJournal(files, journal, checkpoint)
-    // These are read only when they are needed, and replaced by the next checkpoint.
+    // These files are checked now: they are only read when they are needed, but the next checkpoint replaces them.
     for (const each of [previous, ...earlierGenerations(files, journal)]) refuseOther(each, files.stat(each))
     const old = new OldFiles(this.#aside)
     if (found?.format === 1 && files.stat(previous) === undefined) {
@@ -129,7 +129,7 @@ class Recovery {
     const loaded = this.#loaded(previous, commits)
     if (loaded === undefined) return undefined
     const common = { loaded, found, checkpoint: 'soon', previous: document.revision } as const
-    // The line that names this checkpoint has been lost with the end of the journal.
+    // The line that names this checkpoint was lost with the end of the journal.
     if (found.isUnedited && revision === loaded.state.store.revision) return { ...common, file: 'checkpoint' }
     if (isWhole && known === found.sha256) return { ...common, file: 'known' }
     if (!isDocument(found)) {
@@ -146,7 +146,7 @@ class Recovery {
     }
   }
 
-  // No file is unedited: then a document that can be read is in force, and the journal is not.
+  // Neither file is an unedited checkpoint: a document that can be read is used, without the journal.
   #salvaged(candidates: readonly FoundState[], old: readonly string[] = []): Recovered | undefined {
     const { path } = this.#aside
     const [found] = candidates as readonly [FoundState]
@@ -161,7 +161,7 @@ class Recovery {
     const damage = this.#generations.find(({ corrupt }) => corrupt !== undefined)?.corrupt
     if (later > 0 || damage !== undefined) {
       this.#aside.orphaned(
-        `${damage === undefined ? '' : `${damage.message}. `}${path} is not as the emulator wrote it, and the checkpoint before it, ${previousOf(path)}, is missing or damaged. It is in force as it is, without the ${later} later changes of its journal.`,
+        `${damage === undefined ? '' : `${damage.message}. `}${path} was changed, and the previous checkpoint, ${previousOf(path)}, is missing or damaged. The file is used without the ${later} later changes of its journal.`,
         this.#generations.map((each) => each.path),
       )
     }
@@ -182,9 +182,9 @@ class Recovery {
   }
 
   /**
-   * The sandbox of a document after these commits, without the records that are invalid in it. A commit that does not fit ends
-   * the replay, and nothing of it is in the sandbox.
-   * @param frame fields for what a document that is not trusted lacks
+   * The state of a document after these commits, without the invalid records. A commit that does not fit ends the replay, and
+   * no part of it is in the state.
+   * @param frame default fields for a document that is not trusted, which is then used without commits
    */
   #loaded(
     { raw, text }: FoundState,
@@ -221,7 +221,7 @@ class Recovery {
     const hasPrevious = files.stat(previous) !== undefined
     if (commits === 0 && !hasPrevious) return
     this.#aside.orphaned(
-      `${path} is missing, but ${hasPrevious ? 'the checkpoint before it' : `its journal with ${commits} changes`} is there. The emulator starts from its starting state.`,
+      `${path} is missing, but ${hasPrevious ? 'the previous checkpoint' : `its journal with ${commits} changes`} exists. The emulator starts from its starting state.`,
       [...this.#generations.map((each) => each.path), ...(hasPrevious ? [previous] : [])],
     )
   }
@@ -233,7 +233,7 @@ class Recovery {
       this.#aside.notify(
         'warn',
         'journal_torn',
-        `${path}, byte ${torn}: the journal ends in half a line, from a write that was cut off before it was acknowledged. The half has been removed.`,
+        `${path}, byte ${torn}: the last line of the journal is incomplete: a write was cut off before it was acknowledged. The incomplete line has been removed.`,
       )
     }
   }
@@ -253,7 +253,7 @@ function documentAfter(document: Document, commits: readonly PlacedCommit[], ser
     try {
       store.replay(placed.commit)
     } catch (error) {
-      // Half of it may be in the store.
+      // Half of the commit may be in the store, so the replay is repeated without it.
       const before = documentAfter(document, commits.slice(0, n), service)
       return { ...before, misfit: { placed, reason: errorMessage(error) } }
     }
@@ -264,7 +264,7 @@ function documentAfter(document: Document, commits: readonly PlacedCommit[], ser
   }
 }
 
-// Also collections that this version does not know: the check of the document reports them.
+// This includes collections that are unknown to this version: the check of the document reports them.
 function documentIn(store: Store, before: Document, service: Service): Document {
   const { sandbox, limits, counters } = before
   const collections = new Set([...service.collections.keys(), ...Object.keys(before.collections)])
@@ -273,8 +273,8 @@ function documentIn(store: Store, before: Document, service: Service): Document 
 }
 
 /**
- * The instant before which the clock must not be: that of the last commit, unless the clock was set by it or after it. The
- * sandbox's clock may have been set back, when it started anew.
+ * The earliest instant for the clock, in virtual milliseconds: that of the last commit since the clock was set, or 0. A commit
+ * that sets the clock may move it back, for example at a reset.
  */
 function floorAfter(commits: readonly LoggedCommit[]): number {
   return commits.reduce((floor, { at, changes }) => {

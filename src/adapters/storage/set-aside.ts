@@ -10,7 +10,7 @@ import { journalOf, keepBytes, keptName, previousOf } from './names.ts'
 import { type OnNotice, type StorageNotice, shortList } from './notice.ts'
 import { type FoundState, issueLines } from './state-file.ts'
 
-/** The files of one sandbox, and what cannot be used of them: it is moved or copied beside, and reported. Nothing is destroyed. */
+/** Moves or copies unusable files of one sandbox to names next to them, and reports that. No content is destroyed. */
 export class SetAside {
   readonly files: Files
   /** The state file. */
@@ -43,7 +43,7 @@ export class SetAside {
     })
   }
 
-  /** What was set aside at the start; undefined when there was nothing, or when the kept files have been removed. */
+  /** A report of content that was set aside at the start; undefined when there was none, or its files have been removed. */
   report(): StorageReport | undefined {
     const isThere = (kept: string | undefined) => kept !== undefined && this.files.stat(kept) !== undefined
     const invalid = isThere(this.#invalid?.kept) ? this.#invalid : undefined
@@ -56,7 +56,7 @@ export class SetAside {
     }
   }
 
-  /** Keeps invalid records of the state file. @param text where their lines are counted; empty when they are from no file */
+  /** Keeps invalid records of the state file and reports them. @param text for line numbers; empty when they are from no file */
   records(records: readonly Invalid[], text: string): void {
     const bytes = Buffer.from(`${JSON.stringify(records, null, 2)}\n`)
     const kept = keepBytes(this.files, this.path, 'invalid', bytes)
@@ -66,12 +66,12 @@ export class SetAside {
     this.notify(
       'error',
       'records_set_aside',
-      `${message}. What is invalid has been set aside in ${kept}, everything else is in force. Mend the records and put them back with PUT /__emulator/state/{collection}/{id} or into ${this.path}, then delete ${kept}.`,
+      `${message}. The invalid records have been moved to ${kept}; everything else is used. Fix the records, write them with PUT /__emulator/state/{collection}/{id} or into ${this.path}, then delete ${kept}.`,
       { line: text === '' ? undefined : line, kept },
     )
   }
 
-  /** Keeps a state file that is no state document, while the previous checkpoint and the journal hold the state. */
+  /** Keeps a state file that is not a state document, while the previous checkpoint and the journal contain the state. */
   recovered({ bytes, problem }: FoundState): void {
     const kept = keepBytes(this.files, this.path, 'corrupt', bytes)
     const from = previousOf(this.path)
@@ -79,12 +79,12 @@ export class SetAside {
     this.notify(
       'error',
       'recovered',
-      `${problem?.message ?? `${this.path}: it is no state document`}. The state has been read from ${from} and the journal instead, and the file is written from that. Its old content is in ${kept}.`,
+      `${problem?.message ?? `${this.path}: it is not a state document`}. The state has been read from ${from} and the journal instead, and the file is written again from them. Its old content is in ${kept}.`,
       { line: problem?.line, kept },
     )
   }
 
-  /** Moves a state file that is no state document away, together with its journal, so that both can be put back. */
+  /** Moves away a state file that is not a state document, with its journal, so that the user can restore both. */
   corruptFile({ problem }: FoundState, generations: readonly GenerationContents[]): void {
     const kept = keptName(this.files, this.path, 'corrupt')
     for (const { path } of generations) this.files.rename(path, kept + path.slice(this.path.length))
@@ -93,12 +93,12 @@ export class SetAside {
     this.notify(
       'error',
       'file_corrupt',
-      `${problem?.message ?? `${this.path}:1: it is no state document`}. The file cannot be used and has been moved to ${kept}${hasJournal ? ' (its journal is beside it)' : ''}; the emulator starts from its starting state. To go back: stop the emulator, mend ${kept}, and move it${hasJournal ? ' and its journal' : ''} to the old name.`,
+      `${problem?.message ?? `${this.path}:1: it is not a state document`}. The file cannot be used and has been moved to ${kept}${hasJournal ? ' (its journal is next to it)' : ''}; the emulator starts from its starting state. To restore it: stop the emulator, fix ${kept}, and move it${hasJournal ? ' and its journal' : ''} back to the old name.`,
       { line: problem?.line ?? 1, kept },
     )
   }
 
-  /** Keeps a copy of a damaged journal. What is before the damage stays. */
+  /** Keeps a copy of a damaged journal. The part before the damage stays in use. */
   corruptJournal(
     { path, offset, message }: JournalCorrupt,
     generations: readonly GenerationContents[],
@@ -114,7 +114,7 @@ export class SetAside {
     this.#onNotice({
       level: 'error',
       event: 'journal_corrupt',
-      message: `${message}. The sandbox is as it was at revision ${revision}; later changes are not in it. The whole journal has been kept as ${kept}.`,
+      message: `${message}. The sandbox has the state of revision ${revision}, without later changes. The whole journal has been kept as ${kept}.`,
       file: path,
       kept,
     })
@@ -146,7 +146,7 @@ export class SetAside {
     this.notify(
       conflicts.length + notes.length > 0 ? 'warn' : 'info',
       'edit_taken',
-      [`The edit of ${this.path} has been taken (${counts}).`, ...conflicts, ...notes].join(' '),
+      [`The edit of ${this.path} has been applied (${counts}).`, ...conflicts, ...notes].join(' '),
       { kept },
     )
   }
@@ -154,35 +154,35 @@ export class SetAside {
   wentBack(document: Document, isUnedited: boolean, kept: string): void {
     const { revision } = document
     const what = isUnedited
-      ? `${this.path} was replaced by the unedited state file of revision ${revision}: the sandbox has gone back to it`
-      : `${this.path} was edited or replaced while the emulator was not running, and its revision (${revision}) is not known: it is in force as it is`
+      ? `${this.path} was replaced by the unedited state file of revision ${revision}: the sandbox now has that state`
+      : `${this.path} was edited or replaced while the emulator was not running, and its revision (${revision}) is not known: the file is used unchanged`
     this.notify(
       'warn',
       'went_back',
-      `${what} (records: ${recordsIn(document)}). The state that it replaces is in ${kept}; copy that over ${this.path} to have it again.`,
+      `${what} (records: ${recordsIn(document)}). The state that it replaces is in ${kept}; copy that over ${this.path} to restore it.`,
       { kept },
     )
   }
 
-  /** Keeps an edit that is not taken. False when it could not be kept. */
+  /** Keeps and reports an edit that is refused. False when it could not be kept. */
   refuseEdit(
     bytes: Buffer,
     reason: string,
     line?: number,
-    wayOut: (kept: string) => string = (_kept) => `mend it there and copy it over ${this.path}`,
+    wayOut: (kept: string) => string = (_kept) => `fix it there and copy it over ${this.path}`,
   ): boolean {
     try {
       const kept = this.#keep('rejected', bytes)
       this.notify(
         'error',
         'edit_refused',
-        `The edit has been refused; the sandbox goes on as it was. ${reason}. The edited text is in ${kept}: ${wayOut(kept)}.`,
+        `The edit has been refused; the sandbox has not changed. ${reason}. The edited text is in ${kept}: ${wayOut(kept)}.`,
         { line, kept },
       )
       return true
     } catch (error) {
-      const message = `An edit of ${this.path} can neither be taken nor kept: ${errorMessage(error)}. No checkpoint is written over it; the journal goes on.`
-      // While the disk fails, the edit is tried again every second.
+      const message = `An edit of ${this.path} can neither be applied nor saved: ${errorMessage(error)}. No checkpoint overwrites it; changes go to the journal.`
+      // While the disk fails, the edit is tried again every second, but the same message is reported only once.
       if (message !== this.#lastFailure) this.notify('error', 'edit_refused', message)
       this.#lastFailure = message
       return false

@@ -9,13 +9,13 @@ import { type SnapshotEmulator, shelved, snapshotDirectory } from '../../../test
 type Contents = Record<string, string>
 
 interface Model {
-  /** After the last step that was acknowledged. */
+  /** The snapshots after the last step that was acknowledged. */
   acknowledged: Contents
-  /** If the step under way at the end took effect after all. */
+  /** The snapshots if the step in progress at the end took effect. */
   possible: Contents
 }
 
-/** A life of a shelf: new snapshots, replaced ones, one deleted. @param attempt does one step */
+/** One run of a snapshot store: new snapshots, replaced ones, one deleted. @param attempt does one step */
 async function live(
   { sandbox, snapshots, snapshotStore }: SnapshotEmulator,
   model: Model,
@@ -84,7 +84,7 @@ function leftovers(directory: string): string[] {
 }
 
 test('D3 a process that is killed before any of its file operations leaves every snapshot whole, old or new', async () => {
-  // How many there are depends on time: what takes longer is written in more pieces.
+  // The number of operations depends on time: a slower write has more pieces.
   let at = 1
   while ((await dies(at, 'before')).ended) at++
   expect(at).toBeGreaterThan(30)
@@ -109,7 +109,7 @@ test('D3 after an error of any file operation the same step succeeds when it is 
       } catch (error) {
         errors += 1
         expect(String(error)).toContain('ENOSPC')
-        // What was deleted before the error is not there any more.
+        // A snapshot that was deleted before the error is no longer found.
         await work().catch((again) => expect(again).toMatchObject({ code: 'not_found' }))
       }
     })

@@ -18,7 +18,7 @@ import { type Files, nodeFiles } from './files.ts'
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8)
 
-test('a snapshot is a state document in a file of its own that only its owner can read', async () => {
+test('a snapshot is a state document in a separate file that only its owner can read', async () => {
   const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
   await snapshots.save('base')
   const file = join(directory, 'base.json')
@@ -29,7 +29,7 @@ test('a snapshot is a state document in a file of its own that only its owner ca
   expect(readdirSync(directory)).toEqual(['base.json'])
 })
 
-test('without a save there is no folder', async () => {
+test('no folder is created without a save', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
   expect(await snapshots.list()).toEqual([])
   expect(await snapshotStore.start()).toBeUndefined()
@@ -37,7 +37,7 @@ test('without a save there is no folder', async () => {
   expect(existsSync(join(directory, '..'))).toBe(false)
 })
 
-test('snapshots are there after a restart: listed with their facts, exported, restored', async () => {
+test('snapshots can be listed, exported and restored after a restart', async () => {
   const first = await shelved(snapshotDirectory(), { a: 'one', b: 'two' })
   put(first.sandbox, 'c', 'three')
   first.sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
@@ -59,7 +59,7 @@ test('snapshots are there after a restart: listed with their facts, exported, re
   expect(again.sandbox.limiter.save()).toEqual(first.sandbox.limiter.save())
 })
 
-test('a file is read when it is needed, and once as long as it stays as it is', async () => {
+test('a file is read when it is needed, and only once until it changes', async () => {
   const first = await shelved(snapshotDirectory(), { a: 'one' })
   await first.snapshots.save('base')
   await first.snapshots.save('other')
@@ -84,7 +84,7 @@ test('a file is read when it is needed, and once as long as it stays as it is', 
   expect(reads).toHaveLength(2)
 })
 
-test('more snapshots than are kept in memory are read again', async () => {
+test('snapshots that are no longer in memory are read again', async () => {
   const { sandbox, snapshots } = await shelved(snapshotDirectory())
   for (let n = 0; n < 20; n++) {
     put(sandbox, 'a', `text ${n}`)
@@ -96,7 +96,7 @@ test('more snapshots than are kept in memory are read again', async () => {
   }
 })
 
-test('a file that somebody edits, adds or removes while the emulator runs is taken as it is', async () => {
+test('files that a user edits, adds or removes while the emulator runs take effect', async () => {
   const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
   await snapshots.save('base')
   const file = join(directory, 'base.json')
@@ -112,7 +112,7 @@ test('a file that somebody edits, adds or removes while the emulator runs is tak
   expect((await snapshots.list()).map(({ name }) => name)).toEqual(['added'])
 })
 
-test('a file whose records refer to nothing is refused, with the line', async () => {
+test('a file with a reference to a missing record is refused with the line', async () => {
   const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
   put(sandbox, 'b', 'child', { parent_id: 'a' })
   await snapshots.save('base')
@@ -140,7 +140,7 @@ const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer
 ]
 
 test.for(DAMAGES)(
-  'a file that is %s is refused with place and reason, and nothing happens to it or the sandbox',
+  'a file that is %s is refused with place and reason; the file and the sandbox do not change',
   async ([, damage, description]) => {
     const first = await shelved(snapshotDirectory(), { a: 'one' })
     await first.snapshots.save('base')
@@ -153,7 +153,7 @@ test.for(DAMAGES)(
       const refusal = await use().catch((error) => error)
       expect(refusal).toMatchObject({ code: 'conflict', message: expect.stringMatching(description) })
       expect(refusal.message).toContain(file)
-      expect(refusal.options.mitigation).toContain('Mend the file')
+      expect(refusal.options.mitigation).toContain('Fix the file')
     }
     expect(await snapshots.list()).toMatchObject([
       {
@@ -170,7 +170,7 @@ test.for(DAMAGES)(
 )
 
 test.for(['save', 'import', 'delete'] as const)(
-  'a damaged file is kept beside by a %s under its name, and that is said',
+  'a damaged file is kept under another name and reported on %s',
   async (how) => {
     const first = await shelved(snapshotDirectory(), { a: 'one' })
     await first.snapshots.save('base')
@@ -187,14 +187,14 @@ test.for(['save', 'import', 'delete'] as const)(
   },
 )
 
-test('a mended file is a snapshot again', async () => {
+test('a repaired file is a snapshot again', async () => {
   const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
   await snapshots.save('base')
   const file = join(directory, 'base.json')
   const text = readFileSync(file, 'utf8')
   const { atime, mtime } = statSync(file)
   writeFileSync(file, text.replace('"one"', '"one'))
-  // Not by its time alone is a file known to have changed.
+  // A change is also found if the modification time is the same.
   utimesSync(file, atime, mtime)
   await expect(snapshots.restore('base')).rejects.toMatchObject({ code: 'conflict' })
   writeFileSync(file, text)
@@ -204,7 +204,7 @@ test('a mended file is a snapshot again', async () => {
   expect(texts(sandbox)).toEqual({ a: 'one' })
 })
 
-test('a file that the system cannot read just now is refused with the reason, and read the next time', async () => {
+test('a file that cannot be read at the moment is refused with the reason, and read the next time', async () => {
   const first = await shelved(snapshotDirectory(), { a: 'one' })
   await first.snapshots.save('base')
   let failures = 1
@@ -221,7 +221,7 @@ test('a file that the system cannot read just now is refused with the reason, an
   expect(texts(sandbox)).toEqual({ a: 'one' })
 })
 
-test('a full disk refuses the save, keeps the snapshot before, and leaves nothing half written', async () => {
+test('a save on a full disk is refused, keeps the earlier snapshot, and leaves no temporary file', async () => {
   let full = false
   const files: Files = {
     ...nodeFiles,
@@ -244,7 +244,7 @@ test('a full disk refuses the save, keeps the snapshot before, and leaves nothin
   expect(readdirSync(directory)).toEqual(['base.json', 'new.json'])
 })
 
-test('saves and restores take effect in the order in which they were asked for, however slow the disk is', async () => {
+test('saves and restores take effect in the order of their calls, even on a slow disk', async () => {
   const delays = [20, 10, 0]
   const files: Files = {
     ...nodeFiles,
@@ -267,7 +267,7 @@ test('saves and restores take effect in the order in which they were asked for, 
   expect(texts(sandbox)).toEqual({ a: 'three' })
 })
 
-test('of two saves for the last place one is refused, on the disk too', async () => {
+test('one of two saves for the last place is refused, also on the disk', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
   await snapshots.save('s0')
   const text = readFileSync(join(directory, 's0.json'))
@@ -277,7 +277,7 @@ test('of two saves for the last place one is refused, on the disk too', async ()
   expect(snapshotStore.names()).toHaveLength(MAX_SNAPSHOTS)
 })
 
-test('what a crash has left half written is removed at the next start', async () => {
+test('temporary files that a crash has left are removed at the next start', async () => {
   const { snapshots, directory } = await shelved(snapshotDirectory())
   await snapshots.save('base')
   writeFileSync(join(directory, 'base.json.1-2-3.tmp'), 'half')
@@ -285,7 +285,7 @@ test('what a crash has left half written is removed at the next start', async ()
   expect(readdirSync(directory)).toEqual(['base.json'])
 })
 
-test('removing all leaves no folder, but what was kept aside stays', async () => {
+test('clear() removes the folder, but files that were set aside stay', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
   await snapshotStore.begin(await startingState({ s: 'start' }))
   await snapshots.save('base')
@@ -298,7 +298,7 @@ test('removing all leaves no folder, but what was kept aside stays', async () =>
   expect(readdirSync(directory)).toEqual(['base.json.corrupt-1'])
 })
 
-test('the sandbox that a sandbox started from is kept apart: no list shows it, no name leads to it', async () => {
+test('the starting state is kept separately: no list shows it, and no name restores it', async () => {
   const first = await shelved(snapshotDirectory())
   await first.snapshotStore.begin(await startingState({ s: 'start' }))
   expect(readdirSync(first.directory)).toEqual(['(start).json'])
@@ -310,7 +310,7 @@ test('the sandbox that a sandbox started from is kept apart: no list shows it, n
   expect(texts(sandbox)).toEqual({ s: 'start' })
 })
 
-test('a start that cannot be used is refused with place and way out', async () => {
+test('a starting state that cannot be used is refused with place and fix', async () => {
   const { snapshotStore, snapshots, directory } = await shelved(snapshotDirectory())
   await snapshotStore.begin(await startingState())
   writeFileSync(join(directory, '(start).json'), '{')
@@ -321,7 +321,7 @@ test('a start that cannot be used is refused with place and way out', async () =
   })
 })
 
-test('snapshots of an earlier sandbox are moved aside when its name is used anew; its start is forgotten', async () => {
+test('snapshots of an earlier sandbox are moved aside with its starting state when its name is used again', async () => {
   const first = await shelved(snapshotDirectory(), { a: 'one' })
   await first.snapshotStore.begin(await startingState())
   await first.snapshots.save('base')
@@ -334,7 +334,7 @@ test('snapshots of an earlier sandbox are moved aside when its name is used anew
   expect(readdirSync(`${first.directory}.orphaned-1`).sort()).toEqual(['(start).json', 'base.json'])
 })
 
-test('a start alone, which a removal that was cut off has left, is no loss', async () => {
+test('a starting state that an interrupted removal has left is removed without a report', async () => {
   const first = await shelved(snapshotDirectory())
   await first.snapshotStore.begin(await startingState())
   const second = await shelved(first.directory)
@@ -342,7 +342,7 @@ test('a start alone, which a removal that was cut off has left, is no loss', asy
   expect([await second.snapshots.start(), second.notices]).toEqual([undefined, []])
 })
 
-test('other files in the folder are let alone', async () => {
+test('other files in the folder are not touched', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
   mkdirSync(directory, { recursive: true })
   for (const name of ['README.md', 'Upper.json', 'a b.json', 'x.json.bak']) {
@@ -353,7 +353,7 @@ test('other files in the folder are let alone', async () => {
   expect(readdirSync(directory)).toHaveLength(4)
 })
 
-test('a large snapshot is written in pieces: others have their turn meanwhile', async () => {
+test('a large snapshot is written in pieces, and the event loop turns between them', async () => {
   const { sandbox, snapshots } = await shelved(snapshotDirectory())
   change(sandbox, ({ tx }) => {
     for (let n = 0; n < 20_000; n++) tx.put('notes', { id: `n${n}`, text: 'x'.repeat(60) } as never)

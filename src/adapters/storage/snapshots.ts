@@ -28,13 +28,13 @@ interface SnapshotFilesOptions {
   readonly files?: Files
 }
 
-/** The state that the sandbox started from. No snapshot can have this name, so that lists do not show it. */
+/** The file name of the starting state. No snapshot can have this name, so lists do not show it. */
 const START = '(start)'
 
-/** Snapshots whose states, the last used ones, are kept in memory. */
+/** Maximum number of snapshots whose states are kept in memory: the last used ones. */
 const MAX_STATES = 8
 
-/** A file that has been read or written, and stays known until it changes. */
+/** A file that has been read or written. It is cached until it changes. */
 interface Known {
   readonly stat: FileStat
   readonly facts: SnapshotFacts
@@ -43,8 +43,8 @@ interface Known {
 }
 
 /**
- * Snapshots that outlive the process: each a state document in a file of its own, which users may edit or remove. A file that
- * cannot be used is neither overwritten nor removed: it is moved aside and reported.
+ * Snapshots that outlive the process. Each is a state document in a separate file, which users may edit or remove. When a
+ * snapshot with an unusable file is saved again or deleted, that file is moved aside and reported.
  */
 export class SnapshotFiles implements SnapshotStorage {
   readonly #files: Files
@@ -59,15 +59,15 @@ export class SnapshotFiles implements SnapshotStorage {
     this.#options = options
   }
 
-  /** Removes what a crash has left half written. */
+  /** Removes temporary files that a crash has left. */
   sweep(): void {
     const names = this.#files.stat(this.#directory) === undefined ? [] : this.#files.list(this.#directory)
     for (const name of names) if (name.endsWith('.tmp')) this.#files.remove(join(this.#directory, name))
   }
 
   /**
-   * Prepares the folder for a new sandbox. Snapshots of an earlier sandbox of its name are moved aside and reported.
-   * @param start the state that the new one starts from, when that is kept
+   * Prepares the folder for a new sandbox. Snapshots of an earlier sandbox with the same name are moved aside and reported.
+   * @param start the starting state of the new sandbox, if it is kept
    */
   async begin(start: SandboxState | undefined): Promise<void> {
     this.sweep()
@@ -88,7 +88,7 @@ export class SnapshotFiles implements SnapshotStorage {
   }
 
   async describe(name: string): Promise<SnapshotView | undefined> {
-    // Reading many files takes a while, during which requests are served.
+    // Reading many files takes long, so requests are served in between.
     if (this.#unchanged(this.#path(name)) === undefined) await nextTurn()
     const known = this.#look(name)
     return known && { name, ...known.facts }
@@ -98,20 +98,20 @@ export class SnapshotFiles implements SnapshotStorage {
     return this.#read(
       name,
       `The snapshot "${name}"`,
-      'Mend the file, or save or import a snapshot under that name; the damaged file is then kept beside.',
+      'Fix the file, or save or import a snapshot with that name; the damaged file is then kept next to it.',
     )
   }
 
   start(): Promise<SandboxState | undefined> {
     return this.#read(
       START,
-      `The state that the sandbox "${this.#options.sandbox}" started from`,
-      'Mend the file, or remove it: the sandbox then starts again as the options of the emulator say.',
+      `The starting state of the sandbox "${this.#options.sandbox}"`,
+      'Fix the file, or remove it: the sandbox then starts from the options of the emulator.',
     )
   }
 
   async write(name: string, state: SandboxState): Promise<void> {
-    await onDisk(this.#path(name), async () => this.#keepDamaged(name, 'another takes its place'))
+    await onDisk(this.#path(name), async () => this.#keepDamaged(name, 'another one replaces it'))
     await this.#place(name, state)
   }
 
@@ -126,7 +126,7 @@ export class SnapshotFiles implements SnapshotStorage {
 
   async #read(name: string, what: string, mitigation: string): Promise<SandboxState | undefined> {
     let known = this.#look(name)
-    // The file is known, and its state has not been used for long.
+    // The file is cached, but its state was dropped from memory.
     if (known !== undefined && known.facts.problem === null && known.state === undefined) {
       this.#known.delete(this.#path(name))
       known = this.#look(name)
@@ -137,7 +137,7 @@ export class SnapshotFiles implements SnapshotStorage {
     return known?.state
   }
 
-  /** A file; undefined when there is none. */
+  /** The cached facts of a file, or a new read of it; undefined when there is no file. */
   #look(name: string): Known | undefined {
     const path = this.#path(name)
     const unchanged = this.#unchanged(path)
@@ -169,7 +169,7 @@ export class SnapshotFiles implements SnapshotStorage {
         return this.#use(path, unusable(issueLines(path, text, checked.issues).message))
       return this.#use(path, { stat, facts: factsOf(checked.state, service), state: checked.state })
     } catch (error) {
-      // Not remembered: the next read may succeed.
+      // Not cached, because the next read may succeed.
       return unusable(`${path} cannot be read: ${errorMessage(error)}`)
     }
   }
@@ -219,7 +219,7 @@ export class SnapshotFiles implements SnapshotStorage {
     onNotice({
       level: 'warn',
       event: 'snapshots_orphaned',
-      message: `${this.#directory} held snapshots of an earlier sandbox "${sandbox}". They are now in ${kept}; PUT /@${sandbox}/__emulator/snapshots/{name} with the content of a file takes it over.`,
+      message: `${this.#directory} contained snapshots of an earlier sandbox "${sandbox}". They are now in ${kept}. To use one, send the content of its file with PUT /@${sandbox}/__emulator/snapshots/{name}.`,
       file: this.#directory,
       kept,
     })

@@ -9,7 +9,7 @@ import { readGeneration } from './journal-format.ts'
 import { journalOf } from './names.ts'
 import { MAX_SHOWN, shortList } from './notice.ts'
 
-/** A state file that is not JSON, with the place. */
+/** Describes a syntax error of a state file, with its place. */
 class StateFileSyntax extends Error {
   readonly line: number
 
@@ -21,19 +21,19 @@ class StateFileSyntax extends Error {
   }
 }
 
-/** The content of a state file, not checked. */
+/** The content of a state file, before it is checked. */
 export interface StateText {
   readonly bytes: Buffer
-  /** Of the bytes, in hexadecimal digits. */
+  /** SHA-256 of the bytes, in hexadecimal digits. */
   readonly sha256: string
   /** Whether the emulator wrote exactly these bytes, at any time. */
   readonly isUnedited: boolean
   readonly text: string
-  /** The format that it was written in; NaN where it names none. */
+  /** The format that it was written in; NaN if it has none. */
   readonly format: number
   /** The document in the present format; undefined when there is a problem. */
   readonly raw: unknown
-  /** Why it is no JSON. */
+  /** The syntax error; undefined for valid JSON. */
   readonly problem: StateFileSyntax | undefined
 }
 
@@ -43,7 +43,7 @@ export interface FoundState extends StateText {
   readonly stat: FileStat
 }
 
-/** @param path named in the problem */
+/** @param path for the message of the problem */
 export function readState(bytes: Buffer, path: string): StateText {
   const digest = digestOf(bytes)
   try {
@@ -69,12 +69,12 @@ export function findState(files: Files, path: string): FoundState | undefined {
 
 const FIELDS = ['collections', 'format', 'revision', 'clock', 'counters', 'settings', 'schedule']
 
-/** Whether it is a state document, even if every field is wrong. */
+/** Whether it is an object with at least one field of a state document. The values may all be invalid. */
 export function isDocument({ raw }: StateText): boolean {
   return isObject(raw) && FIELDS.some((key) => Object.hasOwn(raw, key))
 }
 
-/** The first issues with their lines. @param text where the lines are counted; without lines when it is empty */
+/** The first issues with their lines. @param text for line numbers; empty: no line numbers */
 export function issueLines(path: string, text: string, issues: readonly Issue[]) {
   const placeIn = placesIn(text)
   const message = shortList(
@@ -88,16 +88,17 @@ export function issueLines(path: string, text: string, issues: readonly Issue[])
   return { message, line: placeIn(issues[0]?.pointer ?? '').line }
 }
 
-/** Bytes of a state file that are read to learn when its sandbox wakes, and size of the largest journal without commits. */
+/** Bytes of a state file that are read to find its wake time. A journal larger than this always counts as one with commits. */
 const HEAD = 4 * 1024
 
-// The fields that the emulator writes first. A file that was formatted anew may have them elsewhere.
+// The fields that the emulator writes first. A file that was reformatted may have them in another place.
 const FIRST =
   /^\s*\{\s*"format":\s*\d+,\s*"revision":\s*(\d+),\s*"sandbox":\s*"[^"]*",\s*"wakes_at":\s*(?:null|"([^"]+)")/
 
 /**
- * When the next event of the sandbox in a state file is due, in milliseconds of the host's clock, from the first bytes of the
- * file. `never`: it only waits for requests. `unknown`: the file does not say, or its journal has later commits.
+ * Reads when the next event of the sandbox in a state file is due, in milliseconds of the host's clock. Only the first bytes
+ * of the file are read. `never`: the sandbox only waits for requests. `unknown`: the file does not contain the time, or its
+ * journal has later commits.
  */
 export function readWakeTime(files: Files, path: string): number | 'never' | 'unknown' {
   const [, revision, wakesAt] = FIRST.exec(firstBytes(files, path)) ?? []
@@ -140,7 +141,7 @@ function parseState(text: string, path: string): unknown {
   }
 }
 
-// Halves the bytes until the first invalid one is found. A cut within a character does not count as invalid.
+// A binary search for the first invalid byte. A cut within a character does not count as invalid.
 function firstBroken(bytes: Buffer): number {
   let [good, bad] = [0, bytes.length]
   while (bad - good > 1) {

@@ -7,7 +7,7 @@ import { encodeLine, JOURNAL_FORMAT } from './journal-format.ts'
 import { journalOf } from './names.ts'
 import { readWakeTime } from './state-file.ts'
 
-/** A state file that begins like this, and a journal of these lines. */
+/** Writes a state file that begins with these fields, and a journal with these lines. */
 function stateFile(head: object, ...journal: Parameters<typeof encodeLine>[0][]): string {
   const file = join(folder(onTestFinished), 'sandbox.json')
   writeFileSync(file, JSON.stringify({ ...head, seed: 1 }, null, 2))
@@ -19,14 +19,14 @@ const head = (wakes_at: string | null) => ({ format: 2, revision: 7, sandbox: 'a
 const header = (revision: number) => ({ journal: JOURNAL_FORMAT, revision, file: null })
 const commit = { revision: 8, at: '2026-03-01T12:00:00Z', changes: [] }
 
-test('the first bytes of a state file say when its sandbox wakes', () => {
+test('the first bytes of a state file contain the wake time of its sandbox', () => {
   const at = '2026-03-01T13:00:00.000Z'
   expect(readWakeTime(nodeFiles, stateFile(head(at), header(7)))).toBe(Date.parse(at))
   expect(readWakeTime(nodeFiles, stateFile(head(null), header(7)))).toBe('never')
   expect(readWakeTime(nodeFiles, stateFile(head(null)))).toBe('never')
 })
 
-test('a file that does not say it, or whose journal has gone on, leaves it open', () => {
+test('the wake time is unknown if the file lacks it or the journal has later commits', () => {
   const files = [
     stateFile({ format: 2, revision: 7, sandbox: 'a' }),
     stateFile({ wakes_at: null, format: 2, revision: 7, sandbox: 'a' }),
@@ -37,7 +37,7 @@ test('a file that does not say it, or whose journal has gone on, leaves it open'
   expect(files.map((file) => readWakeTime(nodeFiles, file))).toEqual(files.map(() => 'unknown'))
 })
 
-test('of a large file and a large journal no more than the first bytes are read', () => {
+test('only the first bytes of a large file and a large journal are read', () => {
   const text = { id: 'x', text: 'x'.repeat(100_000) }
   const file = stateFile({ ...head(null), collections: { notes: [text] } }, header(7))
   let bytes = 0

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts'
 
-// Records as the sandbox keeps them, for fixtures and `sandbox.state.put`. They stand in the sandbox `demo`: its organization, its
-// teamspace `teamspace-harbor` and the owner of that are what the defaults refer to. A second record of a kind needs an id.
+// Records as the sandbox keeps them, for fixtures and `sandbox.state.put`. By default they refer to the fixtures `demo`: to the
+// organization, the teamspace `teamspace-harbor` and the owner of that. A second record of a kind needs another id.
 
 const ORGANIZATION = 'org-larkmoor'
 const TEAMSPACE = 'teamspace-harbor'
@@ -13,7 +13,7 @@ const LONG_AGO = '2026-01-01T00:00:00.000Z'
 export type TeamspaceRecord = {
   readonly id: string
   readonly name: string
-  /** `cloud_a` or `cloud_b`, whatever the settings call them. */
+  /** `cloud_a` or `cloud_b`, also if the settings give them other names. */
   readonly cloud_provider: string
   readonly access: 'open' | 'closed'
   readonly created_at: string
@@ -56,7 +56,7 @@ export function aUserRecord(changes: Partial<UserRecord> = {}): UserRecord {
   }
 }
 
-/** A record of `memberships`: who belongs to which teamspace. */
+/** A record of `memberships`: a user's membership in a teamspace. */
 export type MembershipRecord = {
   readonly id: string
   readonly teamspace_id: string
@@ -67,7 +67,7 @@ export type MembershipRecord = {
   readonly created_at: string
 }
 
-/** A second membership of the owner, unless `user_id` names somebody else. */
+/** A second membership of the owner, unless `user_id` names another user. */
 export function aMembershipRecord(changes: Partial<MembershipRecord> = {}): MembershipRecord {
   return {
     id: 'membership-built',
@@ -84,7 +84,7 @@ export function aMembershipRecord(changes: Partial<MembershipRecord> = {}): Memb
 export type ApiKeyRecord = {
   readonly id: string
   readonly kind: 'user' | 'service'
-  /** In plain; the sandbox keeps its digest alone. */
+  /** In plain text; the sandbox keeps only its digest. */
   readonly token: string
   /** Null for a service key. */
   readonly user_id: string | null
@@ -94,7 +94,7 @@ export type ApiKeyRecord = {
   readonly account_admin: boolean
   /** Such as `ep:skills:write` and `organization:edit`. */
   readonly permissions: readonly string[]
-  /** Names of operations that the key is refused. */
+  /** Names of operations that are refused for the key. */
   readonly denied: readonly string[]
 }
 
@@ -124,7 +124,7 @@ export type PageRecord = {
   readonly created_at: string
 }
 
-/** A page at the top that its teamspace alone can see. */
+/** A page at the top level, visible only in its teamspace. */
 export function aPageRecord(changes: Partial<PageRecord> = {}): PageRecord {
   return {
     id: 'page-built',
@@ -165,7 +165,7 @@ export function aSkillRecord(changes: Partial<SkillRecord> = {}): SkillRecord {
     slash_key: '/tides',
     name: 'Tide tables',
     description: 'Finds the tide of a day.',
-    instructions: 'Name high and low water of the day that is asked for.',
+    instructions: 'State high and low water of the requested day.',
     required_tools: [],
     preferred_tools: [],
     enabled: true,
@@ -188,13 +188,13 @@ export type FileRecord = {
   readonly kind: string
   /** Null for a format without pages. */
   readonly pages: number | null
-  /** Whether batches take the type. */
+  /** Whether batches accept the type. */
   readonly supported: boolean
   /** False for a file that exists and cannot be accessed. */
   readonly readable: boolean
 }
 
-/** A PDF of three pages that batches take. */
+/** A PDF of three pages that batches accept. */
 export function aFileRecord(changes: Partial<FileRecord> = {}): FileRecord {
   return {
     id: 'file-built',

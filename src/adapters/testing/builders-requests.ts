@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts'
 
-// What a client sends. Every default is accepted by the sandbox `demo` under the key of its owner; a test names what matters to
-// it and nothing else. The same arguments always give the same body.
+// Bodies that a client sends. A sandbox with the fixtures `demo` accepts every default, with the key of the owner; override only
+// the fields that matter to a test. The same arguments always return the same body.
 
 /** One item of a batch. Specification: Endpoints / Create batch prediction. */
 export type BatchItemBody = {
@@ -25,14 +25,14 @@ export type BatchBody = {
   readonly items: readonly BatchItemBody[]
 }
 
-/** What is to be different about a batch; `items` also as their number. */
+/** Fields of a batch that override the defaults; `items` may also be a number of items. */
 export type BatchChanges = Partial<Omit<BatchBody, 'items'>> & {
   readonly items?: number | readonly BatchItemBody[]
 }
 
 /**
- * Body of `POST /batch-predictions`: one item, unless `items` says how many or which. Numbered items have the ids `item-1`,
- * `item-2`, ... and are all about the same invoice.
+ * Body of `POST /batch-predictions`, with one item by default. If `items` is a number, the items have the ids `item-1`,
+ * `item-2`, ... and all refer to the same invoice.
  */
 export function aBatch({ items = 1, ...changes }: BatchChanges = {}): BatchBody {
   return {
@@ -52,7 +52,7 @@ function numbered(index: number): BatchItemBody {
   return aBatchItem({ custom_id: `item-${index + 1}` })
 }
 
-/** One item of a batch, about the first invoice of the sandbox `demo`. */
+/** One item of a batch, about the first invoice of the fixtures `demo`. */
 export function aBatchItem(changes: Partial<BatchItemBody> = {}): BatchItemBody {
   return { file_id: 'file-invoice-1', custom_id: 'item-1', ...changes }
 }
@@ -63,7 +63,7 @@ export type PageBody = {
   readonly parent?: { readonly type: 'page'; readonly page_id: string }
 }
 
-/** Body of `POST /pages`: a page at the top. */
+/** Body of `POST /pages`: a page at the top level. */
 export function aPage(changes: Partial<PageBody> = {}): PageBody {
   return { name: 'Roof plan', ...changes }
 }
@@ -73,7 +73,7 @@ export type TeamspaceBody = {
   /** At most 300 characters. */
   readonly name: string
   readonly access?: 'open' | 'closed'
-  /** The name of one of the two clouds, as the settings `names.cloud_a` and `names.cloud_b` have it. */
+  /** The value of one of the settings `names.cloud_a` and `names.cloud_b`. */
   readonly cloud_provider?: string
 }
 
@@ -103,16 +103,16 @@ export function aFeedback(changes: Partial<FeedbackBody> = {}): FeedbackBody {
   return { like: 1, ...changes }
 }
 
-/** What `sandbox.webhooks.create` takes. */
+/** The argument of `sandbox.webhooks.create`. */
 export type WebhookSubscription = {
   readonly url: string
-  /** Which events; all of them when left out. */
+  /** Names of events; default: all events. */
   readonly events?: readonly string[]
-  /** Signs each delivery, where the setting `webhooks.signature` says how. */
+  /** Signs each delivery as the setting `webhooks.signature` defines. */
   readonly secret?: string
 }
 
-/** A subscription to all events. Nobody listens at its address unless the test does. */
+/** A subscription to all events. Its default address is port 9 of this machine, where usually no server listens. */
 export function aWebhook(changes: Partial<WebhookSubscription> = {}): WebhookSubscription {
   return { url: 'http://127.0.0.1:9/hook', ...changes }
 }

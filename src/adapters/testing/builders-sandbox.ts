@@ -10,7 +10,7 @@ import type {
   UserRecord,
 } from './builders-records.ts'
 
-/** The records of a starting state by collection; collections without a builder take records as they are. */
+/** The records of a starting state by collection. Collections without a builder accept any records. */
 export type SandboxRecords = {
   readonly teamspaces?: readonly TeamspaceRecord[]
   readonly users?: readonly UserRecord[]
@@ -23,15 +23,15 @@ export type SandboxRecords = {
   readonly [collection: string]: readonly object[] | undefined
 }
 
-/** A fixtures document that stands on a shipped data. */
+/** A fixtures document that extends shipped fixtures. */
 export type StateDocumentFile = {
   readonly extends: 'demo' | 'empty' | 'large'
   readonly collections: Readonly<Record<string, readonly JsonObject[]>>
 }
 
 /**
- * A fixtures document: the sandbox `base` and these records, each in the place of the one with its id. Builders of records
- * refer to the sandbox `demo`; in another one their references have to be given.
+ * A fixtures document: the fixtures `base` with these records, which replace those with the same id. Builders of records refer
+ * to the fixtures `demo`; with another base their references have to be given.
  * @example startEmulator({ fixtures: aSandbox({ files: [aFileRecord({ pages: 1 })] }) })
  */
 export function aSandbox(
@@ -39,7 +39,7 @@ export function aSandbox(
   base: StateDocumentFile['extends'] = 'demo',
 ): StateDocumentFile {
   const given = Object.entries(records).filter(([, list]) => list !== undefined)
-  // Records are JSON, whatever their types are called.
+  // All record types are JSON, which the compiler cannot see.
   const collections = Object.fromEntries(given) as StateDocumentFile['collections']
   return { extends: base, collections }
 }

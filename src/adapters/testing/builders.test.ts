@@ -42,13 +42,13 @@ test.for<[path: string, body: object]>([
   ['/organization/teamspaces', aTeamspace()],
   ['/connections', aConnection()],
   [MESSAGE, aFeedback()],
-])('POST %s takes what its builder makes', async ([path, json]) => {
+])('POST %s accepts the body of its builder', async ([path, json]) => {
   await using sandbox = await emulator.sandbox()
   const response = await sandbox.fetch(path, { json })
   expect([response.ok, await response.text()]).toEqual([true, expect.any(String)])
 })
 
-test('a batch that is built is completed, not only accepted', async () => {
+test('a batch from the builder completes', async () => {
   await using sandbox = await emulator.sandbox()
   const { id } = (await (
     await sandbox.fetch('/batch-predictions', { json: aBatch({ items: 3 }) })
@@ -62,7 +62,7 @@ test('a batch that is built is completed, not only accepted', async () => {
   })
 })
 
-test('a subscription is taken', async () => {
+test('a subscription from the builder is accepted', async () => {
   await using sandbox = await emulator.sandbox()
   expect(await sandbox.webhooks.create(aWebhook())).toMatchObject(aWebhook())
 })
@@ -79,7 +79,7 @@ const records = {
 }
 
 test.for(Object.entries(records))(
-  'a record of %s is one of the sandbox demo',
+  'a record of %s from the builder fits the fixtures demo',
   async ([collection, [record]]) => {
     await using sandbox = await emulator.sandbox()
     if (record === undefined) throw new Error('there is a record of each')
@@ -89,7 +89,7 @@ test.for(Object.entries(records))(
   },
 )
 
-test('a sandbox that is built starts with its records and those of demo', async () => {
+test('a sandbox from the builder starts with the given records and those of demo', async () => {
   await using sandbox = await emulator.sandbox(undefined, { fixtures: aSandbox(records) })
   const data = await sandbox.state.list('users')
   expect(data.map(({ id }) => id)).toEqual(expect.arrayContaining(['user-ines', 'user-mara']))
@@ -97,13 +97,13 @@ test('a sandbox that is built starts with its records and those of demo', async 
   expect((await sandbox.fetch('/data-views', { headers: asBuilt })).status).toBe(200)
 })
 
-test('a record stands in the place of the one with its id', async () => {
+test('a record replaces the one with the same id', async () => {
   const fixtures = aSandbox({ files: [aFileRecord({ id: 'file-invoice-1', pages: 40 })] })
   await using sandbox = await emulator.sandbox(undefined, { fixtures })
   expect(await sandbox.state.get('files', 'file-invoice-1')).toMatchObject({ pages: 40 })
 })
 
-test('every member can be given, and the same call gives the same', () => {
+test('every field can be overridden, and equal calls return equal values', () => {
   expect(aBatch({ items: 2, model: 'm', metadata: { a: 'b' } })).toMatchObject({
     model: 'm',
     metadata: { a: 'b' },
@@ -116,7 +116,7 @@ test('every member can be given, and the same call gives the same', () => {
   expect(aBatch()).toEqual(aBatch())
 })
 
-test('records have the members that the collections have', () => {
+test('records have the fields of the collections', () => {
   expectTypeOf(aUserRecord()).toEqualTypeOf<Readonly<User>>()
   expectTypeOf(aFileRecord()).toEqualTypeOf<Readonly<File>>()
   expectTypeOf<keyof ReturnType<typeof aTeamspaceRecord>>().toEqualTypeOf<keyof Teamspace>()

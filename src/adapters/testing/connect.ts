@@ -3,17 +3,17 @@ import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
 import { overHttp } from '../control/client/over-http.ts'
 import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
 
-/** How to get into an emulator that runs elsewhere. */
+/** Options of `connect`, for an emulator that runs elsewhere. */
 export interface ConnectOptions {
-  /** Of its control interface, where it demands one. */
+  /** The token of the control interface, if the emulator requires one. */
   readonly controlToken?: string | undefined
-  /** The key for the API, where it is none that the shipped starting state shows. */
+  /** The key for the API; needed if the sandbox has no key of the shipped fixtures. */
   readonly apiKey?: string | undefined
-  /** Sends the requests instead of the platform's. */
+  /** Sends the requests. Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
-/** A client over HTTP. @param extend adds what the service has of its own */
+/** Creates a client over HTTP. @param extend adds the methods of this service */
 export function connectTo<Sandbox extends SandboxOf<never>>(
   extend: Extend<Sandbox>,
   url: string,
@@ -31,6 +31,6 @@ const EMULATOR_URL = /^(https?:\/\/[^/?#\s]+?)(?:\/@([a-z0-9-]+))?(?:\/v1|\/__em
 
 function refuseUrl(url: string): never {
   throw new TypeError(
-    `"${url}" is not the address of an emulator. Give the one that it printed when it started, such as http://127.0.0.1:4010.`,
+    `"${url}" is not the address of an emulator. Give the address that it printed at its start, such as http://127.0.0.1:4010.`,
   )
 }

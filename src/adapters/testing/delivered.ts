@@ -9,27 +9,27 @@ import {
   refuseMembers,
 } from './matcher-result.ts'
 
-/** What webhook deliveries one is looking for. All that is given must hold; texts are globs. */
+/** Criteria for webhook deliveries. A delivery must match all of them; strings are globs. */
 export interface DeliveryMatch {
   /** `batch_prediction.completed`, or `batch_prediction.*`. */
   readonly type?: string | undefined
   readonly url?: string | undefined
-  /** What has become of it: `delivered` when left out, `*` for anything. */
+  /** The status of the delivery; `*` for any. Default `delivered`. */
   readonly status?: WebhookDelivery['status'] | '*' | undefined
   /** The record that it is about: `batch_predictions/ID`. */
   readonly ref?: string | undefined
   /** HTTP status of the receiver's last response. */
   readonly answered?: number | undefined
-  /** How often it was sent. */
+  /** The number of attempts so far. */
   readonly attempts?: number | undefined
 }
 
 const CRITERIA: readonly (keyof DeliveryMatch)[] = ['type', 'url', 'status', 'ref', 'answered', 'attempts']
 
-/** Deliveries that a failure shows. */
+/** The most deliveries that the message of a failure shows. */
 const MAX_SHOWN = 5
 
-/** Whether webhooks that match have been delivered: at least one, unless `count` says otherwise. */
+/** Whether matching webhooks were delivered. Default of `count`: at least one. */
 export async function delivered(
   sandbox: SandboxClient,
   match: DeliveryMatch = {},
@@ -45,7 +45,7 @@ export async function delivered(
     pass,
     message: () =>
       [
-        `Expected ${sandbox.name} ${pass ? 'not ' : ''}to have delivered ${countText(rule, 'webhook')} with ${JSON.stringify(match)}; ${actual} of ${deliveries.length} ${actual === 1 ? 'is' : 'are'} so.`,
+        `Expected ${sandbox.name} ${pass ? 'not ' : ''}to have delivered ${countText(rule, 'webhook')} with ${JSON.stringify(match)}; ${actual} of ${deliveries.length} ${actual === 1 ? 'matches' : 'match'}.`,
         ...(deliveries.length === 0 ? [NOTHING] : []),
         ...nearestFirst(compared).flatMap(lines),
       ].join('\n'),
@@ -53,7 +53,7 @@ export async function delivered(
 }
 
 const NOTHING =
-  'There is no delivery at all: subscribe before the batch ends (sandbox.webhooks.create), and let time pass until it does (sandbox.clock.advance).'
+  'There is no delivery: subscribe before the batch ends (sandbox.webhooks.create), then advance the clock until it ends (sandbox.clock.advance).'
 
 interface Compared {
   readonly delivery: WebhookDelivery

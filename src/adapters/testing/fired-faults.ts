@@ -2,31 +2,31 @@ import type { FaultView, SandboxClient } from '../../index.ts'
 import type { MatcherResult } from './matcher-result.ts'
 
 /**
- * Whether every fault rule that a sandbox has was fired at least once. Rejects where there is none: a test that expects faults to
- * fire has armed some, and one that was removed cannot tell.
+ * Whether every fault rule of a sandbox has fired at least once. Rejects when there are no rules: a test that expects faults to
+ * fire has armed some, and a removed rule has no count.
  */
 export async function firedAllFaults(sandbox: SandboxClient): Promise<MatcherResult> {
   const rules = await sandbox.faults.list()
   if (rules.length === 0)
     throw new Error(
-      `No fault is armed in ${sandbox.name}, so that none could fire. Arm one, and check it before it is removed.`,
+      `No fault is armed in ${sandbox.name}, so none could fire. Arm a fault, and check it before it is removed.`,
     )
   const pass = !rules.some(isUnfired)
   return {
     pass,
     message: () =>
       pass
-        ? `Expected a fault of ${sandbox.name} never to have fired; all of them have: ${rules.map(({ id }) => id).join(', ')}.`
+        ? `Expected a fault of ${sandbox.name} not to have fired, but all have fired: ${rules.map(({ id }) => id).join(', ')}.`
         : `Expected every fault of ${sandbox.name} to have fired. ${unfiredText(rules)}`,
   }
 }
 
-/** Throws if a rule has not fired, with what it was about. */
+/** Throws if a rule has not fired, with its match. */
 export async function requireFiredFaults(sandbox: SandboxClient): Promise<void> {
   const rules = await sandbox.faults.list()
   if (!rules.some(isUnfired)) return
   throw new Error(
-    `The test left faults that never fired, and failOnUnfiredFaults is set. ${unfiredText(rules)} Remove a fault that is not needed, or correct its match.`,
+    `Some faults of the test never fired, and failOnUnfiredFaults is set. ${unfiredText(rules)} Remove a fault that is not needed, or correct its match.`,
   )
 }
 
@@ -40,7 +40,7 @@ function unfiredText(rules: readonly FaultView[]): string {
     const about = typeof match === 'string' ? match : JSON.stringify(match)
     return matched === 0
       ? `${id} never fired: no request matched ${about}.`
-      : `${id} never fired: ${matched === 1 ? 'one request' : `${matched} requests`} matched ${about}, and its timing let none fire.`
+      : `${id} never fired: ${matched === 1 ? 'one request' : `${matched} requests`} matched ${about}, but its timing excluded ${matched === 1 ? 'it' : 'them'}.`
   })
   return lines.join(' ')
 }

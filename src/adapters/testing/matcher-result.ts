@@ -1,38 +1,40 @@
 import type { RequestCount } from '../../index.ts'
 
-/** What a matcher tells its test runner; the same for Vitest and Playwright. */
+/** The result of a matcher for its test runner; the same for Vitest and Playwright. */
 export interface MatcherResult {
   readonly pass: boolean
-  /** Asked for only when the assertion fails. */
+  /** Called only when the assertion fails. */
   readonly message: () => string
 }
 
-/** A number stands for exactly so many; nothing for at least one. */
+/** A number is an exact count. Default: at least one. */
 export type ExpectedCount = number | RequestCount
 
-/** Throws a TypeError for a count that would hold of whatever comes. */
+/** Throws a TypeError for a count that every number would satisfy, or that is not a whole number. */
 export function countRule(count: ExpectedCount = { at_least: 1 }): RequestCount {
   const rule = typeof count === 'number' ? { exactly: count } : count
   refuseMembers('count', rule, COUNTS)
   const given = Object.values(rule).filter((value) => value !== undefined)
   if (given.length > 0 && given.every((value) => Number.isSafeInteger(value) && value >= 0)) return rule
   throw new TypeError(
-    `count is ${JSON.stringify(count)}. Give a whole number, or { ${COUNTS.join(', ')} } of which at least one is a whole number.`,
+    `count is ${JSON.stringify(count)}. Give a whole number, or an object with at least one of ${COUNTS.join(', ')}, each a whole number.`,
   )
 }
 
 const COUNTS = ['at_least', 'at_most', 'exactly']
 
-/** Throws a TypeError for what is no object of these members: one that nobody reads is a criterion that always holds. */
+/** Throws a TypeError for a value that is not an object with these fields: an unknown field would be ignored, and always pass. */
 export function refuseMembers(what: string, value: unknown, known: readonly string[]): void {
   if (typeof value !== 'object' || value === null)
     throw new TypeError(`${what} is ${JSON.stringify(value)}. Give an object with ${known.join(', ')}.`)
   const odd = Object.keys(value).filter((name) => !known.includes(name))
   if (odd.length === 0) return
-  throw new TypeError(`${what} has ${odd.join(', ')}, which nothing reads. There are ${known.join(', ')}.`)
+  throw new TypeError(
+    `${what} has the unknown ${odd.length === 1 ? 'field' : 'fields'} ${odd.join(', ')}. Known fields: ${known.join(', ')}.`,
+  )
 }
 
-/** Whether a count might fit otherwise, had so many more been there. */
+/** Whether up to `more` further matches could change the result of the rule. */
 export function isOpen(rule: RequestCount, actual: number, more: number): boolean {
   const { exactly, at_least = 0, at_most = Infinity } = rule
   const [least, most] = [exactly ?? at_least, exactly ?? at_most]
@@ -59,7 +61,7 @@ function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** One criterion that did not hold, as a line: `status: expected 200, was 429`. */
+/** One criterion that did not match, as a line: `status: expected 200, was 429`. */
 export function missedLine({
   what,
   expected,
@@ -69,5 +71,5 @@ export function missedLine({
   readonly expected: unknown
   readonly actual: unknown
 }): string {
-  return `${what}: expected ${JSON.stringify(expected)}, was ${actual === null ? 'not there' : JSON.stringify(actual)}`
+  return `${what}: expected ${JSON.stringify(expected)}, was ${actual === null ? 'absent' : JSON.stringify(actual)}`
 }

@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 afterAll(() => emulator.close())
 
-/** A sandbox of the test's own, seen from within the process, or over HTTP. */
+/** A sandbox for one test, with a client in the process or over HTTP. */
 async function aFreshState(from: Pick<Emulator, 'sandbox'> = emulator): Promise<SandboxClient> {
   const sandbox = await from.sandbox()
   onTestFinished(() => sandbox[Symbol.asyncDispose]())
@@ -23,7 +23,7 @@ const { toHaveReceived, toHaveDelivered, toHaveRespectedRetryAfter, toHaveFiredA
 const send = (sandbox: SandboxClient, name = 'Roof plan') =>
   sandbox.fetch('/pages', { json: aPage({ name }) })
 
-test('a request that has come has been received, and one that has not has not', async () => {
+test('toHaveReceived passes for a request that has come, and fails for one that has not', async () => {
   const sandbox = await aFreshState()
   await send(sandbox)
   expect(await toHaveReceived(sandbox, { operation: 'pages.create' })).toMatchObject({ pass: true })
@@ -47,11 +47,11 @@ test.for<[count: Parameters<typeof toHaveReceived>[2], pass: boolean, descriptio
   expect(result.message()).toContain(description)
 })
 
-test('what the log has dropped is not taken for what has not come', async () => {
+test('requests that the log has dropped do not count as absent', async () => {
   const sandbox = await aFreshState()
   await send(sandbox)
   await send(sandbox)
-  // A log of one: the real one keeps a thousand.
+  // A log with room for one request: the real one keeps a thousand.
   const verify = sandbox.requests.verify
   const short: SandboxClient = {
     ...sandbox,
@@ -70,7 +70,7 @@ test('what the log has dropped is not taken for what has not come', async () => 
   }
 })
 
-test('a request that was missed is told with what came nearest, and what that misses', async () => {
+test('the message for a missing request shows the nearest one, and the criteria that it misses', async () => {
   const sandbox = await aFreshState()
   await send(sandbox, 'Roof')
   const { message } = await toHaveReceived(sandbox, {
@@ -79,15 +79,15 @@ test('a request that was missed is told with what came nearest, and what that mi
   })
   expect(message()).toBe(
     [
-      `Expected ${sandbox.name} to have received at least 1 request with {"operation":"pages.create","body":{"/name":{"equals":"Wall"}}}; 0 of 1 came.`,
-      'The nearest, and what they miss:',
+      `Expected ${sandbox.name} to have received at least 1 request with {"operation":"pages.create","body":{"/name":{"equals":"Wall"}}}; 0 of 1 requests match.`,
+      'The nearest requests, and their differences:',
       `  POST /v1/pages  200  ${sandbox.name}-000001`,
       '    body /name: expected {"equals":"Wall"}, was "Roof"',
     ].join('\n'),
   )
 })
 
-test('requests that should not have come are told', async () => {
+test('the message shows requests that should not have come', async () => {
   const sandbox = await aFreshState()
   for (let n = 0; n < 7; n++) await send(sandbox)
   const lines = (await toHaveReceived(sandbox, { operation: 'pages.create' })).message().split('\n')
@@ -96,16 +96,19 @@ test('requests that should not have come are told', async () => {
   expect(lines.at(-1)).toBe('  and 2 more')
 })
 
-test('a match that means nothing rejects with the way out, whatever was expected', async () => {
+test('an unknown operation in a match rejects with the nearest known one', async () => {
   const sandbox = await aFreshState()
   await expect(toHaveReceived(sandbox, { operation: 'pages.crate' })).rejects.toThrow('pages.create')
 })
 
-test.for([undefined, null, 7, { name: 'no sandbox' }])('%j is no sandbox', async (value) => {
-  expect(() => toHaveReceived(value as never, {})).toThrow('expect(sandbox)')
-})
+test.for([undefined, null, 7, { name: 'no sandbox' }])(
+  '%j is refused, since it is not a sandbox',
+  async (value) => {
+    expect(() => toHaveReceived(value as never, {})).toThrow('expect(sandbox)')
+  },
+)
 
-/** A sandbox that has told two receivers, one of them in vain, of one batch. */
+/** A sandbox that has sent webhooks of one batch to two receivers, of which one does not respond. */
 async function aToldEmulator(): Promise<SandboxClient> {
   const sandbox = await aFreshState()
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
@@ -116,12 +119,12 @@ async function aToldEmulator(): Promise<SandboxClient> {
   return sandbox
 }
 
-test('a webhook that nobody took is not delivered, and is found by its status', async () => {
+test('a webhook without a receiver is not delivered, and can be found by its status', async () => {
   const sandbox = await aToldEmulator()
   const { pass, message } = await toHaveDelivered(sandbox, { type: 'batch_prediction.*' })
   expect(pass).toBe(false)
   expect(message()).toMatch(
-    /^Expected [\w-]+ to have delivered at least 1 webhook with .*; 0 of 1 are so\.\n {2}batch_prediction\.completed to http:\/\/127\.0\.0\.1:9\/hook {2}failed: .+\n {4}status: expected "delivered", was "failed"$/,
+    /^Expected [\w-]+ to have delivered at least 1 webhook with .*; 0 of 1 match\.\n {2}batch_prediction\.completed to http:\/\/127\.0\.0\.1:9\/hook {2}failed: .+\n {4}status: expected "delivered", was "failed"$/,
   )
   expect(await toHaveDelivered(sandbox, { status: 'failed', attempts: 1 }, 1)).toMatchObject({ pass: true })
   expect(await toHaveDelivered(sandbox, { status: '*', url: 'http://127.0.0.1:*' })).toMatchObject({
@@ -131,12 +134,12 @@ test('a webhook that nobody took is not delivered, and is found by its status', 
   expect(await toHaveDelivered(sandbox, { status: '*', answered: 200 })).toMatchObject({ pass: false })
 })
 
-test('where there is no delivery at all the message says what makes one', async () => {
+test('without any delivery the message explains how to get one', async () => {
   const { message } = await toHaveDelivered(await aFreshState())
   expect(message()).toContain('sandbox.webhooks.create')
 })
 
-test('a client that lets the time pass has respected Retry-After', { tags: ['R296'] }, async () => {
+test('a client that waits long enough has respected Retry-After', { tags: ['R296'] }, async () => {
   const sandbox = await aFreshState()
   await sandbox.limits.fill('pages.create', { remaining: 0 })
   const refused = await send(sandbox)
@@ -145,7 +148,7 @@ test('a client that lets the time pass has respected Retry-After', { tags: ['R29
   expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
 })
 
-test('a client that comes again too early has not, and the message says by how much', {
+test('a client that retries too early has not respected Retry-After, and the message shows by how much', {
   tags: ['R296'],
 }, async () => {
   const sandbox = await aFreshState()
@@ -155,11 +158,11 @@ test('a client that comes again too early has not, and the message says by how m
   await send(sandbox)
   const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
   expect(pass).toBe(false)
-  expect(message()).toContain('1 of 2 waits were not kept')
-  expect(message()).toContain(`came again after 59000 ms of virtual time, 2000 ms too early: 429`)
+  expect(message()).toContain('1 of 2 waits were too short')
+  expect(message()).toContain(`next request after 59000 ms of virtual time, 2000 ms too early: 429`)
 })
 
-test('where time stands still waiting does not help, and the message says so', {
+test('the message explains that waiting does not help when the clock is frozen', {
   tags: ['T07'],
 }, async () => {
   const sandbox = await aFreshState()
@@ -168,11 +171,11 @@ test('where time stands still waiting does not help, and the message says so', {
   await send(sandbox)
   const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
   expect(pass).toBe(false)
-  expect(message()).toContain('The virtual clock stands still (rate 0)')
+  expect(message()).toContain('The virtual clock is frozen (rate 0)')
   expect(message()).toContain('give the sandbox a rate: sandboxOptions { rate: 1 }')
 })
 
-test('a log that has forgotten requests proves no wait, but a breach that it has kept is one', async () => {
+test('a log with dropped requests cannot prove a wait, but can prove a retry that was too early', async () => {
   const sandbox = await aFreshState()
   const dropped: SandboxClient = {
     ...sandbox,
@@ -195,7 +198,7 @@ test('a wait is about one key, path and method', async () => {
   expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
 })
 
-test('a match leaves out what is none of its own', async () => {
+test('a match excludes other requests', async () => {
   const sandbox = await aFreshState()
   await sandbox.faults.preset('rate-limited')
   await sandbox.fetch('/pages', { json: aPage(), headers: { 'Idempotency-Key': 'a' } })
@@ -204,7 +207,7 @@ test('a match leaves out what is none of its own', async () => {
   expect(await toHaveRespectedRetryAfter(sandbox, { idempotency_key: 'a' })).toMatchObject({ pass: true })
 })
 
-test('a status chooses refusals, and what follows them counts whatever became of it', async () => {
+test('a status selects refusals, and the requests after them count with any status', async () => {
   const sandbox = await aFreshState()
   await sandbox.faults.preset('unavailable-with-retry-after', { times: 1 })
   expect([(await send(sandbox)).status, (await send(sandbox)).status]).toEqual([503, 200])
@@ -212,16 +215,16 @@ test('a status chooses refusals, and what follows them counts whatever became of
   expect(await toHaveRespectedRetryAfter(sandbox, { status: 503, method: 'POST' })).toMatchObject({
     pass: false,
   })
-  await expect(toHaveRespectedRetryAfter(sandbox, { status: 429 })).rejects.toThrow('Nobody was told to wait')
+  await expect(toHaveRespectedRetryAfter(sandbox, { status: 429 })).rejects.toThrow('No client had to wait')
 })
 
-test('where nobody was told to wait nothing is proved, neither the one nor the other', async () => {
+test('without a Retry-After the matcher rejects', async () => {
   const sandbox = await aFreshState()
   await send(sandbox)
-  await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('Nobody was told to wait')
+  await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('No client had to wait')
 })
 
-test('where limits go by the wall clock and virtual time does not, the log cannot tell', async () => {
+test('the matcher rejects when limits use the wall clock and virtual time runs at another rate', async () => {
   const sandbox = await aFreshState()
   await sandbox.settings.change({ 'limits.clock': 'wall' })
   await sandbox.limits.fill('pages.create', { remaining: 0 })
@@ -229,7 +232,7 @@ test('where limits go by the wall clock and virtual time does not, the log canno
   await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('Run the sandbox at rate 1')
 })
 
-test('a rule that is gone cannot be asked what it told', async () => {
+test('the matcher rejects when the rule that sent Retry-After was removed', async () => {
   const sandbox = await aFreshState()
   const fault = await sandbox.faults.preset('rate-limited')
   await send(sandbox)
@@ -237,7 +240,7 @@ test('a rule that is gone cannot be asked what it told', async () => {
   await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('before the rule is removed')
 })
 
-test('over HTTP the matchers say the same', async () => {
+test('the matchers have the same results over HTTP', async () => {
   const sandbox = await aFreshState(connect(emulator.url))
   await sandbox.faults.preset('rate-limited')
   await send(sandbox)
@@ -247,21 +250,21 @@ test('over HTTP the matchers say the same', async () => {
 })
 
 test.for<[match: object, count: unknown, description: string]>([
-  [{ event: 'x' }, undefined, 'match has event, which nothing reads. There are type, url, status, ref'],
+  [{ event: 'x' }, undefined, 'match has the unknown field event. Known fields: type, url, status, ref'],
   [
     'batch_prediction.completed' as never,
     undefined,
     'match is "batch_prediction.completed". Give an object with',
   ],
-  [{}, { atLeast: 2 }, 'count has atLeast, which nothing reads. There are at_least, at_most, exactly.'],
+  [{}, { atLeast: 2 }, 'count has the unknown field atLeast. Known fields: at_least, at_most, exactly.'],
   [{}, {}, 'count is {}. Give a whole number, or'],
   [{}, -1, 'count is -1. Give a whole number, or'],
-])('deliveries by %j, %j are no question that can be answered', async ([match, count, description]) => {
+])('deliveries with the invalid criteria %j, %j are refused', async ([match, count, description]) => {
   const sandbox = await aFreshState()
   await expect(toHaveDelivered(sandbox, match, count as number)).rejects.toThrow(description)
 })
 
-test('all faults have fired, some have not, or there are none', async () => {
+test('toHaveFiredAllFaults passes if all have fired, fails if some have not, and rejects if there are none', async () => {
   const sandbox = await aFreshState()
   await expect(toHaveFiredAllFaults(sandbox)).rejects.toThrow('No fault is armed')
   await sandbox.faults.preset('rate-headers-lowercase')
@@ -283,6 +286,6 @@ test('all faults have fired, some have not, or there are none', async () => {
     'fin-before-headers never fired: no request matched {"operation":"agents.list"}.',
   )
   expect(message()).toContain(
-    'late never fired: one request matched {"method":"POST"}, and its timing let none fire.',
+    'late never fired: one request matched {"method":"POST"}, but its timing excluded it.',
   )
 })

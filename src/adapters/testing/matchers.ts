@@ -23,11 +23,11 @@ export const matchers = {
     firedAllFaults(asSandbox(sandbox)),
 }
 
-// A test in plain JavaScript has no types that would say so.
+// A test in plain JavaScript has no types that would catch this.
 function asSandbox(value: unknown): SandboxClient {
   if (typeof value === 'object' && value !== null && 'requests' in value && 'webhooks' in value)
     return value as SandboxClient
   throw new TypeError(
-    `This matcher is about a sandbox: expect(sandbox), where sandbox is the fixture or what emulator.sandbox() gives. It was given ${value === null ? 'null' : typeof value}.`,
+    `This matcher is for a sandbox: expect(sandbox), where sandbox is the fixture or the result of emulator.sandbox(). The value is ${value === null ? 'null' : `of the type ${typeof value}`}.`,
   )
 }

@@ -9,12 +9,12 @@ import {
 } from './matcher-result.ts'
 import { inSandbox } from './report.ts'
 
-/** Matches that a failure shows. */
+/** The most matches that the message of a failure shows. */
 const MAX_SHOWN = 5
 
 /**
- * Whether requests that match have come: at least one, unless `count` says otherwise. Rejects where that depends on requests that
- * the log has dropped.
+ * Whether matching requests were received. Default of `count`: at least one. Rejects if the result depends on requests that the
+ * log has dropped.
  */
 export async function received(
   sandbox: SandboxClient,
@@ -25,16 +25,16 @@ export async function received(
   const { passed, actual, matched, nearest = [] } = await sandbox.requests.verify(match, rule)
   const log = await sandbox.requests.list({ limit: 100_000 })
   const { dropped, capacity } = await sandbox.requests.count()
-  // Both ways, since anyone who expects that none has come must not be told so by a log that has forgotten.
+  // Also for `.not`: a log that has dropped requests cannot prove that none has come.
   if (isOpen(rule, actual, dropped)) throw new Error(forgotten(sandbox, { dropped, capacity }))
   const what = `${countText(rule, 'request')} with ${JSON.stringify(match)}`
   return {
     pass: passed,
     message: () => {
       const lines = [
-        `Expected ${sandbox.name} ${passed ? 'not ' : ''}to have received ${what}; ${actual} of ${log.length} came.`,
+        `Expected ${sandbox.name} ${passed ? 'not ' : ''}to have received ${what}; ${actual} of ${log.length} requests match.`,
         ...section('These match:', shown(log, matched)),
-        ...section('The nearest, and what they miss:', nearest.flatMap(nearLines)),
+        ...section('The nearest requests, and their differences:', nearest.flatMap(nearLines)),
       ]
       return inSandbox(sandbox, lines.join('\n'))
     },
@@ -45,7 +45,7 @@ function forgotten(
   { name }: SandboxClient,
   { dropped, capacity }: Pick<LogCounts, 'dropped' | 'capacity'>,
 ): string {
-  return `Nobody can tell how many requests ${name} has received: its log keeps the newest ${capacity} and has dropped ${dropped}. Check before so many have come, or empty the log where what counts begins (sandbox.requests.clear).`
+  return `The log cannot show how many requests ${name} has received: it keeps the newest ${capacity} and has dropped ${dropped}. Check earlier, or clear the log before the requests that count (sandbox.requests.clear).`
 }
 
 function shown(log: readonly RequestEntry[], ids: readonly string[]): string[] {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-// Vitest as its users run it, on tests that fail: what they read is what is asserted.
+// Runs Vitest as its users do, on tests that fail, and asserts what it prints.
 const folder = mkdtempSync(join(tmpdir(), 'failing-tests-'))
 const outputs = { json: join(folder, 'report.json'), junit: join(folder, 'report.xml') }
 let output: Record<'default' | 'dot' | 'json' | 'junit', string>
@@ -32,7 +32,7 @@ function failing(...args: string[]): Promise<string> {
 }
 
 test.for(['default', 'dot', 'json', 'junit'] as const)(
-  'the %s reporter shows what the sandbox has seen',
+  'the %s reporter shows the report of the sandbox',
   (name) => {
     const text = output[name].replaceAll('\\n', '\n').replaceAll('&quot;', '"')
     expect(text).toContain('The emulated service, as this test left it (sandbox ')
@@ -59,22 +59,22 @@ function resultOf(title: string) {
   return found.find((each) => each.title === title)
 }
 
-test('the error itself comes first, and the places of the code last', () => {
+test('the error itself comes first, and the lines of the stack last', () => {
   const [message = ''] = resultOf('fails on a refusal')?.failureMessages ?? []
   expect(message).toMatch(
     /^AssertionError: expected 429 to be 200.*\n\nThe emulated service[\s\S]*\n\n? +at .*failing\.ts:\d+/,
   )
 })
 
-test('a sandbox is gone when its test is over, whether it failed or not', () => {
+test('a sandbox is removed after its test, also after a failed one', () => {
   expect(resultOf('finds no sandbox of a test before it')).toMatchObject({ status: 'passed' })
 })
 
-test('a client that has not called is told how to', () => {
-  expect(resultOf('fails without a request')?.failureMessages[0]).toContain('it received no request at all')
+test('the report of a sandbox without requests explains how to call it', () => {
+  expect(resultOf('fails without a request')?.failureMessages[0]).toContain('it received no request:')
 })
 
-test('a test that is given up has its report, too', () => {
+test('a test that timed out has its report, too', () => {
   expect(output.default).toMatch(/timed out in 1000ms[\s\S]{1,200}The emulated service/)
   expect(resultOf('is given up')?.failureMessages[0]).toContain('The emulated service')
 })
@@ -83,17 +83,17 @@ test('a test without a sandbox has no report', () => {
   expect(resultOf('asks for no sandbox, and fails')?.failureMessages[0]).not.toContain('emulated service')
 })
 
-test('of tests that run at once each is told about its own sandbox', () => {
+test('each of several concurrent tests gets the report of its own sandbox', () => {
   expect(resultOf('a is told about alone')).toMatchObject({ status: 'passed' })
   const [message = ''] = resultOf('b is told about alone')?.failureMessages ?? []
   expect(message.match(/POST \/v1\/pages/g)).toHaveLength(1)
 })
 
-test('a try that failed before one that passed leaves no failure', () => {
+test('a test that passes on a retry is not a failure', () => {
   expect(resultOf('fails once and then passes')).toMatchObject({ status: 'passed' })
 })
 
-test('a test fails whose faults never fired, where that is asked for, and one whose faults did passes', () => {
+test('with failOnUnfiredFaults a test fails if a fault never fired, and passes otherwise', () => {
   const failed = resultOf('fails on a fault that never fired')
   expect(failed?.status).toBe('failed')
   expect(failed?.failureMessages.join()).toContain(

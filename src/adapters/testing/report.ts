@@ -1,18 +1,18 @@
 import type { ActiveScenario, RequestEntry, SandboxClient } from '../../index.ts'
 import { isUnfired } from './fired-faults.ts'
 
-/** Requests that a report tells of, the latest. */
+/** The number of latest requests in a report. */
 const MAX_REQUESTS = 10
 
 /**
- * What a failed test needs to know of its sandbox: the last requests and why each was answered as it was, the faults that nobody
- * met, and the last error of its scenario. Text of a few lines, made before the sandbox is removed. Never rejects: where there is
- * nothing to tell, it tells why.
+ * A report on the sandbox of a failed test, in a few lines: the last requests with the reasons for their responses, the faults
+ * that never fired, and the last error of the scenario. Call it before the sandbox is removed. It never rejects: if there is
+ * nothing to report, its text has the reason.
  */
 export function reportOn(sandbox: SandboxClient): Promise<string> {
   return gathered(sandbox).catch(
     (error: unknown) =>
-      `The emulated service cannot tell what it has seen: ${error instanceof Error ? error.message : error}`,
+      `The report of the sandbox is not available: ${error instanceof Error ? error.message : error}`,
   )
 }
 
@@ -37,7 +37,7 @@ async function gathered(sandbox: SandboxClient): Promise<string> {
   ].join('\n')
 }
 
-// What went well needs no explanation, and would hide what did not.
+// Successful requests get no explanation: it would hide those of the failed ones.
 async function reasonsOf(
   sandbox: SandboxClient,
   { id, status, faults }: RequestEntry,
@@ -48,8 +48,7 @@ async function reasonsOf(
 }
 
 function requestsTitle(shown: number, all: number): string {
-  if (all === 0)
-    return '  it received no request at all: does the client use sandbox.baseUrl and sandbox.apiKey?'
+  if (all === 0) return '  it received no request: does the client use sandbox.baseUrl and sandbox.apiKey?'
   return shown === all ? '  requests:' : `  the last ${shown} of ${all} requests:`
 }
 
@@ -58,9 +57,9 @@ function requestLines(
   reasons: readonly string[],
 ): string[] {
   const what = `${method} ${path}`
-  const response = status === 0 ? 'no answer' : String(status)
+  const response = status === 0 ? 'no response' : String(status)
   const fired = faults.length === 0 ? '' : `  fault ${faults.join(', ')}`
-  // A path to the explanation would lead nowhere: the report is read when the sandbox is gone.
+  // No path to the explanation: the report is read after the sandbox is removed.
   return [
     `    ${what}  ${response}${fired}  ${id}`,
     ...reasons.map((reason) => `      ${reason.replace(what, 'It')}`),
@@ -82,7 +81,7 @@ function scenarioLines(active: ActiveScenario | null): string[] {
   ]
 }
 
-/** A text about requests of one sandbox, without the prefix of its paths that only says which sandbox it is. */
+/** Removes the prefix with the name of the sandbox from the paths in a text: all of them have the same one. */
 export function inSandbox({ name }: SandboxClient, text: string): string {
   return text.replaceAll(`/@${name}/v1`, '/v1')
 }
@@ -94,8 +93,8 @@ export interface TestFailure {
 }
 
 /**
- * Puts a report behind the message of an error, in its stack as well: some reporters print the one, some the other. The lines of
- * the stack that name places stay at its end, where tools look for them.
+ * Adds a report after the message of an error, also in its stack: some reporters print the message, some the stack. The stack
+ * still ends with the lines that have places, where tools expect them.
  */
 export function addReport(error: TestFailure, report: string): void {
   const { message, stack } = error

@@ -3,22 +3,22 @@ import type { MatcherResult } from './matcher-result.ts'
 import { inSandbox } from './report.ts'
 import { type Wait, waitsAmong } from './waits.ts'
 
-/** Real milliseconds by which a retry may come early: timers of clients are as inexact as that. */
+/** Real milliseconds by which a retry may be early, since timers of clients are not exact. */
 const INEXACT = 10
 
-/** All that a log can hold. */
+/** The most requests that a log can hold. */
 const ALL = 100_000
 
-/** A wait that was not kept, and the request that did not keep it. */
+/** A wait that a client did not respect, and its request that was too early. */
 interface Breach extends Wait {
   readonly next: RequestEntry
 }
 
 /**
- * Whether each client that was told to wait has waited: behind every 429 and 503 with a Retry-After, the next request with the
- * same key, method and path has come no earlier than that, by the virtual instants of the log. Specification: Limits / Rate limits.
- * Rejects where nobody was told to wait, and where the log cannot know.
- * @param match both must fit it, the refusal and what follows it; a `status` in it chooses refusals alone
+ * Whether clients have respected Retry-After: after every 429 and 503 with the header, the next request with the same key, method
+ * and path came no earlier, by the virtual instants of the log. Specification: Limits / Rate limits. Rejects if there was no such
+ * response, or if the log has dropped requests that it would need.
+ * @param match both the refusal and the next request must match it; a `status` in it applies only to the refusal
  */
 export async function respectedRetryAfter(
   sandbox: SandboxClient,
@@ -29,21 +29,21 @@ export async function respectedRetryAfter(
   const { dropped, capacity } = await sandbox.requests.count()
   const requests = await fitting(sandbox, log, match)
   const waits = await waitsAmong(sandbox, requests)
-  if (waits.length === 0) throw new Error(nobodyWasTold(sandbox, requests, match))
+  if (waits.length === 0) throw new Error(noRetryAfter(sandbox, requests, match))
   await refuseWallClock(sandbox, rate)
   const followers = await fitting(sandbox, log, withoutStatus(match))
   const breaches = waits.flatMap((wait) => breachOf(wait, followers, INEXACT * rate))
-  // A breach is one, whatever else there was; without any, one may have been forgotten.
+  // Dropped requests do not matter if there is a breach; without one, a dropped request may have been one.
   if (breaches.length === 0 && dropped > 0) {
     throw new Error(
-      `Nobody can tell whether every client of ${sandbox.name} has waited: its log keeps the newest ${capacity} requests and has dropped ${dropped}. Check before so many have come, or empty the log where what counts begins (sandbox.requests.clear).`,
+      `The log cannot show whether every client of ${sandbox.name} has waited: it keeps the newest ${capacity} requests and has dropped ${dropped}. Check earlier, or clear the log before the requests that count (sandbox.requests.clear).`,
     )
   }
   return {
     pass: breaches.length === 0,
     message: () =>
       breaches.length === 0
-        ? `Expected a client of ${sandbox.name} not to have waited as long as Retry-After asked, but each of ${waits.length} waits was kept.`
+        ? `Expected a client of ${sandbox.name} not to wait as long as Retry-After, but clients waited long enough in ${waits.length} of ${waits.length} cases.`
         : inSandbox(sandbox, breachText(sandbox, waits, breaches, rate)),
   }
 }
@@ -59,7 +59,7 @@ async function fitting(
   return log.filter(({ id }) => ids.has(id))
 }
 
-// A status chooses refusals. What follows one is held against it whatever became of it.
+// A status selects refusals only: the next request counts with any status.
 function withoutStatus({ status: _, ...match }: RequestMatch = {}): RequestMatch | undefined {
   return Object.values(match).some((criterion) => criterion !== undefined) ? match : undefined
 }
@@ -71,28 +71,28 @@ function breachOf(wait: Wait, followers: readonly RequestEntry[], early: number)
   return next === undefined || Date.parse(next.at) >= until - early ? [] : [{ ...wait, next }]
 }
 
-// What one rate window is about: a teamspace, by its key, an endpoint path and a method.
+// A rate window counts one endpoint path and method for a teamspace, which the key identifies.
 function isSameKind(a: RequestEntry, b: RequestEntry): boolean {
   return a.method === b.method && a.path === b.path && a.caller?.key_id === b.caller?.key_id
 }
 
-// Requests have virtual instants alone; at rate 1 these pass as those of the wall do.
+// The log has only virtual instants, which match the wall clock only at rate 1.
 async function refuseWallClock(sandbox: SandboxClient, rate: number): Promise<void> {
   if (rate === 1) return
   const { values } = await sandbox.settings.show()
   if (values['limits.clock'] !== 'wall') return
   throw new Error(
-    `The rate limits of ${sandbox.name} go by the wall clock (limits.clock), and its virtual clock runs at rate ${rate}: the log cannot tell how long anybody waited. Run the sandbox at rate 1, or let limits.clock be virtual.`,
+    `The rate limits of ${sandbox.name} use the wall clock (limits.clock), but its virtual clock runs at rate ${rate}: the log cannot show how long clients waited. Run the sandbox at rate 1, or set limits.clock to virtual.`,
   )
 }
 
-function nobodyWasTold(
+function noRetryAfter(
   sandbox: SandboxClient,
   requests: readonly RequestEntry[],
   match: RequestMatch | undefined,
 ): string {
   const which = match === undefined ? '' : ` that match ${JSON.stringify(match)}`
-  return `Nobody was told to wait: of ${requests.length} requests to ${sandbox.name}${which} none was answered 429 or 503 with a Retry-After, so that nothing is proved. Use up a limit first (sandbox.limits.fill), or arm a fault such as rate-limited.`
+  return `No client had to wait: of ${requests.length} requests to ${sandbox.name}${which}, none had a response 429 or 503 with a Retry-After, so this proves nothing. Use up a limit first (sandbox.limits.fill), or arm a fault such as rate-limited.`
 }
 
 function breachText(
@@ -104,14 +104,14 @@ function breachText(
   const frozen =
     rate === 0
       ? [
-          'The virtual clock stands still (rate 0), so that no waiting in real time lets any of it pass: advance it while the client waits, or give the sandbox a rate: sandboxOptions { rate: 1 }.',
+          'The virtual clock is frozen (rate 0), so it does not move while the client waits in real time: advance it during the wait, or give the sandbox a rate: sandboxOptions { rate: 1 }.',
         ]
       : []
   return [
-    `Expected every client of ${sandbox.name} to wait as long as Retry-After asks; ${breaches.length} of ${waits.length} waits were not kept:`,
+    `Expected every client of ${sandbox.name} to wait as long as Retry-After; ${breaches.length} of ${waits.length} waits were too short:`,
     ...breaches.flatMap(breachLines),
     ...frozen,
-    'A request that was on its way before the refusal came counts too; a match such as { idempotency_key } looks at one exchange alone.',
+    'A request that was sent before the refusal arrived counts, too; a match such as { idempotency_key } selects only one exchange.',
   ].join('\n')
 }
 
@@ -120,6 +120,6 @@ function breachLines({ refused, told, until, next }: Breach): string[] {
   const early = until - Date.parse(next.at)
   return [
     `  ${refused.method} ${refused.path}: ${refused.status} with Retry-After: ${told} at ${refused.at}  ${refused.id}`,
-    `    came again after ${waited} ms of virtual time, ${early} ms too early: ${next.status} at ${next.at}  ${next.id}`,
+    `    next request after ${waited} ms of virtual time, ${early} ms too early: ${next.status} at ${next.at}  ${next.id}`,
   ]
 }

@@ -16,7 +16,7 @@ afterEach(async () => {
   await given.close()
 })
 
-test('the emulator that the environment names is used, and left running', async () => {
+test('the emulator in the environment variable is used, and keeps running', async () => {
   const { client, close } = await emulatorForTests({})
   await close()
   expect(client.url).toBe(given.url)
@@ -32,7 +32,7 @@ test('options that are undefined are left out: tests write nothing to the disk',
   await close()
 })
 
-test('sandboxes on a given emulator stand still like those on one of our own, and are called with the given key', async () => {
+test('sandboxes on a given emulator also start with a frozen clock, and are called with the given key', async () => {
   const { client } = await emulatorForTests({ seed: 7 })
   await using sandbox = await client.sandbox(undefined, startOfSandboxes({ seed: 7 }))
   expect(await sandbox.clock.show()).toMatchObject({ rate: 0 })
@@ -40,13 +40,13 @@ test('sandboxes on a given emulator stand still like those on one of our own, an
   expect(sandbox.apiKey).toBe('service_demo')
 })
 
-test('options that only a start can follow are refused where the emulator runs already', async () => {
+test('options that only apply at the start are refused when the emulator is already running', async () => {
   await expect(emulatorForTests({ limits: false, seed: 7 })).rejects.toThrow(
-    `emulatorOptions has limits, which an emulator takes at its start, but the tests were given one that runs already: ${given.url}`,
+    `emulatorOptions has limits, which can be set only when an emulator starts, but the tests use an emulator that is already running: ${given.url}`,
   )
 })
 
-test('without a given one each has an emulator of its own, on which time stands still', async () => {
+test('without a given emulator a separate one is started, with a frozen clock', async () => {
   vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
   const { client, close } = await emulatorForTests({})
   expect(client.url).not.toBe(given.url)
@@ -57,7 +57,7 @@ test('without a given one each has an emulator of its own, on which time stands 
   await expect(client.health()).rejects.toThrow()
 })
 
-test('in a project without a folder of scenarios, sandboxes run the built-in ones', async () => {
+test('sandboxes can run built-in scenarios in a project without a folder of scenarios', async () => {
   vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
   const here = process.cwd()
   process.chdir(tmpdir())

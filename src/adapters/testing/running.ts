@@ -7,16 +7,16 @@ import {
   startEmulator,
 } from '../../index.ts'
 
-/** An emulator for tests, and how to let go of it. */
+/** An emulator for tests; `close` stops it, unless the environment has named it. */
 export interface EmulatorForTests {
   readonly client: EmulatorClient
   close(): Promise<void>
 }
 
-/** What tests start with: nothing is kept, and no time passes unless a test says so. */
+/** Defaults for tests: nothing is saved, and the clock moves only when a test advances it. */
 const USUAL: EmulatorOptions = { port: 0, ephemeral: true, rate: 0 }
 
-/** What can also be said of a sandbox that is made on an emulator which runs already. */
+/** Options that also apply to a sandbox that is created on a running emulator. */
 const OF_A_SANDBOX: ReadonlySet<string> = new Set([
   'fixtures',
   'seed',
@@ -27,7 +27,7 @@ const OF_A_SANDBOX: ReadonlySet<string> = new Set([
   'scenario',
 ])
 
-/** What is about the process alone, so that tests are the same without it. */
+/** Options of the process only, which can be ignored for an emulator that is already running. */
 const OF_A_PROCESS: ReadonlySet<string> = new Set([
   'port',
   'host',
@@ -38,8 +38,8 @@ const OF_A_PROCESS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The emulator that the environment names (`workspace-emulator exec` does), or one of its own in this process. Rejects when the
- * former is to have options that only a start can follow.
+ * A client of the emulator that the environment names (as `workspace-emulator exec` does), or else of a new one in this process.
+ * Rejects when the running emulator would need options that only apply at its start.
  */
 export async function emulatorForTests(options: EmulatorOptions): Promise<EmulatorForTests> {
   const given = givenEmulator()
@@ -54,7 +54,7 @@ export async function emulatorForTests(options: EmulatorOptions): Promise<Emulat
   return { client: connect(url, keys), close: async () => {} }
 }
 
-/** What every sandbox is to start with: one that this process has not started does not know its options. */
+/** The options for every sandbox. An emulator that another process has started does not have the options of the tests. */
 export function startOfSandboxes(options: EmulatorOptions): SandboxStart {
   if (givenEmulator() === undefined) return {}
   const own = Object.entries(options).filter(([name]) => OF_A_SANDBOX.has(name))
@@ -65,42 +65,42 @@ function refuseStartOptions(options: EmulatorOptions, url: string): void {
   const odd = Object.keys(options).filter((name) => !OF_A_SANDBOX.has(name) && !OF_A_PROCESS.has(name))
   if (odd.length === 0) return
   throw new Error(
-    `emulatorOptions has ${odd.join(', ')}, which an emulator takes at its start, but the tests were given one that runs already: ${url} (WORKSPACE_EMULATOR_URL). Start that one so, or unset the variable, and each file starts its own.`,
+    `emulatorOptions has ${odd.join(', ')}, which can be set only when an emulator starts, but the tests use an emulator that is already running: ${url} (WORKSPACE_EMULATOR_URL). Start it with these options, or unset the variable: each file then starts its own emulator.`,
   )
 }
 
-/** An emulator that runs already, as `workspace-emulator exec` tells the commands that it runs. */
+/** An emulator that is already running, as in the environment of commands that `workspace-emulator exec` runs. */
 interface GivenEmulator {
   readonly url: string
   readonly controlToken: string | undefined
   readonly apiKey: string | undefined
 }
 
-/** The emulator that the environment names; undefined when tests are to start one of their own. */
+/** The emulator that the environment names; undefined when tests have to start one. */
 function givenEmulator(): GivenEmulator | undefined {
   const {
     WORKSPACE_EMULATOR_URL: url = '',
     WORKSPACE_EMULATOR_CONTROL_TOKEN: controlToken,
     WORKSPACE_API_KEY: apiKey,
   } = process.env
-  // A key is the emulator's own only beside its address: alone it may well be one of the real service.
+  // Without the address of an emulator the key is not used: it may be one of the real service.
   return url === '' ? undefined : { url, controlToken, apiKey }
 }
 
-/** What each test has to itself. */
+/** Fixtures of each test. */
 export interface WorkspaceFixtures {
-  /** A sandbox of the test's own, made for it and removed behind it. */
+  /** A sandbox that is created for the test and removed after it. */
   readonly sandbox: SandboxClient
-  /** How the sandbox starts: fixtures, seed, clock, rate, skipOnPoll, settings, scenario. Default: as the emulator was started. */
+  /** How it starts: fixtures, seed, clock, rate, skipOnPoll, settings, scenario. Default: the options of the emulator. */
   readonly sandboxOptions: SandboxStart
-  /** Whether a test fails whose sandbox has faults at its end that never fired. Default false. */
+  /** Whether a test fails if its sandbox has faults that never fired. Default false. */
   readonly failOnUnfiredFaults: boolean
 }
 
-/** What tests share. */
+/** Fixtures that tests share. */
 export interface WorkspaceSharedFixtures {
-  /** The emulator that the sandboxes are on. */
+  /** The emulator of the sandboxes. */
   readonly emulator: EmulatorClient
-  /** How it is started. Default: a free port, everything in memory, a clock that stands still; else as `startEmulator` has it. */
+  /** Start options. Default: a free port, everything in memory, a frozen clock; else the defaults of `startEmulator`. */
   readonly emulatorOptions: EmulatorOptions
 }

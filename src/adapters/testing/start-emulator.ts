@@ -9,13 +9,13 @@ import type { Transport } from '../control/client/transport.ts'
 
 /** An emulator that runs in this process. Disposing of it closes it. */
 export interface RunningOf<Sandbox> extends EmulatorOf<Sandbox>, AsyncDisposable {
-  /** The one that is listened on, never 0. */
+  /** The port that the emulator listens on; never 0. */
   readonly port: number
-  /** Lets requests in flight finish, saves, and stops listening. Closing twice is fine. */
+  /** Lets requests in flight finish (for at most 1 s), saves, and stops listening. Further calls have no effect. */
   close(): Promise<void>
 }
 
-/** Starts an emulator, with a client in the process. @param extend adds what the service has of its own */
+/** Starts an emulator, with a client in the process. @param extend adds the methods of this service */
 export async function startWith<Sandbox extends SandboxOf<never>>(
   extend: Extend<Sandbox>,
   options: EmulatorOptions = {},
@@ -56,7 +56,7 @@ function refuseStart(error: unknown): never {
   throw new EmulatorError({ status: 0, code, detail: message, mitigation, issues, asked }, { cause: error })
 }
 
-// The way out stands behind the first sentence, in the words of the command line.
+// Keeps only the first sentence: the rest of the message is a fix in terms of the command line.
 function cannotListen(error: ListenError): EmulatorError {
   const [detail = error.message] = /^.*?\.(?= [A-Z])/.exec(error.message) ?? []
   const mitigation = 'Give another port or host, or port 0 for a free one.'

@@ -16,7 +16,7 @@ const respond = (headers: Record<string, string>, more = {}) => [
 ]
 const rejected = (quota: object) => [{ quota: { reject: true, remaining: 0, reset_in_s: 3, ...quota } }]
 
-// The log has the number of seconds alone: what was really sent is the measure.
+// The log has only the number of seconds, so the expected waits come from the header that was sent.
 test.for<[what: string, rule: object, ms: number | undefined]>([
   ['the usual form', { preset: 'rate-limited' }, 2_000],
   ['a date', { preset: 'retry-after-http-date' }, 2_750],
@@ -42,7 +42,7 @@ test.for<[what: string, rule: object, ms: number | undefined]>([
     { when: { sequence: ['early', 'pass'] }, actions: { early: rejected({ retry_after: 'http-date' }) } },
     3_750,
   ],
-])('a wait is read as it was told: %s', async ([, rule, ms]) => {
+])('a wait is as long as the header that was sent: %s', async ([, rule, ms]) => {
   await using sandbox = await emulator.sandbox()
   await sandbox.faults.arm({ match: { operation: 'data-views.list' }, ...rule })
   const response = await sandbox.fetch('/data-views')
@@ -51,7 +51,7 @@ test.for<[what: string, rule: object, ms: number | undefined]>([
   expect(waits.map(({ told }) => told)).toEqual(ms === undefined ? [] : [response.headers.get('retry-after')])
 })
 
-test('the last request of a window is told one, too, and is no refusal', async () => {
+test('the last request of a window also gets Retry-After, but is not a refusal', async () => {
   await using sandbox = await emulator.sandbox()
   await sandbox.limits.fill('data-views.list', { remaining: 1 })
   const response = await sandbox.fetch('/data-views')
@@ -59,7 +59,7 @@ test('the last request of a window is told one, too, and is no refusal', async (
   expect(await waitsAmong(sandbox, await sandbox.requests.list())).toEqual([])
 })
 
-test('who got nothing of the response was told nothing', async () => {
+test('a client that got nothing of the response has no wait', async () => {
   await using sandbox = await emulator.sandbox()
   await sandbox.faults.arm({
     match: { operation: 'data-views.list' },

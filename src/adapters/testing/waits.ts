@@ -1,17 +1,17 @@
 import type { FaultView, RequestEntry, SandboxClient } from '../../index.ts'
 
-/** A refusal that told its client how long to wait. */
+/** A refusal with the time that its client has to wait. */
 export interface Wait {
   readonly refused: RequestEntry
-  /** What Retry-After said. */
+  /** The value of Retry-After. */
   readonly told: string
-  /** Virtual milliseconds since the Unix epoch from which on the client may come again. */
+  /** The earliest instant of a retry, in virtual milliseconds since the Unix epoch. */
   readonly until: number
 }
 
 /**
- * Every 429 and 503 among the requests whose response told a wait, in their order. Not among them: a Retry-After that is missing,
- * that is neither whole seconds nor an HTTP date, and one in a response of which a fault let nothing out.
+ * The waits of every 429 and 503 among the requests, in their order. Responses are left out if Retry-After is missing, if it is
+ * neither whole seconds nor an HTTP date, or if a fault let nothing of the response out.
  */
 export async function waitsAmong(sandbox: SandboxClient, requests: readonly RequestEntry[]): Promise<Wait[]> {
   const refusals = requests.filter(({ status }) => status === 429 || status === 503)
@@ -35,7 +35,7 @@ function byLimiter({ admission: { retry_after } }: RequestEntry): string | undef
   return retry_after === null ? undefined : String(retry_after)
 }
 
-// The two forms of RFC 9110. An instant in the past asks for no wait, as 0 does.
+// The two forms of RFC 9110. An instant in the past means no wait, as 0 does.
 function instantOf(told: string, at: number): number | undefined {
   if (/^\d+$/.test(told)) return at + Number(told) * 1000
   const date = / GMT$/.test(told) ? Date.parse(told) : Number.NaN
@@ -44,7 +44,7 @@ function instantOf(told: string, at: number): number | undefined {
 
 type Actions = FaultView['do']
 
-/** What the header said of a response that faults had a hand in: the log keeps the number alone, not its form. */
+/** The header of a response that faults have changed: the log has only its number, not its form. */
 async function byFaults(
   sandbox: SandboxClient,
   refused: RequestEntry,
@@ -69,7 +69,7 @@ function headerOf(actions: Actions, refused: RequestEntry): string | undefined {
   const respond = actions.flatMap((action) => ('respond' in action ? [action.respond] : []))[0]
   const given = Object.entries(respond?.headers ?? {}).find(([name]) => name.toLowerCase() === 'retry-after')
   if (given !== undefined) return given[1]
-  // What stands in front of the service knows nothing of its limits.
+  // A response of a proxy has no Retry-After from the limits of the service.
   if (respond?.proxy === true) return undefined
   const quotas = actions.flatMap((action) => ('quota' in action ? [action.quota] : []))
   const { retry_after: form = 'seconds' } = Object.assign({}, ...quotas) as (typeof quotas)[number]
@@ -86,6 +86,6 @@ function dateIn(seconds: number, { at }: RequestEntry): string {
 
 function refuseGone(rule: string, { id }: RequestEntry): never {
   throw new Error(
-    `The fault rule ${rule} fired on ${id} and is not there any more, so nobody can tell how long the client was told to wait. Check toHaveRespectedRetryAfter before the rule is removed.`,
+    `The fault rule ${rule} fired on ${id} and was removed since, so the length of the wait is unknown. Check toHaveRespectedRetryAfter before the rule is removed.`,
   )
 }

@@ -37,7 +37,7 @@ interface Options {
   readonly forbidden?: number[]
 }
 
-/** A server that says these bytes to anyone who connects. */
+/** A server that sends these bytes after the first data of each connection. */
 async function speaking(bytes: string, then: 'end' | 'reset' | 'hold' = 'end'): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -57,7 +57,7 @@ async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('a webhook is one POST with the given headers and body, and no others that matter', async () => {
+test('a webhook is one POST with the given headers and body; only host and connection are added', async () => {
   const { url, received, connections } = await webhookReceiver()
   expect(await send(`${url}?a=b%20c`)).toEqual({ outcome: 'delivered', status: 200, error: null })
   const [{ method, path, text, headers } = { headers: {} }] = received
@@ -77,20 +77,20 @@ test.for<[number, AttemptResult['outcome'], string | null]>([
   [201, 'delivered', null],
   [204, 'delivered', null],
   [299, 'delivered', null],
-  [300, 'failed', 'answered 300; redirects are not followed'],
-  [304, 'failed', 'answered 304; redirects are not followed'],
-  [400, 'failed', 'answered 400'],
-  [410, 'failed', 'answered 410'],
-  [429, 'failed', 'answered 429'],
-  [500, 'failed', 'answered 500'],
-  [599, 'failed', 'answered 599'],
+  [300, 'failed', 'responded with 300; redirects are not followed'],
+  [304, 'failed', 'responded with 304; redirects are not followed'],
+  [400, 'failed', 'responded with 400'],
+  [410, 'failed', 'responded with 410'],
+  [429, 'failed', 'responded with 429'],
+  [500, 'failed', 'responded with 500'],
+  [599, 'failed', 'responded with 599'],
 ])('a response of %i is %s', async ([status, outcome, error]) => {
   const { url } = await webhookReceiver(() => status)
   expect(await send(url)).toEqual({ outcome, status, error })
 })
 
 test.for([301, 302, 303, 307, 308])(
-  'X3 a %i to another port of this machine is not followed',
+  'X3 a %i redirect to another port of this machine is not followed',
   async (status) => {
     const other = await webhookReceiver()
     const { url } = await webhookReceiver((_received, res) => {
@@ -100,13 +100,13 @@ test.for([301, 302, 303, 307, 308])(
     expect(await send(url)).toEqual({
       outcome: 'failed',
       status,
-      error: `answered ${status}; redirects are not followed`,
+      error: `responded with ${status}; redirects are not followed`,
     })
     expect(other.received).toEqual([])
   },
 )
 
-test('X3 a name that changes between judging and connecting leads to what was judged', async () => {
+test('X3 a webhook connects to the checked address of a name, even if the name changes afterwards', async () => {
   const { port, received } = await webhookReceiver()
   const responses: Address[][] = [
     [{ address: '127.0.0.1', family: 4 }],
@@ -132,13 +132,13 @@ test('a receiver that listens on one of the addresses of its name is found', asy
   expect(await send(`http://localhost:${port}/`, { resolve })).toMatchObject({ outcome: 'delivered' })
 })
 
-test('X3 a forbidden port is not even connected to', async () => {
+test('X3 a webhook to a forbidden port opens no connection', async () => {
   const { url, port, received } = await webhookReceiver()
   expect(await send(url, { forbidden: [port] })).toMatchObject({ outcome: 'refused', status: null })
   expect(received).toEqual([])
 })
 
-test('no proxy of the environment is used', async () => {
+test('proxy settings of the environment are ignored', async () => {
   const proxy = await webhookReceiver()
   const { url, received } = await webhookReceiver()
   const names = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY', 'NODE_USE_ENV_PROXY']
@@ -155,7 +155,7 @@ test('no proxy of the environment is used', async () => {
   expect([proxy.received.length, received.length]).toEqual([0, 1])
 })
 
-test('a receiver that is not there refuses the connection', async () => {
+test('an attempt to a port without a receiver fails with "connection refused"', async () => {
   const server = createServer()
   const port = await listen(server)
   await new Promise((resolve) => server.close(resolve))
@@ -166,7 +166,7 @@ test('a receiver that is not there refuses the connection', async () => {
   })
 })
 
-test('a name without an address is a failed attempt', async () => {
+test('an attempt to a name without an address fails', async () => {
   const resolve: Resolve = async () => {
     throw Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' })
   }
@@ -204,13 +204,13 @@ test.for<[string, string, 'end' | 'reset' | 'hold', Partial<AttemptResult>]>([
     'hold',
     { status: null },
   ],
-])('a receiver %s makes a failed attempt', async ([, bytes, then, expected]) => {
+])('an attempt to a receiver %s fails', async ([, bytes, then, expected]) => {
   const outcome = await send(await speaking(bytes, then))
   expect(outcome).toMatchObject({ outcome: 'failed', ...expected })
   expect(outcome.error).not.toBe(null)
 })
 
-test('a response is read to 64 KiB and cut there, and counts all the same', async () => {
+test('a response longer than 64 KiB is cut off there and still counts as delivered', async () => {
   let written = 0
   const closed: Promise<void>[] = []
   const { url } = await webhookReceiver((_received, res) => {
@@ -226,30 +226,33 @@ test('a response is read to 64 KiB and cut there, and counts all the same', asyn
   })
   expect(await send(url)).toEqual({ outcome: 'delivered', status: 200, error: null })
   await Promise.all(closed)
-  // What the buffers of two sockets hold may be on its way; a response without end is not.
+  // The buffers of two sockets may hold some megabytes, but never a response without end.
   expect(written).toBeLessThan(32 * 1024 * 1024)
 })
 
-test.for([65_535, 65_536, 65_537])('a response of %i bytes that never ends', async (bytes) => {
-  const { url } = await webhookReceiver((_received, res) => {
-    res.writeHead(200).write(Buffer.alloc(bytes, 'x'))
-    return undefined
-  })
-  const [timeout, expected] =
-    bytes > 65_536
-      ? [60_000, { outcome: 'delivered', status: 200, error: null }]
-      : // Long enough for the head to come on any machine.
-        [3_000, { outcome: 'timeout', status: 200, error: 'no end of the response within 3s' }]
-  expect(await send(url, { timeout })).toEqual(expected)
-})
+test.for([65_535, 65_536, 65_537])(
+  'a response of %i bytes that never ends is delivered only if it exceeds 64 KiB',
+  async (bytes) => {
+    const { url } = await webhookReceiver((_received, res) => {
+      res.writeHead(200).write(Buffer.alloc(bytes, 'x'))
+      return undefined
+    })
+    const [timeout, expected] =
+      bytes > 65_536
+        ? [60_000, { outcome: 'delivered', status: 200, error: null }]
+        : // Long enough for the headers to arrive on a slow machine.
+          [3_000, { outcome: 'timeout', status: 200, error: 'no complete response within 3s' }]
+    expect(await send(url, { timeout })).toEqual(expected)
+  },
+)
 
-test('a receiver has its time for the whole exchange, the look-up of its name included', async () => {
+test('the timeout of an attempt covers the whole exchange, including the DNS lookup', async () => {
   const closed: Promise<void>[] = []
   const { url } = await webhookReceiver((_received, res) => {
     closed.push(new Promise((resolve) => res.on('close', resolve)))
     return undefined
   })
-  const none = { outcome: 'timeout', status: null, error: 'no answer within 60ms' }
+  const none = { outcome: 'timeout', status: null, error: 'no response within 60ms' }
   expect(await send(url, { timeout: 60 })).toEqual(none)
   expect(await send('http://slow.example/', { timeout: 60, resolve: () => new Promise(() => {}) })).toEqual(
     none,
@@ -258,7 +261,7 @@ test('a receiver has its time for the whole exchange, the look-up of its name in
   expect(closed).toHaveLength(1)
 })
 
-test('a request that is cut off ends at once', async () => {
+test('an aborted request ends at once', async () => {
   const { url, arrived } = await webhookReceiver(() => undefined)
   const abort = new AbortController()
   const outcome = send(url, { signal: abort.signal })
@@ -269,7 +272,7 @@ test('a request that is cut off ends at once', async () => {
   expect(await send(url, { signal: abort.signal })).toMatchObject({ outcome: 'failed', status: null })
 })
 
-test('a receiver at an https URL is spoken to in TLS', async () => {
+test('a webhook to an https URL is sent over TLS', async () => {
   let first: number | undefined
   const server = createServer((socket) => {
     socket.on('error', () => {})

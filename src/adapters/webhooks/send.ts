@@ -8,7 +8,7 @@ import type { WebhookRequest } from '../../core/webhooks/message.ts'
 import { later } from '../realtime.ts'
 import type { Targets, WebhookTarget } from './targets.ts'
 
-/** How long an attempt may take, and what ends it before. */
+/** The limits of one attempt. */
 export interface Bounds {
   /** Real milliseconds, from the look-up of the name to the end of the response. */
   readonly timeout: number
@@ -17,13 +17,13 @@ export interface Bounds {
   readonly inboxStatus: number
 }
 
-/** Makes one attempt. Never rejects: whatever goes wrong is an outcome. */
+/** Makes one attempt. Never rejects: every failure is an outcome. */
 export type Send = (message: WebhookRequest, bounds: Bounds) => Promise<AttemptResult>
 
-/** Bytes of a response that are read; the rest is cut off unread. */
+/** Maximum bytes that are read of a response. A longer one is cut off there and counts as complete. */
 const MAX_READ = 65_536
 
-/** Sends webhooks over HTTP, without following redirects and without a proxy, to targets that are allowed. */
+/** Sends webhooks to allowed targets, over HTTP or HTTPS. Follows no redirects and uses no proxy. */
 export function sender(targets: Targets): Send {
   return async (message, { timeout, signal, inboxStatus }) => {
     if (message.url === INBOX_URL) return judged({ status: inboxStatus, error: null }, undefined)
@@ -43,7 +43,7 @@ export function sender(targets: Targets): Send {
   }
 }
 
-/** What came back. The error is null when the response is whole, or as much of it as is read. */
+/** The response to an attempt. `error` is null when it is complete or longer than {@link MAX_READ}. */
 interface ApiResponse {
   readonly status: number | null
   readonly error: string | null
@@ -51,16 +51,16 @@ interface ApiResponse {
 
 function judged({ status, error }: ApiResponse, timedOut: number | undefined): AttemptResult {
   if (error !== null && timedOut !== undefined) {
-    const what = status === null ? 'no answer' : 'no end of the response'
+    const what = status === null ? 'no response' : 'no complete response'
     return { outcome: 'timeout', status, error: `${what} within ${formatDuration(timedOut)}` }
   }
-  if (error !== null || status === null) return { outcome: 'failed', status, error: error ?? 'no answer' }
+  if (error !== null || status === null) return { outcome: 'failed', status, error: error ?? 'no response' }
   if (status >= 200 && status < 300) return { outcome: 'delivered', status, error: null }
   const redirect = status >= 300 && status < 400 ? '; redirects are not followed' : ''
-  return { outcome: 'failed', status, error: `answered ${status}${redirect}` }
+  return { outcome: 'failed', status, error: `responded with ${status}${redirect}` }
 }
 
-/** One request and its response. Resolves with what there is when it breaks off. */
+/** Sends one request and reads its response. If the connection breaks, resolves with the error and any status received. */
 function exchange(
   target: WebhookTarget,
   { headers, body }: WebhookRequest,
@@ -68,7 +68,7 @@ function exchange(
 ): Promise<ApiResponse> {
   return new Promise((resolve) => {
     let status: number | null = null
-    // The first of these calls counts: a connection that breaks is told of more than once.
+    // Only the first of these calls counts, because a broken connection emits several events.
     const end = (error: string | null): void => resolve({ status, error })
     const { url, host, port } = target
     const options: RequestOptions = {
@@ -77,7 +77,7 @@ function exchange(
       port,
       path: url.pathname + url.search,
       headers: { ...headers },
-      // A connection of its own, closed afterwards; and no agent that could know a proxy.
+      // A new connection that is closed afterwards. The global agent may be configured to use a proxy.
       agent: false,
       lookup: lookupOf(target),
       signal,
@@ -103,10 +103,10 @@ function read(response: IncomingMessage, end: (error: string | null) => void, cu
   })
   response.on('end', () => end(null))
   response.on('error', (error) => end(inWords(error)))
-  response.on('close', () => end('the answer broke off'))
+  response.on('close', () => end('the response was cut off'))
 }
 
-// The resolver is not asked again: what was judged is what is connected to. Not called for addresses, which are themselves.
+// No second lookup: the request connects to the addresses that were checked. Node does not call this for IP addresses.
 function lookupOf({ addresses }: WebhookTarget): LookupFunction {
   return (_name, { all }, callback) => {
     const [first] = addresses
@@ -117,7 +117,7 @@ function lookupOf({ addresses }: WebhookTarget): LookupFunction {
 
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('the attempt was cut off'))
+    const abort = (): void => reject(new Error('the attempt was aborted'))
     if (signal.aborted) abort()
     signal.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
@@ -137,10 +137,10 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', 'the certificate is self-signed; use http on this machine'],
 ])
 
-/** An error of a connection in words that fit into a sentence. */
+/** Describes an error of a connection as a part of a sentence. */
 function inWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // Some errors of the platform have numbers there.
+  // Some errors of the platform have a number as their code.
   const code = String((error as NodeJS.ErrnoException).code ?? '')
   if (code.startsWith('HPE_')) return `the response is not HTTP (${code})`
   return WORDS.get(code) ?? (error.message || code || error.name).slice(0, 300)

@@ -14,7 +14,7 @@ import type { FaultRule } from '../../core/faults/rule.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
 import type { Bounds, Send } from './send.ts'
 
-/** Arms a rule about every webhook. */
+/** Arms a rule that matches every webhook. */
 function arm(emulator: OutboxEmulator, deliver: DeliverFault, rule: Partial<FaultRule> = {}): FaultRule {
   return armRule(emulator.sandbox, { id: 'r', match: { webhook: '*' }, do: [{ deliver }], ...rule })
 }
@@ -27,7 +27,7 @@ function moments(emulator: OutboxEmulator) {
   return emulator.happened.map(({ at, kind, to }) => [Date.parse(at) - START, kind, to])
 }
 
-test('copies arrive with one id and one body, each as a first attempt', async () => {
+test('copies of a delivery have the same id and body, and each is a first attempt', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { copies: 3 })
   const { send, sent } = promptSend(200)
@@ -39,7 +39,7 @@ test('copies arrive with one id and one body, each as a first attempt', async ()
   expect(new Set(sent.map(({ body }) => body.toString()))).toEqual(new Set(['{"n":1}']))
 })
 
-test('what is dropped is never sent, and anyone who lets time pass is told so before it is over', async () => {
+test('a dropped delivery is never sent, and the drop is reported before the sender becomes idle', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { drop: true }, { times: 1 })
   const { send, sent } = promptSend(200)
@@ -67,7 +67,7 @@ test('what is dropped is never sent, and anyone who lets time pass is told so be
   expect(emulator.happened[0]?.webhook).toBe(undefined)
 })
 
-test('a drop is told once: not again after a reset, nor by the next sender', async () => {
+test('a dropped delivery in a restored state is not reported, even by a new sender', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { drop: true })
   const { send } = promptSend(200)
@@ -85,7 +85,7 @@ test('a drop is told once: not again after a reset, nor by the next sender', asy
   expect(emulator.happened).toEqual([])
 })
 
-test('a late one goes when its time has come, and time waits for it', async () => {
+test('a delayed delivery is sent at its due time, and an advance waits for it', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { delay: '10s' }, { times: 1 })
   const { send, sent } = promptSend(200)
@@ -103,7 +103,7 @@ test('a late one goes when its time has come, and time waits for it', async () =
   ])
 })
 
-test('one that goes after the next leaves when that one has its response, not before', async () => {
+test('a delivery with order after-next is sent when the next one has its response, not before', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next' }, { times: 1 })
   const { send, held } = heldSend()
@@ -122,7 +122,7 @@ test('one that goes after the next leaves when that one has its response, not be
   expect(emulator.deliveries().map(({ status }) => status)).toEqual(['delivered', 'failed'])
 })
 
-test('every two change places under a rule for all of them, and the last leaves after 60 s', async () => {
+test('a rule with order after-next for all deliveries swaps pairs, and a single last one is sent after 60 s', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next' })
   const { send, sent } = promptSend(200)
@@ -137,7 +137,7 @@ test('every two change places under a rule for all of them, and the last leaves 
   expect(sent.map(({ body }) => JSON.parse(body.toString()).n)).toEqual([2, 1, 4, 3, 5])
 })
 
-test('a held one that is late, too, leaves when both are over', async () => {
+test('a delivery with order after-next and a delay is sent when both have passed', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next', delay: '5m' }, { times: 1 })
   const { send, sent } = promptSend(200)
@@ -154,7 +154,7 @@ test('a held one that is late, too, leaves when both are over', async () => {
   expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":2}', '{"n":1}'])
 })
 
-test('a next one that is dropped lets nothing go', async () => {
+test('a dropped delivery does not release the held one before it', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next' }, { times: 1 })
   arm(emulator, { drop: true }, { id: 's', times: 1 })
@@ -168,7 +168,7 @@ test('a next one that is dropped lets nothing go', async () => {
   expect(sent.map(({ body }) => JSON.parse(body.toString()).n)).toEqual([3, 1])
 })
 
-test('an attempt may take as long as its rule says', async () => {
+test('a fault rule can set the timeout of an attempt', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { timeout_ms: 25 }, { times: 1 })
   const bounds: Bounds[] = []
@@ -184,7 +184,7 @@ test('an attempt may take as long as its rule says', async () => {
   expect(bounds.map(({ timeout }) => timeout)).toEqual([25, 10_000])
 })
 
-test('a held delivery is taken over by anyone who goes on with the sandbox', async () => {
+test('a held delivery is sent by the next sender of the sandbox', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next' }, { times: 1 })
   const { send, sent } = promptSend(200)
@@ -206,7 +206,7 @@ const fault = fc.oneof(
   fc.record({ retries: fc.constantFrom([], ['1s'], ['0s', '3s']) }),
 )
 
-test('the same seed, the same deliveries; each is sent or dropped, and none twice unless it failed', async () => {
+test('the same seed gives the same deliveries, and each is delivered once, failed or dropped', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fault, fc.double({ min: 0, max: 1, noNaN: true })), { minLength: 1, maxLength: 4 }),

@@ -11,7 +11,7 @@ import { Refusal } from '../../core/errors.ts'
 import { change } from '../../core/sandboxes/change.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
 
-/** Calls that wait for their time, to be made by the test. */
+/** Collects planned calls, so that the test can make them. */
 function planner() {
   const planned: (() => void)[] = []
   const later = (_ms: number, call: () => void) => {
@@ -21,7 +21,7 @@ function planner() {
   return { planned, later }
 }
 
-test('an attempt of an earlier process is given up and made again, visibly', async () => {
+test('an attempt of an earlier process is recorded as interrupted and repeated', async () => {
   const emulator = await outboxEmulator()
   const first = heldSend()
   const sender = emulator.sender(first)
@@ -47,7 +47,7 @@ test('an attempt of an earlier process is given up and made again, visibly', asy
   expect(second.sent[0]?.body.toString()).toBe('{"n":1}')
 })
 
-test("a sandbox that is replaced takes its deliveries along; what comes back for them afterwards is nobody's", async () => {
+test('replacing the state aborts deliveries in progress, and their late responses are ignored', async () => {
   const emulator = await outboxEmulator()
   const { send, held } = heldSend()
   const sender = emulator.sender({ send })
@@ -75,7 +75,7 @@ test("a sandbox that is replaced takes its deliveries along; what comes back for
   ])
 })
 
-test('an outcome is dropped when its record was changed by hand meanwhile', async () => {
+test('an outcome is dropped if its record was changed or deleted during the attempt', async () => {
   const emulator = await outboxEmulator()
   const { send, held } = heldSend()
   const sender = emulator.sender({ send })
@@ -94,7 +94,7 @@ test('an outcome is dropped when its record was changed by hand meanwhile', asyn
   expect(emulator.happened).toEqual([])
 })
 
-test('while nothing can be written nothing is sent, anyone who waits is told, and later it goes on by itself', async () => {
+test('a full disk stops sending and rejects whenIdle(), and sending resumes automatically', async () => {
   const emulator = await outboxEmulator()
   const { send, sent } = promptSend(200)
   const { planned, later } = planner()
@@ -148,7 +148,7 @@ test('an outcome that cannot be written is written later, and only once', async 
   expect([statuses(emulator), held.length, emulator.happened.length]).toEqual([['delivered'], 1, 1])
 })
 
-test('nothing is sent before what it tells of survives what the disk promises', async () => {
+test('a webhook is sent only when its event is durable on the disk', async () => {
   const emulator = await outboxEmulator()
   let survives: () => void = () => {}
   emulator.sandbox.store.journal = {
@@ -165,7 +165,7 @@ test('nothing is sent before what it tells of survives what the disk promises', 
   expect(sent).toHaveLength(1)
 })
 
-test('anyone who waits when the sender stops is let go', async () => {
+test('whenIdle() resolves when the sender stops', async () => {
   const emulator = await outboxEmulator()
   const sender = emulator.sender(heldSend())
   emulator.tell()

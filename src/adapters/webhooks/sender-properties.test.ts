@@ -37,7 +37,7 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-test('whatever happens, every attempt has one outcome, and a delivery ends as its last attempt did', async () => {
+test('every attempt has one outcome and a delivery ends like its last attempt, in any order of steps', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps: readonly Step[]) => {
       const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['1s', '0s', '5s'] } })
@@ -102,7 +102,7 @@ function redeliverOne(emulator: OutboxEmulator, which: number): void {
   )
 }
 
-test('the order of answers changes nothing in the sandbox', async () => {
+test('the order of responses does not change the sandbox', async () => {
   const run = async (order: readonly number[]) => {
     const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['1s'] } })
     const { send, held } = heldSend()

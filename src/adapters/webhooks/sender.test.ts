@@ -19,7 +19,7 @@ function idOf({ message }: HeldRequest): string {
   return message.headers['X-Emulator-Delivery'] ?? ''
 }
 
-test('what is published is sent, and its outcome noted and told', async () => {
+test('a published event is sent, and its outcome is recorded and reported', async () => {
   const emulator = await outboxEmulator()
   const { send, sent } = promptSend(200)
   const sender = emulator.sender({ send })
@@ -50,7 +50,7 @@ test('what is published is sent, and its outcome noted and told', async () => {
   ])
 })
 
-test('the attempt is a record before the request leaves', async () => {
+test('an attempt is recorded before its request is sent', async () => {
   const emulator = await outboxEmulator()
   const seen: unknown[] = []
   const send: Send = async ({ headers }) => {
@@ -63,7 +63,7 @@ test('the attempt is a record before the request leaves', async () => {
   expect(seen).toMatchObject([{ status: 'sending', attempts: [{ attempt: 1, outcome: null }] }])
 })
 
-test('a failed attempt says why and when the next follows; time brings it', async () => {
+test('a failed attempt reports its cause and the time of the next one, which an advance runs', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s', '1m'] } })
   const sender = emulator.sender({ send: promptSend(503, 503, 200).send })
   const [{ id } = { id: '' }] = emulator.tell()
@@ -85,11 +85,11 @@ test('a failed attempt says why and when the next follows; time brings it', asyn
     [70_000, 'webhook.delivered', 'delivered'],
   ])
   expect(emulator.happened[0]?.description).toBe(
-    'Attempt 1 to deliver thing.made to http://127.0.0.1:9000/hook failed: answered 503. The next one follows at 2026-03-01T12:00:10.000Z.',
+    'Attempt 1 to deliver thing.made to http://127.0.0.1:9000/hook failed: responded with 503. The next one follows at 2026-03-01T12:00:10.000Z.',
   )
 })
 
-test('at most 20 requests are under way at once, across sandboxes', async () => {
+test('at most 20 requests are in progress at once, across all sandboxes', async () => {
   const [first, second] = [await outboxEmulator(), await outboxEmulator()]
   const slots = new Slots()
   const { send, held } = heldSend()
@@ -106,7 +106,7 @@ test('at most 20 requests are under way at once, across sandboxes', async () => 
   expect([...new Set([...statuses(first), ...statuses(second)])]).toEqual(['delivered'])
 })
 
-test('outcomes are noted in the order in which the attempts began, whatever the order of the responses', async () => {
+test('outcomes are recorded in the order in which the attempts began, not in the order of the responses', async () => {
   const emulator = await outboxEmulator()
   const { send, held } = heldSend()
   const sender = emulator.sender({ send })
@@ -123,7 +123,7 @@ test('outcomes are noted in the order in which the attempts began, whatever the 
   expect(emulator.happened.map(({ ref }) => ref)).toEqual(ids.map((id) => `webhook_deliveries/${id}`))
 })
 
-test('one silent receiver holds up the outcomes of 20 attempts and no more requests of other sandboxes', async () => {
+test('one silent receiver delays at most 20 attempts of its sandbox, and none of other sandboxes', async () => {
   const [emulator, other] = [await outboxEmulator(), await outboxEmulator()]
   const slots = new Slots(20)
   const { send, held } = heldSend()
@@ -143,7 +143,7 @@ test('one silent receiver holds up the outcomes of 20 attempts and no more reque
   expect(held).toHaveLength(40)
 })
 
-test('a pending delivery that is deleted before its turn is not waited for', async () => {
+test('whenIdle() does not wait for a pending delivery that was deleted', async () => {
   const emulator = await outboxEmulator()
   const slots = new Slots(1)
   slots.take(() => {})
@@ -157,7 +157,7 @@ test('a pending delivery that is deleted before its turn is not waited for', asy
   expect(held).toEqual([])
 })
 
-test('what nobody subscribes to any more is refused, not sent', async () => {
+test('a delivery whose subscription was removed is refused, not sent', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s'] } })
   const { send, sent } = promptSend(500)
   const sender = emulator.sender({ send })
@@ -170,12 +170,12 @@ test('what nobody subscribes to any more is refused, not sent', async () => {
     status: 'failed',
     attempts: [
       { outcome: 'failed' },
-      { outcome: 'refused', error: 'its subscription was removed before it was sent' },
+      { outcome: 'refused', error: 'the subscription was removed before the webhook was sent' },
     ],
   })
 })
 
-test('the secret of the subscription signs; one of the settings is found by its URL', async () => {
+test('a delivery is signed with the secret of its subscription, also of one from the settings', async () => {
   const fixed = { url: 'http://127.0.0.1:1/a', secret: 's' }
   const emulator = await outboxEmulator({ webhooks: [], settings: { 'webhooks.subscriptions': [fixed] } })
   const { send, sent } = promptSend(200)
@@ -185,7 +185,7 @@ test('the secret of the subscription signs; one of the settings is found by its 
   expect(sent[0]?.headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('a way to send that fails by itself is our defect, and a failed attempt', async () => {
+test('an exception while sending is reported as a defect and fails the attempt', async () => {
   const emulator = await outboxEmulator()
   const sender = emulator.sender({
     send: () => {
@@ -200,7 +200,7 @@ test('a way to send that fails by itself is our defect, and a failed attempt', a
   expect(emulator.defects).toEqual([new TypeError('oops')])
 })
 
-test('while the clock runs, attempts and outcomes have the instants at which they are made', async () => {
+test('with a running clock, attempts and outcomes have the instants at which they happen', async () => {
   let host = START
   const settings = { 'webhooks.retry': ['10s'] }
   const emulator = await outboxEmulator({ settings, host: () => host })
@@ -219,7 +219,7 @@ test('while the clock runs, attempts and outcomes have the instants at which the
   expect(emulator.happened).toMatchObject([{ at: '2026-03-01T12:00:03.000Z', webhook: { ms: 500 } }])
 })
 
-test('a sender that is woken in vain wakes the next', async () => {
+test('a sender that is woken without pending work wakes the next one', async () => {
   const [first, second] = [await outboxEmulator(), await outboxEmulator()]
   const slots = new Slots(1)
   slots.take(() => {})

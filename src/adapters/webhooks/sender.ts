@@ -20,7 +20,7 @@ import { deliveryTimeout, inboxStatus } from '../../core/webhooks/settings.ts'
 import { type Cancel, type Later, later as realLater } from '../realtime.ts'
 import type { Send } from './send.ts'
 
-/** How many attempts of one sandbox may be without a noted outcome: one slow receiver holds up the notes of so many others. */
+/** Maximum attempts of one sandbox without a recorded outcome. One slow receiver delays the outcomes of at most this many. */
 const LOOKAHEAD = 20
 
 /** Real milliseconds until writing is tried again after it has failed. */
@@ -30,11 +30,11 @@ export interface WebhookSenderOptions {
   readonly sandbox: Sandbox
   readonly slots: Slots
   readonly send: Send
-  /** Calls back after so many real milliseconds; for tests. */
+  /** Plans a call after some real milliseconds. Tests replace it. */
   readonly later?: Later
 }
 
-/** One attempt under way, or whose outcome waits for those before it. */
+/** An attempt in progress, or one whose outcome waits until earlier outcomes are recorded. */
 interface Flight {
   readonly id: string
   readonly attempt: number
@@ -48,9 +48,9 @@ interface Waiter {
 }
 
 /**
- * Sends the webhooks of one sandbox. Each attempt is a record before its request leaves, and its outcome another transaction
- * after it. Outcomes are noted in the order in which the attempts began, whatever the order of the responses: the same
- * requests lead to the same sandbox.
+ * Sends the webhooks of one sandbox. Each attempt is committed before its request is sent. Its outcome is committed later, in
+ * a second transaction. Outcomes are recorded in the order in which the attempts began, regardless of the order of the
+ * responses, so that the same requests lead to the same state.
  */
 export class WebhookSender implements PendingWork {
   readonly #sandbox: Sandbox
@@ -61,7 +61,7 @@ export class WebhookSender implements PendingWork {
   #flights: Flight[] = []
   #waiters: Waiter[] = []
   #stops: (() => void)[] = []
-  /** False from the start, and after a sandbox was replaced, until attempts that nobody makes any more are given up. */
+  /** False at the start and after a replacement of the state, until the unfinished attempts in it are marked as interrupted. */
   #resumed = false
   #planned = false
   #cancelRetry: Cancel = () => {}
@@ -74,13 +74,13 @@ export class WebhookSender implements PendingWork {
     this.#due = new DueDeliveries(sandbox.store)
   }
 
-  /** Takes up what is pending, and whatever will be. Attempts that were under way in an earlier process are made again. */
+  /** Starts to send pending and future deliveries. Attempts that an earlier process did not finish are repeated. */
   start(): void {
     const { store } = this.#sandbox
     this.#due.rebuild()
     this.#stops = [
       store.onCommit((commit) => {
-        this.#due.hear(commit)
+        this.#due.update(commit)
         if (this.#due.size > 0 || this.#waiters.length > 0) this.#plan()
       }),
       this.#sandbox.onReplaced(() => this.#startAnew()),
@@ -90,7 +90,7 @@ export class WebhookSender implements PendingWork {
     this.#plan()
   }
 
-  /** Cuts off what is under way; it is made again by the process that continues with the sandbox. */
+  /** Aborts the attempts in progress. The process that opens the sandbox next repeats them. */
   stop(): void {
     for (const stop of this.#stops) stop()
     this.#stops = []
@@ -117,7 +117,7 @@ export class WebhookSender implements PendingWork {
     return this.#stops.length > 0
   }
 
-  // Never in the middle of another transaction: the work is done when the present call stack is at its end.
+  // The work runs in a microtask, so that it never starts in the middle of another transaction.
   readonly #plan = (): void => {
     if (this.#planned) return
     this.#planned = true
@@ -130,7 +130,7 @@ export class WebhookSender implements PendingWork {
   #work(): void {
     this.#cancelRetry()
     try {
-      // A clock that stands still has nothing to catch up with: anyone who moves it runs what is due.
+      // A stopped clock leaves no due events: the code that moves it also runs them.
       if (this.#sandbox.clock.rate > 0) runDueEvents(this.#sandbox)
       if (!this.#resumed) this.#resume()
       for (const dropped of this.#due.takeDropped()) this.#sandbox.reportEvent(dropEvent(dropped))
@@ -216,7 +216,7 @@ export class WebhookSender implements PendingWork {
     const { settings, store, clock } = this.#sandbox
     const message = webhookRequest(delivery, secret, settings)
     const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
-    // No receiver hears of what a power cut may still undo.
+    // A receiver must not be notified of a change that a power cut can still undo.
     await store.journal?.durable()
     const bounds = { timeout, signal: abort.signal, inboxStatus: settings.get(inboxStatus) }
     const result = await this.#send(message, bounds)
@@ -229,7 +229,7 @@ export class WebhookSender implements PendingWork {
     return { outcome: 'failed', status: null, error: 'the emulator failed to send it; its log has the cause' }
   }
 
-  // The attempts of the sandbox that is gone are cut off, and their outcomes are nobody's.
+  // The attempts of the replaced state are aborted, and their outcomes are ignored.
   #startAnew(): void {
     this.#drop()
     this.#resumed = false
@@ -249,10 +249,10 @@ export class WebhookSender implements PendingWork {
 const UNSUBSCRIBED: AttemptResult = {
   outcome: 'refused',
   status: null,
-  error: 'its subscription was removed before it was sent',
+  error: 'the subscription was removed before the webhook was sent',
 }
 
-/** How an attempt ended, and how long that took. */
+/** The result of an attempt, with its time and duration. */
 interface Ended extends AttemptResult {
   /** Virtual instant. */
   readonly at: string
@@ -260,7 +260,7 @@ interface Ended extends AttemptResult {
   readonly ms: number
 }
 
-/** What the result of an advance says of the latest attempt of a delivery. */
+/** The event in the result of an advance for the latest attempt of a delivery. */
 function attemptEvent(delivery: Delivery, { at, ms, ...outcome }: Ended): RanEvent {
   const { url, attempts, status: to, caused_by } = delivery
   return {
@@ -275,7 +275,7 @@ function attemptEvent(delivery: Delivery, { at, ms, ...outcome }: Ended): RanEve
   }
 }
 
-/** What the result of an advance says of a delivery that a fault has dropped: there will be no attempt. */
+/** The event in the result of an advance for a delivery that a fault rule dropped. Such a delivery has no attempts. */
 function dropEvent(delivery: Delivery): RanEvent {
   const { type, url, status: to, faults, created_at: at, caused_by } = delivery
   const rules = (faults?.rules ?? []).join(', ')
@@ -298,17 +298,17 @@ function sentence({ type, url, attempts, status, retry_at }: Delivery, { error }
   return `${attempt} failed: ${error}.${next}`
 }
 
-/** How many requests of one process may be under way at the same time, shared by the senders of all its sandboxes. */
+/** Limits the parallel webhook requests of one process (default 20). The senders of all its sandboxes share the limit. */
 export class Slots {
   #free: number
-  /** Those who found none free, in order. */
+  /** The callbacks of senders that wait for a slot, in the order in which they started to wait. */
   readonly #waiting = new Set<() => void>()
 
   constructor(count = 20) {
     this.#free = count
   }
 
-  /** Takes a slot, or has `wake` called, once, when one is free again; it takes part anew then. */
+  /** Takes a slot. If none is free, returns false and calls `wake` once when one is; `wake` must then call `take` again. */
   take(wake: () => void): boolean {
     if (this.#free === 0) {
       this.#waiting.add(wake)
@@ -323,7 +323,7 @@ export class Slots {
     this.pass()
   }
 
-  /** Wakes the next one who waits. To be called, too, after being woken, if the slot is not used. */
+  /** Wakes the next waiting sender. A sender that was woken but does not use the slot must call it too. */
   pass(): void {
     if (this.#free === 0) return
     const [first] = this.#waiting
@@ -332,7 +332,7 @@ export class Slots {
     first()
   }
 
-  /** Removes one that waits. */
+  /** Stops waiting, and wakes the next sender if a slot is free. */
   forget(wake: () => void): void {
     this.#waiting.delete(wake)
     this.pass()

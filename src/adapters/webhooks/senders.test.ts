@@ -7,7 +7,7 @@ async function emulatorFor(url: string) {
   return outboxEmulator({ webhooks: [{ id: 'hook', url, created_at: '2026-01-01T00:00:00.000Z' }] })
 }
 
-test('nothing is sent before the emulator answers, and then everything, over real connections', async () => {
+test('webhooks wait until open() is called and are then sent over real connections', async () => {
   const { url, received } = await webhookReceiver()
   const [early, late] = [await emulatorFor(url), await emulatorFor(url)]
   const senders = new WebhookSenders({ targets: [], forbiddenPorts: () => [] })
@@ -26,7 +26,7 @@ test('nothing is sent before the emulator answers, and then everything, over rea
   expect(received).toHaveLength(2)
 })
 
-test('a sandbox whose sender has stopped before the start is left alone', async () => {
+test('a sender that is stopped before open() sends nothing', async () => {
   const { url, received } = await webhookReceiver()
   const emulator = await emulatorFor(url)
   const senders = new WebhookSenders({ targets: [], forbiddenPorts: () => [] })
@@ -37,7 +37,7 @@ test('a sandbox whose sender has stopped before the start is left alone', async 
   expect(received).toEqual([])
 })
 
-test('a target that is none is refused at the start', () => {
+test('a malformed target is refused at the start', () => {
   expect(() => new WebhookSenders({ targets: ['http://receiver'], forbiddenPorts: () => [] })).toThrow(
     RangeError,
   )

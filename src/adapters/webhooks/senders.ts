@@ -5,11 +5,11 @@ import { Slots, WebhookSender } from './sender.ts'
 import { allowTargets, type TargetOptions, Targets } from './targets.ts'
 
 interface WebhookSendersOptions extends Pick<TargetOptions, 'forbiddenPorts'> {
-  /** Receivers beyond this machine, each an exact `host:port`. */
+  /** Allowed receivers on other machines, each an exact `host:port`. */
   readonly targets: readonly string[]
 }
 
-/** The senders of all sandboxes of one process. They share where they may go, and how many requests are under way. */
+/** The senders of all sandboxes of one process. They share the allowed targets and the limit of parallel requests. */
 export class WebhookSenders {
   readonly #targets: Targets
   readonly #send: Send
@@ -17,21 +17,21 @@ export class WebhookSenders {
   readonly #senders = new Set<WebhookSender>()
   #isOpen = false
 
-  /** @throws RangeError for a target that is none */
+  /** @throws RangeError for a malformed target */
   constructor({ targets, forbiddenPorts }: WebhookSendersOptions) {
     this.#targets = new Targets({ allowed: allowTargets(targets), forbiddenPorts })
     this.#send = lazySender(this.#targets)
   }
 
-  /** Sends from now on: to be called when the emulator answers, because receivers ask it about what they are told. */
+  /** Starts sending. Call it when the emulator accepts requests, because a receiver may query it about a webhook. */
   open(): void {
     this.#isOpen = true
     for (const sender of this.#senders) sender.start()
   }
 
   /**
-   * Sends the webhooks of a sandbox, once this is open.
-   * @returns stops it; what is under way is cut off, and made again by the process that continues with the sandbox
+   * Sends the webhooks of a sandbox, but not before {@link open} is called.
+   * @returns a function that stops it: attempts in progress are aborted, and the process that opens the sandbox next repeats them
    */
   attach(sandbox: Sandbox): Cancel {
     const sender = new WebhookSender({ sandbox, slots: this.#slots, send: this.#send })
@@ -46,7 +46,7 @@ export class WebhookSenders {
   }
 }
 
-// Most sandboxes send nothing, and a start should not wait for what TLS takes to load.
+// Loaded for the first webhook: most sandboxes send none, and loading TLS would slow down each start.
 function lazySender(targets: Targets): Send {
   let sender: Promise<Send> | undefined
   return async (message, bounds) => {

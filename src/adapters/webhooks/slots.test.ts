@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Slots } from './sender.ts'
 
-test('a slot that is given back goes to who waited longest, and each is woken once', () => {
+test('a returned slot goes to the sender that waited longest, and each sender is woken once', () => {
   const slots = new Slots(2)
   const woken: string[] = []
   const [a, b] = [() => void woken.push('a'), () => void woken.push('b')]
@@ -20,7 +20,7 @@ test('a slot that is given back goes to who waited longest, and each is woken on
   expect(woken).toEqual(['a', 'b'])
 })
 
-test('who has no use for a slot passes it on, and who waits no longer is not woken', () => {
+test('an unused slot is passed on, and a sender that no longer waits is not woken', () => {
   const slots = new Slots(1)
   const woken: string[] = []
   const [a, b, c] = ['a', 'b', 'c'].map((name) => () => void woken.push(name)) as [

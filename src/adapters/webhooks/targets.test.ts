@@ -22,7 +22,7 @@ function targets(allowed: readonly string[] = [], resolved: string[] = []): Targ
 }
 
 test.for(ALLOWED_TARGETS)(
-  'X3 %j is allowed, and leads to what was judged',
+  'X3 %j is allowed, with the addresses that were checked',
   async ([url, addresses, port]) => {
     const verdict = await targets(ALLOWED_ENTRIES).judge(url)
     expect(verdict).toMatchObject({ port, addresses: addresses.map(asAddress) })
@@ -34,7 +34,7 @@ test.for(REFUSED_TARGETS)('X3 %j is refused', async ([url, reason]) => {
   expect(verdict).toEqual({ refused: expect.stringContaining(reason) })
 })
 
-test('what the URL alone tells is known without looking a name up', () => {
+test('a URL is checked without a DNS lookup before it is subscribed', () => {
   const resolved: string[] = []
   const some = targets([...ALLOWED_ENTRIES, ...USELESS_ENTRIES], resolved)
   const isNamed = (url: string) => url.includes('.example') && URL.canParse(url)
@@ -48,11 +48,11 @@ test('what the URL alone tells is known without looking a name up', () => {
     else if (isEntry(url)) expect(some.problemOf(url), url).toBeUndefined()
     else expect(some.problemOf(url), url).toContain('--allow-webhook')
   }
-  expect(some.problemOf(`http://hook.localhost.:${OWN_PORT}/`)).toContain("the emulator's own")
+  expect(some.problemOf(`http://hook.localhost.:${OWN_PORT}/`)).toContain('belongs to the emulator')
   expect(resolved).toEqual([])
 })
 
-test('X3 a name is looked up once for each judgement, and an address never', async () => {
+test('X3 a name is looked up once for each check, and an IP address never', async () => {
   const resolved: string[] = []
   const all = targets([], resolved)
   await all.judge('http://mine.example:9000/')
@@ -61,21 +61,21 @@ test('X3 a name is looked up once for each judgement, and an address never', asy
   expect(resolved).toEqual(['mine.example', 'mine.example'])
 })
 
-test('a name without an address is no target', async () => {
+test('a name without an address is rejected with ENOTFOUND', async () => {
   await expect(targets().judge('http://none.example/')).rejects.toMatchObject({ code: 'ENOTFOUND' })
   await expect(targets().judge('http://unknown.example/')).rejects.toMatchObject({ code: 'ENOTFOUND' })
 })
 
-test('the refusal says how to allow exactly this target', async () => {
+test('the refusal contains the flag that allows exactly this target', async () => {
   const { refused } = (await targets().judge('http://receiver.example/hook')) as { refused: string }
   expect(refused).toBe(
-    'receiver.example leads to 172.18.0.5, which is not on this machine; start the emulator with --allow-webhook receiver.example:80 to allow it',
+    'receiver.example resolves to 172.18.0.5, which is not on this machine; start the emulator with --allow-webhook receiver.example:80 to allow it',
   )
   const [, entry = ''] = /--allow-webhook (\S+)/.exec(refused) ?? []
   expect(await targets([entry]).judge('http://receiver.example/hook')).toMatchObject({ port: 80 })
 })
 
-test('a list of targets is read as hosts are, and anything else is refused with an example', () => {
+test('allowed targets are parsed like hosts of URLs, and a malformed one is refused with an example', () => {
   expect([...allowTargets(['Receiver.Example:8080', '[FD00::5]:08080', '0xa.5:80'])]).toEqual([
     'receiver.example:8080',
     '[fd00::5]:8080',
@@ -96,7 +96,7 @@ test('a list of targets is read as hosts are, and anything else is refused with 
   }
 })
 
-test('an address with a zone is judged without it', () => {
+test('the zone of an address is ignored', () => {
   expect([reachOf('fe80::1%eth0'), reachOf('::1%lo'), reachOf('fd00::1%2')]).toEqual([
     'forbidden',
     'loopback',

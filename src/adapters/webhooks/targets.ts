@@ -3,10 +3,10 @@ import { BlockList, isIP, isIPv4 } from 'node:net'
 import { INBOX_URL } from '../../core/webhooks/inbox.ts'
 import { urlProblem } from '../../core/webhooks/records.ts'
 
-/** The flag of the command line that lists further targets, as messages name it. */
+/** The command-line flag that allows more targets, for messages. */
 const TARGET_FLAG = '--allow-webhook'
 
-/** An address that a name leads to. */
+/** An IP address of a name. */
 export interface Address {
   readonly address: string
   readonly family: 4 | 6
@@ -15,7 +15,7 @@ export interface Address {
 /** Finds all addresses of a name; rejects when there is none. */
 export type Resolve = (name: string) => Promise<readonly Address[]>
 
-/** Where a webhook may go: the addresses that were judged, which are the ones to connect to. */
+/** A target that is allowed. Connect only to these addresses, because only they were checked. */
 export interface WebhookTarget {
   readonly url: URL
   /** Without brackets. */
@@ -24,21 +24,21 @@ export interface WebhookTarget {
   readonly addresses: readonly Address[]
 }
 
-/** `refused`: nothing may be sent there; why, and the way out. */
+/** `refused`: why nothing may be sent there, and how to allow it if that is possible. */
 export type TargetVerdict = WebhookTarget | { readonly refused: string }
 
 export interface TargetOptions {
-  /** Targets beyond this machine, each an exact `host:port`; made by {@link allowTargets}. */
+  /** Allowed targets on other machines, each an exact `host:port`; created by {@link allowTargets}. */
   readonly allowed: ReadonlySet<string>
-  /** Ports of this machine that nothing is sent to. */
+  /** Ports of this machine to which no webhook is sent. */
   readonly forbiddenPorts: () => readonly number[]
   readonly resolve?: Resolve
 }
 
 /**
- * Decides where webhooks may go: to this machine's loopback addresses, and to what the process was started with. Every
- * address of a name is judged, and the caller connects to those addresses alone, so that a name which changes between
- * judging and connecting (DNS rebinding) changes nothing. Link-local addresses are never allowed.
+ * Decides where webhooks may be sent: to loopback addresses, and to the targets that the process was started with. Every
+ * address of a name is checked, and the caller connects only to the checked addresses. So a name whose address changes
+ * between check and connection (DNS rebinding) has no effect. Link-local addresses are never allowed.
  */
 export class Targets {
   readonly #allowed: ReadonlySet<string>
@@ -51,7 +51,7 @@ export class Targets {
     this.#resolve = resolve
   }
 
-  /** Judges a URL. Rejects with the resolver's error when the name has no address. */
+  /** Checks a URL and looks up its name. Rejects with the resolver's error when the name has no address. */
   async judge(given: string): Promise<TargetVerdict> {
     const problem = urlProblem(given)
     if (problem !== undefined) return { refused: `the URL ${problem}` }
@@ -67,8 +67,9 @@ export class Targets {
   }
 
   /**
-   * Why a URL may not be subscribed, as far as the URL alone tells. Only `localhost` and the names below it always lead to this
-   * machine (RFC 6761): any other name has to be allowed, and is judged again by its addresses when something is sent.
+   * The reason why a URL may not be subscribed, found without a DNS lookup; undefined when it may. Only `localhost` and the
+   * names below it always lead to this machine (RFC 6761). Any other name must be allowed, and its addresses are checked again
+   * at each attempt.
    */
   problemOf(given: string): string | undefined {
     const problem = urlProblem(given)
@@ -81,7 +82,7 @@ export class Targets {
     if (/(^|\.)localhost\.?$/.test(host)) return this.#refusal(target, host, '127.0.0.1', port)
     return given === INBOX_URL || this.#allowed.has(target)
       ? undefined
-      : `${host} may lead to another machine; start the emulator with ${TARGET_FLAG} ${target} to allow it`
+      : `${host} may resolve to another machine; start the emulator with ${TARGET_FLAG} ${target} to allow it`
   }
 
   async #addressesOf(host: string): Promise<readonly Address[]> {
@@ -93,14 +94,14 @@ export class Targets {
   }
 
   #refusal(target: string, host: string, address: string, port: number): string | undefined {
-    const where = host === address ? address : `${host} leads to ${address}, which`
+    const where = host === address ? address : `${host} resolves to ${address}, which`
     switch (reachOf(address)) {
       case 'forbidden':
-        return `${where} is a link-local or metadata address or none of a host; nothing is ever sent there`
+        return `${where} is a link-local address, a metadata address or not the address of a host; webhooks to it are never allowed`
       case 'loopback':
-        // A webhook to ourselves could drive the control interface, which trusts requests from this machine.
+        // A webhook to the emulator itself could call the control interface, which trusts requests from this machine.
         return this.#forbiddenPorts().includes(port)
-          ? `port ${port} is the emulator's own, where nothing waits for webhooks; give the receiver a port of its own`
+          ? `port ${port} belongs to the emulator, which receives no webhooks there; use another port for the receiver`
           : undefined
       case 'other':
         return this.#allowed.has(target)
@@ -111,8 +112,8 @@ export class Targets {
 }
 
 /**
- * The exact targets that a process allows. Each entry is `host:port`, IPv6 addresses in brackets.
- * @throws RangeError for an entry that is none
+ * The exact targets that a process allows. Each entry is `host:port`, with IPv6 addresses in brackets.
+ * @throws RangeError for a malformed entry
  */
 export function allowTargets(entries: readonly string[]): ReadonlySet<string> {
   return new Set(entries.map(normalized))
@@ -140,8 +141,9 @@ async function systemResolve(name: string): Promise<readonly Address[]> {
 }
 
 /**
- * What an IP address is to somebody who may only send to this machine. `forbidden`: link-local addresses, where clouds serve
- * credentials to anyone who asks, the other addresses of such services, and those that name no host.
+ * The kind of an IP address. `loopback`: this machine. `forbidden`: link-local addresses, where cloud providers serve
+ * credentials without authentication; other addresses of such services; and addresses that are not a host. `other`: must be
+ * allowed explicitly.
  */
 type Reach = 'loopback' | 'forbidden' | 'other'
 
@@ -152,7 +154,7 @@ const forbidden = listOf([
   '::/128',
   '169.254.0.0/16',
   'fe80::/10',
-  // Metadata services that live outside the link-local range.
+  // Metadata services outside the link-local range.
   '100.100.100.200/32',
   '168.63.129.16/32',
   '192.0.0.192/32',
@@ -161,15 +163,15 @@ const forbidden = listOf([
 ])
 
 /**
- * Judges an address as the resolver or a URL gives it: without brackets, possibly with a zone. An IPv4-mapped address is the
- * IPv4 address in it: the lists know that by themselves.
+ * Classifies an address from the resolver or a URL: without brackets, possibly with a zone. `BlockList` checks an IPv4-mapped
+ * address as the IPv4 address in it.
  */
 export function reachOf(address: string): Reach {
   const [bare = ''] = address.split('%')
   const family = isIPv4(bare) ? 'ipv4' : 'ipv6'
   if (forbidden.check(bare, family)) return 'forbidden'
   if (loopback.check(bare, family)) return 'loopback'
-  // Behind a translator such an address leads to the IPv4 address in it.
+  // A translator such as NAT64 sends packets for this address to the IPv4 address in it.
   const inner = family === 'ipv6' ? embeddedIpv4(groupsOf(bare)) : undefined
   return inner !== undefined && forbidden.check(inner) ? 'forbidden' : 'other'
 }
@@ -179,7 +181,7 @@ const PREFIXES = ['0:0:0:0:0:0', '0:0:0:0:ffff:0', '64:ff9b:0:0:0:0']
 
 function embeddedIpv4(groups: readonly number[]): string | undefined {
   const text = groups.map((group) => group.toString(16))
-  // 6to4 has it behind its first 16 bits.
+  // A 6to4 address has the IPv4 address after its first 16 bits.
   if (text[0] === '2002') return dotted(groups.slice(1, 3))
   return PREFIXES.includes(text.slice(0, 6).join(':')) ? dotted(groups.slice(6)) : undefined
 }

@@ -22,7 +22,7 @@ const effects = (handled: readonly Change[], polled: readonly Change[] = []) => 
 }
 const event = (due_at: string) => ({ kind: 'ring', ref: 'bells/b', due_at, seq: 1, description: 'Rings.' })
 
-test('records are told with the step that wrote them; tables of core are not', () => {
+test('changed records are listed with the step that wrote them, and internal tables are not', () => {
   const { changes } = effects(
     [
       change('pages', 'a', undefined, { name: 'x' }),
@@ -42,7 +42,7 @@ test('records are told with the step that wrote them; tables of core are not', (
   expect(changes[2]?.patch).toEqual([{ op: 'replace', path: '/name', value: 'y' }])
 })
 
-test('events are told by when they happen: new ones, moved ones, and those that are off', () => {
+test('new, moved and cancelled events are listed with their instants', () => {
   const { scheduled, unscheduled } = effects([
     change('$schedule', 'new', undefined, event('2026-01-02')),
     change('$schedule', 'moved', event('2026-01-01'), event('2026-01-03')),
@@ -56,7 +56,7 @@ test('events are told by when they happen: new ones, moved ones, and those that 
   expect(unscheduled).toEqual([{ ...ring, at: '2026-01-04' }])
 })
 
-test('webhooks that are enqueued are named and not shown; what happens to one later is a change like any other', () => {
+test('an enqueued webhook is named without its body, and a later change of it is listed like any other', () => {
   const delivery = {
     type: 'page.made',
     url: 'http://127.0.0.1:9/',
@@ -76,7 +76,7 @@ test('webhooks that are enqueued are named and not shown; what happens to one la
   expect(told.changes.map(({ ref }) => ref)).toEqual(['webhook_deliveries/w2'])
 })
 
-test('what faults have moved is told in its place, before the poll or behind the handler', () => {
+test('changes by faults are listed in order, before the poll or after the handler', () => {
   const commit = (id: string) => ({ revision: 1, at: '', changes: [change('pages', id, undefined, {})] })
   const moved = [
     { step: 'faultsBefore', commit: commit('first') },
@@ -97,7 +97,7 @@ test('what faults have moved is told in its place, before the poll or behind the
   ])
 })
 
-test('a key that a fault has removed was removed by the step that identifies', () => {
+test('a key that a fault has removed is listed with the step authenticate', () => {
   const commit = { revision: 1, at: '', changes: [change('api_keys', 'k', {})] }
   const entry = { poll: undefined, commit, decided: 'authenticate' } as unknown as LogEntry
   expect(effectsOf(entry).changes).toMatchObject([
@@ -141,7 +141,7 @@ const record = fc
   .array(fc.tuple(key, value), { maxLength: 5 })
   .map((entries) => ({ ...Object.fromEntries(entries), id: 'r' }) as Row)
 
-test('applying the patch to the record before gives the record after, whatever the members are called', () => {
+test('the patch turns the record before into the record after, whatever its fields are called', () => {
   fc.assert(
     fc.property(
       fc.option(record, { nil: undefined }),
@@ -155,7 +155,7 @@ test('applying the patch to the record before gives the record after, whatever t
   )
 })
 
-// Patches say nothing about the order of members.
+// Patches do not keep the order of fields.
 function sorted(value: Json | undefined): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(sorted)
@@ -164,14 +164,14 @@ function sorted(value: Json | undefined): unknown {
     .map(([name, member]) => [name, sorted(member)])
 }
 
-test('a record that comes to be is added whole, and one that goes is removed whole', () => {
+test('a new record is added as a whole, and a deleted one is removed as a whole', () => {
   const row = { id: 'r', name: 'x' }
   expect(jsonPatch(undefined, row)).toEqual([{ op: 'add', path: '', value: row }])
   expect(jsonPatch(row, undefined)).toEqual([{ op: 'remove', path: '' }])
   expect(jsonPatch(row, row)).toEqual([])
 })
 
-test('a member that was there is replaced, another one added, by escaped pointers', () => {
+test('an existing field is replaced and a new one added, by escaped pointers', () => {
   const before = { id: 'r', 'a/b': 1, inner: { gone: 1, kept: 2 } }
   const after = { id: 'r', 'a/b': 2, 'm~n': null, inner: { kept: 2 } }
   expect(jsonPatch(before, after)).toEqual([

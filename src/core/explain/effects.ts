@@ -19,21 +19,21 @@ const jsonPatchOperation = () =>
 
 export type JsonPatchOperation = ShapeOf<typeof jsonPatchOperation>
 
-/** What a request did to one record. */
+/** The change of one record by a request. */
 const recordChange = () =>
   z.strictObject({
-    /** `poll`: noted before the response was made; `handle`: by the handler; `faultsBefore`, `faultsAfter`, `authenticate`: by a fault. */
+    /** `poll`: noted before the response; `handle`: by the handler; `faultsBefore`, `faultsAfter`, `authenticate`: by a fault. */
     step: z.enum(STEPS),
     /** `collection/id`. */
     ref: z.string(),
     action: z.enum(['created', 'changed', 'deleted']),
-    /** RFC 6902, from the record before to the one after. Secrets in it are the digests that the sandbox keeps. */
+    /** RFC 6902, from the record before to the one after. Secrets in it are digests, as the sandbox stores them. */
     patch: z.array(jsonPatchOperation()),
   })
 
 export type RecordChange = ShapeOf<typeof recordChange>
 
-/** A future event that a request put into the schedule, or took out of it. */
+/** A future event that a request scheduled or unscheduled. */
 const eventChange = () =>
   z.strictObject({
     kind: z.string(),
@@ -70,7 +70,7 @@ export const requestEffects = () =>
 
 export type RequestEffects = ShapeOf<typeof requestEffects>
 
-/** What the commits of a request hold, in the words of its reader. Tables of core's own are left out. */
+/** The effects of a request, from its commits. Internal tables of core are left out. */
 export function effectsOf(entry: LogEntry): RequestEffects {
   const all = commitsOf(entry).flatMap(({ step, commit }) =>
     (commit?.changes ?? []).map((change) => ({ step, change })),
@@ -90,19 +90,19 @@ interface Stepped {
   readonly commit: Commit | undefined
 }
 
-// In the order in which they were made.
+// In the order in which they were committed.
 function commitsOf({ poll, commit, faults, decided }: LogEntry): Stepped[] {
   const moved = faults?.moved ?? []
   return [
     ...moved.filter(({ step }) => step === 'faultsBefore'),
     { step: 'poll', commit: poll?.commit },
-    // A fault that removes the key of a request does so before there is a handler.
+    // A fault that removes the key of a request acts before the handler.
     { step: decided === 'authenticate' ? 'authenticate' : 'handle', commit },
     ...moved.filter(({ step }) => step === 'faultsAfter'),
   ]
 }
 
-// A delivery carries a whole copy of what it is about, so that it is named and not shown.
+// A delivery contains a whole copy of its object, so that it is named and not shown.
 function isNewDelivery({ table, before }: Change): boolean {
   return table === deliveries.name && before === undefined
 }
@@ -178,7 +178,7 @@ function asOperation(source: JsonObject, [keys, ...value]: PatchStep): JsonPatch
   return { op: has(source, keys) ? 'replace' : 'add', path, value: value[0] as Json }
 }
 
-// The steps of a difference only lead through fields that both sides have as objects.
+// All keys of a step but the last lead through fields that are objects on both sides.
 function has(source: JsonObject, keys: readonly string[]): boolean {
   let place: JsonObject = source
   for (const key of keys.slice(0, -1)) place = place[key] as JsonObject

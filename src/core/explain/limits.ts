@@ -8,7 +8,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
 import { counted } from '../words.ts'
 
-/** The operation that a request was for; undefined when no route matched. A stub's may be gone from the sandbox by now. */
+/** The operation of a request; undefined when no route matched. A stub is read from the entry, as it may be removed by now. */
 export function loggedOperation(
   { service }: Sandbox,
   { operation, stubbed }: LogEntry,
@@ -16,14 +16,14 @@ export function loggedOperation(
   return stubbed ?? service.operations.get(operation ?? '')
 }
 
-/** What a rule about the rate of requests says. */
+/** The state of a rate limit. */
 const quota = () =>
   z.strictObject({
     limit: z.number(),
     remaining: z.number(),
     /** Unix epoch second at which a place becomes free. */
     reset: z.number(),
-    /** Seconds. */
+    /** In seconds; null without a Retry-After. */
     retry_after: z.number().nullable(),
   })
 
@@ -32,23 +32,23 @@ type Quota = ShapeOf<typeof quota>
 /** The rate window of a request, before and after it. */
 export const limiterTrace = () =>
   z.strictObject({
-    /** Teamspace and operation; null when the request never came so far as to ask for a place. */
+    /** Teamspace and operation; null if the request did not reach the limiter. */
     key: z.string().nullable(),
     limit: z.number(),
     window_s: z.number().nullable(),
     before: z.strictObject({ remaining: z.number() }).nullable(),
     after: quota().omit({ limit: true }),
-    /** What the headers of the response describe instead, where a rule of the handler's refused or a fault rule says so. */
+    /** The limit in the headers of the response, if that is one of the handler or of a fault rule; else null. */
     other_rule: quota().nullable(),
     description: z.string(),
   })
 
 export type LimiterTrace = ShapeOf<typeof limiterTrace>
 
-/** What the limiter saw and said. Specification: Limits / Rate limits. */
+/** The window and the decision of the limiter. Specification: Limits / Rate limits. */
 export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry): LimiterTrace {
   const { limit, ...after } = quotaOf(window?.admission ?? admission)
-  const isFaulted = faults?.tellsQuota === true
+  const isFaulted = faults?.setsQuota === true
   return {
     key: window?.key ?? null,
     limit,
@@ -56,32 +56,34 @@ export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }
     before: window === undefined ? null : { remaining: window.admission.free },
     after,
     other_rule: error?.byOtherRule === true || isFaulted ? quotaOf(admission) : null,
-    description: limiterSays(sandbox, window, isFaulted),
+    description: describeLimiter(sandbox, window, isFaulted),
   }
 }
 
-function limiterSays(sandbox: Sandbox, window: KeptWindow | undefined, isFaulted: boolean): string {
-  const shown = isFaulted ? 'what a fault rule says' : 'an untouched one'
+function describeLimiter(sandbox: Sandbox, window: KeptWindow | undefined, isFaulted: boolean): string {
+  const shown = isFaulted ? 'the values of a fault rule' : 'an unused window'
   if (window === undefined) return `It took no place in any window; the headers show ${shown}.`
-  return isFaulted ? `${windowSays(sandbox, window)} The headers show ${shown}.` : windowSays(sandbox, window)
+  return isFaulted
+    ? `${describeWindow(sandbox, window)} The headers show ${shown}.`
+    : describeWindow(sandbox, window)
 }
 
 function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 
-function windowSays({ enforcesLimits }: Sandbox, { limit, admission }: KeptWindow): string {
+function describeWindow({ enforcesLimits }: Sandbox, { limit, admission }: KeptWindow): string {
   const { free } = admission
   const size = `${limit.limit} per ${limit.window / 1000} s`
   if (!admission.admitted) {
     return `No place was free (${size}); one becomes free at ${formatInstant(admission.reset * 1000)}. A refused request takes none.`
   }
-  if (free === 0) return `No place was free (${size}), but limits are off, so the oldest was given up.`
+  if (free === 0) return `No place was free (${size}), but limits are off, so the oldest one was released.`
   const off = enforcesLimits ? '' : ' Limits are off: places are counted, and nothing is refused.'
   return `${counted(free, 'place')} ${free === 1 ? 'was' : 'were'} free (${size}); it took one.${off}`
 }
 
-/** What happened with the Idempotency-Key. */
+/** How the Idempotency-Key was handled. */
 export const idempotencyTrace = () =>
   z.strictObject({
     outcome: z.enum(['none', 'fresh', 'replay', 'conflict']),
@@ -94,10 +96,10 @@ export type IdempotencyTrace = ShapeOf<typeof idempotencyTrace>
 /** How the request was stored or replayed. Specification: Limits / Batch predictions. */
 export function idempotencyOf(sandbox: Sandbox, entry: LogEntry): IdempotencyTrace {
   const key = keyOf(entry) ?? null
-  return { outcome: entry.idempotency, key, description: idempotencySays(sandbox, entry, key) }
+  return { outcome: entry.idempotency, key, description: describeIdempotency(sandbox, entry, key) }
 }
 
-function idempotencySays(sandbox: Sandbox, entry: LogEntry, key: string | null): string {
+function describeIdempotency(sandbox: Sandbox, entry: LogEntry, key: string | null): string {
   const operation = loggedOperation(sandbox, entry)
   if (key === null) {
     return operation?.idempotent === true
@@ -106,10 +108,10 @@ function idempotencySays(sandbox: Sandbox, entry: LogEntry, key: string | null):
   }
   if (operation === undefined)
     return 'The request reached no operation that could honour its Idempotency-Key.'
-  if (operation.idempotent !== true) return `${operation.name} takes no notice of an Idempotency-Key.`
+  if (operation.idempotent !== true) return `${operation.name} ignores the Idempotency-Key.`
   switch (entry.idempotency) {
     case 'none':
-      return 'The key was not looked at.'
+      return 'The key was not checked.'
     case 'fresh':
       return isKept(entry)
         ? 'The key was new, or older than 24 hours: the response is kept under it.'
@@ -121,7 +123,7 @@ function idempotencySays(sandbox: Sandbox, entry: LogEntry, key: string | null):
   }
 }
 
-// Which earlier request it was, if the log still has it.
+// Names the earlier request, if the log still has it.
 function firstUse({ log }: Sandbox, entry: LogEntry, key: string): string {
   const place = placeOf(entry, key)
   const entries = log.entries()
@@ -130,7 +132,7 @@ function firstUse({ log }: Sandbox, entry: LogEntry, key: string): string {
   return first === undefined ? '' : `, by ${first.id}`
 }
 
-// A fault may have put a refusal in the place of what was kept.
+// Depends on the commit, not on the status: a fault may have replaced the stored response with a refusal.
 function isKept({ idempotency, commit }: LogEntry): boolean {
   return idempotency === 'fresh' && commit !== undefined
 }

@@ -8,7 +8,7 @@ import { counted } from '../words.ts'
 import { effectsOf, inShort } from './effects.ts'
 import { idempotencyOf, limiterOf, loggedOperation } from './limits.ts'
 
-/** One step of the pipeline, and what it did with the request. */
+/** One step of the pipeline, and its effect on the request. */
 export const stepTrace = () =>
   z.strictObject({
     step: z.enum(STEPS),
@@ -19,14 +19,14 @@ export const stepTrace = () =>
 
 export type StepTrace = ShapeOf<typeof stepTrace>
 
-/** Every step of a request. Exactly one step has decided. */
+/** Every step of a request. Exactly one step has decided the response. */
 export function stepsOf(sandbox: Sandbox, entry: LogEntry): StepTrace[] {
   const operation = loggedOperation(sandbox, entry)
   return STEPS.map((step) => {
     const outcome = outcomeOf(step, entry)
     if (outcome === 'not reached') return { step, outcome, description: '' }
     if (step === entry.overruled)
-      return { step, outcome, description: 'It refused, and a fault responded instead.' }
+      return { step, outcome, description: 'It refused the request, and a fault responded instead.' }
     const isError = outcome === 'decided' && entry.error !== undefined
     const said = isError ? (entry.error?.detail ?? '') : descriptions[step]({ sandbox, entry, operation })
     const way = step === 'log' ? entry.faults?.wayOf() : undefined
@@ -45,31 +45,31 @@ function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {
     return STEPS.indexOf(step) <= STEPS.indexOf(overruled) ? 'passed' : 'not reached'
   if (isCutOff(entry)) return isBeforeCut(step, entry) ? 'passed' : 'not reached'
   if (step === 'log') return 'passed'
-  // Time has passed even for a request that its adapter turned away.
-  if (step === 'runDueEvents' && BEFORE_SETTLE.has(decided)) return 'passed'
+  // Due events run even for a request that its adapter refused.
+  if (step === 'runDueEvents' && BEFORE_DUE_EVENTS.has(decided)) return 'passed'
   const isBefore = STEPS.indexOf(step) < STEPS.indexOf(decided)
   if (isBefore) return 'passed'
   if (error !== undefined || decided === 'faultsBefore') return 'not reached'
   return decided === 'replay' && SKIPPED_BY_REPLAY.has(step) ? 'not reached' : 'passed'
 }
 
-// A request that came as far as its handler has been admitted before.
+// A request with a rate window had passed the limiter before it was cut off.
 function isBeforeCut(step: Step, { window }: LogEntry): boolean {
-  return BEFORE_SETTLE.has(step) || (window !== undefined && BEFORE_AUTHORIZE.has(step))
+  return BEFORE_DUE_EVENTS.has(step) || (window !== undefined && BEFORE_AUTHORIZE.has(step))
 }
 
 const BEFORE_AUTHORIZE: ReadonlySet<Step> = new Set(['runDueEvents', 'authenticate', 'rateLimit'])
-const BEFORE_SETTLE: ReadonlySet<Step> = new Set(['receive', 'route'])
+const BEFORE_DUE_EVENTS: ReadonlySet<Step> = new Set(['receive', 'route'])
 const SKIPPED_BY_REPLAY: ReadonlySet<Step> = new Set(['validate', 'poll', 'handle', 'commit'])
 
 interface StepContext {
   readonly sandbox: Sandbox
   readonly entry: LogEntry
-  /** There is one at every step from `identify` on. */
+  /** Defined at every step from `authenticate` on. */
   readonly operation: AnyOperation | undefined
 }
 
-/** What each step did when it did not refuse. */
+/** The descriptions of steps that did not refuse. */
 const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
   receive: ({ entry }) => BODIES[entry.body.kind],
   route: ({ operation }) => `It is ${operation?.name}: ${operation?.method} ${operation?.path}.`,
@@ -90,23 +90,23 @@ const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
   },
   loadTarget: ({ operation }) =>
     operation?.find === undefined
-      ? 'Nothing has to be found before the body is looked at.'
-      : 'What the request is about is there, and the caller may see it.',
+      ? 'No record has to be found before the body is checked.'
+      : 'The record of the request exists, and the caller may see it.',
   replay: ({ sandbox, entry }) => idempotencyOf(sandbox, entry).description,
   validate: ({ operation }) =>
     operation?.input === undefined ? 'There is nothing to check.' : 'Query and body are valid.',
   poll: ({ entry: { poll } }) =>
     poll === undefined
-      ? 'The operation polls nothing that makes progress.'
+      ? 'The operation polls no record that makes progress.'
       : `The poll was noted.${poll.events === 0 ? '' : ` ${events(poll.events)} due by then and ran.`}`,
   handle: ({ entry }) =>
     entry.decided === 'faultsAfter'
       ? `The response of the handler was replaced; ${inShort(effectsOf(entry))}.`
-      : `${responderOf(entry)} answered ${entry.status}; ${inShort(effectsOf(entry))}.`,
+      : `${respondedWith(entry)}; ${inShort(effectsOf(entry))}.`,
   commit: ({ entry: { commit, idempotency } }) =>
     commit === undefined
       ? 'There was nothing to write.'
-      : `What it wrote is revision ${commit.revision}${idempotency === 'fresh' ? ', the response under the Idempotency-Key included' : ''}.`,
+      : `Its changes are revision ${commit.revision}${idempotency === 'fresh' ? ', including the response under the Idempotency-Key' : ''}.`,
   faultsAfter: ({ entry }) => (hasPart('faultsAfter', entry) ? '' : 'No fault acted after the handler.'),
   log: ({ entry }) => concluded(entry),
 }
@@ -121,8 +121,9 @@ export function isCutOff({ status }: LogEntry): boolean {
   return status === 0
 }
 
-function responderOf({ stubbed }: LogEntry): string {
-  return stubbed === undefined ? 'It' : `The stub ${stubbed.stub} stood for the service and`
+function respondedWith({ stubbed, status }: LogEntry): string {
+  if (stubbed === undefined) return `It responded with ${status}`
+  return `The stub ${stubbed.stub} responded with ${status} instead of the service`
 }
 
 function concluded({ status, faults }: LogEntry): string {
@@ -131,10 +132,10 @@ function concluded({ status, faults }: LogEntry): string {
 }
 
 const BODIES: Readonly<Record<LogEntry['body']['kind'], string>> = {
-  none: 'It came without a body, or with one that was not read.',
-  json: 'It came with a JSON body.',
-  large: 'It came with a JSON body that is too large for the log.',
-  refused: 'It came with a body that could not be read; the step validate says why.',
+  none: 'It had no body, or one that was not read.',
+  json: 'It had a JSON body.',
+  large: 'It had a JSON body that is too large for the log.',
+  refused: 'It had a body that could not be read; the step validate has the reason.',
 }
 
 function events(count: number): string {

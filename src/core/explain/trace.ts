@@ -14,13 +14,13 @@ import { effectsOf, inShort, type RequestEffects, requestEffects } from './effec
 import { idempotencyOf, idempotencyTrace, limiterOf, limiterTrace, loggedOperation } from './limits.ts'
 import { isCutOff, stepsOf, stepTrace } from './steps.ts'
 
-/** What the specification leaves open and a response rests on. */
+/** An assumption that a response relies on. */
 const assumptionTrace = () =>
   z.strictObject({
     id: z.string(),
     open: z.string(),
     decision: z.string(),
-    /** The choices that the item offers, as they were in force at the request. */
+    /** The settings of the assumption, with their values at the time of the request. */
     settings: z.array(z.strictObject({ key: z.string(), value: z.unknown() })),
   })
 
@@ -43,7 +43,7 @@ export const requestTrace = () =>
       /** Null when there was none, or it was not kept. */
       body: json(),
       body_kept: z.boolean(),
-      /** Length on arrival; null when it was not counted. */
+      /** Length in bytes on arrival; null when it was not counted. */
       body_bytes: z.int().nullable(),
     }),
     /** Null for a request that a fault cut off before there was one. */
@@ -54,17 +54,17 @@ export const requestTrace = () =>
       method: z.string().nullable(),
       /** Template below `/v1`. */
       path: z.string().nullable(),
-      /** Id of the stub that answered; absent where the service itself did. */
+      /** Id of the stub that responded; absent if the service itself did. */
       stub: z.string().exactOptional(),
       params: z.record(z.string(), z.string()),
-      /** The operations that come nearest to a request that fits none. */
+      /** The nearest operations, for a request that matched none. */
       near_misses: z.array(z.string()),
     }),
     steps: z.array(stepTrace()),
     caller: caller().nullable(),
     limiter: limiterTrace(),
     idempotency: idempotencyTrace(),
-    /** Every fault rule that the request was held against; of those that did not fire, the first hundred of a phase. */
+    /** The fault rules that the request was compared with: all that fired, and the first hundred others of each phase. */
     faults: z.array(faultTrace()),
     error: z
       .strictObject({
@@ -85,7 +85,7 @@ export const requestTrace = () =>
 
 export type RequestTrace = ShapeOf<typeof requestTrace>
 
-/** Explains one entry of a sandbox's request log. Made on demand: the entry only has references. */
+/** Explains one entry of a sandbox's request log. Created on demand: the entry only has references. */
 export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
   const operation = loggedOperation(sandbox, entry)
   const effects = effectsOf(entry)
@@ -126,7 +126,7 @@ function summaryOf(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): 
   return `${plainSummary(sandbox, entry, effects)} Fired: the fault ${rules}. ${way}`.trimEnd()
 }
 
-// Of a successful poll of something that cannot progress.
+// A note for a successful poll of a record that cannot progress because the clock is stopped.
 function waiting(sandbox: Sandbox, entry: LogEntry): string[] {
   const ref = loggedOperation(sandbox, entry)?.poll?.ref(entry.params)
   if (ref === undefined || entry.error !== undefined) return []
@@ -136,7 +136,7 @@ function waiting(sandbox: Sandbox, entry: LogEntry): string[] {
 
 function plainSummary(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): string {
   const { method, path, status, decided, error } = entry
-  const what = method === '' ? 'What never became a request' : `${method} ${path}`
+  const what = method === '' ? 'An invalid request' : `${method} ${path}`
   if (error !== undefined) {
     return sentence(
       `${what} was refused with ${status} ${error.code} by the step ${decided}: ${error.detail}`,
@@ -145,9 +145,9 @@ function plainSummary(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects
   if (isCutOff(entry))
     return `${what} was cut off by the step ${decided}: nothing was performed, and there was no response.`
   const isWhole = (entry.faults?.sent?.end ?? 'whole') === 'whole'
-  const answered = `${what} was ${isWhole ? '' : 'to be '}answered ${status} by the step ${decided}`
-  if (decided === 'replay') return `${answered}: ${idempotencyOf(sandbox, entry).description}`
-  return `${answered}: ${inShort(effects)}${ranBefore(entry)}.`
+  const completed = `${what} was ${isWhole ? '' : 'to be '}completed with ${status} by the step ${decided}`
+  if (decided === 'replay') return `${completed}: ${idempotencyOf(sandbox, entry).description}`
+  return `${completed}: ${inShort(effects)}${ranBefore(entry)}.`
 }
 
 function sentence(text: string): string {
@@ -160,7 +160,7 @@ function ranBefore({ caughtUp, poll }: LogEntry): string {
   return `; ${counted(ran, 'event')} that ${ran === 1 ? 'was' : 'were'} due ran before`
 }
 
-/** What a client has sent, as far as the log keeps it. */
+/** The request as far as the log keeps it. */
 export function requestOf({ id, at, method, path, query, headers, body }: LogEntry): RequestTrace['request'] {
   return {
     id,

@@ -33,7 +33,7 @@ const resource: Resource = {
 const all = service([resource], { ...serviceFaults, presets })
 const fail: FaultDraft = { match: 'everything', do: [{ respond: { status: 500 } }] }
 
-/** A book into which drafts are armed. */
+/** A book without rules, and functions that arm drafts in it. */
 function armory() {
   const { book, store, facts } = bookOf()
   store.transaction(START, (tx) => disarm({ tx }, 'rule-1'))
@@ -49,7 +49,7 @@ function armory() {
   }
 }
 
-test('a rule is armed with everything that its draft leaves out', () => {
+test('an armed rule has a default for everything that its draft leaves out', () => {
   expect(armory().arm(fail)).toEqual([
     {
       id: 'fault',
@@ -70,7 +70,7 @@ test('a rule is armed with everything that its draft leaves out', () => {
   ])
 })
 
-test('a preset is put beneath its draft, the match member by member', () => {
+test('a draft overrides its preset, and its match is merged field by field', () => {
   const match = { headers: { 'x-try': '1' } }
   const [plain, changed, wide] = armory().arm(
     { preset: 'one-failure' },
@@ -91,24 +91,24 @@ test('a preset is put beneath its draft, the match member by member', () => {
   expect(wide?.match).toBe('everything')
 })
 
-test('ids of their own are the lowest that are free', () => {
+test('rules without an id get the lowest free number', () => {
   const { arm, change } = armory()
   expect(arm(fail, fail, fail).map(({ id }) => id)).toEqual(['fault', 'fault-2', 'fault-3'])
   change((scope) => disarm(scope, 'fault-2'))
   expect(arm(fail, fail).map(({ id }) => id)).toEqual(['fault-2', 'fault-4'])
 })
 
-test('an id that is taken is a conflict, and so are more rules than a sandbox can have', () => {
+test('an id that is taken is a conflict, and so is a rule beyond the maximum of a sandbox', () => {
   const { arm, book } = armory()
   arm({ ...fail, id: 'a' })
-  expect(() => arm({ ...fail, id: 'b' }, { ...fail, id: 'a' })).toThrow('There is a fault rule "a" already.')
+  expect(() => arm({ ...fail, id: 'b' }, { ...fail, id: 'a' })).toThrow('A fault rule "a" already exists.')
   expect(book.rules.map(({ id }) => id)).toEqual(['a'])
   arm(...Array.from({ length: MAX_RULES - 1 }, () => fail))
   expect(() => arm(fail)).toThrow(Refusal)
   expect(() => arm(fail)).toThrow('The sandbox has 1000 fault rules')
 })
 
-test('what is armed is a copy: a script may go on with its own', () => {
+test('an armed rule is a copy: a script may change its own object later', () => {
   const actions = [{ respond: { status: 500 } }]
   const { arm, book } = armory()
   arm({ match: 'everything', do: actions })
@@ -116,7 +116,7 @@ test('what is armed is a copy: a script may go on with its own', () => {
   expect(book.rules[0]?.do).toHaveLength(1)
 })
 
-test('a rule that goes takes its counters along', () => {
+test('a removed rule loses its counters', () => {
   const { arm, change, book, standing } = armory()
   const draft: FaultDraft = { ...fail, id: 'a', when: { nth: 1, by: 'tag' } }
   const [rule] = arm(draft) as [FaultRule]
@@ -139,7 +139,7 @@ test('a rule that goes takes its counters along', () => {
   })
 })
 
-test('a rule that is written again keeps counters, age and place', () => {
+test('a rewritten rule keeps its counters, its age and its place', () => {
   const { arm, change, book, standing } = armory()
   const [rule] = arm({ ...fail, id: 'a', when: { nth: 9 } }, { ...fail, id: 'b' }) as [FaultRule]
   firedNumbers(book, 2)
@@ -149,7 +149,7 @@ test('a rule that is written again keeps counters, age and place', () => {
   expect(book.decide('call', subject())?.fired[0]?.rule.id).toBe('a')
 })
 
-test('a rule begins again with counters at zero and its time to live from now on', () => {
+test('a rule that is armed again starts with counters at zero and its full time to live', () => {
   const { arm, change, book, facts, standing } = armory()
   const [rule] = arm({ ...fail, times: 1, ttl: '1m' }) as [FaultRule]
   expect([firedNumbers(book, 2), standing(rule).status]).toEqual([[1], 'spent'])
@@ -159,7 +159,7 @@ test('a rule begins again with counters at zero and its time to live from now on
   expect([standing(again).status, again.armed_at, firedNumbers(book, 2)]).toEqual(['armed', later, [1]])
 })
 
-test('a rule whose time is over is expired, one that has fired all it may is spent', () => {
+test('a rule is expired after its time to live, and spent after its last allowed fire', () => {
   const { arm, book, facts, standing } = armory()
   const [rule] = arm({ ...fail, times: 1, ttl: '1m' }) as [FaultRule]
   facts.now += 60_000
@@ -170,7 +170,7 @@ test('a rule whose time is over is expired, one that has fired all it may is spe
   expect(standing(rule).status).toBe('spent')
 })
 
-test('of a rule the hundred newest keys are shown, and how many there are', () => {
+test('the status of a rule shows its hundred newest keys and the number of all keys', () => {
   const { arm, book, standing } = armory()
   const [rule] = arm({ ...fail, when: { by: 'tag' } }) as [FaultRule]
   for (let n = 0; n < 150; n++) book.decide('call', subject({ headers: { 'x-emulator-tag': `t${n}` } }))

@@ -21,10 +21,10 @@ import { ruleSchemas } from './rule-schema.ts'
 import { countersByRule } from './standing.ts'
 import { ruleStatus } from './when.ts'
 
-/** Rules that one sandbox can have. */
+/** Maximum number of rules in one sandbox. */
 export const MAX_RULES = 1_000
 
-/** Holds a rule as a user has written it against all that a rule may be. Issues have pointers into it. */
+/** Validates a rule as a user has written it. Issues have JSON Pointers into it. */
 export function checkDraft(
   raw: unknown,
   service: Service,
@@ -35,8 +35,8 @@ export function checkDraft(
 }
 
 /**
- * Arms a rule whose draft has been checked: its preset is put beneath it, and it is given an id if it has none. A spent rule
- * of the same preset is replaced. Refuses with `conflict` an id that is taken, and more rules than a sandbox can have.
+ * Arms a rule from a checked draft: completes it with its preset, and with an id if it has none. A spent rule of the same
+ * preset is replaced. Refuses with `conflict` an id that is taken, and a rule beyond {@link MAX_RULES}.
  * @param wall the real instant, as a timestamp
  */
 export function arm(
@@ -48,7 +48,7 @@ export function arm(
 ): FaultRule {
   const { tx, at } = scope
   const id = idFor(tx, draft, { now: Date.parse(at), wall: Date.parse(wall) })
-  // In the place of a spent one, and last in the order.
+  // Replaces a spent rule with this id; the new rule is the last in the order.
   disarm(scope, id)
   refuseTooMany(tx)
   const preset = draft.preset ?? null
@@ -57,7 +57,7 @@ export function arm(
     .insert(ruleOf(draft, service, { id, source, preset, armed_at: at, armed_wall: wall }))
 }
 
-/** Puts another draft, without a preset, in the place of what a rule says. Its counters and its age stay. */
+/** Replaces the behaviour of a rule with that of a draft without a preset. Its counters and `armed_at` stay. */
 export function rewrite(
   scope: Pick<Scope, 'tx'>,
   service: Service,
@@ -67,13 +67,13 @@ export function rewrite(
   return scope.tx.in(faultRules).put(ruleOf(draft, service, rule))
 }
 
-/** Begins a rule again as if it had just been armed. */
+/** Resets the counters and the age of a rule, as if it had just been armed. */
 export function rearm({ tx, at }: Scope, rule: FaultRule, wall: string): FaultRule {
   forget(tx, rule.id)
   return tx.in(faultRules).put({ ...rule, armed_at: at, armed_wall: wall })
 }
 
-/** The rule with an id, or a refusal that names the nearest. */
+/** The rule with an id. Refuses an unknown id with `not_found`, and names the nearest id. */
 export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
   const rules = tx.in(faultRules)
   const found = rules.get(id)
@@ -81,11 +81,11 @@ export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
   const known = [...rules].map((rule) => rule.id)
   return refuse('not_found', {
     detail: `There is no fault rule "${id}".${didYouMean(id, known)}`,
-    mitigation: 'GET /__emulator/faults lists those that are armed.',
+    mitigation: 'GET /__emulator/faults lists the armed rules.',
   })
 }
 
-/** Removes a rule and its counters. Does nothing where there is none. */
+/** Removes a rule and its counters. Does nothing when there is no such rule. */
 export function disarm({ tx }: Pick<Scope, 'tx'>, id: string): void {
   tx.in(faultRules).delete(id)
   forget(tx, id)
@@ -98,7 +98,7 @@ function forget(tx: Transaction, id: string): void {
 
 type Facts = Pick<FaultRule, 'id' | 'source' | 'preset' | 'armed_at' | 'armed_wall'>
 
-// A copy: a row is never changed, and what a script has handed over the script may change. Fields without a value are left out.
+// A copy, since a script may change its own object later and a row must never change. Fields without a value are left out.
 function ruleOf(draft: FaultDraft, service: Service, facts: Facts): FaultRule {
   const { id, source, preset, armed_at, armed_wall } = facts
   const { match, ...behaviour } = expand(draft, service)
@@ -111,8 +111,8 @@ function ruleOf(draft: FaultDraft, service: Service, facts: Facts): FaultRule {
 function refuseTooMany(tx: Transaction): void {
   if ([...tx.in(faultRules)].length < MAX_RULES) return
   refuse('conflict', {
-    detail: `The sandbox has ${MAX_RULES} fault rules, which is as many as one can have.`,
-    mitigation: 'Remove those that are not needed any more: DELETE /__emulator/faults removes all.',
+    detail: `The sandbox has ${MAX_RULES} fault rules, which is the maximum.`,
+    mitigation: 'Remove rules that are no longer needed: DELETE /__emulator/faults removes all.',
   })
 }
 
@@ -128,8 +128,8 @@ function idFor(tx: Transaction, { id, preset }: FaultDraft, time: Parameters<typ
   if (isFree(base)) return base
   if (id !== undefined) {
     refuse('conflict', {
-      detail: `There is a fault rule "${id}" already.`,
-      mitigation: `Take another id, or remove that rule first: DELETE /__emulator/faults/${encodeURIComponent(id)}.`,
+      detail: `A fault rule "${id}" already exists.`,
+      mitigation: `Use another id, or remove that rule first: DELETE /__emulator/faults/${encodeURIComponent(id)}.`,
     })
   }
   let n = 2
@@ -144,7 +144,7 @@ function accept(
   issues: Issue[],
 ): StoredFaults {
   const { faults, fault_counters } = raw
-  // Most sandboxes have none, and the schemas take a while to make.
+  // Most sandboxes have none, and creating the schemas takes a while.
   if (faults.length === 0 && fault_counters.length === 0) return { faults: [], fault_counters: [] }
   const { rule, counter } = ruleSchemas(service, settings)
   if (faults.length > MAX_RULES)
@@ -157,7 +157,7 @@ function accept(
   }
 }
 
-/** What state documents and scenarios do with rules. */
+/** The functions that state documents and scenarios use for rules. */
 export const ruleFunctions: FaultRules = {
   draft: (service, settings) => ruleSchemas(service, settings).draft,
   check: checkDraft,

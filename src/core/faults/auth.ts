@@ -14,18 +14,18 @@ declare module './primitive.ts' {
   }
 }
 
-/** What happens to the key of a request. */
+/** How the API key of a request is treated. */
 export type AuthFault = ParametersOf<typeof schema>
 
 function schema() {
   return someOf({
-    /** Refused with 401: the key has expired. */
+    /** Refuses with 401: the key has expired. */
     expire_now: z.boolean().optional(),
-    /** Refused so after this many calls, as the rule counts them. */
+    /** Refuses in the same way after this number of calls, as the rule counts them; 0 to 1,000,000. */
     expire_after_calls: intBetween(0, 1_000_000).optional(),
-    /** The request acts as one of a key of this kind. */
+    /** The request is handled as if its key were of this kind. */
     kind: z.enum(['user', 'service']).optional(),
-    /** The key's record is removed, so that it stays refused. */
+    /** Removes the record of the key, so that later requests are refused, too. */
     revoke: z.boolean().optional(),
   })
 }
@@ -39,7 +39,7 @@ export const auth: StatePrimitive<'auth'> = {
   effect: { authenticate },
 }
 
-// A revoked key is gone from the sandbox, whether or not the request succeeds.
+// A revoked key is removed from the sandbox, although the request itself is refused.
 function authenticate({ sandbox, exchange, given }: Fault<AuthFault>): void {
   for (const { parameters, n } of given) {
     const { revoke, expire_now, expire_after_calls: calls, kind } = parameters
@@ -50,7 +50,7 @@ function authenticate({ sandbox, exchange, given }: Fault<AuthFault>): void {
   }
 }
 
-// In a transaction of its own: that of the request ends with the refusal.
+// In a separate transaction: that of the request is discarded with the refusal.
 function revokeKey(sandbox: Sandbox, exchange: Exchange): never {
   const scope = sandbox.scope(exchange.id)
   scope.tx.in(apiKeys).delete(exchange.caller.key_id)
@@ -66,7 +66,7 @@ function invalid(detail: string): never {
   })
 }
 
-// A user-scoped key belongs to a user: that of the first such key of the teamspace, who may act there.
+// A user-scoped key needs a user: that of the first such key in the teamspace, else in the organization.
 function ofKind(sandbox: Sandbox, caller: Caller, kind: PrincipalKind): Caller {
   if (kind === 'service') return { ...caller, kind, user_id: null }
   const keys = [...sandbox.store.rows(apiKeys.name).values()] as ApiKey[]

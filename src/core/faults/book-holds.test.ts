@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { bookOf, ruleOf, subject } from '../../../test/support/fault-book.ts'
 import { type FaultRule, faultRules } from './rule.ts'
 
-test('only the removal of a rule lets go of what it holds: neither a change of it, nor a record of another table', () => {
+test('a held connection is released when its rule is removed, but not when the rule or another table changes', () => {
   const { book, store } = bookOf({ do: [{ deliver: { drop: true } }] })
   const decision = book.decide('call', subject())
   const signal = decision && book.releasedFor(decision)
@@ -28,7 +28,7 @@ test.for<[does: FaultRule['do'], holds: boolean]>([
   expect(signal?.aborted).toBe(holds)
 })
 
-test('what no rule in the table holds is let go with all the rest only', () => {
+test('a connection that no stored rule holds is released only with all others', () => {
   const { book, store } = bookOf({ do: [{ pace: { before_head_ms: 5 } }] })
   const decision = book.decide('call', subject())
   store.transaction('', (tx) => tx.in(faultRules).delete('rule-1'))

@@ -16,11 +16,11 @@ test.for<[when: When, fired: number[]]>([
   [{ probability: 0 }, []],
   [{ probability: 1 }, [1, 2, 3, 4, 5, 6]],
   [{ nth: 7 }, []],
-])('of six requests a rule with %j fires on %j', ([when, fired]) => {
+])('a rule with %j fires on %j of six requests', ([when, fired]) => {
   expect(firedNumbers(bookOf({ when }).book, 6)).toEqual(fired)
 })
 
-test('a sequence says what is done on each match, and its last entry is for all further ones', () => {
+test('a sequence names the actions of each match, and its last entry repeats', () => {
   const when = { sequence: ['limit', 'pass', 'fail'] }
   const actions = { limit: [{ respond: { status: 429 } }], fail: [{ respond: { status: 500 } }] }
   const { book } = bookOf({ when, do: [], actions })
@@ -36,7 +36,7 @@ test('a sequence may end with pass', () => {
   expect(firedNumbers(book, 6)).toEqual([1, 2])
 })
 
-test('a draw holds before a sequence, which goes on by the number of matches', () => {
+test('a probability applies before a sequence, which goes on by the number of matches', () => {
   const when = { sequence: ['a', 'b', 'c', 'd', 'pass'], probability: 0.5 }
   const { book } = bookOf({ when, do: [], actions: { a: [], b: [], c: [], d: [] } })
   const plain = firedNumbers(bookOf({ when: { probability: 0.5 } }).book, 4)
@@ -44,18 +44,18 @@ test('a draw holds before a sequence, which goes on by the number of matches', (
   expect(plain.length).toBeLessThan(4)
 })
 
-test('names of actions may be those that every object has', () => {
+test('a sequence may use names that every object has', () => {
   const { book } = bookOf({ when: { sequence: ['toString'] }, do: [] })
   expect(book.decide('call', subject())?.actions).toEqual([])
 })
 
-test('counters count matches before when is asked, and only matches', () => {
+test('counters count every match, even if it does not fire, and nothing else', () => {
   const { book, store } = bookOf({ when: { nth: 3 }, match: { method: 'GET' } })
   for (const method of ['GET', 'POST', 'GET', 'POST', 'GET', 'GET']) book.decide('call', subject({ method }))
   expect(store.get(faultCounters.name, 'rule-1')).toMatchObject({ key: null, matched: 4, fired: 1 })
 })
 
-test('counters are kept by each key that the rule counts by, and in all', () => {
+test('a rule has one counter for each key and one for the total', () => {
   const { book, store } = bookOf({ when: { nth: 2, by: 'tag' } })
   expect(fires(book, [tagged('a'), tagged('b'), tagged('a'), tagged('a'), tagged('b')])).toEqual([
     [],
@@ -72,17 +72,17 @@ test('counters are kept by each key that the rule counts by, and in all', () => 
   ])
 })
 
-test('a request without the thing that is counted by is counted with others of its kind', () => {
+test('requests without a value for the key are counted together', () => {
   const { book } = bookOf({ when: { nth: 2, by: 'idempotency_key' } })
   expect(firedNumbers(book, 3)).toEqual([2])
 })
 
-test('times bounds the fires of all keys together', () => {
+test('times limits the fires of all keys together', () => {
   const { book } = bookOf({ when: { by: 'tag' }, times: 2 })
   expect(fires(book, [tagged('a'), tagged('b'), tagged('c')])).toEqual([['rule-1'], ['rule-1'], []])
 })
 
-test('a rule is over when its time to live is, on the virtual clock', () => {
+test('a rule ends after its time to live on the virtual clock', () => {
   const { book, facts } = bookOf({ ttl: '60s' })
   facts.now += 59_999
   expect(firedNumbers(book, 1)).toEqual([1])
@@ -91,7 +91,7 @@ test('a rule is over when its time to live is, on the virtual clock', () => {
   expect(book.decide('call', subject())?.verdicts[0]?.description).toBe('Its time to live of 60s is over.')
 })
 
-test('from and until hold on the virtual clock, and wall_ms on the real one', () => {
+test('from and until follow the virtual clock, and wall_ms the real one', () => {
   const from = '2026-03-01T12:01:00.000Z'
   const until = { virtual_time: '2026-03-01T12:02:00.000Z', wall_ms: 1_000 }
   const { book, facts, began } = bookOf({ when: { from, until } })
@@ -109,7 +109,7 @@ test('from and until hold on the virtual clock, and wall_ms on the real one', ()
   ])
 })
 
-test('rules are asked by priority, equals as they were armed; the first that fires is the last unless it says continue', () => {
+test('rules are evaluated by priority, then in the order of arming, until one fires that does not say continue', () => {
   const { book } = bookOf(
     {},
     { priority: 1, then: 'continue' },
@@ -123,7 +123,7 @@ test('rules are asked by priority, equals as they were armed; the first that fir
   ])
 })
 
-test('of each rule that did not fire is told why, with the counter of its match', () => {
+test('a decision reports why each rule did not fire, with the counter of its match', () => {
   const { book } = bookOf(
     { match: { method: 'POST' } },
     { when: { nth: 2, by: 'tag' }, then: 'continue' },
@@ -138,20 +138,20 @@ test('of each rule that did not fire is told why, with the counter of its match'
   ).toEqual([
     ['rule-1', false, 'The method is "GET", not "POST".', undefined],
     ['rule-2', false, 'This is match number 1; it fires on number 2.', { n: 1, key: 'y' }],
-    ['rule-3', false, 'It has fired 1 time, all it may.', undefined],
+    ['rule-3', false, 'It has fired 1 time, its maximum.', undefined],
     ['rule-4', true, 'It fired on match number 2.', undefined],
-    ['rule-5', false, 'The rule rule-4 fired before it, and lets no other go on.', undefined],
+    ['rule-5', false, 'The rule rule-4 fired first and stops the evaluation of later rules.', undefined],
   ])
 })
 
-test('of a thousand rules that did not fire a hundred are told of', () => {
+test('a decision reports a hundred of a thousand rules that did not fire', () => {
   const { book } = bookOf(...Array.from({ length: 999 }, () => ({ match: { method: 'POST' } })), {})
   const decision = book.decide('call', subject())
   expect(decision?.verdicts.length).toBe(101)
   expect(decision?.verdicts.at(-1)).toMatchObject({ rule: 'rule-1000', fired: true })
 })
 
-test('rules of other phases and of the headers of other requests are not asked', () => {
+test('rules of other phases and header rules of other requests are not evaluated', () => {
   const { book } = bookOf(
     { do: [{ cut: { at: 'before-read', how: 'rst' } }], then: 'continue' },
     { source: 'header', then: 'continue' },
@@ -164,7 +164,7 @@ test('rules of other phases and of the headers of other requests are not asked',
   expect(verdicts.map(({ rule, fired }) => [rule, fired])).toContainEqual(['rule-2', false])
 })
 
-test('what an earlier phase has decided comes first, and its stop holds for the later one', () => {
+test('decisions of an earlier phase come first, and its stop also ends the later phase', () => {
   const { book } = bookOf({ do: [{ pace: { no_continue: true } }] }, { priority: 9 })
   const head = book.decide('head', subject())
   const call = book.decide('call', subject(), [], head)
@@ -172,7 +172,7 @@ test('what an earlier phase has decided comes first, and its stop holds for the 
   expect(call?.verdicts.map(({ rule }) => rule)).toEqual(['rule-1', 'rule-2'])
 })
 
-test('a rule keeps its keys however many another one counts by', () => {
+test('a rule keeps its keys even if another rule counts by ten thousand', () => {
   const { book } = bookOf(
     { id: 'busy', when: { by: 'tag', nth: 2 }, then: 'continue' },
     { id: 'quiet', match: { method: 'POST' }, when: { by: 'idempotency_key', nth: 2 } },
@@ -186,14 +186,14 @@ test('a rule keeps its keys however many another one counts by', () => {
   expect([third, fourth]).toEqual([['quiet'], ['quiet']])
 })
 
-test('of ten thousand keys the oldest is forgotten for a new one', () => {
+test('a new key replaces the oldest of ten thousand', () => {
   const { book, store } = bookOf({ when: { first: 1, by: 'tag' } })
   for (let n = 0; n < 10_001; n++) book.decide('call', tagged(`t${n}`))
   expect(store.rows(faultCounters.name).size).toBeLessThanOrEqual(10_001)
   expect(fires(book, [tagged('t10000'), tagged('t0')])).toEqual([[], ['rule-1']])
 })
 
-test('who holds a connection for a rule is told when that rule goes, or all do', () => {
+test('a held connection is released when its rule is removed, and when all are released', () => {
   const pause = [{ cut: { at: 'before-head', how: 'pause' } }] as const
   const { book, store } = bookOf({ do: pause, match: { method: 'GET' } }, { do: pause })
   const signalOf = (method: string) => {
@@ -208,7 +208,7 @@ test('who holds a connection for a rule is told when that rule goes, or all do',
   expect(signalOf('POST')?.aborted).toBe(false)
 })
 
-test.for(['rule-1', 'rule-2'])('a connection that two rules hold is let go when %s goes', (id) => {
+test.for(['rule-1', 'rule-2'])('a connection that two rules hold is released when %s is removed', (id) => {
   const { book, store } = bookOf(
     { do: [{ pace: { before_head_ms: 5 } }], then: 'continue' },
     { do: [{ cut: { at: 'before-head', how: 'pause' } }] },
@@ -219,7 +219,7 @@ test.for(['rule-1', 'rule-2'])('a connection that two rules hold is let go when 
   expect(signal?.aborted).toBe(true)
 })
 
-test('the same seed draws the same for each key, whatever the interleaving; another seed draws otherwise', () => {
+test('the same seed gives the same draws for each key in any interleaving, and another seed gives others', () => {
   const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
   const CALLS = 12
   const rule: Partial<FaultRule> = { when: { probability: 0.4, by: 'tag' } }
@@ -250,7 +250,7 @@ test('the same seed draws the same for each key, whatever the interleaving; anot
   )
 })
 
-test('another rule draws by its own id', () => {
+test('each rule has its own draws, by its id', () => {
   const draws = (id: string) => {
     const { book, store } = bookOf()
     store.transaction('', (tx) => tx.in(faultRules).put(ruleOf(id, { when: { probability: 0.5 } })))
@@ -259,7 +259,7 @@ test('another rule draws by its own id', () => {
   expect(draws('one')).not.toEqual(draws('two'))
 })
 
-test('what an action leaves to chance is drawn for each match, the same under the same seed', () => {
+test('random parameters of an action are drawn for each match, and are the same for the same seed', () => {
   const rule: Partial<FaultRule> = { do: [{ pace: { before_head_ms: 300, jitter_ms: 500 } }] }
   const delaysOf = (seed: number) => {
     const { book, facts } = bookOf(rule)

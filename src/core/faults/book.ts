@@ -8,7 +8,7 @@ import { type Action, drawnActions, type Phase, type PrimitiveMap } from './prim
 import { type FaultCounter, type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
 import { countedBy, retired, timing } from './when.ts'
 
-/** What decisions rest on besides rules and counters. */
+/** The inputs of a decision in addition to rules and counters. */
 export interface BookFacts {
   /** Virtual milliseconds. */
   readonly now: () => number
@@ -17,15 +17,15 @@ export interface BookFacts {
   readonly seed: () => number
 }
 
-/** Keys that one rule counts by; its oldest are forgotten, since callers choose their keys freely. */
+/** Maximum number of keys that one rule counts by. A new key then replaces the oldest: callers can send any number of keys. */
 const MAX_KEYS = 10_000
 
-/** Rules that did not fire for which one decision says why. */
+/** Maximum number of rules that did not fire in the verdicts of one phase. */
 const MAX_MISSED = 100
 
 /**
- * The fault rules of one sandbox. What is armed and what has been counted are tables of its state; this only decides.
- * Counters are written in a transaction of their own, so that they grow although the request is refused.
+ * Decides which fault rules of one sandbox fire. Rules and counters are tables of its state. Counters are written in a
+ * separate transaction, so that a refused request is counted, too.
  */
 export class FaultBook {
   readonly #store: Store
@@ -48,7 +48,7 @@ export class FaultBook {
     })
   }
 
-  /** In the order in which they are asked: by priority, equals as they were armed. */
+  /** In the order of evaluation: by priority, then in the order in which they were armed. */
   get rules(): readonly FaultRule[] {
     return this.#inOrder().all
   }
@@ -63,11 +63,11 @@ export class FaultBook {
     return this.#release.signal
   }
 
-  /** As {@link released}, and aborted as well when one of the rules that hold the connection is removed. */
+  /** Like {@link released}, but also aborted when one of the rules that hold the connection is removed. */
   releasedFor(decision: Decision): AbortSignal {
     const isHeldBy = (actions: readonly Action[]) =>
       decision.uses(actions).some(({ primitive, parameters }) => primitive.holds?.(parameters) === true)
-    // What a request asks for by its own values is in no table, so that it cannot be removed.
+    // Rules from reserved values of a request are in no table and cannot be removed.
     const rules = decision.fired
       .filter(
         ({ rule, actions }) => isHeldBy(actions) && this.#store.get(faultRules.name, rule.id) !== undefined,
@@ -80,7 +80,7 @@ export class FaultBook {
     return known.abort.signal
   }
 
-  /** Lets go of every connection that is held. */
+  /** Releases every connection that is held. */
   release(): void {
     this.#release?.abort()
     this.#release = undefined
@@ -96,9 +96,9 @@ export class FaultBook {
   }
 
   /**
-   * Decides the rules of a phase, and counts.
-   * @param armed the header rules that the subject has named itself; others are not its business
-   * @param earlier what the phases before have decided
+   * Decides which rules of a phase fire, and counts their matches.
+   * @param armed ids of the header rules that the request has named; the others do not apply to it
+   * @param earlier the decision of the earlier phases
    */
   decide(
     phase: Phase,
@@ -132,7 +132,7 @@ export class FaultBook {
     return new Decision(fired, verdicts, this.#primitives)
   }
 
-  /** What is said of the rules that no request, or not this one, is held against. */
+  /** The verdicts on rules that are not evaluated: those about connections or webhooks, and header rules of other requests. */
   #othersThan(isAsked: (rule: FaultRule) => boolean): Verdict[] {
     const not = (description: string) => (rule: FaultRule) => ({
       rule: rule.id,
@@ -142,11 +142,11 @@ export class FaultBook {
     })
     const named = [...this.#rulesOf('head'), ...this.#rulesOf('call')]
     return [
-      ...this.#rulesOf('accept').map(not('It is about a connection before its first request.')),
-      ...this.#rulesOf('webhook').map(not('It is about webhooks, not about requests.')),
+      ...this.#rulesOf('accept').map(not('It applies to a connection before its first request.')),
+      ...this.#rulesOf('webhook').map(not('It applies to webhooks, not to requests.')),
       ...named
         .filter((rule) => !isAsked(rule))
-        .map(not('It is for requests that ask for it by their header.')),
+        .map(not('It applies only to requests that name it in the header X-Emulator-Fault.')),
     ]
   }
 
@@ -189,7 +189,7 @@ export class FaultBook {
 }
 
 interface Sorted {
-  /** Of the table. */
+  /** Version of the table when it was sorted. */
   readonly version: number
   readonly all: readonly FaultRule[]
   readonly byPhase: ReadonlyMap<Phase, readonly FaultRule[]>
@@ -201,23 +201,23 @@ interface Hold {
   readonly abort: AbortController
 }
 
-/** What is said of one rule; `fired` when it has. */
+/** The result for one rule; `fired` is present when it fired. */
 interface Judged {
   readonly description: string
   readonly fired?: Fired
   readonly counter?: Verdict['counter']
 }
 
-// A caller's names may be those that every object has.
+// Names come from users and may be those that every object has.
 function namedActions({ actions }: FaultRule, name: string): readonly Action[] {
   return (Object.hasOwn(actions, name) ? actions[name] : undefined) ?? []
 }
 
 function stopped({ id }: FaultRule): string {
-  return `The rule ${id} fired before it, and lets no other go on.`
+  return `The rule ${id} fired first and stops the evaluation of later rules.`
 }
 
-/** The counters of one decision, written together. */
+/** The changed counters of one decision, written in one transaction. */
 class Counting {
   readonly #store: Store
   readonly #keys: CountedKeys

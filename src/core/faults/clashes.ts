@@ -6,9 +6,9 @@ import { type CountedBy, type FaultDraft, phaseOf } from './rule.ts'
 import { countedBy } from './when.ts'
 
 /**
- * What is wrong between the parts of a rule that are right by themselves.
- * @param written what the user has written: where it is silent, the preset is what an issue is about
- * @param rule the same with its preset
+ * Finds contradictions between the parts of a rule when each part alone is valid.
+ * @param written the rule as the user has written it; an issue about a part that it leaves out points to the preset
+ * @param rule the same rule, completed with its preset
  */
 export function clashes(written: FaultDraft | Expanded, rule: Expanded, primitives: PrimitiveMap): Clash[] {
   const found = [
@@ -21,27 +21,27 @@ export function clashes(written: FaultDraft | Expanded, rule: Expanded, primitiv
   return found.map((clash) => placed(clash, written))
 }
 
-// Where the preset says it, the pointer leads to its name.
+// If the part comes from the preset, the pointer leads to the name of the preset.
 function placed(clash: Clash, written: FaultDraft | Expanded): Clash {
   const [part] = clash.path
   if (!('preset' in written) || written.preset === undefined || part === undefined) return clash
   if (written[part as keyof FaultDraft] !== undefined) return clash
-  return { path: ['preset'], message: `says so at ${clash.path.join('/')}: ${clash.message}` }
+  return { path: ['preset'], message: `does not fit the rule: its ${clash.path.join('/')} ${clash.message}` }
 }
 
 function withoutMatch({ match }: Expanded): Clash[] {
   if (match !== undefined) return []
-  return [{ path: ['match'], message: 'is required; "everything" is for every request' }]
+  return [{ path: ['match'], message: 'is required; use "everything" for every request' }]
 }
 
 function idle({ when, do: plain, actions }: Expanded): Clash[] {
   if (when.sequence === undefined) {
     if (Object.keys(actions).length > 0)
-      return [{ path: ['actions'], message: 'are for when.sequence, which names them one after the other' }]
+      return [{ path: ['actions'], message: 'are only valid with when.sequence, which names them in order' }]
     return plain.length > 0 ? [] : [{ path: ['do'], message: 'must have at least one action' }]
   }
   if (plain.length === 0) return []
-  return [{ path: ['do'], message: 'is never done: when.sequence says what is, by the names of actions' }]
+  return [{ path: ['do'], message: 'is never run: when.sequence only runs the lists in actions, by name' }]
 }
 
 function unknownSteps({ when, actions }: Expanded): Clash[] {
@@ -49,7 +49,7 @@ function unknownSteps({ when, actions }: Expanded): Clash[] {
   return (when.sequence ?? []).flatMap((name, n) => {
     if (known.includes(name)) return []
     const hint = didYouMean(name, known)
-    return [{ path: ['when', 'sequence', n], message: `is neither "pass" nor one of actions.${hint}` }]
+    return [{ path: ['when', 'sequence', n], message: `is neither "pass" nor a name in actions.${hint}` }]
   })
 }
 
@@ -72,7 +72,9 @@ function wrongActions(rule: Expanded, primitives: PrimitiveMap): Clash[] {
   if (match === undefined) return []
   const isAboutWebhooks = match !== 'everything' && match.webhook !== undefined
   if (!isAboutWebhooks && match !== 'everything' && match.url !== undefined)
-    return [{ path: ['match', 'url'], message: 'is about a webhook: give webhook, too; "*" is all of them' }]
+    return [
+      { path: ['match', 'url'], message: 'applies to webhooks: add webhook, too; "*" matches all of them' },
+    ]
   const about = isAboutWebhooks ? 'webhook' : 'request'
   const unfit = placedActions(rule).flatMap(({ path, action }) =>
     usesOf([action], primitives).flatMap((use) => unfitFor(about, path, use, primitives)),
@@ -82,7 +84,8 @@ function wrongActions(rule: Expanded, primitives: PrimitiveMap): Clash[] {
   return [
     ...foreign.map((name) => ({
       path: ['match', name],
-      message: 'is about a request, and this rule is about a webhook: only url can be given beside webhook',
+      message:
+        'applies to requests, but the rule matches webhooks: only url can be given in addition to webhook',
     })),
     ...unfit,
   ]
@@ -100,11 +103,11 @@ function unfitFor(
   }
   if (about === 'request') return []
   const able = [...primitives.values()].filter(({ clash }) => clash !== undefined).map(({ name }) => name)
-  const message = `is done to a request, and the rule matches a webhook: only ${able.join(' and ')} can be`
+  const message = `applies to requests, but the rule matches webhooks: only ${able.join(' and ')} can be used`
   return [{ path: [...path, primitive.name], message }]
 }
 
-/** What can be counted by before there is a request, and where there is none. */
+/** The keys that exist before there is a request, and for webhooks. */
 const COUNTABLE: Readonly<Record<'accept' | 'webhook', readonly CountedBy[]>> = {
   accept: ['connection'],
   webhook: ['resource_id'],
@@ -127,19 +130,19 @@ function wrongPhase(
     ...early.map((name) => ({ path: ['match', name], message })),
     ...uncounted.map((each) => ({
       path: ['when', 'by'],
-      message: `cannot be ${each}: ${phase === 'accept' ? EARLY.accept : 'a webhook has none'}`,
+      message: `cannot be ${each}: ${phase === 'accept' ? `it ${EARLY.accept}` : 'a webhook has none'}`,
     })),
   ]
 }
 
-/** Connections in a row that a rule at the stage accept may meet. */
+/** Maximum number of connections that a rule at the stage accept may act on. */
 const MAX_ACCEPTED = 1_000
 
-/** Real milliseconds for which it may meet every one. */
+/** Maximum duration, in real milliseconds, for which it may act on every connection. */
 const MAX_ACCEPTED_LENGTH = 600_000
 
-// Without an end it would also cut each connection over which it could be removed. Virtual time may stand still, and
-// what is counted by connection begins anew with the next one.
+// Without an end, the rule would also cut every connection to the control interface and could not be removed. Virtual time
+// is no end, since it may stand still. A count by connection is none either: it starts again with the next connection.
 function hasEnd({ times, when }: Expanded): boolean {
   const { nth, first, until } = when
   const isCountedTogether = countedBy(when).length === 0
@@ -151,7 +154,7 @@ function hasEnd({ times, when }: Expanded): boolean {
 
 const ENDLESS: Clash = {
   path: ['times'],
-  message: `is required at the stage accept, where a rule meets every connection, those to the control interface too: at most ${MAX_ACCEPTED}; or give when.until.wall_ms of at most ${MAX_ACCEPTED_LENGTH}, or, without when.by, nth, first or until.calls`,
+  message: `is required at the stage accept, where a rule applies to every connection, also to those to the control interface: at most ${MAX_ACCEPTED}; or give when.until.wall_ms of at most ${MAX_ACCEPTED_LENGTH}, or, without when.by, nth, first or until.calls`,
 }
 
 function isTooEarly(phase: 'accept' | 'head' | 'webhook', name: string): boolean {
@@ -160,7 +163,7 @@ function isTooEarly(phase: 'accept' | 'head' | 'webhook', name: string): boolean
 }
 
 const EARLY = {
-  accept: 'is not known yet when the stage accept is reached: no byte of a request has come by then',
+  accept: 'is not known yet at the stage accept: no byte of the request has been received',
   head: 'is not known yet: one of the actions takes place before the body is read',
   webhook: '',
 } as const

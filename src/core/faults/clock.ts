@@ -16,7 +16,7 @@ declare module './primitive.ts' {
   }
 }
 
-/** What happens to time, at `before-handler`. */
+/** Moves or stops the clock before the handler runs, or shifts the times of the response. */
 export type ClockFault = ParametersOf<typeof schema>
 
 function schema() {
@@ -24,18 +24,18 @@ function schema() {
     error: 'must be a duration with or without a sign, such as -5m or 2h',
   })
   const jump = timestamp().refine((text) => Date.parse(text) <= END_OF_TIME, {
-    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant there is`,
+    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant that the clock supports`,
   })
   return someOf({
-    /** Shifts the Date of this response and nothing else: `-5m`, `2h`. The sandbox's clock stays right. */
+    /** Shifts only the Date header of this response: `-5m`, `2h`. The sandbox's clock does not change. */
     offset: offset.optional(),
-    /** Shifts every time in this response: Date, X-RateLimit-Reset and the timestamps of its body. */
+    /** Shifts every time in this response: Date, X-RateLimit-Reset, a Retry-After date and the timestamps of its body. */
     skew: offset.optional(),
-    /** The clock stands still from here on. */
+    /** Stops the clock of the sandbox: its rate becomes 0. */
     freeze: z.boolean().optional(),
-    /** This much time passes, and everything due happens, before the handler runs. */
+    /** Virtual duration by which the clock advances before the handler runs; due events run first. */
     advance: duration().optional(),
-    /** The same up to an instant; one in the past changes nothing. */
+    /** Virtual instant to which the clock advances in the same way; an instant in the past changes nothing. */
     jump: jump.optional(),
   })
 }
@@ -49,7 +49,7 @@ export const clock: StatePrimitive<'clock'> = {
   effect: { passTime, date, shown, headers },
 }
 
-// Everything due by then happens first. Time never goes back.
+// Due events run before the handler. The clock never goes back.
 function passTime({ sandbox, exchange, given }: Fault<ClockFault>): void {
   for (const { parameters } of given) {
     const { advance, jump, freeze } = parameters
@@ -69,7 +69,7 @@ function date({ given }: Fault<ClockFault>, now: number): number {
   return within(now + shift + skewOf(given))
 }
 
-// A problem has no time, and neither has a result line.
+// Errors and result lines contain no timestamps.
 function shown({ exchange, given }: Fault<ClockFault>, content: Content): Content {
   const shift = skewOf(given)
   const { reply, refusal, call, settings } = exchange

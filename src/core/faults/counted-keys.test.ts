@@ -19,7 +19,7 @@ function put(store: Store, ...counters: readonly FaultCounter[]): void {
   })
 }
 
-test('the keys of a rule are those of its counters, the oldest first; the one of the rule alone is none', () => {
+test('the keys of a rule are those of its counters, oldest first, without the total of the rule', () => {
   const store = storeOf(counter('r', 'b'), counter('r', null), counter('other', 'x'), counter('r', 'a'))
   const keys = new CountedKeys(store)
   expect([...keys.of('r')]).toEqual(['r b', 'r a'])
@@ -27,7 +27,7 @@ test('the keys of a rule are those of its counters, the oldest first; the one of
   expect([...keys.of('unknown')]).toEqual([])
 })
 
-test.for([true, false])('counters that come and go are followed, asked for before: %s', (asked) => {
+test.for([true, false])('keys follow counters that are added and removed, read before: %s', (asked) => {
   const store = storeOf(counter('r', 'a'))
   const keys = new CountedKeys(store)
   if (asked) keys.of('r')
@@ -39,7 +39,7 @@ test.for([true, false])('counters that come and go are followed, asked for befor
   expect([[...keys.of('r')], [...keys.of('new')]]).toEqual([['r b'], ['new n']])
 })
 
-test('other tables are not counters', () => {
+test('rows of other tables are ignored', () => {
   const store = storeOf(counter('r', 'a'))
   const keys = new CountedKeys(store)
   keys.of('r')
@@ -48,7 +48,7 @@ test('other tables are not counters', () => {
   expect([...keys.of('r')]).toEqual(['r a'])
 })
 
-test('the counter of a rule that had none by a key can go', () => {
+test('the counter of a rule without keys can be removed', () => {
   const store = storeOf(counter('quiet', null), counter('r', 'a'))
   const keys = new CountedKeys(store)
   keys.of('r')
@@ -56,7 +56,7 @@ test('the counter of a rule that had none by a key can go', () => {
   expect([...keys.of('quiet')]).toEqual([])
 })
 
-test('a sandbox that takes the place of another brings its own order', () => {
+test('a sandbox that replaces another has its own order of keys', () => {
   const store = storeOf(counter('r', 'a'), counter('r', 'b'))
   const before = Store.from(store)
   const keys = new CountedKeys(store)

@@ -5,8 +5,8 @@ import { type FaultCounter, faultCounters } from './rule.ts'
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * The counters that each rule keeps by a key, the oldest first. Made when first asked for and then kept up with the table:
- * a rule that counts by what callers choose would have thousands to look through on every request.
+ * The counters of each rule that have a key, oldest first. Built on first use, then updated with each commit: a rule that
+ * counts by values of callers can have thousands, too many to search on every request.
  */
 export class CountedKeys {
   readonly #store: Store
@@ -30,7 +30,7 @@ export class CountedKeys {
   }
 
   #follow({ changes, order, tables }: Commit): void {
-    // A sandbox that takes the place of another brings an order of its own.
+    // A replaced sandbox has its own order of rows, so the index is built again.
     if (order !== undefined || tables !== undefined) this.#byRule = undefined
     if (this.#byRule === undefined) return
     for (const { table, before, after } of changes) {

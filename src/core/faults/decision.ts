@@ -16,20 +16,20 @@ import type { FaultRule } from './rule.ts'
 export interface Fired {
   readonly rule: FaultRule
   readonly actions: readonly Action[]
-  /** The name in its sequence; undefined without one. */
+  /** Name of the action list in its sequence; undefined without a sequence. */
   readonly step: string | undefined
-  /** The value of the counter, from 1, and what it is kept by. */
+  /** The value of the counter, from 1; `key` is null for the counter of the rule itself. */
   readonly n: number
   readonly key: string | null
 }
 
-/** What was decided about one rule. */
+/** The decision about one rule. */
 export interface Verdict {
   readonly rule: string
   readonly fired: boolean
   /** A sentence: why it fired, or why not. */
   readonly description: string
-  /** The rule itself, where it has not fired. */
+  /** The rule itself, if it has not fired. */
   readonly about?: FaultRule
   /** The counter of a match that did not fire. */
   readonly counter?: Pick<Fired, 'n' | 'key'> | undefined
@@ -43,7 +43,7 @@ export interface FiredAction<P> {
   readonly n: number
 }
 
-/** What the `state` actions of one stage changed. */
+/** The changes by the `state` actions of one stage. */
 export interface Moved {
   readonly step: Extract<Step, 'faultsBefore' | 'faultsAfter'>
   readonly commit: Commit
@@ -51,10 +51,10 @@ export interface Moved {
 
 const NOTHING: readonly Moved[] = []
 
-/** What the rules of a sandbox have decided about one request, and what an adapter did about it. */
+/** The decision of the fault rules about one request, and the report of the adapter that carried it out. */
 export class Decision implements FaultReport {
   readonly fired: readonly Fired[]
-  /** Of those that fired, and of the first hundred others of each phase: a log of all would be gigabytes. */
+  /** For rules that fired, and the first hundred others of each phase: a log with all of them would be gigabytes. */
   readonly verdicts: readonly Verdict[]
   /** How far the exchange came, once an adapter has reported it. */
   sent: Sent | undefined
@@ -86,7 +86,7 @@ export class Decision implements FaultReport {
     return usesOf(actions, this.#primitives)
   }
 
-  /** Whether the handler must not run, so that the request leaves the sandbox as it is. */
+  /** Whether the handler must not run, so that the request does not change the sandbox. */
   get replacesHandler(): boolean {
     return [...this.#primitives.values()].some(({ name, replacesHandler }) => {
       const all = allOf(this.actions, name as PrimitiveName)
@@ -94,7 +94,7 @@ export class Decision implements FaultReport {
     })
   }
 
-  get tellsQuota(): boolean {
+  get setsQuota(): boolean {
     return this.given('quota').length > 0
   }
 
@@ -117,7 +117,7 @@ export class Decision implements FaultReport {
   wayOf(): string {
     if (!this.isOnWire() || this.sent === undefined) return ''
     const { stage, bytes, end } = this.sent
-    return `On the wire it came as far as ${stage}, with ${counted(bytes, 'byte')}: ${ENDS[end]}.`
+    return `The exchange reached the stage ${stage}, with ${counted(bytes, 'byte')} sent: ${ENDS[end]}.`
   }
 
   get end(): FaultReport['end'] {
@@ -125,16 +125,16 @@ export class Decision implements FaultReport {
     if (end === 'whole') return null
     if (end !== 'cut') return end === 'held' ? 'stalled' : 'left'
     const ends = this.uses().flatMap(({ primitive, parameters }) => primitive.ends?.(parameters) ?? [])
-    // Without one, it was the longest time of a fault that has ended it.
+    // No action ends connections: the maximum duration of a fault has ended this one.
     return ends[0] ?? 'timed out'
   }
 
-  /** Whether one of some actions acts on the connection; default: of all. */
+  /** Whether one of the actions acts on the connection; default: all actions. */
   isOnWire(actions = this.actions): boolean {
     return this.uses(actions).some(({ primitive }) => primitive.kind === 'wire')
   }
 
-  /** The changes that faults have made because of the request, in order; the request's own are not among them. */
+  /** The changes by faults on the request, in order, without those of the request itself. */
   get moved(): readonly Moved[] {
     return this.#moved
   }
@@ -145,7 +145,7 @@ export class Decision implements FaultReport {
 }
 
 const ENDS: Readonly<Record<Sent['end'], string>> = {
-  whole: 'it was sent to its end',
+  whole: 'the response was sent completely',
   cut: 'the fault cut it off',
   held: 'the fault kept the connection open and silent',
   left: 'the client left',

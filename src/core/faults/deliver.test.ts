@@ -4,7 +4,7 @@ import { Decision, type Fired } from './decision.ts'
 import { type DeliverFault, treatmentOf } from './deliver.ts'
 import type { FaultRule } from './rule.ts'
 
-/** What rules r1, r2 and so on make of a webhook, each with these `deliver` actions. */
+/** The treatment of a webhook by rules r1, r2 and so on, each with these `deliver` actions. */
 function treated(...rules: readonly (readonly DeliverFault[])[]) {
   const fired = rules.map((faults, n): Fired => {
     const rule = { id: `r${n + 1}` } as FaultRule
@@ -28,7 +28,7 @@ test.for<[DeliverFault, object]>([
   expect(treated([fault])).toStrictEqual(treatment)
 })
 
-test('actions of one rule and of several compose: the last of each parameter counts, patches add up', () => {
+test('actions of one or several rules compose: the last value of each parameter counts, and all patches apply', () => {
   expect(
     treated(
       [{ delay: '1s', copies: 2 }, { sign: 'missing' }],
@@ -41,7 +41,7 @@ test('actions of one rule and of several compose: the last of each parameter cou
   })
 })
 
-test('what is dropped is neither copied nor changed, unless a later rule keeps it', () => {
+test('a dropped webhook is neither copied nor changed, unless a later rule keeps it', () => {
   expect(treated([{ copies: 5, delay: '1s' }], [{ drop: true }])).toStrictEqual({
     copies: 1,
     faults: { rules: ['r1', 'r2'], drop: true },

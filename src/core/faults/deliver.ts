@@ -12,32 +12,31 @@ declare module './primitive.ts' {
   }
 }
 
-/** What happens to a webhook: a rule for these matches `webhook`. With `when`, the rule matches a request instead. */
+/** Changes the delivery of a webhook: the rule matches `webhook`. With `when`, the rule matches a request instead. */
 export type DeliverFault = ParametersOf<typeof schema>
 
 function schema() {
   return someOf({
-    /** How often it is delivered in all, with the same id; 1 to 10. */
+    /** Total number of deliveries with the same id, 1 to 10. */
     copies: intBetween(1, 10).optional(),
     /** `after-next`: after the next one to the same subscriber, at most 60 s of virtual time later. */
     order: z.enum(['after-next']).optional(),
-    /** Virtual time by which its first attempt is late. */
+    /** Virtual duration by which its first attempt is delayed. */
     delay: duration().optional(),
     /** It is never sent. */
     drop: z.boolean().optional(),
     /** The response of the request is held until the webhooks that are due have been delivered. */
     when: z.enum(['before-response']).optional(),
-    /** Virtual times between attempts instead of the schedule's; an empty list: one attempt. */
+    /** Virtual durations between attempts, instead of the setting `webhooks.retry`; at most 100. Empty: one attempt. */
     retries: z.array(duration()).max(100).optional(),
-    /** Real milliseconds that an attempt may take. */
+    /** Real milliseconds that an attempt may take, 1 to 600,000. Default: the setting `webhooks.timeout`. */
     timeout_ms: intBetween(1, 600_000).optional(),
-    /** Default `valid`. `old`: its timestamp is older than webhooks.signature allows; `wrong` where that names no timestamp_header. */
+    /** Default `valid`. `old`: a timestamp older than `webhooks.signature` allows; without a `timestamp_header`, as `wrong`. */
     sign: z.enum(['valid', 'wrong', 'missing', 'old']).optional(),
-    /** JSON Merge Patch over what is delivered. */
+    /** JSON Merge Patch for the body. */
     body: json().optional(),
   }).refine((value) => value.when === undefined || membersOf(value).length === 1, {
-    error:
-      'stands alone: a rule that holds a response is about a request, and the others are about a webhook',
+    error: 'must be the only parameter: it holds the response of a request, and the others apply to webhooks',
     path: ['when'],
   })
 }
@@ -54,7 +53,7 @@ export const deliver: StatePrimitive<'deliver'> = {
       const message = 'holds the response of a request: match the request, not a webhook'
       return when === undefined ? undefined : { path: ['when'], message }
     }
-    const message = 'is done to a webhook: match it by {"webhook": type}, or with "*" all of them'
+    const message = 'applies to webhooks: match one type with {"webhook": type}, or all with "*"'
     return when === undefined ? { path: [], message } : undefined
   },
   effect: {
@@ -65,8 +64,8 @@ export const deliver: StatePrimitive<'deliver'> = {
 }
 
 /**
- * Composes the `deliver` actions of the rules that fired on a webhook, in order: of each parameter the last that was given
- * counts, and patches of the body are applied one after the other. What is dropped is not copied.
+ * Composes the `deliver` actions of the rules that fired on a webhook, in order: the last value of each parameter counts, and
+ * patches of the body are applied one after the other. A dropped webhook is not copied.
  */
 export function treatmentOf(decision: Decision): Treatment {
   const actions = decision.given('deliver').map(({ parameters }) => parameters)
@@ -90,7 +89,7 @@ function last<K extends keyof DeliverFault>(actions: readonly DeliverFault[], na
   return actions.findLast((each) => each[name] !== undefined)?.[name]
 }
 
-// Fields without a value are left out: the record is data, and reads the same after a restart.
+// Fields without a value are left out, so that the record is the same after a restart.
 function given<K extends 'order' | 'delay' | 'retries' | 'timeout_ms'>(
   actions: readonly DeliverFault[],
   name: K,

@@ -2,18 +2,18 @@ import type { Service } from '../service.ts'
 import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultMatch, FaultRule } from './rule.ts'
 
-/** What a rule does, without its name and where it came from. */
+/** The behaviour of a rule, without its id and its source. */
 export type Behaviour = Pick<
   FaultRule,
   'match' | 'when' | 'do' | 'actions' | 'priority' | 'then' | 'times' | 'ttl'
 >
 
-/** A draft with what its preset says beneath it. Without a match of either, it matches nothing yet. */
+/** A draft completed with its preset. `match` is undefined when neither of them has one. */
 export interface Expanded extends Omit<Behaviour, 'match'> {
   readonly match: FaultMatch | 'everything' | undefined
 }
 
-/** Puts a draft over its preset: what the draft says takes precedence, in the match field by field. */
+/** Completes a draft with its preset. Fields of the draft override those of the preset; `match` is merged field by field. */
 export function expand(draft: FaultDraft, { presets }: Pick<Service, 'presets'>): Expanded {
   const preset = draft.preset === undefined ? undefined : presets.get(draft.preset)
   return {
@@ -23,7 +23,7 @@ export function expand(draft: FaultDraft, { presets }: Pick<Service, 'presets'>)
     actions: draft.actions ?? preset?.actions ?? {},
     priority: draft.priority ?? 0,
     then: draft.then ?? preset?.then ?? 'stop',
-    // A draft that says when it fires says so for as long as it stands.
+    // A draft with its own `when` does not inherit `times` from its preset.
     times: draft.times ?? (draft.when === undefined ? preset?.times : undefined) ?? null,
     ttl: draft.ttl ?? null,
   }

@@ -34,7 +34,7 @@ export const statePrimitives: readonly AnyPrimitive[] = [respond, quota, idem, s
 /** Lets the fault rules of a sandbox act on its requests and webhooks. */
 export function faultHooks(sandbox: Sandbox): Hooks {
   const { faults, options, service } = sandbox
-  // Values of requests may replace a rule.
+  // Operations whose requests may contain reserved values, which act without a rule.
   const magic = new Set(options.strict ? [] : service.magic.map(({ operation }) => operation))
   return {
     begin: (call) => {
@@ -52,8 +52,8 @@ export function faultHooks(sandbox: Sandbox): Hooks {
 }
 
 /**
- * What the rules of a phase decide about a request, and, once its body is known, its own reserved values.
- * @param earlier what was decided in the phase before
+ * Decides which rules of a phase fire on a request. In the phase `call`, the reserved values of its body act as well.
+ * @param earlier the decision of the earlier phase
  */
 export function decide(
   sandbox: Sandbox,
@@ -67,17 +67,17 @@ export function decide(
 
 /** The part of a decision that an adapter carries out. */
 export interface Wire {
-  /** Those of wire primitives, in order. */
+  /** The actions of wire primitives, in order. */
   readonly actions: readonly Action[]
-  /** The response waits for this before anything of it is sent. */
+  /** Resolves when the response may be sent; undefined: at once. */
   readonly hold: (() => Promise<void>) | undefined
-  /** Aborted when nothing waits any longer: the sandbox was reset, or its rules were removed. */
+  /** Aborted when a held connection must be released: the sandbox was reset, or a rule that holds it was removed. */
   readonly released: AbortSignal
   /** Reports how far the exchange came; to be called once, when it is over. */
   readonly report: (sent: Sent) => void
 }
 
-/** One request with what the rules have decided about it. */
+/** Carries out the decision about one request, step by step. */
 export class FaultedRequest implements RequestHooks {
   readonly report: Decision
   readonly #sandbox: Sandbox
@@ -120,7 +120,7 @@ export class FaultedRequest implements RequestHooks {
     return { admission: rate.admission, headers }
   }
 
-  /** What is left for an adapter to do; undefined for nothing. */
+  /** The part of the decision for an adapter; undefined when there is none. */
   get wire(): Wire | undefined {
     const { report: decision } = this
     const actions = decision.actions.filter((action) =>
@@ -130,7 +130,7 @@ export class FaultedRequest implements RequestHooks {
     if (actions.length === 0 && !waits) return undefined
     return {
       actions,
-      // The sender reports itself why it cannot send; the response does not depend on it.
+      // The sender reports its own errors; the response does not depend on them.
       hold: waits ? async () => this.#sandbox.pendingWork?.whenIdle().catch(() => {}) : undefined,
       released: this.#sandbox.faults.releasedFor(decision),
       report: (sent) => {
@@ -139,7 +139,7 @@ export class FaultedRequest implements RequestHooks {
     }
   }
 
-  // A response instead of that of the handler is made at the end: also for requests that were refused before.
+  // An injected response is created at the end, in `content`: also for requests that were refused before the handler.
   #replacesHandler(exchange: Exchange): boolean {
     exchange.step = 'faultsBefore'
     this.#act(exchange, 'passTime')
@@ -172,7 +172,7 @@ type PlainHook = { [H in ExchangeHook]: ReturnType<AnyHooks[H]> extends void ? H
 type MoreOf<H extends ExchangeHook> = Parameters<AnyHooks[H]> extends [unknown, ...infer More] ? More : []
 type Bindable<H extends ExchangeHook> = (fault: Fault<never>, ...more: MoreOf<H>) => ReturnType<AnyHooks[H]>
 
-/** What the primitives do at one hook, of those that have fired. */
+/** The functions of the fired primitives for one hook. */
 function effectsOf<H extends keyof AnyHooks>(sandbox: Sandbox, decision: Decision, hook: H) {
   return [...sandbox.service.primitives.values()].flatMap(({ name, kind, effect }) => {
     const act = kind === 'state' ? (effect as Partial<AnyHooks>)[hook] : undefined
@@ -181,7 +181,7 @@ function effectsOf<H extends keyof AnyHooks>(sandbox: Sandbox, decision: Decisio
   })
 }
 
-// Ids are visible ASCII, unless a value of the request has become one; a comma in one would make two of it.
+// Ids are visible ASCII, except those from reserved values of a request. A comma would split an id in two.
 function idsOf({ fired }: Decision): string {
   return fired.map(({ rule }) => rule.id.replaceAll(/[^!-+\--~]/g, '_')).join(', ')
 }
@@ -206,7 +206,7 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
 
 const UNREAD: KeptBody = { kind: 'none' }
 
-// All of it, however large: what the log leaves out may be what a rule is about.
+// The whole body, however large: a rule may match a part that the log leaves out.
 function bodyOf(body: CallBody): KeptBody {
   return body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD
 }
@@ -230,9 +230,9 @@ function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined)
   )
 }
 
-const MAGIC = 'The request itself asks for it with a reserved value.'
+const MAGIC = 'The request itself triggers it with a reserved value.'
 
-// The same object as every other rule, but of one request alone: it is not in the table.
+// It has the form of every other rule, but exists for one request only and is not in the table.
 function magicRule(
   sandbox: Sandbox,
   operation: string,

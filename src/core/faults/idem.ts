@@ -14,18 +14,18 @@ declare module './primitive.ts' {
   }
 }
 
-/** What happens to the Idempotency-Key of a request. */
+/** How the Idempotency-Key of a request is handled. */
 export type IdemFault = ParametersOf<typeof schema>
 
 function schema() {
   return someOf({
-    /** Refused with 409 as if the first request with this key were still under way. */
+    /** Refuses with 409, as if the first request with this key were still in progress. */
     concurrent: z.boolean().optional(),
-    /** Status of a key that comes again with another body. */
+    /** Status for a key that is used again with a different body, 400 to 599. */
     mismatch_status: intBetween(400, 599).optional(),
-    /** What keys are unique in, beside the operation. Default: what the setting `idempotency.scope` says. */
+    /** The scope in which keys of an operation are unique. Default: the setting `idempotency.scope`. */
     scope: z.enum(['teamspace', 'organization', 'api_key']).optional(),
-    /** What is kept under the key is forgotten first: the request is made once more. */
+    /** Removes the record of the key first, so that the request is handled again. */
     forget: z.boolean().optional(),
   })
 }
@@ -33,13 +33,13 @@ function schema() {
 export const idem: StatePrimitive<'idem'> = {
   name: 'idem',
   kind: 'state',
-  description: 'keys that are in use, forgotten, or unique in something else',
+  description: 'keys that are in use, forgotten, or unique in another scope',
   schema,
   step: () => 'replay',
   effect: { replay },
 }
 
-// Of each parameter, the last that was given counts.
+// The last value of each parameter counts.
 function replay({ exchange, given }: Fault<IdemFault>): void {
   const key = idempotencyKeyOf(exchange)
   if (key === undefined) return
@@ -48,10 +48,10 @@ function replay({ exchange, given }: Fault<IdemFault>): void {
   exchange.mismatchStatus = all.mismatch_status
   if (all.concurrent === true) {
     refuse('idempotency_key_in_use', {
-      detail: 'A request with the same Idempotency-Key is still under way.',
+      detail: 'A request with the same Idempotency-Key is still in progress.',
       assumed: [[keyScope.item, keyScope]],
     })
   }
-  // Part of the request's transaction: when it is refused, the record is still there.
+  // In the request's transaction: if the request is refused, the record is kept.
   if (all.forget === true) exchange.tx.delete(IDEMPOTENCY, idempotencyRowOf(exchange, key))
 }

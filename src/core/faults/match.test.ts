@@ -54,7 +54,7 @@ test.for<[match: FaultMatch, subject: Subject, description: string]>([
   [{ connection_request_index: 2 }, connection, 'The connection_request_index is 1, not 2.'],
   [{ webhook: 'thing.began' }, webhook, 'The webhook is "thing.ended", not "thing.began".'],
   [{ webhook: '*', url: 'http://b*' }, webhook, 'The url is "http://a.test/hook", not "http://b*".'],
-])('%j does not fit, and the first reason is told', ([match, subject, description]) => {
+])('%j does not fit, and the first reason is reported', ([match, subject, description]) => {
   expect(mismatch(match, subject)).toBe(description)
 })
 
@@ -68,11 +68,11 @@ test.for<[by: CountedBy[], subject: Subject, key: string | null]>([
   [['resource_id'], request, '7'],
   [['resource_id'], webhook, '7'],
   [['tag', 'api_key'], subject(), '- -'],
-])('counting by %j', ([by, subject, key]) => {
+])('matches are counted by %j', ([by, subject, key]) => {
   expect(counterKey(by, subject)).toBe(key)
 })
 
-test('keys that callers choose stay apart, and short', () => {
+test('keys that callers choose stay distinct and short', () => {
   const keyOf = (tag: string, key: string) =>
     counterKey(['tag', 'idempotency_key'], {
       ...request,
@@ -91,11 +91,11 @@ test.for<[match: FaultMatch, subject: Subject]>([
   expect(mismatch(match, subject)).toBeUndefined()
 })
 
-test('a request without a caller is of no kind', () => {
+test('a request without a caller has no principal kind', () => {
   expect(mismatch({ principal_kind: 'user' }, subject())).toBe('The principal_kind is absent, not "user".')
 })
 
-test('of what a client fills in, only what the log keeps is told; where it keeps the same, a word stands for it', {
+test('a mismatch quotes only values that the log keeps, and (redacted) if the kept value would fit', {
   tags: ['R231'],
 }, () => {
   const kept = () => ({ ...secret, headers: { 'x-secret': '(redacted)' } })
@@ -108,7 +108,7 @@ test('of what a client fills in, only what the log keeps is told; where it keeps
     mismatch(match, { ...secret, ...over })
   expect(told({ headers: { 'X-Secret': 'x' } })).toBe('The header X-Secret is "(redacted)", not "x".')
   expect(told({ headers: { 'X-Secret': 'x' } }, {})).toBe('The header X-Secret is "h-secret", not "x".')
-  // Kept as it came, it would fit: it is not told what it was.
+  // The kept value would fit, so the real one must not be reported.
   const fitting = { kept: () => ({ ...secret, headers: { 'x-secret': 'x' } }) }
   expect(told({ headers: { 'X-Secret': 'x' } }, fitting)).toBe(
     'The header X-Secret is "(redacted)", not "x".',
@@ -127,11 +127,11 @@ test.for<[by: CountedBy[], subject: Subject, key: string]>([
   [['operation'], webhook, '-'],
   [['tag'], connection, '-'],
   [['rule'], request, '-'],
-])('what %j says nothing of is counted as one: %j', ([by, subject, key]) => {
+])('subjects without a value for %j are counted together: %j', ([by, subject, key]) => {
   expect(counterKey(by, subject)).toBe(key)
 })
 
-test('a value of two hundred characters is its own key, a longer one a digest; blanks are written out', () => {
+test('a value of two hundred characters is its own key, a longer one becomes a digest, and spaces are escaped', () => {
   const keyOf = (tag: string) => counterKey(['tag'], { ...request, headers: { 'x-emulator-tag': tag } })
   expect(keyOf('t'.repeat(200))).toBe('t'.repeat(200))
   expect(keyOf('t'.repeat(201))).toMatch(/^sha256:/)

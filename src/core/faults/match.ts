@@ -4,17 +4,17 @@ import { REDACTED, seal } from '../secrets.ts'
 import { truncated } from '../words.ts'
 import type { CountedBy, FaultMatch } from './rule.ts'
 
-/** A request, as rules look at it. */
+/** A request, as rules are compared with it. */
 export interface RequestSubject extends Matchable {
   readonly kind: 'request'
   readonly connection?: { readonly id: string; readonly index: number } | undefined
-  /** The record that the path names; null for none. */
+  /** Id of the record that the path names; null for none. */
   readonly resource: string | null
-  /** What may be shown of it; absent: all that it has. */
+  /** The parts that a description may quote; absent: all of them. */
   readonly kept?: (() => Pick<Matchable, 'query' | 'headers' | 'body'>) | undefined
 }
 
-/** A webhook that is about to be left for a subscriber. */
+/** A webhook that is about to be enqueued for a subscriber. */
 export interface WebhookSubject {
   readonly kind: 'webhook'
   readonly type: string
@@ -23,7 +23,7 @@ export interface WebhookSubject {
   readonly resource: string
 }
 
-/** A connection of which no byte has been read. */
+/** A connection before its first byte is read. */
 export interface ConnectionSubject {
   readonly kind: 'connection'
   readonly id: string
@@ -31,7 +31,7 @@ export interface ConnectionSubject {
 
 export type Subject = RequestSubject | WebhookSubject | ConnectionSubject
 
-/** The first thing about which a subject differs from what a rule is about, as a sentence; undefined when it fits. */
+/** The first difference between a subject and the match of a rule, as a sentence; undefined when it fits. */
 export function mismatch(match: FaultMatch | 'everything', subject: Subject): string | undefined {
   if (match === 'everything') return undefined
   if (subject.kind === 'webhook') return webhookMismatch(match, subject)
@@ -49,19 +49,19 @@ export function mismatch(match: FaultMatch | 'everything', subject: Subject): st
   return undefined
 }
 
-// A connection that has just been accepted is about to have its first request.
+// The next request on a new connection is its first.
 function connectionMismatch({ connection_request_index: index }: FaultMatch): string | undefined {
   return index === undefined || index === 1 ? undefined : differs('connection_request_index', 1, index)
 }
 
-// The log keeps no secrets and no large bodies, and what a rule says of a request is part of it.
+// The description becomes part of the log, which keeps no secrets and no large bodies.
 function tellable(missed: Missed, match: RequestMatch, subject: RequestSubject): Missed {
   if (subject.kept === undefined || !CARRIED.test(missed.what)) return missed
   const told = compare(match, { ...subject, ...subject.kept() }).missed
   return told.find(({ what }) => what === missed.what) ?? { ...missed, actual: REDACTED }
 }
 
-/** Parts of a request that a client fills as it likes. */
+/** Parts of a request with values of the client's choice. */
 const CARRIED = /^(?:query|header|body) /
 
 function webhookMismatch({ webhook, url }: FaultMatch, subject: WebhookSubject): string | undefined {
@@ -70,15 +70,15 @@ function webhookMismatch({ webhook, url }: FaultMatch, subject: WebhookSubject):
   return url !== undefined && !fitsGlob(url, subject.url) ? differs('url', subject.url, url) : undefined
 }
 
-/** The value of the key under which a subject is counted; null for the rule alone. */
+/** The key under which a subject is counted; null when the rule counts by none. */
 export function counterKey(by: readonly CountedBy[], subject: Subject): string | null {
   return by.length === 0 ? null : by.map((each) => keyPart(part(each, subject) ?? '-')).join(' ')
 }
 
-/** Characters of a value that a counter keeps as it is. */
+/** Maximum length of a value in a counter key; a longer one is replaced by its digest. */
 const MAX_PART_LENGTH = 200
 
-// Callers choose these values: as long as they like, and with the blank that stands between two of them.
+// Callers choose these values: they can be long, and contain the space that separates two of them.
 function keyPart(value: string): string {
   return value.length > MAX_PART_LENGTH ? seal(value) : value.replaceAll(' ', '%20')
 }

@@ -28,7 +28,7 @@ test.for<[rule: Partial<FaultRule>, phase: Phase]>([
   [{ match: { method: 'GET' } }, 'call'],
   [{ match: { webhook: '*' }, do: [{ cut: { at: 'accept', how: 'rst' } }] }, 'webhook'],
   [{ do: [], actions: { late: [], early: [{ cut: { at: 'before-read', how: 'rst' } }] } }, 'head'],
-])('what is matched comes first, and the actions of a sequence count: %j', ([rule, phase]) => {
+])('a webhook match decides the phase before any action, and sequences count: %j', ([rule, phase]) => {
   expect(phaseOf(ruleOf('r', rule), workspaceService.primitives)).toBe(phase)
 })
 
@@ -44,7 +44,7 @@ test('a primitive that does nothing does not compile', () => {
   expect([silent.name, idle.name, unnamed.name]).toEqual(['auth', 'auth', 'auth'])
 })
 
-test('every primitive has one name, and one place in the list', () => {
+test('every primitive has a name that no other has', () => {
   const names = serviceFaults.primitives.map(({ name }) => name)
   expect(names).toEqual([...new Set(names)])
 })

@@ -11,13 +11,13 @@ export interface Primitives {}
 
 export type PrimitiveName = keyof Primitives
 
-/** One thing to do: an object with one field, the primitive. */
+/** One action: an object with one field, named after its primitive. */
 export type Action = { readonly [N in PrimitiveName]: { readonly [K in N]: Primitives[N] } }[PrimitiveName]
 
 /** When a rule is decided: as soon as the earliest of its actions needs it. */
 export type Phase = 'accept' | 'head' | 'call' | 'webhook'
 
-/** What the schemas of primitives know of the service. */
+/** The parts of the service that the schemas of primitives use. */
 export interface KnownNames {
   readonly collections: ReadonlyMap<string, AnyCollection>
   readonly moves: ReadonlyMap<
@@ -27,32 +27,32 @@ export interface KnownNames {
 }
 
 /**
- * A fault primitive: everything that there is about it. Rules are checked, described and carried out by the list of these
- * that the service is made with.
+ * The complete definition of a fault primitive. Rules are checked, described and carried out with the list of these that the
+ * service is created with.
  */
 export interface FaultPrimitive<N extends PrimitiveName, Effect> {
-  /** The field of an action. */
+  /** The name of its field in an action. */
   readonly name: N
-  /** What it is for, in the reference. */
+  /** Its purpose, for the reference. */
   readonly description: string
-  /** Whether it acts on the bytes of an exchange, which an adapter does, or on the sandbox. */
+  /** `wire`: an adapter applies it to the bytes of an exchange. `state`: it acts on the sandbox. */
   readonly kind: 'wire' | 'state'
   readonly schema: (service: KnownNames, settings: Settings) => z.ZodType<Primitives[N]>
-  /** What it does. */
+  /** The functions that carry it out, by hook. */
   readonly effect: Effect
-  /** The step of the request in which it acts. Default: `log`, when the response is there. */
+  /** The step of the request in which it acts. Default: `log`, after the response is created. */
   readonly step?: (parameters: Primitives[N]) => Step
   /** When a rule that has it must be decided. Default: `call`, when the body is known. */
   readonly phase?: (parameters: Primitives[N]) => Exclude<Phase, 'webhook'>
-  /** What a rule that fires does of it, where that is left to chance. @param draw from 0 to 1, always the same for a match */
+  /** Fixes its random parameters when a rule fires. @param draw from 0 to 1, always the same for a match */
   readonly draw?: (parameters: Primitives[N], draw: number) => Primitives[N]
-  /** Whether it may keep an exchange from ending for a while. */
+  /** Whether it can hold an exchange open. */
   readonly holds?: (parameters: Primitives[N]) => boolean
-  /** How it ends a connection, where it does. */
+  /** How it ends a connection; undefined when it does not. */
   readonly ends?: (parameters: Primitives[N]) => 'reset' | 'closed' | undefined
-  /** Whether the handler must not run, by all of it that has fired on a request. */
+  /** Whether the handler must not run, given all its actions that fired on a request. */
   readonly replacesHandler?: (all: readonly Primitives[N][]) => boolean
-  /** What is wrong with it in a rule about requests or about webhooks. Default: it is done to requests alone. */
+  /** Its error in a rule about requests or about webhooks. Default: it is only valid for requests. */
   readonly clash?: (parameters: Primitives[N], about: 'request' | 'webhook') => Clash | undefined
 }
 
@@ -64,7 +64,7 @@ export type PrimitiveMap = ReadonlyMap<string, AnyPrimitive>
 /** An object with one or more of some fields. */
 export type AtLeastOne<T> = { readonly [K in keyof T]: Pick<T, K> & Partial<T> }[keyof T]
 
-/** The parameters that a schema accepts; nothing that has been accepted is changed. */
+/** The parameters that a schema accepts, as a deeply readonly type. */
 export type ParametersOf<Schema extends (...context: never[]) => z.ZodType> = Unchanging<
   z.output<ReturnType<Schema>>
 >
@@ -79,7 +79,7 @@ export function allOf<N extends PrimitiveName>(
   return actions.flatMap((action) => (name in action ? [(action as Record<N, Primitives[N]>)[name]] : []))
 }
 
-/** Actions with what is left to chance decided. @param draw from 0 to 1 */
+/** Actions with their random parameters fixed. @param draw from 0 to 1 */
 export function drawnActions(
   actions: readonly Action[],
   primitives: PrimitiveMap,

@@ -8,7 +8,7 @@ const LIMIT = { limit: 200, window: 60_000 }
 
 const number = fc.double({ noNaN: true, noDefaultInfinity: true })
 
-/** Any of the parameters, with any number that JSON has. */
+/** Any of the parameters, with any number that JSON can contain. */
 const anyQuota: fc.Arbitrary<QuotaFault> = fc.record(
   {
     limit: number,
@@ -29,12 +29,12 @@ const anyAdmission: fc.Arbitrary<Admission> = fc.nat({ max: 200 }).map((remainin
   return remaining === 0 ? { ...found, retryAfter: 60 } : found
 })
 
-test('whatever numbers a rule gives, its headers can be written, and dates have the usual form', () => {
+test('headers are valid for any numbers of a rule, and dates have the usual form', () => {
   fc.assert(
     fc.property(anyQuota, anyAdmission, (fault, found) => {
       const headers = quotaFields(fault, claimed(fault, found, NOW), LIMIT, NOW)
       for (const [name, value] of headers) {
-        // In quotes stand names, which may be any.
+        // Quoted parts are names of policies, which may be any text.
         expect(value.replaceAll(/"[^"]*"/g, ''), name).not.toMatch(/invalid|undefined|NaN|Infinity/i)
         if (/GMT$/.test(value)) expect(value).toMatch(/^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/)
       }
@@ -42,7 +42,7 @@ test('whatever numbers a rule gives, its headers can be written, and dates have 
   )
 })
 
-test('what is claimed twice is claimed once', () => {
+test('a rule that is applied twice has the same result as once', () => {
   fc.assert(
     fc.property(anyQuota, anyAdmission, (fault, found) => {
       const once = claimed(fault, found, NOW)
@@ -51,7 +51,7 @@ test('what is claimed twice is claimed once', () => {
   )
 })
 
-test('a rule that says nothing leaves what the limiter said', () => {
+test('a rule without parameters keeps the decision of the limiter', () => {
   fc.assert(
     fc.property(anyAdmission, (found) => {
       expect(claimed({}, found, NOW)).toEqual(found)

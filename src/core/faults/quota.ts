@@ -17,7 +17,7 @@ declare module './primitive.ts' {
   }
 }
 
-/** What the limiter says of a request, and in which form. */
+/** Changes the decision of the rate limiter about a request, and the headers that report it. */
 export type QuotaFault = ParametersOf<typeof schema>
 
 function schema() {
@@ -30,20 +30,20 @@ function schema() {
   return someOf({
     limit: count(),
     remaining: count(),
-    /** Seconds until the window frees a place. May be fractional, negative or larger than any clock. */
+    /** Seconds until a place in the window becomes free. May be fractional, negative or larger than any clock. */
     reset_in_s: z.number().optional(),
-    /** Real length of the window in the IETF fields. */
+    /** Length of the window in the IETF fields, in seconds. */
     window_s: z.number().positive().optional(),
-    /** Name of the policy in the IETF fields, and what the refusal speaks of: `org-concurrency`. */
+    /** Name of the policy in the IETF fields and in the error message: `org-concurrency`. */
     policy: z
       .string()
       .regex(/^[\x20-\x7e]{1,200}$/, 'must have 1 to 200 characters of ASCII')
       .optional(),
-    /** What the quota of the policy counts, in RateLimit-Policy: `concurrent-requests`; requests when left out. */
+    /** Unit of the quota in RateLimit-Policy, such as `concurrent-requests`. Default: requests. */
     unit: z.enum(['requests', 'content-bytes', 'concurrent-requests']).optional(),
     /** Refuses the request with 429. */
     reject: z.boolean().optional(),
-    /** `x-ratelimit`: the headers of every response (default). `ietf`: RateLimit and RateLimit-Policy. `both`, or `none` of them. */
+    /** Default `x-ratelimit`: X-RateLimit headers. `ietf`: RateLimit and RateLimit-Policy. `both`, or `none` of them. */
     fields: z.enum(['x-ratelimit', 'ietf', 'both', 'none']).optional(),
     /** How Retry-After is written; default `seconds`. `missing` leaves it out. */
     retry_after: retryAfter.optional(),
@@ -55,7 +55,7 @@ function schema() {
 export const quota: StatePrimitive<'quota'> = {
   name: 'quota',
   kind: 'state',
-  description: 'what the limiter says, and in which form',
+  description: 'the decision of the rate limiter, and the form of its headers',
   schema,
   step: () => 'rateLimit',
   effect: {
@@ -67,28 +67,28 @@ export const quota: StatePrimitive<'quota'> = {
   },
 }
 
-/** Of each parameter, the last that was given. */
+/** The last value of each parameter. */
 function merged({ given }: Fault<QuotaFault>): QuotaFault {
   return Object.assign({}, ...given.map(({ parameters }) => parameters))
 }
 
-// The window is left as it is: a refused request takes no place (T04).
+// The window does not change: a refused request takes no place (T04).
 function reject({ sandbox, exchange }: Fault<QuotaFault>, fault: QuotaFault): never {
   const { key, limit, now } = requestWindow(sandbox, exchange)
   const admission = claimed(fault, sandbox.limiter.peek(key, limit, now), now)
-  const tells = retryAfter(fault, admission, now) !== undefined
+  const hasRetryAfter = retryAfter(fault, admission, now) !== undefined
   refuse('rate_limit_exceeded', {
     detail:
       fault.policy === undefined
         ? `The limit of ${exchange.call.operation.name} in this teamspace is ${admission.limit} per ${fault.window_s ?? limit.window / SECOND} s.`
-        : `The policy ${fault.policy} has no place for the request.`,
-    ...(tells && { mitigation: 'Wait as long as Retry-After says.' }),
+        : `The policy ${fault.policy} allows no further request.`,
+    ...(hasRetryAfter && { mitigation: 'Wait for the time given in Retry-After.' }),
     admission,
     assumed: fault.policy === undefined ? [] : [[policySyntax.item, policySyntax]],
   })
 }
 
-/** The rate-limit part of a response, as a rule wants it. */
+/** The rate-limit part of a response, changed by a rule. */
 export function ratePart(
   { sandbox, exchange }: Pick<Fault<unknown>, 'sandbox' | 'exchange'>,
   fault: QuotaFault,
@@ -103,7 +103,7 @@ export function ratePart(
   }
 }
 
-/** What the limiter said, as a rule changes it. Numbers are kept as they are given: fractional, negative or huge. */
+/** The decision of the limiter, changed by a rule. Numbers may be fractional, negative or huge. */
 export function claimed(fault: QuotaFault, found: Admission, now: number): Admission {
   const { reject = false, reset_in_s: seconds } = fault
   const limit = fault.limit ?? found.limit
@@ -117,7 +117,7 @@ export function claimed(fault: QuotaFault, found: Admission, now: number): Admis
   return { ...claim, retryAfter: wait }
 }
 
-/** The rate-limit headers of a response, in the form that a rule asks for. `window`: milliseconds of the operation's own. */
+/** The rate-limit headers of a response, in the form that a rule sets. `window`: that of the operation, in milliseconds. */
 export function quotaFields(
   fault: QuotaFault,
   admission: Admission,
@@ -169,7 +169,7 @@ function resetText(fault: QuotaFault, { reset }: Admission, now: number): string
   }
 }
 
-// Whole seconds: rounded up, so that a client that waits for the date has waited long enough.
+// Rounded up to whole seconds, so that a client that waits until the date has waited long enough.
 function httpDate(instant: number): string {
   return new Date(inCalendar(Math.ceil(instant / SECOND) * SECOND)).toUTCString()
 }
@@ -179,7 +179,7 @@ function inCalendar(instant: number): number {
   return Math.min(END_OF_TIME, Math.max(0, instant))
 }
 
-/** A number in digits alone where it is whole, however large; what became infinite in reckoning, as the largest there is. */
+/** Writes a whole number without an exponent, however large. Infinity, from an overflow, becomes `Number.MAX_VALUE`. */
 function digits(value: number): string {
   const finite = Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value))
   return Number.isInteger(finite) ? BigInt(finite).toString() : String(finite)

@@ -26,11 +26,11 @@ function schema() {
     code: nameAmong(Object.keys(catalog), 'error code').optional(),
     detail: nonEmptyText().optional(),
     headers: responseHeaders().optional(),
-    /** JSON, or a text that is sent as it is. Absent: the error body of the error format for a status from 400 on, else none. */
+    /** JSON, or text that is sent unchanged. Absent: the error body of the error format for a status from 400 on, else none. */
     body: json().optional(),
-    /** Whether the handler runs; default `none`. `apply`: the effect exists although the client never learns of it. */
+    /** Whether the handler runs; default `none`. `apply`: its changes are kept, but the client does not see its response. */
     effects: z.enum(['none', 'apply']).optional(),
-    /** The response of a proxy in front of the service: without rate-limit headers. */
+    /** Models the response of a proxy in front of the service: without rate-limit headers. */
     proxy: z.boolean().optional(),
   })
 }
@@ -38,13 +38,13 @@ function schema() {
 export const respond: StatePrimitive<'respond'> = {
   name: 'respond',
   kind: 'state',
-  description: 'another response: short for a head and a body',
+  description: 'another response: a short form of head and body',
   schema,
   step: ({ effects }) => (effects === 'apply' ? 'faultsAfter' : 'faultsBefore'),
   replacesHandler: ([first]) => first?.effects !== 'apply',
   effect: {
     content,
-    // An injected 429 has the headers that the service would send: nothing remains.
+    // An injected 429 has the rate-limit headers of a real one, with 0 remaining, unless a `quota` action sets them.
     rate: (fault, found) => {
       const isOwn = firstOf(fault).status === 429 && fault.decision.given('quota').length === 0
       return isOwn ? ratePart(fault, { reject: true }, found) : undefined
@@ -57,12 +57,12 @@ export const respond: StatePrimitive<'respond'> = {
   },
 }
 
-/** Of several the first: after it there is nothing left to answer. */
+/** The first of several actions: a request has only one response. */
 function firstOf({ given }: Fault<Respond>): Respond {
   return (given[0] as (typeof given)[number]).parameters // an effect is given at least one
 }
 
-// It replaces a refusal, too.
+// Replaces a refusal, too.
 function content(fault: Fault<Respond>): Content {
   const { exchange } = fault
   const respond = firstOf(fault)
@@ -73,10 +73,10 @@ function content(fault: Fault<Respond>): Content {
   return saidBy(respond, exchange)
 }
 
-// What stands in front of a service knows nothing of its limits.
+// Headers of the service that a proxy in front of it does not send.
 const OF_THE_SERVICE = /^(?:x-ratelimit-.*|ratelimit(?:-policy)?|retry-after|x-emulator-assumed)$/i
 
-// Headers that frame the body are for `frame`.
+// Headers that frame the body are left to the primitive `frame`.
 function unframed(headers: NonNullable<Respond['headers']>): HeaderList {
   return Object.entries(headers).filter(([name]) => !FRAMING.has(name.toLowerCase()))
 }
@@ -111,11 +111,11 @@ const BODILESS: ReadonlySet<number> = new Set([204, 304])
 
 const PLAIN = 'text/plain; charset=utf-8'
 
-// What it says is what the service would say: nothing of a rule.
+// The error reads as if the service had sent it: it does not mention a rule.
 function refusalOf({ status, code, detail }: Respond): Refusal {
   const word = codeOf(status, code)
   const more: Partial<RefusalOptions> = {
-    // A 5xx of a fault passes with the fault.
+    // A 5xx of a fault is temporary, so that a retry can succeed.
     ...(status >= 500 && { retryable: true }),
     ...(status === 401 && { headers: [['WWW-Authenticate', 'Bearer']] as const }),
   }
@@ -149,20 +149,20 @@ const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
 
 const DETAILS: Readonly<Partial<Record<ErrorCode, string>>> = {
   bad_request: 'The request was not understood.',
-  validation_failed: 'The request breaks a rule of its fields.',
+  validation_failed: 'A field of the request is not valid.',
   unauthorized: 'The key is not valid.',
-  forbidden: 'The key may not do this.',
+  forbidden: 'The key is not allowed to do this.',
   not_found: 'There is no such object.',
   request_timeout: 'The request did not arrive in time.',
-  conflict: 'The object is in a state in which this cannot be done.',
-  results_not_ready: 'The results are not there yet.',
+  conflict: 'The object is in a state that does not allow this.',
+  results_not_ready: 'The results are not available yet.',
   idempotency_key_reused: 'The Idempotency-Key was used before with a different body.',
-  idempotency_key_in_use: 'A request with the same Idempotency-Key is still under way.',
+  idempotency_key_in_use: 'A request with the same Idempotency-Key is still in progress.',
   results_gone: 'The results have been cleaned up.',
   payload_too_large: 'The body is too large.',
-  rate_limit_exceeded: 'More requests were made than the limit admits.',
+  rate_limit_exceeded: 'More requests were sent than the limit allows.',
   internal_error: 'The service failed to handle the request.',
-  bad_gateway: 'The service gave no usable response.',
+  bad_gateway: 'The service sent no usable response.',
   service_unavailable: 'The service is not available at the moment.',
-  gateway_timeout: 'The service did not answer in time.',
+  gateway_timeout: 'The service did not respond in time.',
 }

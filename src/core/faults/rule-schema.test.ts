@@ -132,7 +132,7 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [accepting({ when: { by: 'connection', first: 1 } }), '/times', /without when\.by/],
   [accepting({ when: { by: 'connection', until: { calls: 1 } } }), '/times', /without when\.by/],
   [{ ...fail, match: 'everything', wen: {} }, '/wen', /no.* known field\. Did you mean "when"\?/],
-  [fail, '/match', /is required; "everything"/],
+  [fail, '/match', /is required; use "everything"/],
   [matching({}), '/match', /at least one of operation, method/],
   [matching('everythin'), '/match', /"everything"/],
   [matching(null), '/match', /"everything"/],
@@ -147,13 +147,13 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [matching({ path: { regexp: 'a' } }), '/match/path/regexp', /Did you mean "regex"\?/],
   [matching({ path: { regex: 'a'.repeat(1_001) } }), '/match/path/regex', /1000 characters/],
   [matching({ connection_request_index: 0 }), '/match/connection_request_index', /from 1/],
-  [matching({ url: 'http://*' }), '/match/url', /give webhook, too/],
+  [matching({ url: 'http://*' }), '/match/url', /add webhook, too/],
   [
     { match: { webhook: 'thing.mad' } },
     '/match/webhook',
-    /is the type of no webhook. Did you mean "thing.made"/,
+    /matches no type of webhook. Did you mean "thing.made"/,
   ],
-  [{ match: { webhook: 'things.*' } }, '/match/webhook', /is the type of no webhook/],
+  [{ match: { webhook: 'things.*' } }, '/match/webhook', /matches no type of webhook/],
   [{ preset: 'erly-cut' }, '/preset', /is no preset\. Did you mean "early-cut"\?/],
   [{ ...fail, match: 'everything', id: 'a b' }, '/id', /without blanks/],
   [{ ...fail, match: 'everything', id: '' }, '/id', /1 to 200/],
@@ -180,7 +180,11 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [doing({ cut: { at: 'end', how: 'slam' } }), '/do/0/cut/how', /"fin", "rst", "pause"/],
   [doing({ respond: { status: 600 } }), '/do/0/respond/status', /200 to 599/],
   [doing({ respond: { status: 400, code: 'not_fund' } }), '/do/0/respond/code', /Did you mean "not_found"\?/],
-  [doing({ respond: { status: 200, headers: { 'a b': '' } } }), '/do/0/respond/headers/a b', /no name/],
+  [
+    doing({ respond: { status: 200, headers: { 'a b': '' } } }),
+    '/do/0/respond/headers/a b',
+    /not a valid header name/,
+  ],
   [doing({ head: { set: { A: 'x\r\nB: y' } } }), '/do/0/head/set/A', /no line break/],
   [doing({ head: { raw: [['A:', '']] } }), '/do/0/head/raw/0/0', /no colon/],
   [
@@ -207,7 +211,7 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [doing({ frame: { mode: 'chunked', length_delta: 1 } }), '/do/0/frame/length_delta', /"length"/],
   [doing({ pace: { gap_ms: 1 } }), '/do/0/pace/gap_ms', /from 5/],
   [doing({ pace: { max_ms: 600_001 } }), '/do/0/pace/max_ms', /to 600000/],
-  [doing({ pace: { chunks: [2, 2] } }), '/do/0/pace/chunks', /grow/],
+  [doing({ pace: { chunks: [2, 2] } }), '/do/0/pace/chunks', /ascending/],
   [doing({ pace: { chunks: [1], bytes: 1 } }), '/do/0/pace/bytes', /together with chunks/],
   [doing({ quota: {} }), '/do/0/quota', /at least one/],
   [doing({ quota: { retry_after: 'soon' } }), '/do/0/quota/retry_after', /"seconds"/],
@@ -223,10 +227,10 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   ],
   [doing({ state: { cleanup: true, id: { param: 'a', query: 'b' } } }), '/do/0/state/id', /exactly one/],
   [doing({ clock: { offset: '5' } }), '/do/0/clock/offset', /duration/],
-  [doing({ deliver: { copies: 2 } }), '/do/0/deliver', /is done to a webhook/],
-  [doing({ deliver: { when: 'before-response', drop: true } }), '/do/0/deliver/when', /stands alone/],
+  [doing({ deliver: { copies: 2 } }), '/do/0/deliver', /applies to webhooks/],
+  [doing({ deliver: { when: 'before-response', drop: true } }), '/do/0/deliver/when', /only parameter/],
   [{ match: { webhook: '*' }, ...fail }, '/do/0/respond', /only deliver/],
-  [{ preset: 'late-webhook', match: { method: 'GET' } }, '/match/method', /about a request/],
+  [{ preset: 'late-webhook', match: { method: 'GET' } }, '/match/method', /applies to requests/],
   [{ preset: 'late-webhook', do: fail.do }, '/do/0/respond', /only deliver/],
   [{ preset: 'late-webhook', match: 'everything' }, '/preset', /do\/0\/deliver.*webhook/],
   [{ preset: 'late-webhook', when: { by: 'tag' } }, '/when/by', /cannot be tag/],
@@ -238,9 +242,9 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [
     { match: { operation: 'things.list' }, do: [{ cut: { at: 'accept', how: 'rst' } }] },
     '/match/operation',
-    /no byte of a request/,
+    /no byte of the request/,
   ],
-  [{ preset: 'early-cut', do: [{ cut: { at: 'accept', how: 'rst' } }] }, '/preset', /no byte of a request/],
+  [{ preset: 'early-cut', do: [{ cut: { at: 'accept', how: 'rst' } }] }, '/preset', /no byte of the request/],
   [when({ nht: 1 }), '/when/nht', /Did you mean "nth"\?/],
   [when({ nth: 0 }), '/when/nth', /from 1/],
   [when({ probability: 1.5 }), '/when/probability', /^must be at most 1$/],
@@ -248,7 +252,7 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [when({ by: ['tag', 'kee'] }), '/when/by/1', /is no thing to count by/],
   [when({ from: '2026-01-01' }), '/when/from', /zone/],
   [when({ until: {} }), '/when/until', /at least one of calls/],
-  [when({ sequence: ['pass'] }), '/do', /never done/],
+  [when({ sequence: ['pass'] }), '/do', /never run/],
   [{ match: 'everything', actions: { fail: fail.do }, do: fail.do }, '/actions', /when.sequence/],
   [
     { match: 'everything', when: { sequence: ['fial'] }, actions: { fail: fail.do } },
@@ -260,12 +264,12 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
     '/actions/pass',
     /another name/,
   ],
-  [{ preset: 'in-steps', when: { nth: 1 } }, '/preset', /actions: are for when.sequence/],
+  [{ preset: 'in-steps', when: { nth: 1 } }, '/preset', /actions are only valid with when.sequence/],
 ])('the rule %j is refused', ([raw, pointer, detail]) => {
   expect(problems(raw)).toContainEqual([pointer, expect.stringMatching(detail)])
 })
 
-test('what comes from a script and is no JSON is refused', () => {
+test('a value from a script that is not JSON is refused', () => {
   const loop = doing({ respond: { status: 200, body: { now: () => 1 } } })
   expect(problems(loop)).toEqual([['/do/0/respond/body', 'must be a JSON value']])
 })
@@ -275,7 +279,7 @@ test('a parameter named __proto__ is kept, since it is a name like any other', (
   expect(JSON.stringify(checkDraft(raw, all, settings))).toContain('{"query":{"__proto__":"x"}}')
 })
 
-test('the schemas can be told as JSON Schema', () => {
+test('the schemas can be converted to JSON Schema', () => {
   const { draft, rule } = ruleSchemas(all, settings)
   for (const schema of [draft, rule]) {
     const said = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
@@ -285,6 +289,6 @@ test('the schemas can be told as JSON Schema', () => {
   }
 })
 
-test('the schemas are made once for a choice of settings', () => {
+test('the schemas are created once for a choice of settings', () => {
   expect(ruleSchemas(all, settings)).toBe(ruleSchemas(all, settings))
 })

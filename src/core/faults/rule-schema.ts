@@ -13,7 +13,7 @@ import {
   storedRule,
 } from './rule.ts'
 
-/** What users and documents say of rules, under one choice of settings. */
+/** The schemas of rules and counters, for one choice of settings. */
 export interface RuleSchemas {
   readonly draft: z.ZodType<FaultDraft>
   /** A rule as a state document has it. */
@@ -21,7 +21,7 @@ export interface RuleSchemas {
   readonly counter: z.ZodType<FaultCounter>
 }
 
-/** The schemas for one choice of settings; made when a rule is first written, since most sandboxes have none. */
+/** Creates the schemas once per choice of settings, on first use: most sandboxes have no rules. */
 export const ruleSchemas = oncePerSettings(
   (service: Service, settings): RuleSchemas => ({
     draft: together(draftRule(service, settings), (value) =>

@@ -8,14 +8,14 @@ import { FAULT_COUNTERS, FAULTS, type TableOf } from '../state/transaction.ts'
 import { either, form, mapOf, membersOf, nameAmong, someOf, strictObject } from '../strict-input.ts'
 import { type Action, type KnownNames, type Phase, type PrimitiveMap, usesOf } from './primitive.ts'
 
-/** The tables of rules and of what they have counted. */
+/** The tables of rules and of their counters. */
 export const faultRules: TableOf<FaultRule> = { name: FAULTS, label: 'fault rule' }
 export const faultCounters: TableOf<FaultCounter> = { name: FAULT_COUNTERS, label: 'fault counter' }
 
-/** Which requests a rule is about; all that is given must hold. */
+/** The requests that a rule is about; every given condition must hold. */
 export type FaultMatch = ShapeOf<typeof requestMatch>
 
-/** What counters are kept by. `tag`: the request header X-Emulator-Tag. */
+/** The keys that matches can be counted by. `tag`: the request header X-Emulator-Tag. */
 export const COUNTED_BY = [
   'rule',
   'api_key',
@@ -27,16 +27,16 @@ export const COUNTED_BY = [
 ] as const
 export type CountedBy = (typeof COUNTED_BY)[number]
 
-/** Which of the matches fire; all that is given must hold. Absent: every one. */
+/** Selects the matches that fire; every given condition must hold. Absent: all of them. */
 export type When = ShapeOf<typeof when>
 
-/** Who armed a rule. */
+/** The origin of a rule. */
 export type FaultSource = 'control' | 'header' | 'magic' | `scenario:${string}`
 
-/** One fault, armed. */
+/** An armed fault rule. */
 export type FaultRule = ShapeOf<typeof storedRule>
 
-/** How often a rule has matched and fired: in all (`key` null), and for each key that it counts by. */
+/** How often a rule has matched and fired: in total (`key` null), or for one key that it counts by. */
 export type FaultCounter = ShapeOf<typeof ruleCounter>
 
 /** The rules and counters of a state document. */
@@ -45,10 +45,10 @@ export interface StoredFaults {
   readonly fault_counters: readonly FaultCounter[]
 }
 
-/** A rule as users write it: a composition of their own, or a preset and what is to be different about it. */
+/** A rule as users write it: their own composition, or a preset and the fields that override it. */
 export type FaultDraft = ShapeOf<typeof draftRule>
 
-/** What the schemas of rules know of the service. */
+/** The parts of the service that the schemas of rules use. */
 export interface RuleNames extends KnownNames {
   readonly operations: ReadonlyMap<string, unknown>
   readonly notices: readonly { readonly type: string }[]
@@ -56,54 +56,59 @@ export interface RuleNames extends KnownNames {
   readonly primitives: PrimitiveMap
 }
 
-/** The way out for a request that names an unknown preset. */
+/** The mitigation for a request that names an unknown preset. */
 export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'
 
-/** What a user writes. */
+/** The schema of a rule as a user writes it. */
 export function draftRule(names: RuleNames, settings: Settings) {
   const { match, actions, named } = parts(names, settings)
   return strictObject({
-    /** Default: the name of the preset, or `fault`, with a number where that is taken. */
+    /** Default: the name of the preset, or `fault`, followed by a number if that is taken. */
     id: ruleId().optional(),
     preset: nameAmong([...names.presets.keys()], 'preset', ` ${ALL_PRESETS}`).optional(),
     description: description().optional(),
+    /** Required unless `preset` is given; overrides the match of the preset field by field. */
     match: match.optional(),
+    /** Default: that of the preset, else every match fires. */
     when: when().optional(),
     do: actions.optional(),
     actions: named.optional(),
+    /** -1,000,000 to 1,000,000, default 0. Rules with a higher priority are evaluated first. */
     priority: priority().optional(),
+    /** Whether further rules may fire on the same request. Default: that of the preset, else `stop`. */
     then: andThen().optional(),
+    /** Maximum number of times that it fires. Default: that of the preset unless `when` is given, else no limit. */
     times: times().optional(),
-    /** Virtual duration, such as `10m`. */
+    /** Virtual duration after which it expires, such as `10m`. Default: no limit. */
     ttl: duration().optional(),
   })
 }
 
-/** What is stored. */
+/** The schema of a stored rule. */
 export function storedRule(names: RuleNames, settings: Settings) {
   const { match, actions, named } = parts(names, settings)
   return strictObject({
     id: z.string().min(1),
     source: source(),
-    /** The preset that it was made of. */
+    /** The preset that it was created from; null for none. */
     preset: z.string().nullable(),
     description: description().nullable(),
     match,
     when: when(),
-    /** What is done when it fires without a sequence. */
+    /** The actions of a rule without a sequence. */
     do: actions,
-    /** What the names of `when.sequence` mean. */
+    /** The action lists that `when.sequence` names. */
     actions: named,
-    /** Higher goes first; equals in the order in which they were armed. */
+    /** Rules with a higher priority are evaluated first, equal ones in the order in which they were armed. */
     priority: priority(),
     /** Whether further rules may fire on the same request. */
     then: andThen(),
-    /** Fires at most so often; null for any number. */
+    /** Maximum number of times that it fires; null for no limit. */
     times: times().nullable(),
-    /** Virtual duration after which it is no longer looked at; null for ever. */
+    /** Virtual duration after which it expires; null for no limit. */
     ttl: duration().nullable(),
     armed_at: timestamp(),
-    /** Real instant; what `until.wall_ms` goes by. */
+    /** Real instant, from which `until.wall_ms` counts. */
     armed_wall: timestamp(),
   })
 }
@@ -111,22 +116,22 @@ export function storedRule(names: RuleNames, settings: Settings) {
 function parts(names: RuleNames, settings: Settings) {
   const actions = z.array(action(names, settings)).max(MAX_ACTIONS)
   const named = mapOf(actions, (name) =>
-    name === 'pass' ? 'is what a sequence says where nothing is to happen; take another name' : undefined,
+    name === 'pass' ? 'is reserved for a match without actions; use another name' : undefined,
   )
   return { match: match(names), actions, named }
 }
 
-/** Steps that one rule may take on one request. */
+/** Maximum number of actions in one list of a rule. */
 const MAX_ACTIONS = 100
 
-/** Visible ASCII: it may stand in a path, in a header and before the key of a counter. */
+/** Visible ASCII: an id is used in paths, in headers, and before the key in the id of a counter. */
 const ID = /^[\x21-\x7e]{1,200}$/
 
 function ruleId(): z.ZodType<string> {
   return z
     .string()
     .regex(ID, 'must have 1 to 200 characters of ASCII without blanks')
-    .refine((id) => id !== 'presets', { error: 'must not be "presets", where the list of presets is' })
+    .refine((id) => id !== 'presets', { error: 'must not be "presets", the path of the list of presets' })
 }
 
 const description = () => nonEmptyText()
@@ -138,7 +143,7 @@ function source() {
   return z
     .custom<FaultSource>(
       (value) => typeof value === 'string' && /^(control|header|magic|scenario:.+)$/s.test(value),
-      { error: 'must be control, header, or scenario: and its name' },
+      { error: 'must be control, header, or scenario:<name>' },
     )
     .meta({ type: 'string' })
 }
@@ -150,11 +155,11 @@ export function requestMatch(names: RuleNames) {
     /** Id of the key's record. */
     api_key: nonEmptyText().optional(),
     principal_kind: z.enum(['user', 'service']).optional(),
-    /** The n-th request on its connection, from 1. */
+    /** Number of the request on its connection, 1 to 1,000,000. */
     connection_request_index: intBetween(1, 1_000_000).optional(),
-    /** Makes it a rule about webhooks: the type of the notice. Then nothing else but `url` may be given. */
+    /** The type of a webhook. The rule is then about webhooks, and only `url` may be given in addition. */
     webhook: webhookType(names).optional(),
-    /** The receiver of a webhook. */
+    /** URL of the receiver of a webhook. */
     url: nonEmptyText().optional(),
   })
 }
@@ -171,7 +176,7 @@ function match(names: RuleNames) {
 function webhookType({ notices }: RuleNames): z.ZodType<string> {
   const types = notices.map(({ type }) => type)
   return nonEmptyText().refine((glob) => types.some((type) => fitsGlob(glob, type)), {
-    error: ({ input }) => `is the type of no webhook.${didYouMean(String(input), types)}`,
+    error: ({ input }) => `matches no type of webhook.${didYouMean(String(input), types)}`,
   })
 }
 
@@ -184,7 +189,7 @@ export function when() {
     wall_ms: count(1),
   })
   return strictObject({
-    /** Several together count by their combination. Default `rule`. */
+    /** A list counts by the combination of its keys. Default `rule`. */
     by: either<CountedBy | readonly CountedBy[]>(
       `must be one of ${COUNTED_BY.join(', ')}, or a list of them`,
       form.text(by()),
@@ -192,17 +197,17 @@ export function when() {
     ).optional(),
     /** Exactly the n-th match, from 1. */
     nth: count(1),
-    /** The first matches of this number. */
+    /** The first matches, up to this number. */
     first: count(1),
-    /** All after the first matches of this number. */
+    /** All matches after this number. */
     after: count(1),
-    /** Each n-th. */
+    /** Every n-th match. */
     every: count(1),
     /** One entry per match; the last one repeats. `pass`: nothing happens; otherwise a name of `actions`. */
     sequence: z.array(nonEmptyText()).min(1).max(1_000).optional(),
-    /** 0 to 1; drawn by seed, rule, counter key and counter alone. */
+    /** 0 to 1. The draw depends only on seed, rule, counter key and counter. */
     probability: z.number().min(0).max(1).optional(),
-    /** Until this many matches, a virtual instant, or real milliseconds since it was armed. */
+    /** Up to a number of matches, a virtual instant, or a number of real milliseconds since the rule was armed. */
     until: until.optional(),
     /** From a virtual instant on. */
     from: timestamp().optional(),
@@ -216,7 +221,7 @@ function action(names: RuleNames, settings: Settings): z.ZodType<Action> {
     ({ name, schema }) => [name, schema(names, settings).optional()] as const,
   )
   const only = strictObject(Object.fromEntries(fields)).refine((value) => membersOf(value).length === 1, {
-    error: `must have exactly one of ${[...primitives.keys()].join(', ')}; several are several actions`,
+    error: `must have exactly one of ${[...primitives.keys()].join(', ')}; write each one as a separate action`,
   })
   return only as z.ZodType<unknown> as z.ZodType<Action>
 }
@@ -240,7 +245,7 @@ export function ruleCounter() {
 
 const PHASES = ['accept', 'head', 'call'] as const
 
-/** When a rule has to be decided: in time for the earliest of all that it may do. */
+/** The phase in which a rule is decided: the earliest that one of its actions needs. */
 export function phaseOf(
   { match, do: plain, actions }: Pick<FaultRule, 'match' | 'do' | 'actions'>,
   primitives: PrimitiveMap,

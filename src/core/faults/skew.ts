@@ -5,8 +5,8 @@ import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, parseInstant } from '../time/instant.ts'
 
 /**
- * The times of a response, moved by some milliseconds: the values that a schema declares as timestamps, and headers.
- * Values that a client chose keep what they say, whatever they look like.
+ * Shifts the times in a body by `shift` milliseconds: the values that its schema declares as timestamps. Values that a client
+ * chose do not change, even if they look like timestamps.
  */
 export function skewedBody(schema: z.ZodType | undefined, value: unknown, shift: number): unknown {
   if (schema === undefined) return value
@@ -35,7 +35,7 @@ function skewedText(text: string, shift: number): string {
   return instant === undefined ? text : formatInstant(within(instant.ms + shift))
 }
 
-/** X-RateLimit-Reset, and a Retry-After that is a date; one in seconds is a length of time. */
+/** Shifts X-RateLimit-Reset, and Retry-After if it is a date: in seconds it is a duration. */
 export function skewedHeaders(headers: HeaderList, shift: number): HeaderList {
   return headers.map(([name, value]) => {
     const lower = name.toLowerCase()
@@ -46,7 +46,7 @@ export function skewedHeaders(headers: HeaderList, shift: number): HeaderList {
   })
 }
 
-/** Years have four digits in a timestamp and in a date. */
+/** Limits an instant to 1970 to 9998: years have four digits in timestamps and in HTTP dates. */
 export function within(ms: number): number {
   return Math.min(END_OF_TIME, Math.max(0, ms))
 }

@@ -2,28 +2,28 @@ import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { Index, Store } from '../state/store.ts'
 import { type FaultCounter, type FaultRule, faultCounters } from './rule.ts'
-import { lifeOf, type Occasion, ruleStatus } from './when.ts'
+import { lifetimeOf, type Occasion, ruleStatus } from './when.ts'
 
 /** Finds the counters of a rule. */
 export const countersByRule: Index<FaultCounter> = { keyOf: ({ rule }) => rule }
 
-/** Keys that are shown of one rule, the newest. */
+/** Maximum number of keys that the status of one rule shows. */
 const MAX_SHOWN = 100
 
-/** What has become of a rule so far. */
+/** The status of a rule and its counters. */
 export const standing = () =>
   z.strictObject({
     /** `spent`: no further match can fire. `expired`: its time is over. */
     status: z.enum(['armed', 'spent', 'expired']),
-    /** How long it lasts: `It fires once, and is spent.` */
+    /** How long it lasts: `It fires once, then it is spent.` */
     life: z.string(),
     matched: z.int(),
     fired: z.int(),
-    /** By each key that it counts by, the newest hundred in the order in which they came. */
+    /** One for each key: the newest hundred, oldest first. */
     counters: z.array(
       z.strictObject({ key: z.string(), matched: z.int(), fired: z.int(), last_at: timestamp() }),
     ),
-    /** How many keys there are. */
+    /** Number of all keys. */
     keys: z.int(),
   })
 
@@ -38,7 +38,7 @@ export function standingOf(store: Store, rule: FaultRule, time: Pick<Occasion, '
   const { matched, fired } = total ?? { matched: 0, fired: 0 }
   return {
     status: ruleStatus(rule, { matched, fired }, time),
-    life: lifeOf(rule),
+    life: lifetimeOf(rule),
     matched,
     fired,
     counters: keyed

@@ -22,7 +22,7 @@ export interface RatePart {
   readonly headers: HeaderList
 }
 
-/** When a primitive can act on the sandbox, in this order. Any of them may refuse the request. */
+/** The points at which a primitive can act on the sandbox, in this order. Any of them may refuse the request. */
 export interface StateHooks<P> {
   /** After `authenticate`: the caller is known. */
   readonly authenticate: (fault: Fault<P>) => void
@@ -36,17 +36,17 @@ export interface StateHooks<P> {
   readonly beforeHandler: (fault: Fault<P>) => void
   /** After the handler, or a replay. */
   readonly afterHandler: (fault: Fault<P>) => void
-  /** The content that is sent instead of the handler's, a refusal's included; undefined for that itself. */
+  /** Replaces the content of the handler or of a refusal; undefined keeps it. */
   readonly content: (fault: Fault<P>) => Content | undefined
-  /** The content as it is shown, whatever it came from. */
+  /** Changes the content before it is sent: that of the handler, of a refusal or of the hook `content`. */
   readonly shown: (fault: Fault<P>, content: Content) => Content
   /** The rate-limit part of the response. */
   readonly rate: (fault: Fault<P>, found: Admission) => RatePart | undefined
   /** The `Date` of the response, in milliseconds. */
   readonly date: (fault: Fault<P>, now: number) => number
-  /** The headers of the response, when all of them are there. */
+  /** Changes the complete list of response headers. */
   readonly headers: (fault: Fault<P>, headers: HeaderList) => HeaderList
-  /** What happens to a webhook that a rule has fired on. */
+  /** How a webhook that a rule has fired on is delivered. */
   readonly webhook: (decision: Decision) => Treatment
   /** Whether the response waits until the webhooks that are due have been delivered. */
   readonly waitsForWebhooks: (decision: Decision) => boolean

@@ -19,8 +19,8 @@ declare module './primitive.ts' {
 }
 
 /**
- * Changes the sandbox. Fields that are not named here are moves that the resources of the service declare. Without a record
- * of its own, it is about what the request is about: the last parameter of its path, or the record that it has created.
+ * Changes records of the sandbox. Further fields are moves that the resources of the service declare. Without `id` it changes
+ * the record of the request: the last parameter of its path, or the record that it has created.
  */
 export type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
 
@@ -30,9 +30,9 @@ function ownFields(service: KnownNames) {
 
 function aboutFields() {
   return {
-    /** Default `before-handler`. After a creation, `after-handler` is where its record is. */
+    /** Default `before-handler`. The record that a request creates exists only at `after-handler`. */
     at: z.enum(['before-handler', 'after-handler']).optional(),
-    /** The record that is meant. */
+    /** The record to change. Default: that of the request. */
     id: recordRef().optional(),
   }
 }
@@ -41,16 +41,16 @@ function changeFields(service: KnownNames) {
   const collection = nameAmong([...service.collections.keys()], 'collection')
   return {
     delete: strictObject({ collection, id: recordRef().optional() }).optional(),
-    /** New records, as they are given, or this many made up. */
+    /** Inserts the given records, or a number of generated ones. */
     insert_rows: insertRowsSchema(service).optional(),
-    /** Results are removed. */
+    /** Removes the results of the record. */
     cleanup: z.boolean().optional(),
-    /** The record is not found by the first requests of this number, as the rule counts them. */
+    /** Number of requests, as the rule counts them, that do not find the record at first. */
     visible_after_reads: intBetween(1, 1_000_000).optional(),
   }
 }
 
-/** Names a record: its id, or where the request has it. */
+/** Names a record by its id, or by the place of the id in the request. */
 type RecordRef =
   | string
   | { readonly param: string }
@@ -62,12 +62,12 @@ function recordRef(): z.ZodType<RecordRef> {
   const place = someOf({
     param: nonEmptyText().optional(),
     query: nonEmptyText().optional(),
-    body: z.string().refine(isPointer, { error: 'is no JSON Pointer, such as /parent/id' }).optional(),
+    body: z.string().refine(isPointer, { error: 'is not a JSON Pointer such as /parent/id' }).optional(),
   }).refine((value) => membersOf(value).length === 1, {
     error: 'must have exactly one of param, query and body',
   })
   return either<RecordRef>(
-    'must be an id, or where the request has it: {"param": name}, {"query": name}, {"body": pointer}',
+    'must be an id, or its place in the request: {"param": name}, {"query": name} or {"body": pointer}',
     form.text(nonEmptyText()),
     form.object(place),
   )
@@ -96,7 +96,7 @@ export function stateSchema(service: KnownNames, settings: Settings): z.ZodType<
 export const state: StatePrimitive<'state'> = {
   name: 'state',
   kind: 'state',
-  description: 'moves of records, rows that come and go, reads that return an old state',
+  description: 'moves of records, rows that are added or removed, reads that return an old state',
   schema: stateSchema,
   step: ({ at }) => (at === 'after-handler' ? 'faultsAfter' : 'faultsBefore'),
   effect: {
@@ -107,8 +107,8 @@ export const state: StatePrimitive<'state'> = {
 
 type StateStage = 'before-handler' | 'after-handler'
 
-// In order and in a transaction of its own; what is due because of that happens at once. A record or a state that a move does
-// not fit is left as it is.
+// Applies the actions in order in a separate transaction; events that fall due because of it run at once. A move that does not
+// fit the record or its status changes nothing.
 function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: StateStage): void {
   const wanted = given.filter((each) => isWanted(each, exchange, at))
   if (wanted.length === 0) return
@@ -126,7 +126,7 @@ function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: S
   }
 }
 
-// A request that asks for a turn itself means what it creates, and a repetition of it creates nothing.
+// A reserved value in a request is about the record that the request creates, and a replay creates none.
 function isWanted(
   { rule, parameters }: FiredAction<StateFault>,
   { idempotency }: Exchange,
@@ -168,14 +168,14 @@ function idNamed(ref: RecordRef, { params, call, rawBody }: Exchange): string | 
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 
-/** What a request is about; after the handler the record that it has created, by the `id` of its response. */
+/** Id of the record of a request: after the handler the `id` of its response, else the last parameter of its path. */
 function idMeant(exchange: Exchange, at: StateStage): string | undefined {
   const body = at === 'after-handler' ? exchange.reply?.body : undefined
   const made = isObject(body) ? body.id : undefined
   return typeof made === 'string' ? made : Object.values(exchange.params).at(-1)
 }
 
-// Names of parameters come from a rule, and may be those that every object has.
+// Names of parameters come from a rule and may be those that every object has.
 function own<T>(map: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined
 }
@@ -184,7 +184,7 @@ function first(value: string | readonly string[] | undefined): string | undefine
   return typeof value === 'string' ? value : value?.[0]
 }
 
-// The operation itself is called in a sandbox without the record, so that it answers in the very words of an unknown id.
+// Calls the operation in a transaction without the record, never committed: the error is the same as for an unknown id.
 function refuseUnseen(
   sandbox: Fault<StateFault>['sandbox'],
   exchange: Exchange,

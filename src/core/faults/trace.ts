@@ -16,7 +16,7 @@ export const faultTrace = () =>
     fired: z.boolean(),
     /** Why it fired, or why not. */
     description: z.string(),
-    /** The number of this match; null for a rule that was not about the request. */
+    /** The number of this match; null for a rule that did not match the request. */
     counter: z
       .strictObject({
         by: z.union([countedBy(), z.array(countedBy())]),
@@ -24,9 +24,9 @@ export const faultTrace = () =>
         n: z.int(),
       })
       .nullable(),
-    /** What was done, by the names of the primitives. */
+    /** Names of the primitives that acted. */
     actions: z.array(textAs<PrimitiveName>()),
-    /** How much of the exchange took place, where the rule acted on its connection and an adapter reported it. */
+    /** How much of the exchange took place; null unless the rule acted on its connection and an adapter reported it. */
     sent: z
       .strictObject({
         /** The last stage that was reached. */
@@ -41,7 +41,7 @@ export const faultTrace = () =>
 
 export type FaultTrace = ShapeOf<typeof faultTrace>
 
-/** Every fault rule that a request was compared with, in the order in which they were asked. */
+/** Every fault rule that a request was compared with, in the order of evaluation. */
 export function faultsOf(report: FaultReport | undefined): FaultTrace[] {
   if (!(report instanceof Decision)) return []
   const left = [...report.fired]

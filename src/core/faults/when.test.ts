@@ -24,9 +24,9 @@ test.for<[by: When['by'], counted: readonly CountedBy[]]>([
 test.for<[rule: Partial<FaultRule>, fired: number, later: number, description: string | undefined]>([
   [{}, 1_000, 10 ** 12, undefined],
   [{ times: 2 }, 1, 0, undefined],
-  [{ times: 2 }, 2, 0, 'It has fired 2 times, all it may.'],
-  [{ times: 2 }, 3, 0, 'It has fired 3 times, all it may.'],
-  [{ times: 0 }, 0, 0, 'It has fired 0 times, all it may.'],
+  [{ times: 2 }, 2, 0, 'It has fired 2 times, its maximum.'],
+  [{ times: 2 }, 3, 0, 'It has fired 3 times, its maximum.'],
+  [{ times: 0 }, 0, 0, 'It has fired 0 times, its maximum.'],
   [{ ttl: '1m' }, 0, 59_999, undefined],
   [{ ttl: '1m' }, 0, 60_000, 'Its time to live of 1m is over.'],
 ])(
@@ -46,8 +46,8 @@ test.for<[when: When, n: number, description: string]>([
   [{ probability: 1 }, 3, 'It fired on match number 3.'],
   [{ from: '2026-03-01T12:00:00.000Z' }, 1, 'It fired on match number 1.'],
   [{ until: { virtual_time: '2026-03-01T12:00:00.001Z', wall_ms: 1 } }, 1, 'It fired on match number 1.'],
-  [{ sequence: ['pass', 'fail'] }, 2, 'It fired on match number 2, for which its sequence says "fail".'],
-  [{ sequence: ['pass', 'fail'] }, 9, 'It fired on match number 9, for which its sequence says "fail".'],
+  [{ sequence: ['pass', 'fail'] }, 2, 'It fired on match number 2, for which its sequence contains "fail".'],
+  [{ sequence: ['pass', 'fail'] }, 9, 'It fired on match number 9, for which its sequence contains "fail".'],
 ])('a rule with %j fires on match %d', ([when, n, description]) => {
   expect(at(n, when)).toMatchObject({ fires: true, description })
 })
@@ -57,13 +57,13 @@ test.for<[when: When, n: number, description: string]>([
   [{ nth: 3 }, 4, 'This is match number 4; it fires on number 3.'],
   [{ first: 3 }, 4, 'This is match number 4; it fires on the first 3.'],
   [{ after: 3 }, 3, 'This is match number 3; it fires after the first 3.'],
-  [{ every: 3 }, 4, 'This is match number 4; it fires on every 3th.'],
-  [{ until: { calls: 1 } }, 2, 'This is match number 2; it fired until 1 call had come.'],
+  [{ every: 3 }, 4, 'This is match number 4; it fires on every multiple of 3.'],
+  [{ until: { calls: 1 } }, 2, 'This is match number 2; it fires only up to number 1.'],
   [{ until: { virtual_time: '2026-03-01T12:00:00.000Z' } }, 1, 'It fired until 2026-03-01T12:00:00.000Z.'],
   [{ until: { wall_ms: 0 } }, 1, 'It fired for 0 ms after it was armed.'],
   [{ from: '2026-03-01T12:00:00.001Z' }, 1, 'It fires from 2026-03-01T12:00:00.001Z on.'],
-  [{ sequence: ['pass', 'fail'] }, 1, 'On match number 1 its sequence says to pass.'],
-  [{ sequence: [] }, 1, 'On match number 1 its sequence says to pass.'],
+  [{ sequence: ['pass', 'fail'] }, 1, 'On match number 1 its sequence contains "pass".'],
+  [{ sequence: [] }, 1, 'On match number 1 its sequence contains "pass".'],
 ])('a rule with %j does not fire on match %d', ([when, n, description]) => {
   expect(at(n, when)).toEqual({ fires: false, description })
 })
@@ -73,7 +73,7 @@ test('only a sequence names a step', () => {
   expect(at(1, {}).step).toBeUndefined()
 })
 
-test('what comes first in the order of reasons is the one that is told', () => {
+test('only the first reason not to fire is reported', () => {
   const from = '2026-03-01T13:00:00.000Z'
   const virtual_time = '2026-03-01T11:00:00.000Z'
   expect(at(2, { from, until: { virtual_time }, nth: 1 }).description).toContain('It fires from')
@@ -82,7 +82,7 @@ test('what comes first in the order of reasons is the one that is told', () => {
   expect(at(2, { sequence: ['fail'], probability: 0 }).description).toContain('The draw')
 })
 
-test('a draw is told with its odds, and is under them exactly when the rule fires', () => {
+test('a draw is reported with its probability, and is below it exactly when the rule fires', () => {
   for (let n = 1; n <= 50; n++) {
     const { fires, description } = at(n, { probability: 0.3 })
     const told =
@@ -93,7 +93,7 @@ test('a draw is told with its odds, and is under them exactly when the rule fire
   }
 })
 
-test('each key draws for itself', () => {
+test('each key has its own draws', () => {
   const draws = (key: string | null) =>
     Array.from({ length: 30 }, (_, n) => at(n + 1, { probability: 0.5 }, { key }).fires)
   expect(draws('a')).not.toEqual(draws('b'))

@@ -3,7 +3,7 @@ import { parseDuration } from '../time/instant.ts'
 import { counted } from '../words.ts'
 import type { CountedBy, FaultRule, When } from './rule.ts'
 
-/** What `when` is held against. */
+/** The match that `when` is checked against. */
 export interface Occasion {
   readonly rule: FaultRule
   /** Number of this match under its key, from 1. */
@@ -23,7 +23,7 @@ export interface Timing {
   readonly description: string
 }
 
-/** What a rule counts by; empty for the rule alone. */
+/** The keys that a rule counts by; empty when all its matches are counted together. */
 export function countedBy({ by = 'rule' }: When): readonly CountedBy[] {
   const list = typeof by === 'string' ? [by] : by
   return list.filter((each) => each !== 'rule')
@@ -32,12 +32,12 @@ export function countedBy({ by = 'rule' }: When): readonly CountedBy[] {
 /** The parts of `when` that select the matches that fire. */
 const TIMINGS = ['nth', 'first', 'after', 'every', 'probability'] as const
 
-/** Whether a rule says which matches fire, or what they are counted by. */
+/** Whether `when` selects matches, or sets a key that they are counted by. */
 export function isTimed(when: When): boolean {
   return when.by !== undefined || TIMINGS.some((name) => when[name] !== undefined)
 }
 
-/** A timing under which every match fires; what is counted by stays. */
+/** Removes the parts that select matches by number or chance; `by`, `from`, `until` and `sequence` stay. */
 export function untimed({
   nth: _,
   first: __,
@@ -49,15 +49,16 @@ export function untimed({
   return rest
 }
 
-/** Why a rule is no longer looked at; undefined while it is. */
+/** Why a rule is no longer evaluated, as a sentence; undefined while it is. */
 export function retired(rule: FaultRule, fired: number, now: number): string | undefined {
-  if (rule.times !== null && fired >= rule.times) return `It has fired ${counted(fired, 'time')}, all it may.`
-  const life = rule.ttl === null ? undefined : parseDuration(rule.ttl)
-  if (life === undefined || now < Date.parse(rule.armed_at) + life) return undefined
+  if (rule.times !== null && fired >= rule.times)
+    return `It has fired ${counted(fired, 'time')}, its maximum.`
+  const lifetime = rule.ttl === null ? undefined : parseDuration(rule.ttl)
+  if (lifetime === undefined || now < Date.parse(rule.armed_at) + lifetime) return undefined
   return `Its time to live of ${rule.ttl} is over.`
 }
 
-/** What has become of a rule, by what it has counted and the time that it is. */
+/** The status of a rule, from its counters and the current time. */
 export function ruleStatus(
   rule: FaultRule,
   { matched, fired }: { readonly matched: number; readonly fired: number },
@@ -72,7 +73,7 @@ export function ruleStatus(
   return isOver ? 'expired' : 'armed'
 }
 
-/** The number of the last match that can fire. Where matches are counted by a key, another key can always come. */
+/** The number of the last match that can fire; infinite for matches counted by a key, since a new key can always come. */
 function lastMatch({ when }: FaultRule): number {
   if (countedBy(when).length > 0) return Number.POSITIVE_INFINITY
   const { nth, first, until, sequence } = when
@@ -83,18 +84,18 @@ function lastMatch({ when }: FaultRule): number {
 }
 
 /** How long a rule lasts, as a sentence. */
-export function lifeOf(rule: FaultRule): string {
+export function lifetimeOf(rule: FaultRule): string {
   const { times, ttl, when } = rule
   const by = countedBy(when)
   const once = Math.min(times ?? Number.POSITIVE_INFINITY, lastMatch(rule) === when.nth ? 1 : lastMatch(rule))
   const within = ttl === null ? '' : ` within ${ttl}`
-  if (once === 1) return `It fires once${within}, and is spent.`
-  if (Number.isFinite(once)) return `It fires ${once} times at most${within}, and is spent.`
+  if (once === 1) return `It fires once${within}, then it is spent.`
+  if (Number.isFinite(once)) return `It fires at most ${once} times${within}, then it is spent.`
   const each = when.nth === undefined || by.length === 0 ? '' : `, once for each ${by.join(' and ')}`
   return ttl === null ? `It stays until it is removed${each}.` : `It stays for ${ttl}${each}.`
 }
 
-/** Holds a match against all that `when` asks for. */
+/** Decides whether a match fires. If not, the description gives the first condition of `when` that does not hold. */
 export function timing(occasion: Occasion): Timing {
   const reason = waits(occasion) ?? over(occasion) ?? wrongNumber(occasion)
   if (reason !== undefined) return { fires: false, description: reason }
@@ -113,8 +114,7 @@ function waits({ rule: { when }, now }: Occasion): string | undefined {
 
 function over({ rule, n, now, wall }: Occasion): string | undefined {
   const { calls, virtual_time, wall_ms } = rule.when.until ?? {}
-  if (calls !== undefined && n > calls)
-    return `This is ${match(n)}; it fired until ${counted(calls, 'call')} had come.`
+  if (calls !== undefined && n > calls) return `This is ${match(n)}; it fires only up to number ${calls}.`
   if (virtual_time !== undefined && now >= Date.parse(virtual_time)) return `It fired until ${virtual_time}.`
   if (wall_ms !== undefined && wall >= Date.parse(rule.armed_wall) + wall_ms)
     return `It fired for ${wall_ms} ms after it was armed.`
@@ -126,14 +126,19 @@ function wrongNumber({ rule: { when }, n }: Occasion): string | undefined {
   if (nth !== undefined && n !== nth) return `This is ${match(n)}; it fires on number ${nth}.`
   if (first !== undefined && n > first) return `This is ${match(n)}; it fires on the first ${first}.`
   if (after !== undefined && n <= after) return `This is ${match(n)}; it fires after the first ${after}.`
-  if (every !== undefined && n % every !== 0) return `This is ${match(n)}; it fires on every ${every}th.`
+  if (every !== undefined && n % every !== 0)
+    return `This is ${match(n)}; it fires on every multiple of ${every}.`
   return undefined
 }
 
 function inSequence(sequence: readonly string[], n: number): Timing {
   const step = sequence[Math.min(n, sequence.length) - 1] ?? 'pass'
-  if (step === 'pass') return { fires: false, description: `On ${match(n)} its sequence says to pass.` }
-  return { fires: true, step, description: `It fired on ${match(n)}, for which its sequence says "${step}".` }
+  if (step === 'pass') return { fires: false, description: `On ${match(n)} its sequence contains "pass".` }
+  return {
+    fires: true,
+    step,
+    description: `It fired on ${match(n)}, for which its sequence contains "${step}".`,
+  }
 }
 
 function drawn({ rule, n, key, seed }: Occasion): Timing | undefined {

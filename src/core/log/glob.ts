@@ -1,16 +1,17 @@
 import picomatch from 'picomatch'
 import { fitsRegex, isRegex } from '../regex.ts'
 
-// Texts are names, not only paths: `bash` lets a star cross slashes, `dot` gives dots no meaning, `noext` keeps to
+// Texts are names, not only paths: `bash` lets a star match slashes, `dot` gives dots no special meaning, `noext` allows only
 // wildcards, sets and braces.
 const OPTIONS = { bash: true, dot: true, noext: true, strictSlashes: true, fastpaths: false } as const
 
-/** picomatch refuses longer ones. */
+/** Maximum length of a glob; picomatch throws for a longer one, so that it only fits itself. */
 const MAX_GLOB_LENGTH = 65_536
 
+/** Maximum number of compiled globs in the cache; the oldest is removed first. */
 const MAX_KEPT = 1_000
 
-/** A glob as a regular expression of RE2; undefined for one that is a plain text. */
+/** A glob as a regular expression of RE2; `expression` is undefined for a plain text. */
 interface Compiled {
   readonly expression: string | undefined
   readonly negated: boolean
@@ -19,9 +20,9 @@ interface Compiled {
 const kept = new Map<string, Compiled>()
 
 /**
- * Whether a text fits a glob in the syntax of picomatch: `*` and `**` match any characters, `?` one that is no slash, `[12]`
- * one of them, `{a,b}` either; `!` in front negates the rest, and a backslash takes the meaning from the next character. No
- * glob fits the empty text. The time is linear in the length of the text: a matcher runs for every request.
+ * Whether a text fits a glob in the syntax of picomatch: `*` and `**` match any characters, `?` one character except a slash,
+ * `[12]` one of a set, `{a,b}` one of a list. A leading `!` negates the rest, and a backslash escapes the next character. Only
+ * the empty glob fits the empty text. The time is linear in the length of the text: a matcher runs for every request.
  */
 export function fitsGlob(pattern: string, text: string): boolean {
   if (pattern === text) return true
@@ -44,11 +45,11 @@ function compile(pattern: string): Compiled {
   if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return PLAIN
   const { state } = picomatch.makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
   const expression = `(?s)^(?:${withoutLookahead(state.output)})$`
-  // As in picomatch, what makes no expression, such as a brace without its end, fits itself alone.
+  // As in picomatch, a glob that is no valid expression, such as one with an open brace, only fits itself.
   return isRegex(expression) ? { expression, negated: state.negated } : PLAIN
 }
 
-/** What picomatch has read, as far as it is used: the expression without a negation, and whether it is negated. */
+/** The used part of the parsed glob: the expression without its negation, and whether it is negated. */
 interface State {
   readonly output: string
   readonly negated: boolean
@@ -56,7 +57,7 @@ interface State {
 
 const PLAIN: Compiled = { expression: undefined, negated: false }
 
-// Paths such as `..` and the empty text are all that it looks out for; RE2 knows no lookahead, and takes linear time for it.
+// RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
 function withoutLookahead(source: string): string {
   return source.replaceAll(LOOKAHEAD, '')
 }

@@ -10,7 +10,7 @@ function logged(log: RequestLog, text: string): KeptResponse {
   return response
 }
 
-test('a body is forgotten with the entry that newer ones displace', () => {
+test('a body is dropped with an entry that a newer one replaces', () => {
   const log = new RequestLog(1)
   const first = logged(log, 'first')
   expect(first.show()).toMatchObject({ body: 'first', body_kept: true })
@@ -21,7 +21,7 @@ test('a body is forgotten with the entry that newer ones displace', () => {
   expect(second.show()).toMatchObject({ body: null })
 })
 
-test('a body that a log at rest has as well stays when the entry is displaced', () => {
+test('a body that a saved log also has is kept when its entry is replaced', () => {
   const log = new RequestLog(1)
   const first = logged(log, 'first')
   const saved = log.save()
@@ -30,7 +30,7 @@ test('a body that a log at rest has as well stays when the entry is displaced', 
   expect(first.show()).toMatchObject({ body: 'first', body_kept: true })
 })
 
-test('a body is forgotten when a reset puts a log without a past in the place of its log', () => {
+test('a body is dropped when a reset replaces its log with an empty one', () => {
   const log = new RequestLog(10)
   const first = logged(log, 'first')
   log.load()

@@ -4,32 +4,32 @@ import { isObject, type Json } from '../json.ts'
 import type { HeaderList } from '../request/headers.ts'
 import { REDACTED } from '../secrets.ts'
 
-/** Bytes of one body that are kept. */
+/** Maximum number of bytes that are kept of one body. */
 export const MAX_KEPT_BYTES = 16_384
 
-/** Bytes of all bodies that the logs of a process keep together: it can have thousands of sandboxes. */
+/** Maximum number of bytes of all bodies in the logs of a process, which can have thousands of sandboxes. */
 export const MAX_KEPT_IN_ALL = 16 * 1024 * 1024
 
-/** What keeping one body costs besides its bytes. */
+/** Estimated bytes of memory for one body in addition to its text. */
 const OVERHEAD = 256
 
-/** A response as it is shown. */
+/** A response as the log shows it. */
 export const keptResponse = () =>
   z.strictObject({
     status: z.int(),
     /** In the order in which they were sent, repeated ones included. */
     headers: z.array(z.strictObject({ name: z.string(), value: z.string() })),
-    /** At most its first 16,384 bytes. Null when there was none, or it is not kept any more. */
+    /** At most its first 16,384 bytes. Null when there was none, or when it is no longer kept. */
     body: z.string().nullable(),
-    /** Whether `body` is all of it. */
+    /** Whether `body` is complete. */
     body_kept: z.boolean(),
-    /** Length of the whole body, as far as it was made. */
+    /** Length of the whole body in bytes, as far as it was written. */
     body_bytes: z.int(),
   })
 
 export type KeptResponseView = ShapeOf<typeof keptResponse>
 
-/** The newest bodies of a process, as many as fit. Older ones are dropped, whichever log they are in. */
+/** The newest bodies of a process, as many as fit. The oldest are dropped first, from any log. */
 class KeptBodies {
   /** Oldest first. */
   readonly #responses = new Set<KeptResponse>()
@@ -56,7 +56,7 @@ class KeptBodies {
 
 const bodies = new KeptBodies()
 
-/** What the log keeps of one response: the head, and the beginning of the body, without secrets. */
+/** The part of a response that the log keeps: the head, and the beginning of the body, without secrets. */
 export class KeptResponse {
   #status: number
   #headers: HeaderList
@@ -68,14 +68,14 @@ export class KeptResponse {
   #isDropped = false
   #isShared = false
 
-  /** @param secrets fields of a JSON body that are struck out */
+  /** @param secrets names of the fields of a JSON body whose values are masked */
   constructor(status: number, headers: HeaderList, secrets: readonly string[] = []) {
     this.#status = status
     this.#headers = headers
     this.#secrets = secrets
   }
 
-  /** Adds a part of the body. @param bytes its length, where the text is not UTF-8 */
+  /** Adds a part of the body. @param bytes its length, when the text is not UTF-8 */
   write(text: string, bytes = Buffer.byteLength(text)): void {
     if (bytes === 0) return
     this.#bytes += bytes
@@ -92,7 +92,7 @@ export class KeptResponse {
     bodies.grow(kept)
   }
 
-  /** The lines of a stream; each is kept when it is made. */
+  /** Yields the lines of a stream, and keeps each of them. */
   *copying(lines: Iterable<string>): Generator<string> {
     for (const line of lines) {
       this.write(line)
@@ -100,7 +100,7 @@ export class KeptResponse {
     }
   }
 
-  /** Puts what faults have made of the response in its place. */
+  /** Replaces the response with the one that faults have changed. */
   replace(status: number, headers: HeaderList, body: Buffer): void {
     this.#status = status
     this.#headers = headers
@@ -111,12 +111,12 @@ export class KeptResponse {
     this.write(body.toString(), body.length)
   }
 
-  /** Says that more than one log has it. */
+  /** Marks the response as part of more than one log, so that its body outlives any of them. */
   share(): void {
     this.#isShared = true
   }
 
-  /** To be called when its log no longer has it: a body that nobody can see is not kept until others need its place. */
+  /** Must be called when the log removes its entry. The body is dropped at once, unless another log has it, too. */
   leaveLog(): void {
     if (!this.#isShared) bodies.drop(this)
   }
@@ -141,7 +141,7 @@ export class KeptResponse {
   }
 }
 
-// Through a buffer, since a part of a string keeps the whole of it alive.
+// Copied through a buffer, since a part of a string keeps the whole string in memory.
 function beginning(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   return Buffer.from(text)
@@ -150,7 +150,7 @@ function beginning(text: string, bytes: number): string {
     .replace(/\uFFFD$/, '')
 }
 
-// What is no JSON may have a secret anywhere.
+// Text that is not JSON may contain a secret anywhere.
 function redacted(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0) return text
   try {

@@ -40,7 +40,7 @@ function entryOf(over: Partial<Call>, refusal?: Refusal) {
   return logEntry(exchange, 200, noWindow({ limit: 1, window: 1_000 }, 0))
 }
 
-test('headers that carry credentials are not kept, and others are', { tags: ['R231'] }, () => {
+test('headers that contain credentials are not kept, and others are', { tags: ['R231'] }, () => {
   const headers = {
     authorization: 'Bearer secret-key',
     'proxy-authorization': 'Basic secret-key',
@@ -64,7 +64,7 @@ test.for<[what: string, value: unknown]>([
   expect(entry.query).toEqual({ token: '(redacted)', page: '2' })
 })
 
-test('where nothing is declared as a secret, the parsed body itself is kept, and no copy', () => {
+test('a body without declared secrets is kept as the parsed value itself, not as a copy', () => {
   const value = { token: 'public', list: [1] }
   const { secrets: _, ...open } = claim
   const entry = entryOf({ operation: open, body: { kind: 'json', value, bytes: Buffer.alloc(40) } })
@@ -72,14 +72,14 @@ test('where nothing is declared as a secret, the parsed body itself is kept, and
   expect(entry.body.kind === 'json' && entry.body.value).toBe(value)
 })
 
-test('a body over 16 KiB is not kept, only its length; one of exactly that is', () => {
+test('a body of 16 KiB is kept, and only the length of a larger one', () => {
   const body = (length: number) =>
     ({ kind: 'json', value: { name: 'x' }, bytes: Buffer.alloc(length) }) as const
   expect(entryOf({ body: body(MAX_KEPT_BYTES) }).body.kind).toBe('json')
   expect(entryOf({ body: body(MAX_KEPT_BYTES + 1) }).body).toEqual({ kind: 'large', bytes: 16_385 })
 })
 
-test('without bytes the size of a body is that of its values', () => {
+test('the size of a body without bytes is that of its values', () => {
   const body = (items: number) =>
     ({
       kind: 'json',
@@ -90,7 +90,7 @@ test('without bytes the size of a body is that of its values', () => {
   expect(entryOf({ body: { kind: 'json', value: 'x'.repeat(17_000) } }).body.kind).toBe('large')
 })
 
-test('of a body that is wrong in thousands of places the first hundred are kept, and the number of all', () => {
+test('only the first hundred issues of a body are kept, and the number of all issues', () => {
   const issues = Array.from({ length: 5_000 }, (_, n) => ({ pointer: `/items/${n}`, detail: 'is wrong' }))
   const { error } = entryOf({}, new Refusal('validation_failed', { detail: 'wrong', issues }))
   expect([error?.issues.length, error?.issueCount]).toEqual([100, 5_000])
@@ -101,7 +101,7 @@ test('the error itself is not kept: its stack would keep the whole request alive
   expect(Object.values(entryOf({}, refusal))).not.toContain(refusal)
 })
 
-test('of a text that quotes a long name the beginning is kept, and the length: a full log would be gigabytes', () => {
+test('only the beginning and the length of a long text are kept: a full log would be gigabytes', () => {
   const name = 'k'.repeat(900_000)
   const issues = [{ pointer: `/${name}`, detail: `${name} is unknown` }]
   const refusal = new Refusal('validation_failed', { detail: `wrong: ${name}`, issues, mitigation: name })

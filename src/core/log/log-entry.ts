@@ -11,7 +11,7 @@ import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
 const MAX_ISSUES = 100
 
-/** What the log keeps of a request that is over. */
+/** The log entry of a request that is over. */
 export function logEntry(
   exchange: Exchange,
   status: number,
@@ -52,7 +52,7 @@ export function logEntry(
   }
 }
 
-/** What may be kept of what a client has sent: no secrets, and nothing large. */
+/** The parts of a request that may be kept: no secrets, and no large body. */
 export function keptOf({
   operation: { secrets },
   query,
@@ -66,7 +66,7 @@ export function keptOf({
   }
 }
 
-// What succeeded was decided where its response was made.
+// A successful request was decided by the step that created its response.
 function decidedBy({ refusal, injected, step, idempotency }: Exchange): Step {
   if (refusal !== undefined || injected) return step
   return idempotency === 'replay' ? 'replay' : 'handle'
@@ -74,7 +74,7 @@ function decidedBy({ refusal, injected, step, idempotency }: Exchange): Step {
 
 type Headers = LogEntry['headers']
 
-/** The headers of a request without those that carry credentials; what looks like one is struck out. */
+/** The headers of a request without those that contain credentials; values with a similar name are redacted. */
 export function withoutCredentials(headers: Headers): Headers {
   const kept: Record<string, string | undefined> = {}
   for (const name in headers) {
@@ -83,7 +83,7 @@ export function withoutCredentials(headers: Headers): Headers {
   return kept
 }
 
-// Where other services take their credentials, and where a client that was written for one of them puts ours.
+// Names under which other services accept credentials: a client that was written for one of them may send ours there.
 const MISPLACED =
   /^(?:.*[-_])?(?:authorization|(?:access|auth|api|control|bearer|claim)[-_]?(?:token|key)|token|secret|password)$/i
 
@@ -101,7 +101,7 @@ function withoutSecrets<T extends object>(value: T, secrets: readonly string[] |
 const NO_BODY: KeptBody = { kind: 'none' }
 const REFUSED_BODY: KeptBody = { kind: 'refused' }
 
-// A full log of the largest bodies would be 100 GiB.
+// Large bodies are left out: a full log of the largest would be 100 GiB.
 function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
   if (body.kind === 'none') return NO_BODY
   if (body.kind === 'refused') return REFUSED_BODY
@@ -110,12 +110,12 @@ function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptB
   return { kind: 'json', value: secrets === undefined ? body.value : redacted(body.value, secrets), bytes }
 }
 
-// Where an object with secrets is expected, whatever else came may be one.
+// If an object with secrets is expected, any other value may itself be a secret.
 function redacted(value: Json, secrets: readonly string[]): Json {
   return isObject(value) ? withoutSecrets(value, secrets) : REDACTED
 }
 
-/** The length of a value as JSON, roughly, and counted no further than `most`. */
+/** The approximate length of a value as JSON. It stops counting soon after `most`. */
 function sizeOf(value: Json, most: number): number {
   if (typeof value === 'string') return value.length + 2
   if (typeof value !== 'object' || value === null) return 5
@@ -131,7 +131,9 @@ function keptError({ code, message, options }: Refusal): KeptError {
   const { mitigation, issues = [], admission, reason } = options
   return {
     code,
-    detail: truncated(reason === undefined ? message : `${message} The response does not say why: ${reason}`),
+    detail: truncated(
+      reason === undefined ? message : `${message} The response does not contain the reason: ${reason}`,
+    ),
     mitigation: mitigation && truncated(mitigation),
     issues: issues.slice(0, MAX_ISSUES).map(cutIssue),
     issueCount: issues.length,

@@ -5,7 +5,7 @@ import { regexProblem } from '../regex.ts'
 import { either, form, json, mapOf, nameAmong, strictObject } from '../strict-input.ts'
 import { fitsGlob } from './glob.ts'
 
-/** What every match of requests can look at, whether it looks at the log or at what is coming in. */
+/** The conditions of every match of requests, for logged and for incoming requests. */
 export function requestMembers(operations: readonly string[]) {
   return {
     operation: nameAmong(operations, 'operation').optional(),
@@ -30,7 +30,7 @@ function pathMatch(): z.ZodType<PathMatch, PathMatch> {
   )
 }
 
-/** The condition for one place of a body: one of the three. `glob`: for a string; anything else does not fit. */
+/** The condition for one place of a body: exactly one of the three. `glob` only fits strings. */
 const bodyRule = strictObject({
   equals: json().optional(),
   exists: z.boolean().optional(),
@@ -44,10 +44,10 @@ export type BodyRule = Readonly<z.output<typeof bodyRule>>
 function headerProblem(name: string): string | undefined {
   const lower = name.toLowerCase()
   if (!UNLOGGED_HEADERS.has(lower)) return undefined
-  return lower === 'host' ? 'is never kept' : 'is never kept; look for the caller instead'
+  return lower === 'host' ? 'is never kept' : 'is never kept; search for the caller instead'
 }
 
-// Spelled in many ways, one long header would be looked at as often.
+// With many spellings of its name, one long header would be compared many times.
 function refuseTwice(headers: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
   const seen = new Set<string>()
   for (const name of Object.keys(headers)) {
@@ -61,16 +61,16 @@ function refuseTwice(headers: Readonly<Record<string, string>>, context: z.Refin
 }
 
 function pointerProblem(place: string): string | undefined {
-  return isPointer(place) ? undefined : 'is no JSON Pointer; one begins with a slash, as in /items/0/page'
+  return isPointer(place) ? undefined : 'is not a JSON Pointer; it begins with a slash, as in /items/0/page'
 }
 
 /**
- * Over the path from `/v1` on, as it was requested: a glob, in which `*` is any run of characters, or a regular expression
- * in the syntax of RE2 that must match somewhere.
+ * Matches the requested path from `/v1` on: a glob, in which `*` matches any characters, or a regular expression in the syntax
+ * of RE2 that must match somewhere.
  */
 export type PathMatch = string | { readonly regex: string }
 
-/** Headers that are never kept: they carry credentials, or (`host`) tell nothing but the port of this run. */
+/** Headers that are never kept: they contain credentials, or (`host`) only the port of this run. */
 export const UNLOGGED_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
@@ -78,7 +78,7 @@ export const UNLOGGED_HEADERS: ReadonlySet<string> = new Set([
   'host',
 ])
 
-/** Whether the value at a place of a body, undefined for none, fits the rule. */
+/** Whether the value at a place of a body fits the rule. `found` is undefined when there is none. */
 export function fitsBodyRule(found: Json | undefined, { equals, exists, glob }: BodyRule): boolean {
   if (exists !== undefined) return (found !== undefined) === exists
   if (glob !== undefined) return typeof found === 'string' && fitsGlob(glob, found)

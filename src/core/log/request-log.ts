@@ -8,53 +8,53 @@ import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
 import type { KeptResponse } from './kept-response.ts'
 
-/** What selected the sandbox of a request: the first of these that names one. */
+/** The sources that can select the sandbox of a request; the first that names one counts. */
 export const CHOSEN_BY = ['path', 'header', 'token', 'default'] as const
 
 export type ChosenBy = (typeof CHOSEN_BY)[number]
 
-/** What is kept of a body: the parsed value, unless it is large. The bytes never are. */
+/** The kept part of a body: the parsed value, unless it is large. The bytes are never kept. */
 export type KeptBody =
   | { readonly kind: 'none' }
-  /** `bytes`: its length on arrival, undefined for a call that came without HTTP. */
+  /** `bytes`: its length on arrival; undefined for a call without HTTP. */
   | { readonly kind: 'json'; readonly value: Json; readonly bytes: number | undefined }
   | { readonly kind: 'large'; readonly bytes: number | undefined }
-  /** It could not be read: too large, not JSON, of another type. */
+  /** It could not be read: too large, not JSON, or of another type. */
   | { readonly kind: 'refused' }
 
-/** What is kept of a refusal. Not the error itself: its stack would hold the whole request, raw body included. */
+/** The kept part of a refusal. Not the error itself: its stack would keep the whole request in memory, with its raw body. */
 export interface KeptError {
   readonly code: string
   readonly detail: string
   readonly mitigation: string | undefined
-  /** The first hundred of them; a large body can be wrong in thousands of places. */
+  /** The first hundred issues; a large body can be wrong in thousands of places. */
   readonly issues: readonly Issue[]
-  /** How many there were. */
+  /** Number of all issues. */
   readonly issueCount: number
-  /** Whether the rate-limit headers of the response describe a rule of the handler's, not the operation's own window. */
+  /** Whether the rate-limit headers of the response describe a limit of the handler, not the window of the operation. */
   readonly byOtherRule: boolean
 }
 
-/** What a poll did before the response was made. */
+/** The effects of a poll before the response was created. */
 export interface KeptPoll {
   readonly commit: Commit | undefined
   /** Number of events that ran because of it. */
   readonly events: number
 }
 
-/** How long a request took, in real milliseconds. The adapter that it came through fills it in. */
+/** How long a request took, in real milliseconds. The adapter of the request fills it in. */
 export interface RequestTiming {
-  /** As `elapsedTime` counts. */
+  /** Start of the request, as `elapsedTime` counts. */
   readonly began: number
   /** From its head to the last byte of its response that was handed to the connection; undefined until then. */
   took: number | undefined
-  /** Called then. */
+  /** Called when `took` is set. */
   onOver: (() => void) | undefined
 }
 
 /**
- * What happened to one API request: the raw material of every explanation. It holds references to records; sentences and
- * differences are made on demand. Secrets are already left out here, so that no reader has to.
+ * The log entry of one API request: the raw data for every explanation. It has references to records; sentences and
+ * differences are created on demand. Secrets are already left out here, so that readers need not do it.
  */
 export interface LogEntry {
   readonly id: string
@@ -67,10 +67,10 @@ export interface LogEntry {
   readonly chosenBy: ChosenBy
   /** Name of the operation; undefined when no route matched. */
   readonly operation: string | undefined
-  /** The operation itself where a stub stood for the service. */
+  /** The operation itself if a stub replaced the service. */
   readonly stubbed?: AnyOperation
   readonly params: Readonly<Record<string, string>>
-  /** `METHOD /template` of the operations that come nearest to a request that fits none. */
+  /** `METHOD /template` of the nearest operations, for a request that matched none. */
   readonly nearest: readonly string[]
   readonly query: Readonly<Record<string, string | readonly string[]>>
   /** Lower-case names; without those that carry credentials, and without `host`. */
@@ -82,33 +82,33 @@ export interface LogEntry {
   readonly response: KeptResponse | undefined
   /** The step that decided the response: `handle` when it succeeded. */
   readonly decided: Step
-  /** The step that had refused it before a fault answered instead. */
+  /** The step that refused it before a fault replaced the response. */
   readonly overruled: Step | undefined
   /** Number of due events that ran before the first step of the request. */
   readonly caughtUp: number
   readonly caller: Caller | undefined
-  /** The window that the request asked for a place; undefined when it never came so far. */
+  /** The rate window of the request; undefined if it did not reach the limiter. */
   readonly window: KeptWindow | undefined
-  /** What the rate-limit headers of the response say. */
+  /** The values in the rate-limit headers of the response. */
   readonly admission: Admission
   readonly idempotency: 'none' | 'fresh' | 'replay' | 'conflict'
   readonly error: KeptError | undefined
-  /** The assumptions that the response relies on, the universal ones too. */
+  /** The assumptions that the response relies on, including the universal ones. */
   readonly assumed: readonly string[]
-  /** Those that it also relies on, and never names. */
+  /** Further assumptions that it relies on without naming them. */
   readonly mentioned: readonly string[]
-  /** The choices that were in force. */
+  /** The settings at the time of the request. */
   readonly settings: Settings
   readonly poll: KeptPoll | undefined
-  /** What the request changed; references to the records, never copies. */
+  /** The changes by the request; references to the records, never copies. */
   readonly commit: Commit | undefined
-  /** What the fault rules decided; undefined when there were none. */
+  /** The decision of the fault rules; undefined when there were none. */
   readonly faults: FaultReport | undefined
-  /** Undefined for a request that came without HTTP. */
+  /** Undefined for a request without HTTP. */
   readonly timing: RequestTiming | undefined
 }
 
-/** How far an exchange came that a fault was done to. */
+/** How far an exchange with a fault came. */
 export interface Sent {
   /** The last stage that was reached. */
   readonly stage: string
@@ -118,31 +118,31 @@ export interface Sent {
   readonly end: 'whole' | 'cut' | 'held' | 'left'
 }
 
-/** What a client has noticed of an exchange that a fault ended. */
+/** How an exchange that a fault ended looks to the client. */
 export const EXCHANGE_ENDS = ['reset', 'closed', 'stalled', 'timed out', 'left'] as const
 
-/** What fault rules did to a request, as the explanation of the request needs it. */
+/** The effects of fault rules on a request, for its explanation. */
 export interface FaultReport {
-  /** The rules that fired, in the order in which they did. */
+  /** The rules that fired, in order. */
   readonly fired: readonly {
     readonly rule: { readonly id: string; readonly source: string; readonly preset: string | null }
     readonly n: number
   }[]
-  /** What was decided about each rule. */
+  /** The decision about each rule. */
   readonly verdicts: readonly { readonly fired: boolean; readonly description: string }[]
   /** How far the exchange came, once an adapter has reported it. */
   readonly sent: Sent | undefined
-  /** What the client has noticed of its end; null for a response that was sent whole. */
+  /** How its end looks to the client; null for a response that was sent whole. */
   readonly end: (typeof EXCHANGE_ENDS)[number] | null
-  /** Which rules acted in a step, and how: `The fault rule a took part: quota.` Empty for none. */
+  /** The rules that acted in a step, as a sentence: `The fault rule a took part: quota.` Empty for none. */
   partIn(step: Step): string
-  /** How far the response came, as a sentence; empty where no fault was done to its connection. */
+  /** How far the response came, as a sentence; empty if no fault acted on its connection. */
   wayOf(): string
-  /** Whether the rate-limit headers say what a rule says. */
-  readonly tellsQuota: boolean
+  /** Whether a rule has set the rate-limit headers. */
+  readonly setsQuota: boolean
   /** Whether the response is that of a proxy, without rate-limit headers. */
   readonly isProxy: boolean
-  /** What faults have changed because of the request, in order. */
+  /** The changes by faults on the request, in order. */
   readonly moved: readonly { readonly step: Step; readonly commit: Commit }[]
 }
 
@@ -153,7 +153,7 @@ export interface KeptWindow {
   readonly admission: Admitted
 }
 
-/** A log at rest. */
+/** A saved log. */
 export interface SavedLog {
   /** Oldest first. */
   readonly entries: readonly LogEntry[]
@@ -161,7 +161,7 @@ export interface SavedLog {
   readonly requests: number
 }
 
-/** The newest entries, oldest first; older ones are dropped and counted. */
+/** Keeps the newest entries, 1,000 by default; older ones are dropped and counted. */
 export class RequestLog {
   readonly capacity: number
   #entries: LogEntry[] = []
@@ -174,12 +174,12 @@ export class RequestLog {
     this.capacity = capacity
   }
 
-  /** Number of entries that newer ones have displaced since the log was last emptied. */
+  /** Number of entries that newer ones have replaced since the log was last emptied. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** How many entries there are. */
+  /** Number of entries, at most `capacity`. */
   get size(): number {
     return this.#entries.length
   }
@@ -189,9 +189,9 @@ export class RequestLog {
     return this.#requests
   }
 
-  /** The number of a request that has arrived, counted from 1. */
+  /** Counts a request that has arrived. @returns its number, from 1 */
   count(): number {
-    // After the last number comes the first one again: its entry was dropped long ago.
+    // After the last number the count starts again at 1: the entry with that number was dropped long ago.
     this.#requests = (this.#requests % LAST_NUMBER) + 1
     return this.#requests
   }
@@ -227,7 +227,7 @@ export class RequestLog {
     return { entries: this.entries(), dropped: this.#dropped, requests: this.#requests }
   }
 
-  /** Goes back to a log at rest, or to one without a past. */
+  /** Replaces the log with a saved one. Default: an empty log with a count of 0. */
   load({ entries, dropped, requests }: SavedLog = NO_PAST): void {
     this.clear()
     this.#entries = [...entries]
@@ -235,7 +235,7 @@ export class RequestLog {
     this.#requests = requests
   }
 
-  /** Forgets the entries; the count of requests goes on. */
+  /** Removes the entries; the count of requests goes on. */
   clear(): void {
     for (const { response } of this.#entries) response?.leaveLog()
     this.#entries = []

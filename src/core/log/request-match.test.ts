@@ -86,7 +86,7 @@ test.for<[match: RequestMatch, what: string, actual: unknown]>([
   expect(matches(match, request)).toBe(false)
 })
 
-test('what was cut off before there was a response has the status 0', () => {
+test('a request that was cut off before its response has the status 0', () => {
   const cut = { ...request, status: 0 }
   expect(matches({ status: 0 }, cut) && matches({ status: '0' }, cut)).toBe(true)
   expect(problems({ status: 0 })).toEqual([])
@@ -98,13 +98,13 @@ test('all criteria count, and only those that do not hold are missed', () => {
   expect([criteria, missed.map(({ what }) => what)]).toEqual([4, ['path', 'status']])
 })
 
-test('a body that the log does not keep fits no rule about it, and says so', () => {
+test('a body that the log does not keep fits no condition, and the reason is reported', () => {
   const large = { ...request, body: { kind: 'large', bytes: 20_000 } } as const
   const { missed } = compare({ body: { '/name': { exists: false } } }, large)
-  expect(missed[0]?.actual).toBe('(a body of 20000 bytes, of which the log has none)')
+  expect(missed[0]?.actual).toBe('(a body of 20000 bytes, which the log does not keep)')
 })
 
-test('what never became a call fits no caller and no operation', () => {
+test('an unrouted request fits no caller, no operation and no status', () => {
   const { status: _, ...unrouted } = { ...request, operation: undefined, caller: undefined }
   const match = { operation: 'pages.create', caller: { kind: 'user' }, status: 404 } as const
   expect(compare(match, unrouted).missed.map(({ actual }) => actual)).toEqual([null, null, null])
@@ -117,7 +117,7 @@ const problems = (given: unknown) => {
     : zodIssues(result.error, '').map(({ pointer, detail }) => [pointer, detail])
 }
 
-test('the schema lets through what the matcher takes, odd names included', () => {
+test('the schema accepts everything that the matcher accepts, including odd names', () => {
   const given = JSON.parse(
     '{"operation": "pages.create", "query": {"__proto__": "x"}, "body": {"": {"exists": true}}, "status": "4xx"}',
   )

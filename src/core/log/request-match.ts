@@ -7,7 +7,7 @@ import { fitsGlob } from './glob.ts'
 import { fitsBodyRule, type PathMatch, requestMembers } from './request-criteria.ts'
 import type { LogEntry } from './request-log.ts'
 
-/** A status such as 429, a class such as `4xx`, or 0 for what was cut off before there was a response. */
+/** A status such as 429, a class such as `4xx`, or 0 for a request that was cut off before its response. */
 export const STATUS_PATTERN = /^(0|[1-5](\d\d|xx))$/
 
 const STATUS = { error: 'must be a status such as 429, a class such as "4xx", or 0 for no response' }
@@ -20,7 +20,7 @@ const callerMatch = someOf({
 
 export type CallerMatch = z.output<typeof callerMatch>
 
-/** What every search for requests can give. All that is given must hold. Texts are globs unless another form is named. */
+/** The conditions of every search for requests. All given ones must hold. Texts are globs unless another form is named. */
 function matchFields(operations: Iterable<string>) {
   return {
     ...requestMembers([...operations]),
@@ -41,13 +41,13 @@ function status() {
   return z.union([number, z.string(STATUS).regex(STATUS_PATTERN, STATUS)], STATUS)
 }
 
-/** What a matcher looks at; an entry of the request log is one. */
+/** The parts of a request that are compared; an entry of the request log has all of them. */
 export type Matchable = Pick<
   LogEntry,
   'operation' | 'method' | 'path' | 'pathPrefix' | 'query' | 'headers' | 'body' | 'caller'
 > & { readonly status?: number }
 
-/** One criterion that does not hold. `actual` is null where there is nothing. */
+/** One criterion that does not hold. `actual` is null if the request has no value. */
 export const missed = () =>
   z.strictObject({
     /** `path`, `query limit`, `body /items/0/custom_id`, ... */
@@ -58,7 +58,7 @@ export const missed = () =>
 
 export type Missed = ShapeOf<typeof missed>
 
-/** A match against one request: how many criteria there are, and which of them do not hold. */
+/** The result of comparing a match with a request: the number of criteria, and those that do not hold. */
 export interface Comparison {
   readonly criteria: number
   readonly missed: readonly Missed[]
@@ -68,7 +68,7 @@ interface Criterion extends Missed {
   readonly holds: boolean
 }
 
-/** Compares a request with what is looked for. It fits when nothing is missed. */
+/** Compares a request with a match. It fits when `missed` is empty. */
 export function compare(match: RequestMatch, request: Matchable): Comparison {
   const all = [...plain(match, request), ...named(match, request), ...bodyCriteria(match, request)]
   const missed = all.filter(({ holds }) => !holds)
@@ -113,7 +113,7 @@ function* bodyCriteria({ body: rules = {} }: RequestMatch, { body }: Matchable):
   for (const [place, rule] of Object.entries(rules)) {
     const what = `body ${place === '' ? '(whole)' : place}`
     if (body.kind === 'large') {
-      const actual = `(a body of ${body.bytes ?? 'many'} bytes, of which the log has none)`
+      const actual = `(a body of ${body.bytes ?? 'many'} bytes, which the log does not keep)`
       yield { what, expected: rule as Json, actual, holds: false }
       continue
     }
@@ -140,7 +140,7 @@ function header({ headers }: Matchable, name: string): string | undefined {
   return Object.hasOwn(headers, own) ? headers[own] : undefined
 }
 
-/** Whether a status is the one that is asked for, or of the class: `4xx`. */
+/** Whether a status is the wanted one, or of the wanted class, such as `4xx`. */
 function fitsStatus(wanted: number | string, status: number): boolean {
   const [given, asked] = [String(status), String(wanted)]
   return asked.endsWith('xx') ? given[0] === asked[0] : given === asked

@@ -3,7 +3,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { teamspaceHeader } from './auth.ts'
 import type { Exchange } from './exchange.ts'
 
-/** The caller, in the teamspace that a header may name. */
+/** Sets the caller of the request, in the teamspace that a header may select. Refuses an unknown key with `unauthorized`. */
 export function authenticate(sandbox: Sandbox, exchange: Exchange): void {
   const { headers } = exchange.call
   const caller = sandbox.authenticator.identifyCall(exchange.call, exchange.settings)
@@ -45,7 +45,9 @@ function checkPermission(sandbox: Sandbox, exchange: Exchange): void {
     })
   }
   if (caller.denied.includes(name)) {
-    refuse('forbidden', { detail: `The key is denied ${name} by the fact "denied" of its record.` })
+    refuse('forbidden', {
+      detail: `The key may not call ${name}: the field "denied" of its record lists it.`,
+    })
   }
   for (const resource of sandbox.service.resources)
     resource.authorize?.({ caller, operation: call.operation, tx, settings })

@@ -38,7 +38,7 @@ function refusalOf(authenticator: Authenticator, authorization: string | undefin
   throw new Error('it was not refused')
 }
 
-test('a registered key is a caller with the facts of its record, and without the token', {
+test('a registered key results in a caller with the fields of its record, without the token', {
   tags: ['R227'],
 }, () => {
   const { registered } = keysOf(keyOf('one'), keyOf('two', { kind: 'service', user_id: null }))
@@ -52,7 +52,7 @@ test.for([
   'BEARER token-of-one',
   'Bearer    token-of-one',
   'Bearer token-of-one  ',
-])('"%s" names the key', { tags: ['R226'] }, (authorization) => {
+])('the header "%s" is accepted', { tags: ['R226'] }, (authorization) => {
   expect(keysOf(keyOf('one')).registered.identify(authorization, settings).key_id).toBe('one')
 })
 
@@ -65,13 +65,13 @@ test.for([
   'X Bearer token-of-one',
   'Bearer token-of-one, Bearer token-of-one',
   'Bearer token-of-one token-of-one',
-])('"%s" is not of the form, and is told so', (authorization) => {
+])('the header "%s" is refused with the form that it must have', (authorization) => {
   const refusal = refusalOf(keysOf(keyOf('one')).registered, authorization)
   expect(refusal.code).toBe('unauthorized')
   expect(refusal.message).toBe('The Authorization header is not of the form "Bearer <token>".')
 })
 
-test('a request without the header, or with an unknown token, is refused in other words, and told the scheme', () => {
+test('a missing header and an unknown token get different messages, and the refusal names the scheme', () => {
   const { registered } = keysOf(keyOf('one'))
   expect(refusalOf(registered, undefined).message).toBe('The request has no Authorization header.')
   const unknown = refusalOf(registered, 'Bearer live_unknown')
@@ -79,7 +79,7 @@ test('a request without the header, or with an unknown token, is refused in othe
   expect(unknown.options.headers).toEqual([['WWW-Authenticate', 'Bearer']])
 })
 
-test('the digest that the sandbox keeps is not accepted in the place of the token', {
+test('the digest that the sandbox stores is not accepted as a token', {
   tags: ['R231'],
 }, () => {
   const { registered, any } = keysOf(keyOf('one'))
@@ -89,7 +89,7 @@ test('the digest that the sandbox keeps is not accepted in the place of the toke
   }
 })
 
-test('a key that is changed or removed counts as it is now', () => {
+test('a change or a removal of a key has an effect on the next request', () => {
   const { store, registered } = keysOf(keyOf('one'))
   const found = () => registered.guessCall({ headers: { authorization: 'Bearer token-of-one' } }, settings)
   expect(found()?.account_admin).toBe(false)
@@ -99,7 +99,7 @@ test('a key that is changed or removed counts as it is now', () => {
   expect(found()).toBeUndefined()
 })
 
-test('a caller is made once as long as no key changes', () => {
+test('a caller is created once until a key changes', () => {
   const { store, registered } = keysOf(keyOf('one'))
   const found = () => registered.identify('Bearer token-of-one', settings)
   const first = found()
@@ -109,7 +109,7 @@ test('a caller is made once as long as no key changes', () => {
   expect(found()).not.toBe(first)
 })
 
-test('where any key is welcome, an unknown one stands for the first of the kind that its prefix says', {
+test('when any key is accepted, an unknown token acts as the first key of the kind of its prefix', {
   tags: ['R227'],
 }, () => {
   const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
@@ -123,7 +123,7 @@ test('where any key is welcome, an unknown one stands for the first of the kind 
   expect(any.recognises(undefined, settings)).toBe(false)
 })
 
-test('the prefixes are settings, and a sandbox without a key of the kind knows none', {
+test('settings change the prefixes, and a token is refused when the sandbox has no key of its kind', {
   tags: ['U069'],
 }, () => {
   const { any } = keysOf(keyOf('u'))
@@ -135,7 +135,7 @@ test('the prefixes are settings, and a sandbox without a key of the kind knows n
   ]).toEqual([undefined, undefined])
 })
 
-test('a token has no "@", which would name a sandbox; what a key does not say is nothing', () => {
+test('a token with "@" is refused, because "@" selects a sandbox; missing fields of a key get empty defaults', () => {
   const key = { id: 'k', kind: 'user', token: 't', organization_id: 'o', teamspace_id: 'ts' }
   expect(apiKeys.schema(settings).parse(key)).toEqual({
     ...key,

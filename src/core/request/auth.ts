@@ -9,7 +9,7 @@ import type { Store } from '../state/store.ts'
 /** The two kinds of key. Specification: Authentication. */
 export type PrincipalKind = 'user' | 'service'
 
-/** An API key and the facts about its holder that behaviour rests on; the service shows none of them. */
+/** An API key, and the facts about its holder that responses depend on. No response of the API shows them. */
 const keyRecord = () =>
   z.strictObject({
     id: z.string().min(1),
@@ -19,7 +19,7 @@ const keyRecord = () =>
       .string()
       .min(1)
       .refine((token) => !token.includes('@'), {
-        error: 'must have no "@": what follows the last one in an Authorization header names a sandbox',
+        error: 'must have no "@": the text after the last "@" in an Authorization header selects a sandbox',
       }),
     /** Null for a service key. */
     user_id: z.string().nullable().default(null),
@@ -42,7 +42,7 @@ export const apiKeys = collection<ApiKey>({
   schema: keyRecord,
 })
 
-/** Who makes a request: what the record of the key says, without the token. */
+/** The caller of a request: the record of its key, without the token. */
 export const caller = () => keyRecord().omit({ id: true, token: true }).extend({ key_id: z.string() })
 
 export type Caller = ShapeOf<typeof caller>
@@ -50,7 +50,7 @@ export type Caller = ShapeOf<typeof caller>
 export const userPrefix = setting({
   key: 'keys.user_prefix',
   item: 'U069',
-  description: 'What user-scoped keys start with; only looked at for unknown keys under --auth any.',
+  description: 'The prefix of user-scoped keys; used only for unknown keys under --auth any.',
   schema: () => z.string().min(1),
   default: 'live_',
 })
@@ -58,7 +58,7 @@ export const userPrefix = setting({
 export const servicePrefix = setting({
   key: 'keys.service_prefix',
   item: 'U069',
-  description: 'What service keys start with; only looked at for unknown keys under --auth any.',
+  description: 'The prefix of service keys; used only for unknown keys under --auth any.',
   schema: () => z.string().min(1),
   default: 'service_',
 })
@@ -72,7 +72,7 @@ export const teamspaceHeader = setting<string | null>({
   default: null,
 })
 
-/** What of a request says who makes it. */
+/** The parts of a request that identify its caller. */
 interface Keyed {
   readonly keyId?: string
   readonly headers: Readonly<Record<string, string | undefined>>
@@ -101,7 +101,7 @@ export class Authenticator {
       return unauthorized(detail)
     }
     this.#refresh()
-    // The sandbox keeps digests; anyone who has read one must not be able to present it.
+    // The state contains digests. A digest that was read there must not work as a token.
     if (isSealed(token)) return unauthorized('No key of this sandbox has the given token.')
     const known = this.#byToken.get(token)
     if (known !== undefined) return known
@@ -117,14 +117,14 @@ export class Authenticator {
       : callerOf(standIn)
   }
 
-  /** The caller of a request that may say by the id of a key who makes it. */
+  /** The caller of a request: by its `keyId` if it has one, otherwise by its Authorization header. */
   identifyCall({ keyId, headers }: Keyed, settings: Settings): Caller {
     if (keyId === undefined) return this.identify(headers.authorization, settings)
     const key = this.#store.rows(apiKeys.name).get(keyId) as ApiKey | undefined
-    return key === undefined ? unauthorized(`The sandbox has no key "${keyId}" any more.`) : callerOf(key)
+    return key === undefined ? unauthorized(`The sandbox no longer has the key "${keyId}".`) : callerOf(key)
   }
 
-  /** The caller of a request, if there is one. */
+  /** The caller of a request; undefined when its key is missing or unknown. */
   guessCall(call: Keyed, settings: Settings): Caller | undefined {
     try {
       return this.identifyCall(call, settings)
@@ -133,12 +133,12 @@ export class Authenticator {
     }
   }
 
-  /** True when the header names a key of this sandbox; lets an adapter refuse before it reads a large body. */
+  /** Whether the header has a valid key. An adapter can refuse the request before it reads a large body. */
   recognises(authorization: string | undefined, settings: Settings): boolean {
     return this.guessCall({ headers: { authorization } }, settings) !== undefined
   }
 
-  // Digests are made once per token and thrown away whenever a key changes.
+  // The digest of a token is computed once, and again after any key has changed.
   #refresh(): void {
     const version = this.#store.version(apiKeys.name)
     if (version === this.#version) return

@@ -5,7 +5,7 @@ import type { Content, Exchange } from './exchange.ts'
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** What has become of a request: the reply of its handler, or the refusal. */
+/** The content of a response: the reply of the handler, or the error of the refusal. */
 export function contentOf(exchange: Exchange): Content {
   return exchange.refusal === undefined ? succeed(exchange) : fail(exchange, exchange.refusal)
 }
@@ -28,7 +28,7 @@ function succeed(exchange: Exchange): Content {
   }
   const body = reply?.body
   if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
-  // Nearly every body has an id and a timestamp: only the log names these two.
+  // Nearly every body has an id and a timestamp, so only the log names these two assumptions.
   exchange.note('U012')
   exchange.note('U013')
   headers.push(['Content-Type', JSON_TYPE])

@@ -6,7 +6,7 @@ import { advanceTo, nextEventOf, runDueEvents, runEvents } from '../time/run-eve
 import type { AdvanceResult } from '../time/scheduler.ts'
 import type { Exchange } from './exchange.ts'
 
-/** What is due by now happens before the request is looked at, or the request is served at the time reached. */
+/** Runs due events before the request is handled. When they need more than one turn, the request gets the time reached. */
 export function catchUp(sandbox: Sandbox, exchange: Exchange): void {
   ifWritable(exchange, () => {
     exchange.caughtUp = eventsIn(runDueEvents(sandbox))
@@ -23,7 +23,7 @@ export function poll(sandbox: Sandbox, exchange: Exchange): void {
   exchange.target = find?.(exchange)
 }
 
-// Automatic skipping goes to the record's own next step, but never past a deadline of it.
+// Automatic skipping advances the clock to the next step of the record, but never past a deadline of the record.
 function notePoll(sandbox: Sandbox, poll: Poll, exchange: Exchange): void {
   const ref = poll.ref(exchange.params)
   const scope = sandbox.scope(exchange.id)
@@ -36,7 +36,7 @@ function notePoll(sandbox: Sandbox, poll: Poll, exchange: Exchange): void {
   exchange.polled = { commit, events }
 }
 
-// A read shows the sandbox as it is when what should come before it cannot be written.
+// A read request still gets a response when due events or the poll cannot be written.
 function ifWritable({ call }: Exchange, work: () => void): void {
   try {
     work()

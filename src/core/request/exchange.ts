@@ -17,25 +17,25 @@ import type { HeaderList } from './headers.ts'
 import type { Admission } from './rate-limiter.ts'
 import type { Step } from './steps.ts'
 
-/** What came with a request instead of, or as, its body. */
+/** The body of a request: none, JSON, or the reason why the adapter could not read it. */
 export type CallBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly value: Json; readonly bytes?: Uint8Array }
-  /** The adapter could not read a body: the refusal is raised where the body would have been understood. */
+  /** The step `validate` throws the refusal. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 export type { ChosenBy }
 
-/** One API request, free of HTTP: what the pipeline needs to know of it. */
+/** One API request, independent of HTTP, as the pipeline needs it. */
 export interface Call {
   readonly operation: AnyOperation
   /** `POST`, or `HEAD` for a GET without its body. */
   readonly method: string
   /** The path as it was requested, without the query: the `instance` of a problem. */
   readonly path: string
-  /** What stands before `/v1` in it: empty, or `/@name`. */
+  /** The part of the path before `/v1`: empty, or `/@name`. */
   readonly pathPrefix: string
-  /** `http://host:port` that it came to; absent where it came without HTTP: that of the server. */
+  /** `http://host:port` that it was sent to. Absent for a request without HTTP: then the origin of the server is used. */
   readonly origin?: string
   readonly chosenBy: ChosenBy
   readonly params: Readonly<Record<string, string>>
@@ -43,21 +43,21 @@ export interface Call {
   /** Lower-case names; a repeated header has its first value. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: CallBody
-  /** Id of the key that calls, for a call that carries no key: one that was logged is made again. */
+  /** Id of the calling key, for a request that is repeated from the log, where it has no token. */
   readonly keyId?: string
-  /** Lower-case names of headers that came in more than one line, of those where only one can be meant. */
+  /** Lower-case names of headers that were sent more than once, of those that may be sent only once. */
   readonly repeated?: readonly string[]
-  /** The connection that it came on, and which of its requests this is, from 1. */
+  /** The connection of the request, and the number of the request on it, from 1. */
   readonly connection?: { readonly id: string; readonly index: number }
-  /** Ids of the rules that its own header X-Emulator-Fault has armed; they act on no other request. */
+  /** Ids of the rules that its X-Emulator-Fault header has armed. They act only on this request. */
   readonly armed?: readonly string[]
   /** Absent: `perform` asks the sandbox for them. */
   readonly hooks?: RequestHooks
-  /** Absent where it came without HTTP. */
+  /** Absent for a request without HTTP. */
   readonly timing?: RequestTiming
 }
 
-/** What a response says, without the headers that every response carries. */
+/** The content of a response, without the headers that every response has. */
 export interface Content {
   readonly status: number
   readonly headers: HeaderList
@@ -67,46 +67,46 @@ export interface Content {
   readonly lines: Iterable<string> | undefined
 }
 
-/** The headers of a response, by where they come from, and what they say of the rate limit. */
+/** The headers of a response by their source, and the decision that the rate-limit headers describe. */
 export interface ResponseHead {
   readonly content: HeaderList
   readonly admission: Admission
   readonly own: HeaderList
 }
 
-/** What is done to one request from outside the pipeline. Everything but the response may refuse the request. */
+/** What faults do to one request from outside the pipeline. Only `before` and `after` may refuse the request. */
 export interface RequestHooks {
-  /** @returns true: the response is there, and no step is needed any more */
+  /** @returns true when the exchange has a response, so that the remaining steps are skipped */
   before(exchange: Exchange, step: Step): boolean
   after(exchange: Exchange, step: Step): void
-  /** What is sent instead of the content; undefined for the content itself. */
+  /** The content that is sent instead of the original one; undefined to send the original one. */
   content(exchange: Exchange): Content | undefined
   response(
     exchange: Exchange,
     head: ResponseHead,
   ): { readonly admission: Admission; readonly headers: HeaderList }
-  /** What the log keeps of it. */
+  /** The report for the log. */
   readonly report: FaultReport
 }
 
 /** The hooks of a sandbox. */
 export interface Hooks {
-  /** Undefined where nothing is to be done to a request, which costs next to nothing. */
+  /** The hooks of a request; undefined when there is nothing to do, which takes almost no time. */
   begin(call: Call): RequestHooks | undefined
-  /** What happens to a new webhook; undefined: it is delivered as usual. */
+  /** How a new webhook is treated; undefined: it is delivered as usual. */
   treatmentOf(type: string, url: string, resource: string): Treatment | undefined
 }
 
-/** What a handler is told of the sandbox around it. */
+/** The facts about its sandbox that a handler gets. */
 export interface Surroundings {
   readonly seed: number
   readonly name: string
   readonly settings: Settings
   /** `http://host:port` of the server itself. */
   readonly origin?: string | undefined
-  /** None while a starting state is made. */
+  /** Undefined while a starting state is built. */
   readonly hooks?: Hooks | undefined
-  /** See {@link Scope.receiverProblem}; absent where nothing sends. */
+  /** See {@link Scope.receiverProblem}; absent when no webhooks are sent. */
   readonly receiverProblem?: Scope['receiverProblem'] | undefined
 }
 
@@ -159,16 +159,16 @@ export class HandlerScope implements Scope {
   readonly receiverProblem = (url: string): string | undefined => this.#receiverProblem?.(url)
 }
 
-/** One request in the pipeline: its scope, and everything that the steps find out. */
+/** One request in the pipeline: its scope, and the results of its steps. */
 // biome-ignore lint/suspicious/noExplicitAny: the operation's schemas have given query and body their types before a handler sees them.
 export class Exchange extends HandlerScope implements Request<any, any> {
   readonly call: Call
-  /** The step under way; when the exchange is over, the one that decided. */
+  /** The current step; at the end, the step that decided the response. */
   step: Step = 'runDueEvents'
   caller!: Caller // set by authenticate, before any handler runs
   /** The teamspace of the key, which a header may have replaced in the caller. */
   ownTeamspace!: string // set by authenticate, with the caller
-  /** The place that it asked for in its rate window. */
+  /** Its rate window, and the decision of the limiter. */
   window: KeptWindow | undefined
   target: unknown
   query: unknown
@@ -178,20 +178,20 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
   commit: Commit | undefined
   hooks: RequestHooks | undefined
-  /** What a fault makes an Idempotency-Key unique in; undefined: what the setting says. */
+  /** The scope of Idempotency-Keys that a fault has set; undefined: that of the setting. */
   keyPlace: KeyScope | undefined
-  /** The status for an Idempotency-Key that comes again with another body; undefined: that of the service. */
+  /** The status that a fault has set for a reused Idempotency-Key with another body; undefined: that of the service. */
   mismatchStatus: number | undefined
-  /** A fault has responded instead of the handler; `step` is where. */
+  /** Whether a fault has responded instead of the handler. If so, `step` is the step of the fault. */
   injected = false
   /** The step that had refused the request before a fault responded instead. */
   overruled: Step | undefined
-  /** Number of events that were due and ran before the request was looked at. */
+  /** The number of due events that ran before the request was handled. */
   caughtUp = 0
   polled: KeptPoll | undefined
-  /** Near misses of a request that fits no route. */
+  /** `METHOD /template` of similar operations, for a request without a route. */
   nearest: readonly string[] = NO_NAMES
-  /** Digest of the body, once it was needed: a large one takes a good part of a second. */
+  /** Digest of the body, computed at most once: for a large body it takes a good part of a second. */
   fingerprint: string | undefined
   #assumed: Set<string> | undefined
   #mentioned: Set<string> | undefined
@@ -202,7 +202,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
     this.hooks = call.hooks
   }
 
-  /** The id of the request: the cause of all that it does. */
+  /** The id of the request, which is the cause of all its changes. */
   get id(): string {
     return this.cause
   }
@@ -228,12 +228,12 @@ export class Exchange extends HandlerScope implements Request<any, any> {
     return this.#assumed ?? NOTHING
   }
 
-  /** Assumptions that only the log has of this response, although other responses name them. */
+  /** Assumptions that only the log names for this response, although other responses name them in a header. */
   get mentioned(): ReadonlySet<string> {
     return this.#mentioned ?? NOTHING
   }
 
-  /** Notes for the log alone that the response relies on an assumption. */
+  /** Notes an assumption that the response relies on, only for the log. */
   mention(item: string): void {
     this.#mentioned ??= new Set()
     this.#mentioned.add(item)

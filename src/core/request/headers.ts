@@ -4,7 +4,7 @@ import { mapOf } from '../strict-input.ts'
 /** Headers in the order in which they are sent. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
-/** A list with some headers set: each replaces all of its name, in any letter case. */
+/** A list with some headers set. Each replaces all headers with the same name, in any letter case. */
 export function withHeaders(list: HeaderList, set: HeaderList): HeaderList {
   if (set.length === 0) return list
   const names = new Set(set.map(([name]) => name.toLowerCase()))
@@ -27,5 +27,5 @@ export function responseHeaders(): z.ZodType<
   Readonly<Record<string, string>>,
   Readonly<Record<string, string>>
 > {
-  return mapOf(headerValue(), (name) => (NAME.test(name) ? undefined : 'is no name that a header can have'))
+  return mapOf(headerValue(), (name) => (NAME.test(name) ? undefined : 'is not a valid header name'))
 }

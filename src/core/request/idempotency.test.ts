@@ -28,7 +28,7 @@ function conflictOf(store: Store, mismatch?: number): Refusal {
   throw new Error('it was not refused')
 }
 
-test('a response is recalled until, and not at, the instant 24 hours after it was given', {
+test('a stored response is found until 24 hours have passed, but not at that instant', {
   tags: ['R276', 'R278'],
 }, () => {
   const store = new Store()
@@ -47,7 +47,7 @@ test('a response is recalled until, and not at, the instant 24 hours after it wa
   expect(recallResponse(store.begin(), 'unknown', 'print of k', T0)).toBeUndefined()
 })
 
-test('another body under a key is refused, and the refusal says when the key was first used', {
+test('another body under a key is refused with the time at which the key was first used', {
   tags: ['R277'],
 }, () => {
   const store = new Store()
@@ -66,7 +66,7 @@ test('a key whose record has expired is free for any body', { tags: ['R278'] }, 
   expect(recallResponse(store.begin(), 'k', 'another print', T0 + DAY)).toBeUndefined()
 })
 
-test('records that have expired go when another one is made, to the millisecond, and no others', {
+test('a new record deletes exactly the records that have expired, to the millisecond', {
   tags: ['R278'],
 }, () => {
   const store = new Store()
@@ -75,7 +75,7 @@ test('records that have expired go when another one is made, to the millisecond,
   expect([...store.rows(IDEMPOTENCY).keys()]).toEqual(['c', 'd'])
 })
 
-test('a key is that of one teamspace and one operation', { tags: ['U059'] }, () => {
+test('a key belongs to one teamspace and one operation', { tags: ['U059'] }, () => {
   const ids = [
     idempotencyId('ts-a', 'batches.create', 'k'),
     idempotencyId('ts-b', 'batches.create', 'k'),
@@ -92,7 +92,7 @@ test.for<[one: Json, other: Json]>([
   ],
   [{ list: [{ a: 1, b: 2 }] }, { list: [{ b: 2, a: 1 }] }],
   [[[{ a: null, b: [] }]], [[{ b: [], a: null }]]],
-])('%j and %j are one body', { tags: ['T10'] }, ([one, other]) => {
+])('%j and %j have the same fingerprint', { tags: ['T10'] }, ([one, other]) => {
   expect(fingerprint(one)).toBe(fingerprint(other))
   expect(fingerprint(one)).toMatch(/^[0-9a-f]{64}$/)
 })
@@ -114,11 +114,11 @@ test.for<[one: Json, other: Json]>([
   [{ a: { b: 1 } }, { a: 1, b: 1 }],
   [['a', 'b'], ['a,b']],
   [{ 0: 'a' }, ['a']],
-])('%j and %j are two', { tags: ['T10'] }, ([one, other]) => {
+])('%j and %j have different fingerprints', { tags: ['T10'] }, ([one, other]) => {
   expect(fingerprint(one)).not.toBe(fingerprint(other))
 })
 
-test('compared byte for byte, white space makes another body', { tags: ['T10'] }, () => {
+test('white space makes another body when bodies are compared byte for byte', { tags: ['T10'] }, () => {
   const bytes = (text: string) => fingerprintBytes(new TextEncoder().encode(text))
   expect(bytes('{"a":1}')).toBe(bytes('{"a":1}'))
   expect(bytes('{"a":1}')).not.toBe(bytes('{"a": 1}'))

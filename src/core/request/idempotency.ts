@@ -8,10 +8,10 @@ import { DAY, formatInstant } from '../time/instant.ts'
 /** The table of idempotency records. */
 export const IDEMPOTENCY = '$idempotency'
 
-/** How long a record replays: exactly 24 hours from acceptance, then the key is free. Specification: Limits / Batch predictions. */
+/** A record replays for exactly 24 hours, then its key is free again. Specification: Limits / Batch predictions. */
 const IDEMPOTENCY_LIFETIME = DAY
 
-/** The response that a key stands for. */
+/** The response stored under a key. */
 export interface IdempotencyRecord extends Row {
   readonly fingerprint: string
   readonly status: number
@@ -22,14 +22,14 @@ export interface IdempotencyRecord extends Row {
   readonly expires_at: string
 }
 
-/** Where keys are unique: one place, by default a teamspace, and one operation (U059). */
+/** The id of a record. A key is unique in one place, by default a teamspace, and one operation (U059). */
 export function idempotencyId(place: string, operation: string, key: string): string {
   return `${place} ${operation} ${key}`
 }
 
 /**
- * What is remembered under a key: undefined for a first use (or an expired one), the record for a replay; the same key
- * with another body is refused with `idempotency_key_reused`.
+ * The record stored under a key, for a replay; undefined for a first use or after the record has expired. Refuses the same
+ * key with another body with `idempotency_key_reused`.
  * @param mismatch the status of that refusal; the catalog's when absent
  */
 export function recallResponse(
@@ -48,7 +48,7 @@ export function recallResponse(
   })
 }
 
-/** Remembers an accepted answer, and drops the oldest records that have expired so that the table stays small. */
+/** Stores an accepted response, and deletes the oldest records that have expired, so that the table stays small. */
 export function rememberResponse(
   tx: Transaction,
   record: Omit<IdempotencyRecord, 'created_at' | 'expires_at'>,
@@ -62,12 +62,12 @@ export function rememberResponse(
   tx.put(IDEMPOTENCY, { ...record, ...times } as Row)
 }
 
-/** A digest of the parsed body: equal for bodies that differ only in white space and the order of members (T10). */
+/** A digest of the parsed body: equal for bodies that differ only in white space and the order of fields (T10). */
 export function fingerprint(body: Json): string {
   return createHash('sha256').update(canonical(body)).digest('hex')
 }
 
-/** A digest of the body as it came, for the setting that compares bytes. */
+/** A digest of the body's bytes, for the setting that compares bytes. */
 export function fingerprintBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }

@@ -46,12 +46,12 @@ const records = [
   { id: 'c', created_at: '2026-01-01T01:30:00+02:00' },
 ]
 
-test('lists are newest first, ties by id, whatever the form of the timestamps', { tags: ['T27'] }, () => {
+test('lists are newest first, ties by id, with timestamps of any form', { tags: ['T27'] }, () => {
   expect(ordered(records, 'newest', 1).map(({ id }) => id)).toEqual(['b', 'a', 'c'])
   expect(ordered(records, 'oldest', 1).map(({ id }) => id)).toEqual(['c', 'a', 'b'])
 })
 
-test('a shuffled list has every record, in an order that the seed alone decides', () => {
+test('a shuffled list has every record, in an order that depends only on the seed', () => {
   const many = list(50).map((n) => ({ id: `record-${n}` }))
   const once = ordered(many, 'shuffled', 7).map(({ id }) => id)
   expect(ordered([...many].reverse(), 'shuffled', 7).map(({ id }) => id)).toEqual(once)

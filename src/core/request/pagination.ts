@@ -6,7 +6,7 @@ import { chanceOf } from '../random.ts'
 export const defaultPageSize = setting({
   key: 'lists.default_limit',
   item: 'U019',
-  description: 'How many records a list holds when the request has no limit.',
+  description: 'The number of records of a page when the request has no limit.',
   schema: () => intBetween(1, 100),
   default: 20,
 })
@@ -23,7 +23,7 @@ export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
 export const badCursor = setting<'reject' | 'empty'>({
   key: 'lists.bad_cursor',
   item: 'U022',
-  description: 'A cursor that leads nowhere: refused, or answered with an empty page.',
+  description: 'An unknown cursor: refused, or the response is an empty page.',
   schema: () => z.enum(['reject', 'empty']),
   default: 'reject',
 })
@@ -40,7 +40,7 @@ export const hasMoreBefore = setting<'list_order' | 'travel'>({
   key: 'lists.has_more_before',
   item: 'T26',
   description:
-    'has_more of a page read with before: whether rows exist before it, in the direction of travel, or after it, in list order.',
+    'has_more of a page read with before: whether rows exist before it, in the reading direction, or after it, in list order.',
   schema: () => z.enum(['list_order', 'travel']),
   default: 'travel',
 })
@@ -49,7 +49,7 @@ export const deletedCursor = setting<'resume' | 'reject'>({
   key: 'lists.deleted_cursor',
   item: 'T28',
   description:
-    'A cursor whose record is gone, however it was deleted: the page resumes from its place, or the cursor leads nowhere.',
+    'A cursor whose record was deleted in any way: the page resumes from its place, or the cursor is unknown.',
   schema: () => z.enum(['resume', 'reject']),
   default: 'resume',
 })
@@ -64,16 +64,19 @@ export const cursorQuery = {
 /** One page of a list. */
 export interface Page<T> {
   readonly items: readonly T[]
-  /** Rows exist after this page, or before it where it was read in that direction. */
+  /** Whether rows exist after this page, or before it when it was read in that direction. */
   readonly hasMore: boolean
   /** Position of the first item in the whole list. */
   readonly start: number
 }
 
-/** Where a page lies: directly after a position, directly before one, or at the start. Positions count from 0. */
+/** The place of a page: directly after a position, directly before one, or at the start. Positions count from 0. */
 export type Place = { readonly after: number } | { readonly before: number } | undefined
 
-/** Cuts a page of at most `limit` items out of a list that is in its final order. */
+/**
+ * Cuts a page of at most `limit` items out of a list that is in its final order. With `travel`, `hasMore` of a page before a
+ * position is about rows before the page, otherwise about rows after it (T26).
+ */
 export function cutPage<T>(list: readonly T[], place: Place, limit: number, travel: boolean): Page<T> {
   if (place !== undefined && 'before' in place) {
     const end = Math.min(Math.max(0, place.before), list.length)
@@ -85,7 +88,7 @@ export function cutPage<T>(list: readonly T[], place: Place, limit: number, trav
   return { items: list.slice(start, end), hasMore: end < list.length, start }
 }
 
-/** Puts records into the order of lists: by creation and id, or by a fixed shuffle under the seed. */
+/** Sorts records in the order of lists: by creation and id, or by a shuffle that depends only on the seed. */
 export function ordered<T extends { readonly id: string; readonly created_at?: string }>(
   records: readonly T[],
   order: 'newest' | 'oldest' | 'shuffled',
@@ -101,7 +104,7 @@ export function ordered<T extends { readonly id: string; readonly created_at?: s
   return [...records].sort((a, b) => direction * (compareInstants(a, b) || compare(a.id, b.id)))
 }
 
-// Timestamps that we wrote ourselves sort as text; only foreign ones, from a fixture, have to be read.
+// Timestamps of the emulator sort as text; only others, from a fixture, have to be parsed.
 function compareInstants(
   { created_at: a = '' }: { created_at?: string },
   { created_at: b = '' }: { created_at?: string },
@@ -110,7 +113,7 @@ function compareInstants(
   return compare(instantOf(a), instantOf(b))
 }
 
-// What has no instant counts as older than everything that has one.
+// A record without a valid timestamp counts as older than all others.
 function instantOf(text: string): number {
   const ms = Date.parse(text)
   return Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms

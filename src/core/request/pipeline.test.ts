@@ -52,7 +52,7 @@ function call(over: Partial<Call> = {}): Call {
   }
 }
 
-test('a disk that takes nothing is a 507 that says so, and nothing has happened', {
+test('a full disk results in a 507 that names the reason, and nothing changes', {
   tags: ['R123'],
 }, async () => {
   const sandbox = await makeSandbox()
@@ -71,7 +71,7 @@ test('a disk that takes nothing is a 507 that says so, and nothing has happened'
   expect(perform(sandbox, call()).status).toBe(200)
 })
 
-test('an event that cannot be written waits, and the request meanwhile is answered all the same', async () => {
+test('an event that cannot be written runs with a later request, at its own instant', async () => {
   let now = START
   const sandbox = await makeSandbox(1, () => now)
   change(sandbox, ({ schedule }) =>
@@ -89,7 +89,7 @@ test('an event that cannot be written waits, and the request meanwhile is answer
   expect([...sandbox.store.rows('rings').keys()]).toEqual([String(START + 1_000)])
 })
 
-test('a defect of a handler is a plain 500, told to anyone who runs the emulator', {
+test('a defect of a handler is a 500 without details, and is reported to onDefect', {
   tags: ['R253'],
 }, async () => {
   const defects: unknown[] = []
@@ -100,14 +100,14 @@ test('a defect of a handler is a plain 500, told to anyone who runs the emulator
   expect(defects).toHaveLength(1)
 })
 
-test('a digest read from the state is no key', async () => {
+test('a digest read from the state is not accepted as a key', async () => {
   const sandbox = await makeSandbox()
   const [key] = sandbox.document().collections.api_keys as unknown as { token: string }[]
   expect(key?.token).toMatch(/^sha256:/)
   expect(perform(sandbox, call({ headers: { authorization: `Bearer ${key?.token}` } })).status).toBe(401)
 })
 
-test('the log says of each request which step decided it', async () => {
+test('the log names the step that decided each request', async () => {
   const sandbox = await makeSandbox()
   perform(sandbox, call())
   perform(sandbox, call({ headers: {} }))
@@ -148,7 +148,7 @@ function arm(sandbox: Sandbox, id: string, actions: readonly Action[]): void {
   change(sandbox, ({ tx }) => tx.put(faultRules.name, rule))
 }
 
-test('a response names the rules that fired on it where that is asked for, in characters that a header can have', async () => {
+test('a response names the rules that fired when revealFaults is on, in characters that a header can have', async () => {
   const sandbox = await makeSandbox(0, undefined, [], { revealFaults: true })
   arm(sandbox, 'lost-create', [{ clock: { offset: '1s' } }])
   arm(sandbox, 'magic:a\nb, ü', [])
@@ -158,7 +158,7 @@ test('a response names the rules that fired on it where that is asked for, in ch
   expect(perform(plain, call()).headers.map(([name]) => name)).not.toContain('X-Emulator-Fault')
 })
 
-test('a fault that fails is a plain 500, told to anyone who runs the emulator', {
+test('a fault that fails is a 500, and is reported to onDefect', {
   tags: ['R253'],
 }, async () => {
   const defects: unknown[] = []
@@ -168,7 +168,7 @@ test('a fault that fails is a plain 500, told to anyone who runs the emulator', 
   expect(defects).toHaveLength(1)
 })
 
-test('a fault that cannot be counted or written is a 507, and nothing has happened', {
+test('a fault whose counters or changes cannot be written is a 507, and nothing changes', {
   tags: ['R123'],
 }, async () => {
   const sandbox = await makeSandbox()

@@ -11,21 +11,21 @@ import { type ApiResponse, finish } from './response.ts'
 import type { Step } from './steps.ts'
 import { validateInput } from './validate.ts'
 
-/** Does its part, or refuses the request. Returns true when the response is there and no later step is needed. */
+/** Does the work of a step, or refuses the request. Returns true when the response is complete and no later step is needed. */
 type Work = (sandbox: Sandbox, exchange: Exchange) => unknown
 
-/** The way of a request, in order. The hooks of an exchange are called before and after each step, and on the response. */
+/** The steps of a request, in order. The hooks of an exchange are called before and after each step, and on the response. */
 const PIPELINE: readonly (readonly [step: Step, work: Work])[] = [
   ['runDueEvents', catchUp],
-  // Last: a rule may have been armed by an event.
+  // After the events: one of them may have armed a rule.
   ['runDueEvents', askForHooks],
   ['authenticate', authenticate],
   ['rateLimit', rateLimit],
   ['checkPathIds', (_, { call }) => call.operation.checkPathIds?.(call.params)],
   ['authorize', authorizeCall],
   ['loadTarget', loadTarget],
-  // Before the body is checked: a repeated request gets its first response even when it would be refused by now, and
-  // another body under the same key is a conflict whether or not it is valid.
+  // Before `validate`: a repeated request gets its first response even when it would be refused now. Another body under the
+  // same key is a conflict, valid or not.
   ['replay', (_, exchange) => replay(exchange)],
   ['validate', validateInput],
   ['poll', poll],
@@ -33,10 +33,10 @@ const PIPELINE: readonly (readonly [step: Step, work: Work])[] = [
   ['commit', commit],
 ]
 
-/** The steps up to the place in the rate window. */
+/** The steps up to `rateLimit`, with which a request takes its place in the rate window. */
 const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateLimit') + 1)
 
-/** The whole way of a request. Every step either lets it pass or refuses it; the response is made and logged in any case. */
+/** Runs all steps of a request. Each step lets it pass or refuses it. The response is created and logged in both cases. */
 export function perform(sandbox: Sandbox, call: Call): ApiResponse {
   const exchange = sandbox.exchange(call)
   try {
@@ -58,7 +58,7 @@ function run(sandbox: Sandbox, exchange: Exchange, steps = PIPELINE): void {
   }
 }
 
-// An adapter that has to act before there is a response has asked already.
+// An adapter that has to act before there is a response has set the hooks already.
 function askForHooks(sandbox: Sandbox, exchange: Exchange): void {
   exchange.hooks ??= sandbox.hooks?.begin(exchange.call)
 }
@@ -72,15 +72,15 @@ function handle(_: Sandbox, exchange: Exchange): void {
 }
 
 /**
- * Logs a request that a fault cut off before its handler. One that came as far as that has had its place in the rate window;
- * one whose body has not been read uses up nothing.
+ * Logs a request that a fault cut off before its handler. With `hasArrived` it takes a place in its rate window; without, its
+ * body has not been read and it takes none.
  */
 export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void {
   const exchange = sandbox.exchange(call)
   try {
     if (hasArrived) run(sandbox, exchange, ARRIVAL)
   } catch {
-    // There is no response that could say why it would have been refused.
+    // A refusal has no effect: there is no response that could contain it.
   }
   exchange.step = 'faultsBefore'
   exchange.injected = true
@@ -88,20 +88,20 @@ export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void 
   sandbox.record(exchange, 0, exchange.window?.admission ?? untouched)
 }
 
-/** A request that never became a call, as far as its adapter knows it. */
+/** A request that does not reach the pipeline, with the parts that its adapter has read. */
 export interface Unrouted
   extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
     Partial<
       Pick<Call, 'pathPrefix' | 'origin' | 'query' | 'headers' | 'connection' | 'armed' | 'hooks' | 'timing'>
     > {
   readonly errorFormat: ErrorFormat
-  /** `METHOD /template` of the operations that come nearest. */
+  /** `METHOD /template` of the most similar operations. */
   readonly nearest?: readonly string[]
 }
 
 /**
- * The response to a request that never became a call: an unknown route, a wrong method, a body that a parser refused. Hooks
- * are asked where only the route is missing, so that a fault can answer what the service does not know.
+ * The response to a request that does not reach the pipeline: an unknown route, a wrong method, a body that a parser refused.
+ * In the first two cases the hooks are called, so that a fault can respond to a request that the service has no route for.
  */
 export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal): ApiResponse {
   const { errorFormat, nearest = [], ...known } = request
@@ -111,7 +111,7 @@ export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal):
     catchUp(sandbox, exchange)
     if (ofRouting) askForHooks(sandbox, exchange)
   } catch {
-    // What keeps events from running, or matches from being counted, has no part in this response.
+    // A failure to run events, or to count matches of faults, does not change this response.
   }
   exchange.nearest = nearest
   exchange.step = ofRouting ? 'route' : 'receive'

@@ -5,7 +5,7 @@ import { mayCall } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import type { Limit } from './rate-limiter.ts'
 
-/** The rate window of a request, and the instant in milliseconds of the clock that it goes by. */
+/** The rate window of a request. `now`: milliseconds, on the clock that the window uses. */
 interface RequestWindow {
   readonly key: string
   readonly limit: Limit
@@ -38,7 +38,7 @@ export function rateLimit(sandbox: Sandbox, exchange: Exchange): void {
   refuse('rate_limit_exceeded', {
     detail: `The limit of ${exchange.call.operation.name} in this teamspace is ${limit.limit} per ${limit.window / 1000} s.`,
     mitigation: frozen
-      ? `The virtual clock stands still, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"${admission.retryAfter}s"}.`
-      : `Wait ${admission.retryAfter} s, as Retry-After says.`,
+      ? `The virtual clock is frozen, so waiting does not help: advance it with POST /__emulator/clock/advance {"by":"${admission.retryAfter}s"}.`
+      : `Wait ${admission.retryAfter} s, the value of Retry-After.`,
   })
 }

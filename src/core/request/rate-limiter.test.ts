@@ -32,7 +32,7 @@ test('remaining counts down to 0 and stays there', { tags: ['R260'] }, () => {
   expect(limiter.admit('w', DEFAULT_LIMIT, T0).remaining).toBe(0)
 })
 
-test('Retry-After is there exactly when nothing remains, on the last admitted request too', {
+test('Retry-After is present exactly when nothing remains, also on the last admitted request', {
   tags: ['R262'],
 }, () => {
   const limiter = new RateLimiter()
@@ -61,7 +61,7 @@ test('a refused request takes no place', { tags: ['T04'] }, () => {
   expect(requests(limiter, 500, T0 + 60_000)).toBe(200)
 })
 
-test('with enforcement off nothing is refused, requests are counted down to one, and nobody has to wait', () => {
+test('with enforcement off no request is refused, remaining counts down to 1, and Retry-After is absent', () => {
   const limiter = new RateLimiter()
   for (let n = 1; n <= 250; n++) {
     const admission = limiter.admit('w', DEFAULT_LIMIT, T0, false)
@@ -71,7 +71,7 @@ test('with enforcement off nothing is refused, requests are counted down to one,
   expect(limiter.peek('w', DEFAULT_LIMIT, T0)).toMatchObject({ remaining: 0, retryAfter: 60 })
 })
 
-test('fill leaves exactly the places asked for', () => {
+test('fill leaves exactly the given number of places', () => {
   const limiter = new RateLimiter()
   limiter.fill('w', DEFAULT_LIMIT, T0, 3)
   expect(requests(limiter, 10, T0)).toBe(3)
@@ -79,7 +79,7 @@ test('fill leaves exactly the places asked for', () => {
   expect(limiter.peek('w', DEFAULT_LIMIT, T0).remaining).toBe(200)
 })
 
-test('windows survive being saved and loaded', () => {
+test('a window is the same after it was saved and loaded', () => {
   const limiter = new RateLimiter()
   requests(limiter, 150, T0)
   const other = new RateLimiter()
@@ -87,7 +87,7 @@ test('windows survive being saved and loaded', () => {
   expect(other.peek('w', DEFAULT_LIMIT, T0 + 1)).toEqual(limiter.peek('w', DEFAULT_LIMIT, T0 + 1))
 })
 
-/** The definition, word for word: count what was admitted in the last 60 s. */
+/** The definition as code: counts the requests that were admitted in the last 60 s. */
 class Reference {
   readonly #admitted: number[] = []
 
@@ -101,7 +101,7 @@ class Reference {
 
 const arrivals = fc.array(fc.nat({ max: 20_000 }), { minLength: 1, maxLength: 60 })
 
-test('any arrivals: the reference agrees, and waiting Retry-After is enough and minimal', {
+test('the limiter agrees with the reference for any arrivals, and Retry-After is the shortest wait that is enough', {
   tags: ['R263', 'R295'],
 }, () => {
   fc.assert(
@@ -126,13 +126,13 @@ test('any arrivals: the reference agrees, and waiting Retry-After is enough and 
   )
 })
 
-test('requests of the future, made under another clock, do not count', { tags: ['T07'] }, () => {
+test('requests with a later instant, from another clock, do not count', { tags: ['T07'] }, () => {
   const limiter = new RateLimiter()
   requests(limiter, 200, T0 + 1_000_000)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0)).toMatchObject({ admitted: true, remaining: 199 })
 })
 
-test('a request is told how many places were free before it, the last one and none included', () => {
+test('admit returns how many places were free before the request, down to 0', () => {
   const rule = { limit: 2, window: 60_000 }
   const limiter = new RateLimiter()
   const asked = Array.from({ length: 3 }, () => limiter.admit('w', rule, T0))
@@ -151,7 +151,7 @@ test('with enforcement off a window keeps only as many requests as it admits', (
   expect([window?.hits.length, window?.hits[0], window?.hits.at(-1)]).toEqual([200, T0 + 50, T0 + 249])
 })
 
-test('fill takes back the oldest requests first, and adds new ones at this instant', () => {
+test('fill removes the oldest requests first, and adds new ones at this instant', () => {
   const rule = { limit: 4, window: 60_000 }
   const limiter = new RateLimiter()
   for (const at of [T0, T0 + 1, T0 + 2]) limiter.admit('w', rule, at)
@@ -161,7 +161,7 @@ test('fill takes back the oldest requests first, and adds new ones at this insta
   expect(limiter.save()).toEqual([{ id: 'w', hits: [T0 + 1, T0 + 2, T0 + 5] }])
 })
 
-test('under a limit that was lowered a place frees when so many are gone that the new limit admits one', {
+test('after a limit was lowered, a place frees when fewer requests than the new limit are in the window', {
   tags: ['R261'],
 }, () => {
   const limiter = new RateLimiter()
@@ -173,14 +173,14 @@ test('under a limit that was lowered a place frees when so many are gone that th
   expect(limiter.peek('w', lowered, T0 + 70_000).admitted).toBe(true)
 })
 
-test('a window that was only looked at is not saved', () => {
+test('a window that was only read with peek is not saved', () => {
   const limiter = new RateLimiter()
   limiter.peek('looked at', DEFAULT_LIMIT, T0)
   limiter.admit('asked', DEFAULT_LIMIT, T0)
   expect(limiter.save()).toEqual([{ id: 'asked', hits: [T0] }])
 })
 
-test('ten thousand windows are kept; before one more is made, those that are over are dropped', () => {
+test('10,000 windows are kept; before one more is created, the expired ones are dropped', () => {
   const limiter = new RateLimiter()
   const rule = { limit: 5, window: 60_000 }
   for (let n = 0; n < 9_999; n++) limiter.admit(`w${n}`, rule, n < 5_000 ? T0 : T0 + 1)
@@ -191,7 +191,7 @@ test('ten thousand windows are kept; before one more is made, those that are ove
   expect(limiter.save()[0]?.id).toBe('w5000')
 })
 
-test('a policy is told in structured fields: whole numbers from 0 to 15 digits, and its name quoted', {
+test('the fields of a policy have its name in quotes, and whole numbers from 0 to 15 digits', {
   tags: ['U064'],
 }, () => {
   const policy = { policy: 'create', limit: 5, remaining: 0, wait: 0.2, window: 60 }

@@ -7,7 +7,7 @@ export interface Limit {
   readonly window: number
 }
 
-/** What the limiter says about one request; the source of the rate-limit headers. */
+/** The decision of the limiter about one request; the source of the rate-limit headers. */
 export interface Admission {
   readonly admitted: boolean
   readonly limit: number
@@ -19,7 +19,7 @@ export interface Admission {
   readonly retryAfter?: number
 }
 
-/** What the limiter says about a request that asked for a place, and how many were free before it; never negative. */
+/** The decision about a request that tried to take a place. `free`: places that were free before it; never negative. */
 export interface Admitted extends Admission {
   readonly free: number
 }
@@ -33,7 +33,7 @@ export interface SavedWindow {
 /** The default of the service: 200 requests in 60 seconds. Specification: Limits / Rate limits. */
 export const DEFAULT_LIMIT: Limit = { limit: 200, window: 60 * SECOND }
 
-/** One policy as the RateLimit fields tell it. Seconds; counts are not negative. */
+/** One policy as the RateLimit fields describe it. Times are in seconds; counts are not negative. */
 export interface PolicyState {
   readonly policy: string
   readonly limit: number
@@ -46,20 +46,20 @@ export interface PolicyState {
   readonly unit?: string | undefined
 }
 
-// From this many windows on, those that are over are dropped before another is made.
+// With this number of windows or more, expired ones are dropped before another is created.
 const MANY = 10_000
 
 /**
  * Exact sliding windows: a request is admitted when fewer than `limit` requests were admitted in the `window` before it.
- * A refused request is not recorded (T04), so the place that frees next is the one of the oldest admitted request, and
- * waiting `retryAfter` is both enough and no longer than needed (T05). The limiter is told the time.
+ * A refused request is not recorded (T04), so the next place that frees is that of the oldest admitted request, and
+ * `retryAfter` is the shortest wait that is enough (T05). Callers pass the time as `now`, in milliseconds.
  */
 export class RateLimiter {
   readonly #windows = new Map<string, number[]>()
 
   /**
-   * Asks for a place and takes it. `enforce` off: never refuses and still counts, but says neither that nothing remains nor
-   * that anybody has to wait, because clients would.
+   * Takes a place, or refuses when none is free. With `enforce` off it counts, but never refuses: `remaining` is at least 1
+   * and `retryAfter` is absent, because clients would wait for it.
    */
   admit(key: string, { limit, window }: Limit, now: number, enforce = true): Admitted {
     const hits = this.#live(key, window, now)
@@ -74,13 +74,13 @@ export class RateLimiter {
     return { free, ...rest, remaining: Math.max(1, rest.remaining) }
   }
 
-  /** What the next request would find, without taking a place. */
+  /** The decision about a request at this instant, without taking a place. */
   peek(key: string, { limit, window }: Limit, now: number): Admission {
     const hits = this.#live(key, window, now)
     return admission(hits.length < limit, limit, hits, window, now)
   }
 
-  /** Uses places up until only `remaining` are left, as if requests had come at this instant. */
+  /** Leaves exactly `remaining` places: removes the oldest requests, or adds requests at this instant. */
   fill(key: string, { limit, window }: Limit, now: number, remaining: number): void {
     const hits = this.#live(key, window, now)
     hits.splice(0, Math.max(0, hits.length - (limit - remaining)))
@@ -100,7 +100,7 @@ export class RateLimiter {
     for (const { id, hits } of windows) this.#windows.set(id, [...hits])
   }
 
-  // Callers who choose their keys freely must not be able to fill the memory with windows that are over.
+  // Callers choose the keys freely: without this, expired windows could fill the memory.
   #prune(window: number, now: number): void {
     for (const [key, hits] of this.#windows) {
       if ((hits.at(-1) ?? 0) + window <= now) this.#windows.delete(key)
@@ -115,7 +115,7 @@ export class RateLimiter {
       hits = []
       this.#windows.set(key, hits)
     }
-    // Requests of the future came under the other clock (limits.clock): they say nothing about this one.
+    // Requests with a later instant were counted by the other clock (limits.clock), so they do not count here.
     while ((hits.at(-1) ?? now) > now) hits.pop()
     let gone = 0
     while (gone < hits.length && (hits[gone] ?? now) + window <= now) gone += 1
@@ -124,17 +124,17 @@ export class RateLimiter {
   }
 }
 
-/** What a response says that belongs to no window: a request without a known key or route. It takes no place (T06). */
+/** The decision for a request without a known key or route, which belongs to no window. It takes no place (T06). */
 export function noWindow({ limit, window }: Limit, now: number): Admission {
   return admission(true, limit, [], window, now)
 }
 
-/** `structured`: as the draft has it now; `draft_07`: with parameters, as until its version 7. */
+/** `structured`: the syntax of the current draft; `draft_07`: parameters, as in the draft up to version 7. */
 export type PolicySyntax = 'structured' | 'draft_07'
 
 /**
- * The fields RateLimit-Policy and RateLimit: RFC 9651 structured fields, as the IETF draft on RateLimit header fields has
- * them now (U064). Such fields have integers of 15 digits at most, so that what is odd about a number is not seen here.
+ * The header fields RateLimit-Policy and RateLimit. By default they are structured fields (RFC 9651), as in the current IETF
+ * draft on RateLimit header fields (U064). Numbers are rounded up to integers from 0 to 15 digits, the bounds of such fields.
  */
 export function policyFields(state: PolicyState, syntax: PolicySyntax = 'structured'): [string, string][] {
   const { policy, limit, remaining, wait, window, unit } = state

@@ -21,7 +21,7 @@ function json(text: string): CallBody {
   return { kind: 'json', value: JSON.parse(text), bytes: new TextEncoder().encode(text) }
 }
 
-/** Sends a body under a key; what is answered is the status and the id of the note, or the code of the error. */
+/** Sends a body under a key. Returns the status, and the id of the note or the code of the error. */
 function send(
   sandbox: Sandbox,
   key: string | undefined,
@@ -47,7 +47,7 @@ function send(
 const notesIn = (sandbox: Sandbox) => sandbox.store.rows('notes').size
 const recordsIn = (sandbox: Sandbox) => sandbox.store.rows(IDEMPOTENCY).size
 
-test('the same key and body give the first response, status and all, and nothing is done again', {
+test('the same key and body get the first response with its status, and nothing is done again', {
   tags: ['R276'],
 }, async () => {
   const sandbox = await makeSandbox()
@@ -70,13 +70,13 @@ test.for([
   [255, 201],
   [0, 400],
   [256, 400],
-])('a key of %d characters is answered with %d', { tags: ['U059'] }, async ([length, status]) => {
+])('a key of %d characters gets the status %d', { tags: ['U059'] }, async ([length, status]) => {
   const sandbox = await makeSandbox()
   expect(send(sandbox, 'k'.repeat(length ?? 0))[0]).toBe(status)
   expect([notesIn(sandbox), recordsIn(sandbox)]).toEqual(status === 201 ? [1, 1] : [0, 0])
 })
 
-test('without a key, or a body, or where the operation knows no such key, nothing is remembered', {
+test('no response is stored without a key or a body, or when the operation ignores such keys', {
   tags: ['R198'],
 }, async () => {
   const sandbox = await makeSandbox()
@@ -99,7 +99,7 @@ test.for([
   ['json', 201],
   ['bytes', 409],
 ] as const)(
-  'compared as %s, a body that only differs in white space is answered with %d',
+  'compared as %s, a body that differs only in white space gets the status %d',
   { tags: ['T10'] },
   async ([compare, status]) => {
     const sandbox = await makeSandbox({ 'idempotency.compare': compare })
@@ -109,14 +109,14 @@ test.for([
   },
 )
 
-test('a body of which no bytes were kept is compared as JSON', async () => {
+test('a body whose bytes were not kept is compared as JSON', async () => {
   const sandbox = await makeSandbox({ 'idempotency.compare': 'bytes' })
   const body: CallBody = { kind: 'json', value: { a: 1 } }
   expect(send(sandbox, 'k', { body })).toEqual(send(sandbox, 'k', { body }))
   expect(notesIn(sandbox)).toBe(1)
 })
 
-test('24 hours later the key is free', { tags: ['R278'] }, async () => {
+test('a key is free again after 24 hours', { tags: ['R278'] }, async () => {
   const sandbox = await makeSandbox()
   const first = send(sandbox, 'k')
   await advance(sandbox, { to: (now) => now + 86_400_000 - 1 })

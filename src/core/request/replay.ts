@@ -12,7 +12,7 @@ import {
   rememberResponse,
 } from './idempotency.ts'
 
-/** The Idempotency-Key that a request is to honour; undefined for none. Refuses a key of the wrong length. */
+/** The Idempotency-Key of a request; undefined when none applies. Refuses a repeated key and a key of the wrong length. */
 export function idempotencyKeyOf(exchange: Exchange): string | undefined {
   const { operation, headers, body } = exchange.call
   const key = headers['idempotency-key']
@@ -37,14 +37,14 @@ export function idempotencyRowOf(exchange: Exchange, key: string): string {
   return idempotencyId(placeOf(keyPlace, exchange), call.operation.name, key)
 }
 
-/** What keys are unique in, as the first part of the id of a record. */
+/** The place in which keys are unique, as the first part of the id of a record. */
 function placeOf(scope: KeyScope, { caller }: Exchange): string {
   if (scope === 'organization') return `@organization:${caller.organization_id}`
   return scope === 'api_key' ? `@api_key:${caller.key_id}` : caller.teamspace_id
 }
 
 /**
- * Looks for the response that the Idempotency-Key of a request stands for. Refuses a key that belongs to another body.
+ * Looks up the response stored under the Idempotency-Key of a request. Refuses a key that was used with another body.
  * Specification: Limits / Batch predictions.
  * @returns whether that response is the reply
  */
@@ -57,14 +57,14 @@ export function replay(exchange: Exchange): boolean {
   const record = recallResponse(tx, id, fingerprintOf(exchange), now, mismatchStatus)
   exchange.idempotency = record === undefined ? 'fresh' : 'replay'
   if (record === undefined) return false
-  // What a key is unique in decides every replay; the response relies on what it relied on when it was first made.
+  // Every replay relies on the scope of keys, and on the assumptions of the first response.
   exchange.note(keyScope.item, keyScope)
   for (const item of record.assumed ?? []) exchange.note(item)
   exchange.reply = { status: record.status, body: record.body as object }
   return true
 }
 
-/** Keeps the response under the key, where there is one, and commits all that the request has written. */
+/** Stores the response under the key, if there is one, and commits all writes of the request. */
 export function commit(sandbox: Sandbox, exchange: Exchange): void {
   const { idempotency, reply, call } = exchange
   if (idempotency === 'fresh') {

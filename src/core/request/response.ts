@@ -12,17 +12,17 @@ export interface ApiResponse {
   readonly headers: HeaderList
   /** The serialised body; undefined when there is none or when it is streamed. */
   readonly text: string | undefined
-  /** Lines of an NDJSON stream, made while they are read. */
+  /** Lines of an NDJSON stream, created while they are read. */
   readonly lines: Iterable<string> | undefined
-  /** Resolves when what the response acknowledges survives a power cut; undefined where that is not promised. */
+  /** Resolves when the acknowledged changes survive a power cut; undefined when that is not promised. */
   readonly durable: Promise<void> | undefined
-  /** What the log keeps of it: an adapter that sends something else says so there. */
+  /** The copy for the log. An adapter that sends something else changes this copy. */
   readonly kept?: KeptResponse
-  /** The hooks of its request: they may change how it is sent. Absent for a response that is sent as it is. */
+  /** The hooks of its request, which may change how it is sent. Absent for a response that is sent unchanged. */
   readonly hooks?: RequestHooks
 }
 
-/** Makes the response of a request that has passed the pipeline or was refused, and logs it. */
+/** Creates the response of a request that has passed the pipeline or was refused, and logs it. */
 export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const { hooks } = exchange
   const content = hooks?.content(exchange) ?? contentOf(exchange)
@@ -42,14 +42,14 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const kept = new KeptResponse(status, headers, operation.secrets)
   if (text !== undefined && method !== 'HEAD') kept.write(text)
   sandbox.record(exchange, status, admission, kept)
-  // Hooks write in transactions of their own.
+  // Hooks write in separate transactions.
   const hasWritten = exchange.commit !== undefined || hooks !== undefined
   const durable = hasWritten ? sandbox.store.journal?.durable() : undefined
   const copied = lines && kept.copying(lines)
   return { status, headers, text, lines: copied, durable, kept, ...(hooks && { hooks }) }
 }
 
-/** The headers that every response carries. Specification: Limits / Rate limits. */
+/** The rate-limit headers of every response. Specification: Limits / Rate limits. */
 export function quotaHeaders({ limit, remaining, reset, retryAfter }: Admission): HeaderList {
   const headers: (readonly [string, string])[] = [
     ['X-RateLimit-Limit', String(limit)],
@@ -60,10 +60,10 @@ export function quotaHeaders({ limit, remaining, reset, retryAfter }: Admission)
   return headers
 }
 
-/** An instant as the header Date has it. */
+/** An instant in the format of the Date header. */
 function httpDate(ms: number): string {
   const second = Math.floor(ms / SECOND)
-  // The same for all requests of a second.
+  // The text is the same for all requests of one second.
   if (second !== latest.second) latest = { second, text: new Date(ms).toUTCString() }
   return latest.text
 }

@@ -1,6 +1,6 @@
 /**
- * The way of a request, in order. `receive` and `route` are the adapter's and come before there is a call; `pipeline.ts` takes
- * the others. Faults act in `faultsBefore` and `faultsAfter`, before and after the handler.
+ * The steps of a request, in order. The adapter does `receive` and `route`, which result in a call; `pipeline.ts` does the
+ * others. Faults act in `faultsBefore` and `faultsAfter`, before and after the handler.
  */
 export const STEPS = [
   'receive',

@@ -8,7 +8,7 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { REQUIRED, zodIssues } from '../zod-issues.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Gives query and body their types, or refuses the request with every wrong field. */
+/** Parses query and body, or refuses the request with the issues of all fields. */
 export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
   const { call } = exchange
   const input = inputOf(call.operation, sandbox.settings)
@@ -50,7 +50,7 @@ function read(
   const result = schema.safeParse(value)
   if (result.success) return result.data
   issues.push(...zodIssues(result.error, at))
-  // A schema says what one of its rules relies on through `params.assumed`.
+  // A schema names the assumptions of a rule in `params.assumed`.
   for (const issue of result.error.issues) {
     const assumed = issue.code === 'custom' ? (issue.params?.assumed as Reliance | undefined) : undefined
     if (assumed !== undefined) exchange.note(...assumed)

@@ -9,7 +9,7 @@ import { SANDBOX_TABLE, type SandboxState, SETTINGS } from '../state/state.ts'
 import { runDueEvents } from '../time/run-events.ts'
 import type { Sandbox } from './sandbox.ts'
 
-/** A change from outside the API, in a transaction of its own. When `work` throws, nothing has changed. */
+/** Makes a change from outside the API, in its own transaction. When `work` throws, nothing of it is written. */
 export function change<T>(
   sandbox: Sandbox,
   work: (scope: Scope) => T,
@@ -22,18 +22,18 @@ export function change<T>(
   return { result, commit: sandbox.commit(scope) }
 }
 
-/** Replaces the settings, or refuses them whole with every issue. A masked secret stays as it is stored. */
+/** Replaces the settings, or refuses all of them with every issue. A masked secret means the stored one. */
 export function setSettings(sandbox: Sandbox, given: JsonObject): void {
   const values = withSecrets(given, sandbox.settings.overrides)
   refuseInvalid(sandbox.assumptions.check(values))
-  // Records that were valid under the old settings need not be valid under the new ones.
+  // Records that were valid under the old settings may be invalid under the new ones.
   const document = { ...sandbox.document(), settings: values }
   const checked = checkDocument(document, sandbox.service, sandbox.assumptions, sandbox.options.strict)
   if ('issues' in checked) refuseInvalid(checked.issues)
   change(sandbox, ({ tx }) => tx.put(SANDBOX_TABLE, { id: SETTINGS, values } as Row))
 }
 
-/** Replaces the state by a document from outside, or refuses it whole with every issue. A masked secret stays as it is stored. */
+/** Replaces the state by a document, or refuses the whole document with every issue. A masked secret means the stored one. */
 export function loadDocument(sandbox: Sandbox, document: unknown): void {
   const whole = unmaskedDocument(document, () => sandbox.document())
   const checked = checkDocument(whole, sandbox.service, sandbox.assumptions, sandbox.options.strict)
@@ -41,7 +41,7 @@ export function loadDocument(sandbox: Sandbox, document: unknown): void {
   else replaceState(sandbox, checked.state)
 }
 
-/** Replaces everything on behalf of a request. Refused during an advance. */
+/** Replaces the whole state on behalf of a request. Refuses with `conflict` during an advance. */
 export function replaceState(sandbox: Sandbox, state: SandboxState): void {
   sandbox.refuseDuringAdvance()
   sandbox.replaceWith(state)

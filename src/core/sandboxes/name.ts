@@ -1,20 +1,20 @@
-// Imports nothing: the client has this file too, and a browser would load all that it imports.
+// No imports here: the client uses this file too, and a browser would load all imported files.
 
 /** The sandbox of requests that select none. */
 export const DEFAULT_SANDBOX = 'default'
 
-/** What a name of a sandbox, or of a snapshot, may be. */
+/** The pattern of names of sandboxes and snapshots. */
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/
 
 /** The rule for names in words. */
 export const NAME_RULE = '1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen'
 
-/** The address of an emulator that is started without options, for a sandbox that no server serves. */
+/** The address of an emulator that is started without options, for a sandbox without a server. */
 const DEFAULT_ORIGIN = 'http://127.0.0.1:4010'
 
 /**
  * The control interface of a sandbox as an absolute URL, without a slash at its end.
- * @param prefix what stands in the path for the default sandbox; others always have their name there
+ * @param prefix the first part of the path for the default sandbox; other sandboxes have their name there
  */
 export function controlUrlOf(sandbox: string, origin = DEFAULT_ORIGIN, prefix = ''): string {
   return `${origin}${sandbox === DEFAULT_SANDBOX ? prefix : `/@${sandbox}`}/__emulator`

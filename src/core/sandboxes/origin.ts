@@ -10,22 +10,22 @@ import {
 } from '../state/state.ts'
 import type { ClockRow } from '../time/clock.ts'
 
-/** What a sandbox starts from. Whatever is absent is as the emulator was started. */
+/** The choices for the start of a sandbox. For an absent field, the options of the emulator apply. */
 export interface Origin {
-  /** The name of a shipped data, or a fixtures document. */
+  /** The name of fixtures in the package, or a fixtures document. */
   readonly fixtures?: string | JsonObject
   readonly seed?: number
   /** ISO 8601 instant with a zone. */
   readonly clock?: string
-  /** Virtual seconds per real second; 0 stands still. */
+  /** Virtual seconds per real second; 0 for a stopped clock. */
   readonly rate?: number
   readonly skip_on_poll?: boolean
   readonly settings?: JsonObject
-  /** A sandbox at rest to start from, instead of fixtures; its settings stay, a seed or a clock given beside it replaces its own. */
+  /** A whole state to start from, instead of fixtures. Its settings stay; `seed` and `clock` replace those of the state. */
   readonly state?: SandboxState
 }
 
-/** An origin with what is chosen anew. Other fixtures take the place of a whole state, but not of what it says beside its records. */
+/** An origin with new choices. New fixtures replace the records of a whole state, but not its seed, clock and settings. */
 export function originWith({ state, ...origin }: Origin, anew: Origin): Origin {
   if (state === undefined) return { ...origin, ...anew }
   if (anew.fixtures === undefined) return { ...origin, state, ...anew }

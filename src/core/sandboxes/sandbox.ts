@@ -33,7 +33,7 @@ import { MAX_EVENTS_AT_ONE_INSTANT, type RanEvent, Scheduler } from '../time/sch
 import { InstantLimit, type PendingWork, TURN, type TurnLimit } from '../time/turn.ts'
 import { type Delivery, deliveries } from '../webhooks/records.ts'
 
-/** What a sandbox is made with and keeps for life. */
+/** The options of a sandbox. They do not change while it is open. */
 export interface SandboxOptions {
   readonly name: string
   readonly service: Service
@@ -42,16 +42,16 @@ export interface SandboxOptions {
   readonly anyKey: boolean
   /** Whether rate limits refuse; the headers are sent in either case. */
   readonly enforceLimits: boolean
-  /** No invented body: defaults that would invent one give way, endpoints without a contract respond with 501. */
+  /** No invented bodies: settings have their strict defaults, and endpoints without a contract respond with 501. */
   readonly strict: boolean
   /** Whether responses name the fault rules that fired on them. */
   readonly revealFaults: boolean
   readonly host: HostTime
   /** `http://host:port` of the server; undefined while there is none. */
   readonly origin: () => string | undefined
-  /** Makes what is done to requests from outside the pipeline; undefined for nothing. */
+  /** Creates the hooks for requests, with which faults act; undefined for none. */
   readonly hooks: ((sandbox: Sandbox) => Hooks) | undefined
-  /** More events than this at one instant mean that something schedules itself without end. */
+  /** More events than this at one instant mean that an event schedules itself in an endless loop. */
   readonly mostEvents: number
   /** How many events run before requests are served again. */
   readonly turn: TurnLimit
@@ -61,7 +61,7 @@ export interface SandboxOptions {
   readonly onWarning: (message: string) => void
 }
 
-/** Defaults for everything that a caller need not say. */
+/** The defaults of all options that a caller may leave out. */
 export const sandboxDefaults = {
   name: 'default',
   anyKey: false,
@@ -77,7 +77,10 @@ export const sandboxDefaults = {
   onWarning: () => {},
 } as const
 
-/** One isolated sandbox: its state, clock, schedule, rate windows and log. The pipeline, `run-events.ts`, `advance.ts` and `change.ts` work on it. */
+/**
+ * One isolated sandbox: its state, clock, schedule, rate windows and log. The pipeline, `run-events.ts`, `advance.ts` and
+ * `change.ts` work on it.
+ */
 export class Sandbox {
   readonly options: SandboxOptions
   readonly store: Store
@@ -89,15 +92,15 @@ export class Sandbox {
   readonly faults: FaultBook
   readonly hooks: Hooks | undefined
   readonly instantLimit: InstantLimit
-  /** What events wait for before they happen. */
+  /** The preparations that events wait for before they run. */
   readonly preparations: Preparations
-  /** Where outgoing webhooks are waited for; without one nothing is sent. */
+  /** Waits for outgoing webhooks; undefined: none is sent. */
   pendingWork: PendingWork | undefined
-  /** Judges the URLs of new subscriptions; without it none is refused. */
+  /** Checks the URLs of new subscriptions; undefined: none is refused. */
   receiverProblem: Scope['receiverProblem'] | undefined
-  /** What runs events in turns at the moment. Requests leave them to it and are served at the time reached. */
+  /** What runs events in turns at the moment. Requests then run no events themselves and are handled at the time reached. */
   running: 'advance' | 'backlog' | undefined
-  /** Resolves at the end of the advance that was the last to begin. */
+  /** Resolves at the end of the advance that began last. */
   advanceEnd: Promise<void> = Promise.resolve()
   #settings: Settings
   #limits: ReadonlyMap<string, Limit> = new Map()
@@ -109,7 +112,7 @@ export class Sandbox {
 
   /**
    * A sandbox that starts from the given state, which it does not change.
-   * @param floor virtual milliseconds that the clock must not fall behind: those of the last commit of a log
+   * @param floor the earliest instant of the clock, in virtual milliseconds: that of the last commit of a log
    */
   constructor(options: SandboxOptions, start: SandboxState, floor = 0) {
     this.options = options
@@ -162,7 +165,7 @@ export class Sandbox {
     return (this.store.get(SANDBOX_TABLE, ORIGIN) as OriginRow).seed
   }
 
-  /** Changes how time passes from now on, and makes the clock's present instant durable. */
+  /** Changes how time passes from now on, and makes the current instant of the clock durable. */
   setClock(changes: { rate?: number | undefined; skip_on_poll?: boolean | undefined } = {}): void {
     const { rate = this.clock.rate, skip_on_poll = this.skipsOnPoll } = changes
     const row = clockRow({ now: this.clock.now, rate, skip_on_poll }, this.options.host)
@@ -183,10 +186,10 @@ export class Sandbox {
     const by = formatDuration(Math.abs(Math.round(jump / 1000)) * 1000)
     this.options.onWarning(
       jump < 0
-        ? `The clock of this machine went back by ${by}. The virtual clock of the sandbox ${this.name} goes by the time that has really passed and runs on.`
-        : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${this.name} follows it. POST /__emulator/reset, or restoring a snapshot, goes back.`,
+        ? `The clock of this machine was set back by ${by}. The virtual clock of the sandbox ${this.name} is not set back: it continues with the real time that passes.`
+        : `The clock of this machine is ${by} ahead of the time that has passed in this process: the machine slept, or its clock was set. The virtual clock of the sandbox ${this.name} was moved forward with it. To go back, POST /__emulator/reset or restore a snapshot.`,
     )
-    // The next process begins with what the record says of the host's clock.
+    // The next process starts from the instant of the host's clock in this record.
     this.store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, this.#presentClock()))
   }
 
@@ -195,29 +198,29 @@ export class Sandbox {
     return this.#clockRow().skip_on_poll
   }
 
-  /** What a handler works with, at the clock's present instant. `cause`: what all that it does happens because of. */
+  /** The scope for a handler, with a new transaction at the current instant. `cause`: the cause of all its changes. */
   scope(cause: string): HandlerScope {
     return new HandlerScope(this.store.begin(), this.clock.now, this, cause)
   }
 
-  /** Makes durable and visible what was written in a scope, the calls of hooks and the places of cursors that follow from it. */
+  /** Commits the writes of a scope, with the calls of hooks and the places of cursors that follow from them. */
   commit(scope: HandlerScope): Commit | undefined {
     addHookCalls(scope, this.store, this.service)
     keepPlaces(scope.tx, this.store, this.service.collections)
     return this.store.commit(scope.tx, scope.at)
   }
 
-  /** Refuses what cannot be done during an advance on behalf of another request. */
+  /** Refuses with `conflict` while the clock is being advanced on behalf of another request. */
   refuseDuringAdvance(): void {
     if (this.running !== 'advance') return
     refuse('conflict', {
       detail: `The clock of the sandbox "${this.name}" is being advanced on behalf of another request.`,
       mitigation:
-        'Send the request again when that one has its response. Closing the connection of that one ends its advance.',
+        'Send the request again after that request has its response. To end the advance earlier, close the connection of that request.',
     })
   }
 
-  /** Replaces everything, clock included: it goes on from the instant of the given state. Durable when it returns. */
+  /** Replaces the whole state. The clock continues from the instant of the given state. Durable when it returns. */
   replaceWith({ store, limits, log }: SandboxState): void {
     const clock = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
     const anchored = clockRow({ ...clock, now: Date.parse(clock.now) }, this.options.host)
@@ -231,14 +234,14 @@ export class Sandbox {
     for (const listener of this.#replaceListeners) listener()
   }
 
-  /** Grows whenever everything is replaced: what was under way before belongs to a sandbox that is gone. */
+  /** Grows with each replacement of the state. Work that began before a replacement belongs to the earlier state. */
   get replacements(): number {
     return this.#replacements
   }
 
   /**
-   * Ends the use of this sandbox: everything that waits for its time to pass is refused with this reason. `isRemoved`: from
-   * now on every write is refused, too, since nothing of it is left that could be written to.
+   * Closes this sandbox: everything that waits for its time to pass is refused with this reason. With `isRemoved`, later
+   * writes are refused too, because there is nothing left to write to.
    */
   close(reason: Refusal, isRemoved: boolean): void {
     if (this.#closedReason === undefined) {
@@ -267,7 +270,7 @@ export class Sandbox {
     return () => this.#closeListeners.delete(listener)
   }
 
-  /** Calls the listener when everything was replaced. @returns removes the listener */
+  /** Calls the listener when the whole state was replaced. @returns removes the listener */
   onReplaced(listener: () => void): () => void {
     this.#replaceListeners.add(listener)
     return () => this.#replaceListeners.delete(listener)
@@ -283,16 +286,16 @@ export class Sandbox {
     for (const listener of this.#eventListeners) listener(event)
   }
 
-  /** The whole state at this moment, at rest. It shares the records, so that the cost is that of a few references. */
+  /** A copy of the whole state at this moment. It shares the records with the sandbox, so it costs only a few references. */
   capture(): SandboxState {
     const store = Store.from(this.store)
     store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, this.#presentClock()))
-    // Only the row of the clock was brought up to date; nothing has happened.
+    // Only the row of the clock was updated, which is no change of the sandbox: the revision stays the same.
     store.startAt(this.store.revision)
     return { store, limits: this.limiter.save(), log: this.log.save() }
   }
 
-  /** The whole state at this moment. */
+  /** The whole state at this moment, as a document. */
   document(): Document {
     const { requests } = this.log
     const facts = { sandbox: this.name, clock: this.#presentClock(), limits: this.limiter.save(), requests }
@@ -328,7 +331,7 @@ export class Sandbox {
     return defect()
   }
 
-  /** Puts a request that is over into the log. */
+  /** Adds a finished request to the log. */
   record(exchange: Exchange, status: number, admission: Admission, response?: KeptResponse): void {
     this.log.add(logEntry(exchange, status, admission, response))
   }
@@ -360,8 +363,8 @@ export class Sandbox {
 }
 
 /**
- * The host's instant at which a sandbox next does something without a request: an event of its schedule while its clock
- * runs, or at once where a webhook or a call is pending. Null when it only waits for requests.
+ * The instant on the host's clock (ISO 8601) at which a sandbox next works without a request: that of its next event while
+ * its clock runs, or now when a webhook or a call is pending. Null when it only waits for requests.
  */
 export function wakesAt({
   store,

@@ -10,27 +10,30 @@ import { type Origin, originWith } from './origin.ts'
 import type { Sandbox } from './sandbox.ts'
 import { type SnapshotStorage, Snapshots } from './snapshots.ts'
 
-/** Where sandboxes are made; the composition root is it. */
+/** Creates sandboxes. The composition root implements it. */
 export interface SandboxMaker {
-  /** Makes the sandbox that an origin describes; `again` reads anew what may have changed since it was last made. Throws `FixturesError` or a refusal, and then nothing has happened. */
+  /**
+   * Builds the starting state for an origin. With `again`, changed fixtures files are read again. Throws `FixturesError` or a
+   * refusal, and then nothing has changed.
+   */
   start(origin: Origin, again?: boolean): Promise<SandboxState>
   /**
-   * Makes a sandbox of a state, with its timers, and on the disk if it persists; there the start is kept too when
-   * it is the sandbox's own. When it throws, nothing is left.
+   * Creates a sandbox from a state, with its timers, and on the disk if it persists. With `own`, the starting state is stored
+   * there too. When it throws, nothing is left.
    */
   make(name: string, start: SandboxState, persist: boolean, own: boolean): Promise<RunningSandbox>
-  /** Opens a sandbox that the disk holds. Refuses with the reason when it cannot be opened. */
+  /** Opens a sandbox that is on the disk. Refuses with the reason when it cannot be opened. */
   open(name: string): Promise<RunningSandbox>
   /** Whether a sandbox can outlive the process; absent: none can. */
   readonly persists?: boolean
 }
 
-/** What the owner of a sandbox should know of its files, as long as those that were kept are there. */
+/** A report about problems in the files of a sandbox. It ends when the file with the unusable records is removed. */
 export const storageReport = () =>
   z.strictObject({
-    /** Records, and why they are not in force. */
+    /** Records that are not in force, and the reasons. */
     set_aside: z.array(z.strictObject({ pointer: z.string(), reason: z.string() })),
-    /** The file in the data directory that holds them; once it is removed, nothing is said any more. */
+    /** The file in the data directory that contains these records. */
     kept_in: z.string().nullable(),
     /** The file that the state was read from instead of the state file. */
     recovered_from: z.string().nullable(),
@@ -38,16 +41,16 @@ export const storageReport = () =>
 
 export type StorageReport = ShapeOf<typeof storageReport>
 
-/** A sandbox and what keeps it alive. */
+/** An open sandbox, with its files and timers. */
 export interface RunningSandbox {
   readonly sandbox: Sandbox
   /** Where its snapshots are stored; absent: in memory. */
   readonly snapshotStore?: SnapshotStorage
-  /** What there is to say of its files; absent: it has none. */
+  /** The report about its files; absent: it has no files. */
   readonly storage?: () => StorageReport | undefined
-  /** Lets go of it; what is on the disk stays. */
+  /** Stops its timers and closes its files, which stay on the disk. */
   close(): Promise<void>
-  /** Lets go of it and removes what is on the disk. */
+  /** Stops its timers and removes its files. */
   remove(): Promise<void>
 }
 
@@ -57,37 +60,37 @@ export interface SandboxEntry {
   readonly persist: boolean
 }
 
-/** A sandbox on the disk that was not used since the process was started. */
+/** A sandbox on the disk that has not been opened since the process was started. */
 export interface SavedSandbox {
   readonly name: string
-  /** Why it cannot be opened; null when nothing is known to be wrong with it. */
+  /** Why it cannot be opened; null when no problem is known. */
   readonly problem: string | null
 }
 
 /** More sandboxes than this in one process mean that a client creates them in an endless loop. */
 export const MAX_SANDBOXES = 10_000
 
-/** How many are closed at a time: most of the time is spent waiting for the disk. */
+/** The number of sandboxes that are closed at a time: most of the time is spent waiting for the disk. */
 const CLOSED_AT_ONCE = 8
 
 /**
- * All sandboxes of one process. `default` is always there; others are made, or opened when the disk holds them, when they are
- * first named.
+ * All sandboxes of one process. `default` always exists. Each other one is created when it is first named, or opened if it is
+ * on the disk.
  */
 export class Sandboxes {
   readonly #maker: SandboxMaker
   readonly #running = new Map<string, ManagedSandbox>()
-  /** Those that have not been opened. */
+  /** Sandboxes on the disk that have not been opened. */
   readonly #saved = new Map<string, SavedSandbox>()
-  /** What is being made, opened or removed: later calls wait for it. */
+  /** Sandboxes that are being created, opened or removed: later calls wait for the end of that. */
   readonly #busy = new Map<string, Promise<unknown>>()
-  /** What is being removed. */
+  /** The names of sandboxes that are being removed. */
   readonly #leaving = new Set<string>()
   readonly #listeners = new Set<(sandbox: Sandbox) => void>()
   readonly #isStrict: boolean
   #isClosed = false
 
-  /** @param options strict: sandboxes are only created where that is asked for, not by naming them */
+  /** @param options strict: sandboxes are created only by an explicit request, not by their first use */
   constructor(maker: SandboxMaker, { strict = false } = {}) {
     this.#maker = maker
     this.#isStrict = strict
@@ -97,7 +100,7 @@ export class Sandboxes {
     return (this.#running.get(DEFAULT_SANDBOX) as ManagedSandbox).sandbox
   }
 
-  /** Undefined before it is first named, and while it is being made or opened. */
+  /** A sandbox that is open. Undefined before it is first named, and while it is being created or opened. */
   get(name: string): Sandbox | undefined {
     return this.#running.get(name)?.sandbox
   }
@@ -107,12 +110,12 @@ export class Sandboxes {
     return this.#running.has(name) || this.#saved.has(name)
   }
 
-  /** Those that are open, in the order in which they were made or opened. */
+  /** The open sandboxes, in the order in which they were created or opened. */
   list(): readonly SandboxEntry[] {
     return [...this.#running.values()]
   }
 
-  /** Of each sandbox, what its owner should know of its files. */
+  /** The reports about files of all sandboxes that have one. `problem`: why a sandbox cannot be opened. */
   storage(): ({ readonly sandbox: string; readonly problem: string | null } & StorageReport)[] {
     const opened = [...this.#running.values()].flatMap(({ sandbox, storage }) => {
       const report = storage?.()
@@ -126,23 +129,23 @@ export class Sandboxes {
     return [...opened, ...closed]
   }
 
-  /** Those that are not open, in the order of their names. */
+  /** The sandboxes on the disk that are not open, in the order of their names. */
   saved(): readonly SavedSandbox[] {
     return [...this.#saved.values()]
   }
 
-  /** Calls the listener for every sandbox that is made or opened, before any request reaches it. @returns removes the listener */
+  /** Calls the listener for every sandbox that is created or opened, before its first request. @returns removes the listener */
   onMade(listener: (sandbox: Sandbox) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** One that is open as lists show it, or a refusal that names the nearest. */
+  /** An open sandbox. Refuses an unknown name with `not_found` and suggests the most similar one. */
   show(name: string): SandboxEntry {
     return this.#running.get(name) ?? this.#unknown(name)
   }
 
-  /** As {@link show}; one that the disk holds is opened, and one that is being made is waited for. */
+  /** As {@link show}, but opens a sandbox that is on the disk, and waits for one that is being created. */
   async find(name: string): Promise<SandboxEntry> {
     await this.#busy.get(name)?.catch(() => {})
     await this.openSaved(name)
@@ -154,7 +157,7 @@ export class Sandboxes {
     return this.#managed(sandbox).snapshots
   }
 
-  /** Takes in a sandbox that was made elsewhere: the default one, and those found on the disk. */
+  /** Adds a sandbox that was created elsewhere, such as the default one. */
   add(opened: RunningSandbox, persist: boolean, origin: Origin = {}): void {
     const snapshots = new Snapshots(opened.sandbox, opened.snapshotStore)
     this.#running.set(opened.sandbox.name, { ...opened, persist, origin, snapshots })
@@ -171,14 +174,14 @@ export class Sandboxes {
     if (this.#saved.has(name)) this.#saved.set(name, { name, problem })
   }
 
-  /** Opens a sandbox if the disk holds it and it is not open. Refuses with the reason when it cannot be opened. */
+  /** Opens a sandbox if it is on the disk and not open. Refuses with the reason when it cannot be opened. */
   async openSaved(name: string): Promise<void> {
     if (this.#saved.has(name)) await this.open(name)
   }
 
   /**
-   * The sandbox with a name; made from the starting state when it is not there. Refuses one that is being removed: the request
-   * came before the removal was over, and must not undo it.
+   * The sandbox with a name, created from the starting state when it does not exist. Refuses a name that is being removed: the
+   * request was sent before the end of the removal, and must not undo it.
    */
   async open(name: string): Promise<Sandbox> {
     for (;;) {
@@ -194,14 +197,14 @@ export class Sandboxes {
     }
   }
 
-  /** Makes a sandbox, or refuses with a conflict when it is there. */
+  /** Creates a sandbox. Refuses with `conflict` when it exists already. */
   async create(name: string, origin: Origin, persist: boolean): Promise<Sandbox> {
     refuseBadName(name, '/name')
     if (name === DEFAULT_SANDBOX) refuseDefault()
     if (this.has(name) || this.#busy.has(name)) {
       refuse('conflict', {
-        detail: `There is a sandbox "${name}" already.`,
-        mitigation: `DELETE /__emulator/sandboxes/${name} removes it; POST /@${name}/__emulator/reset starts it again.`,
+        detail: `The sandbox "${name}" already exists.`,
+        mitigation: `DELETE /__emulator/sandboxes/${name} removes it; POST /@${name}/__emulator/reset resets it.`,
       })
     }
     if (persist && this.#maker.persists !== true) {
@@ -213,23 +216,23 @@ export class Sandboxes {
     return this.#make(name, origin, persist)
   }
 
-  /** Starts a sandbox again from what it was made from; what is given here takes precedence, this once. */
+  /** Resets a sandbox to the state that it was created from. `anew` takes precedence, for this reset only. */
   async reset(sandbox: Sandbox, anew: Origin = {}): Promise<void> {
     sandbox.refuseDuringAdvance()
     replaceState(sandbox, await this.startOf(sandbox, anew))
   }
 
-  /** What {@link reset} makes of a sandbox: what it starts from, made anew. */
+  /** The state after a {@link reset}: the starting state of the sandbox, built again. */
   async startOf(sandbox: Sandbox, anew: Origin = {}): Promise<SandboxState> {
     const origin = await originOf(this.#managed(sandbox))
     return this.#maker.start(originWith(origin, anew), true)
   }
 
-  /** Removes a sandbox and everything of it, its snapshots too. The default one cannot go. */
+  /** Removes a sandbox with its files and snapshots. Refuses with `conflict` to remove the default one. */
   async delete(name: string): Promise<void> {
     if (name === DEFAULT_SANDBOX) refuseDefault()
     await this.#busy.get(name)?.catch(() => {})
-    // One that is not open is opened, so that whatever else uses its files is found.
+    // A sandbox that is not open is opened first, to find out whether another process uses its files.
     const { sandbox } = await this.find(name)
     const managed = this.#managed(sandbox)
     this.#running.delete(name)
@@ -242,7 +245,7 @@ export class Sandboxes {
     )
   }
 
-  /** Lets go of all of them; none is made any more. */
+  /** Closes all sandboxes. Afterwards none can be created. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.allSettled(this.#busy.values())
@@ -279,8 +282,8 @@ export class Sandboxes {
     if (this.#isClosed) throw closed()
     if (this.#running.size + this.#saved.size + this.#busy.size >= MAX_SANDBOXES) {
       refuse('conflict', {
-        detail: `There are ${MAX_SANDBOXES} sandboxes, which is as many as there can be.`,
-        mitigation: 'DELETE /__emulator/sandboxes/{name} removes those that are no longer needed.',
+        detail: `There are ${MAX_SANDBOXES} sandboxes, the maximum.`,
+        mitigation: 'Remove sandboxes that are no longer needed: DELETE /__emulator/sandboxes/{name}.',
       })
     }
     return this.#during(name, this.#build(name, origin, persist))
@@ -293,20 +296,18 @@ export class Sandboxes {
     return opened.sandbox
   }
 
-  // A caller may hold a removed sandbox while another one has its name.
+  // A caller may still have a removed sandbox when another one has its name.
   #managed(sandbox: Sandbox): ManagedSandbox {
     const managed = this.#running.get(sandbox.name)
     if (managed?.sandbox === sandbox) return managed
     throw this.removed(sandbox.name)
   }
 
-  /** What a request gets whose sandbox was removed after it came. */
+  /** The refusal for a request whose sandbox was removed after the request was received. */
   removed(name: string): Refusal {
     return new Refusal('not_found', {
       detail: `The sandbox "${name}" has been removed.`,
-      mitigation: this.#isStrict
-        ? CREATE_FIRST
-        : 'Send the request again: a sandbox that is named is then created.',
+      mitigation: this.#isStrict ? CREATE_FIRST : 'Send the request again: it then creates the sandbox.',
     })
   }
 
@@ -329,19 +330,18 @@ export class Sandboxes {
 
 const CREATE_FIRST = 'GET /__emulator/sandboxes lists them; POST /__emulator/sandboxes creates one.'
 
-// Who asks to make it or to remove it wants the same: a sandbox as it was at the start.
+// Creating and removing it would have the same aim: a sandbox in its starting state. The message names the reset instead.
 function refuseDefault(): never {
   refuse('conflict', {
-    detail: 'The default sandbox is always there: it can be neither made nor removed.',
-    mitigation:
-      'POST /__emulator/reset or "workspace-emulator reset" starts it again, from other fixtures too.',
+    detail: 'The default sandbox always exists: it cannot be created or removed.',
+    mitigation: 'POST /__emulator/reset or "workspace-emulator reset" resets it, also to other fixtures.',
   })
 }
 
 function closed(): Refusal {
   return new Refusal('conflict', {
     detail: 'The emulator is closing.',
-    mitigation: 'Start it again; what was acknowledged is there.',
+    mitigation: 'Start it again; all acknowledged changes are saved.',
   })
 }
 
@@ -350,7 +350,7 @@ interface ManagedSandbox extends RunningSandbox, SandboxEntry {
   readonly snapshots: Snapshots
 }
 
-// One that the disk has brought back knows what it was made from by the sandbox alone.
+// A sandbox that was opened from the disk has no origin in memory, only a starting state that may be stored with it.
 async function originOf({ origin, snapshots }: ManagedSandbox): Promise<Origin> {
   if (Object.keys(origin).length > 0) return origin
   const state = await snapshots.start()

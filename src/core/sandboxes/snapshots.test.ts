@@ -12,7 +12,7 @@ async function emulator(notes: Readonly<Record<string, string>> = {}, host?: () 
   return { sandbox, snapshots: new Snapshots(sandbox) }
 }
 
-/** All of a document but the number of its last commit, which goes on whatever the sandbox goes back to. */
+/** A document without the number of its last commit, which continues to grow after a restore. */
 function content({ revision: _, ...rest }: Document): string {
   return JSON.stringify(rest)
 }
@@ -23,7 +23,7 @@ function shoutAt(sandbox: Sandbox, id: string, due: number): void {
   )
 }
 
-test('a restored sandbox is that of the moment at which it was saved: records, clock, schedule, limits, settings', async () => {
+test('a restore brings back the records, clock, schedule, limits and settings of the save', async () => {
   const { sandbox, snapshots } = await emulator({ a: 'one', b: 'two' })
   shoutAt(sandbox, 'a', START + 5000)
   sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
@@ -42,7 +42,7 @@ test('a restored sandbox is that of the moment at which it was saved: records, c
   expect(texts(sandbox)).toEqual({ a: 'ONE', b: 'two' })
 })
 
-test('what is written after a save or a restore is not in the snapshot, however often it is restored', async () => {
+test('a snapshot does not contain later writes, also after several restores', async () => {
   const { sandbox, snapshots } = await emulator({ a: 'one' })
   await snapshots.save('base')
   const saved = content(sandbox.document())
@@ -58,7 +58,7 @@ test('what is written after a save or a restore is not in the snapshot, however 
   }
 })
 
-test('an export is the very document of the moment, its revision too', async () => {
+test('an export is the document at the time of the save, with its revision', async () => {
   const { sandbox, snapshots } = await emulator({ a: 'one' })
   put(sandbox, 'b', 'two')
   const { entry } = await snapshots.save('base')
@@ -74,7 +74,7 @@ test('an export is the very document of the moment, its revision too', async () 
   })
 })
 
-test('an import gives the sandbox that was exported, in another sandbox too', async () => {
+test('an import restores the exported state in another sandbox', async () => {
   const { sandbox, snapshots } = await emulator({ a: 'one' })
   shoutAt(sandbox, 'a', START + 5000)
   await snapshots.save('base')
@@ -86,7 +86,7 @@ test('an import gives the sandbox that was exported, in another sandbox too', as
   expect(content(other.sandbox.document())).toBe(content(sandbox.document()))
 })
 
-test('a saved name takes the place of the one before, and says so', async () => {
+test('a save under an existing name replaces that snapshot, and returns that it has', async () => {
   const { sandbox, snapshots } = await emulator({ a: 'one' })
   expect((await snapshots.save('base')).replaced).toBe(false)
   put(sandbox, 'a', 'two')
@@ -97,7 +97,7 @@ test('a saved name takes the place of the one before, and says so', async () => 
   expect((await snapshots.list()).map(({ name }) => name)).toEqual(['base'])
 })
 
-test('a save takes the sandbox of the moment at which it is asked for, whatever is written before it is done', async () => {
+test('a save contains the state at the time of the call, without writes before its end', async () => {
   const { sandbox, snapshots } = await emulator({ a: 'one' })
   const saving = snapshots.save('base')
   put(sandbox, 'a', 'two')
@@ -106,7 +106,7 @@ test('a save takes the sandbox of the moment at which it is asked for, whatever 
   expect(texts(sandbox)).toEqual({ a: 'one' })
 })
 
-test('what is due by the time of a save has happened in it', async () => {
+test('a save contains the effects of the events that are due at the time of the call', async () => {
   let now = START
   const { sandbox, snapshots } = await emulator({ a: 'one' }, () => now, 1)
   shoutAt(sandbox, 'a', START + 1000)
@@ -116,7 +116,7 @@ test('what is due by the time of a save has happened in it', async () => {
   expect(texts(sandbox)).toEqual({ a: 'ONE' })
 })
 
-test('a restored clock that runs goes on from the instant at which it was saved', async () => {
+test('a running clock continues after a restore from the instant of the save', async () => {
   let now = START
   const { sandbox, snapshots } = await emulator({ a: 'one' }, () => now, 2)
   shoutAt(sandbox, 'a', START + 10_000)
@@ -139,7 +139,7 @@ test('a restored clock that runs goes on from the instant at which it was saved'
   expect([texts(sandbox), sandbox.clock.now]).toEqual([{ a: 'ONE' }, START + 10_000])
 })
 
-test('the number of snapshots has a bound that names the way out; replacing one is no more', async () => {
+test('a save beyond the maximum number of snapshots is refused with a fix, but one that replaces another is not', async () => {
   const { snapshots } = await emulator()
   for (let n = 0; n < MAX_SNAPSHOTS; n++) await snapshots.save(`s${n}`)
   const over = { code: 'conflict', options: { mitigation: expect.stringContaining('DELETE') } }
@@ -149,7 +149,7 @@ test('the number of snapshots has a bound that names the way out; replacing one 
   expect((await snapshots.save('one-more')).replaced).toBe(false)
 })
 
-test('of two saves for the last place one is refused', async () => {
+test('one of two saves for the last free place is refused', async () => {
   const { snapshots } = await emulator()
   for (let n = 1; n < MAX_SNAPSHOTS; n++) await snapshots.save(`s${n}`)
   const both = await Promise.allSettled([snapshots.save('last'), snapshots.save('too-much')])
@@ -157,7 +157,7 @@ test('of two saves for the last place one is refused', async () => {
 })
 
 test.for(['', '-a', 'A', 'a b', 'a/b', '..', '(start)', '__proto__', 'x'.repeat(64), 'a\n'])(
-  '%j is no name, and nothing is kept under it',
+  '%j is not a valid name, and no snapshot is saved under it',
   async (name) => {
     const { sandbox, snapshots } = await emulator()
     await expect(snapshots.save(name)).rejects.toMatchObject({ code: 'validation_failed' })
@@ -179,13 +179,13 @@ test('`constructor` is a name like any other', async () => {
   expect((await snapshots.list()).map(({ name }) => name)).toEqual(['constructor'])
 })
 
-test('an unknown snapshot is told the nearest', async () => {
+test('a restore of an unknown snapshot suggests the most similar name', async () => {
   const { snapshots } = await emulator()
   await snapshots.save('after-setup')
   await expect(snapshots.restore('after-setpu')).rejects.toThrow('Did you mean "after-setup"?')
 })
 
-test('after the end of its sandbox nothing is kept any more', async () => {
+test('a save after the close of the snapshots is refused', async () => {
   const { snapshots } = await emulator()
   await snapshots.close()
   await expect(snapshots.save('late')).rejects.toMatchObject({ code: 'not_found' })
@@ -213,7 +213,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 40 },
 )
 
-/** What a step does to a sandbox, apart from its snapshots. */
+/** Runs a step on a sandbox, except for the steps about snapshots. */
 function live(sandbox: Sandbox, step: Step): void {
   if (step.do === 'put') put(sandbox, step.id, step.text)
   if (step.do === 'remove') put(sandbox, step.id, undefined)
@@ -224,7 +224,7 @@ function live(sandbox: Sandbox, step: Step): void {
   }
 }
 
-test('any sequence of writes, saves and restores is as with copies of the whole document as JSON', async () => {
+test('any sequence of writes, saves and restores results in the same state as with copies of the document', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (sequence) => {
       const { sandbox, snapshots } = await emulator({ a: 'one', b: 'two' })
@@ -235,7 +235,7 @@ test('any sequence of writes, saves and restores is as with copies of the whole 
         live(model, step)
         if (step.do === 'save') {
           await snapshots.save(step.name)
-          // A snapshot is taken after the events that are due.
+          // A save runs the due events first.
           runDueEvents(model)
           copies.set(step.name, JSON.stringify(model.document()))
         } else if (step.do === 'forget' && copies.delete(step.name)) await snapshots.delete(step.name)
@@ -252,7 +252,7 @@ test('any sequence of writes, saves and restores is as with copies of the whole 
     }),
     {
       numRuns: 200,
-      // An event that has failed is written in the same order of members after it was read.
+      // A failed event keeps the order of its fields after it was written and read.
       examples: [
         [
           [

@@ -22,7 +22,7 @@ import type { Sandbox } from './sandbox.ts'
 /** More snapshots than this in one sandbox mean that a client saves in an endless loop. */
 export const MAX_SNAPSHOTS = 100
 
-/** A snapshot as lists show it. Of one that cannot be used nothing is known but its name and the problem. */
+/** A snapshot as lists show it. A snapshot that cannot be used has only a name and a problem; its other fields are null. */
 export const snapshotView = () =>
   z.strictObject({
     name: z.string(),
@@ -30,14 +30,14 @@ export const snapshotView = () =>
     saved_at: z.string().nullable(),
     /** Number of the last commit that it contains. */
     revision: z.int().nullable(),
-    /** How many records its collections hold together. */
+    /** The number of records in all its collections together. */
     records: z.int().nullable(),
     problem: z.string().nullable(),
   })
 
 export type SnapshotView = ShapeOf<typeof snapshotView>
 
-/** What is known of a snapshot beside its name. */
+/** The fields of a snapshot in lists, except for its name. */
 export type SnapshotFacts = Omit<SnapshotView, 'name'>
 
 /** A saved snapshot, and whether it replaced one of the same name. */
@@ -48,22 +48,22 @@ export interface Kept {
 
 /** Where the snapshots of one sandbox are stored. Names were checked before. */
 export interface SnapshotStorage {
-  /** The names of all that it holds, in order. */
+  /** The names of all snapshots, in order. */
   names(): readonly string[]
-  /** Undefined when there is none of that name. */
+  /** A snapshot as lists show it; undefined when there is none of that name. */
   describe(name: string): Promise<SnapshotView | undefined>
-  /** The sandbox; undefined when there is none of that name. Refuses with the reason when it cannot be used. */
+  /** The state; undefined when there is none of that name. Refuses with the reason when it cannot be used. */
   read(name: string): Promise<SandboxState | undefined>
-  /** Keeps a sandbox under a name; it takes the place of the one before, whole or not at all. */
+  /** Stores a state under a name. It replaces an earlier one as a whole, or not at all. */
   write(name: string, state: SandboxState): Promise<void>
   remove(name: string): Promise<void>
-  /** What the sandbox started from, where that is kept: a sandbox of its own that the process does not know any more. */
+  /** The stored starting state of the sandbox, needed after a restart of the process; undefined when none is stored. */
   start(): Promise<SandboxState | undefined>
 }
 
 /**
- * The snapshots of one sandbox: whole sandboxes at rest, clock included. They share the records with the sandbox and with each
- * other; restoring one does not use it up. They outlive resets, and the process where the sandbox does.
+ * The snapshots of one sandbox: whole states, clock included. They share records with the sandbox and with each other. Each
+ * can be restored any number of times. They survive resets, and also a restart of the process if the sandbox persists.
  */
 export class Snapshots {
   readonly #sandbox: Sandbox
@@ -76,7 +76,7 @@ export class Snapshots {
     this.#storage = snapshotStore
   }
 
-  /** In the order of their names. */
+  /** All snapshots, in the order of their names. */
   async list(): Promise<readonly SnapshotView[]> {
     const entries: SnapshotView[] = []
     for (const name of this.#storage.names()) {
@@ -86,7 +86,7 @@ export class Snapshots {
     return entries
   }
 
-  /** Keeps the sandbox as it is at the time of the call, after everything that is due has happened. */
+  /** Saves the state at the time of the call, after all due events have run. Replaces a snapshot of the same name. */
   async save(name: string): Promise<Kept> {
     refuseBadName(name, '/name')
     runDueEvents(this.#sandbox)
@@ -95,8 +95,8 @@ export class Snapshots {
   }
 
   /**
-   * Keeps a state document as a snapshot, or refuses it whole with every issue. A masked secret is that of the snapshot
-   * which it replaces, or else that of the sandbox.
+   * Saves a state document as a snapshot, or refuses the whole document with every issue. A masked secret means that of the
+   * snapshot that is replaced, or else that of the sandbox.
    */
   async import(name: string, document: unknown): Promise<Kept> {
     refuseBadName(name, '/path/name')
@@ -104,25 +104,25 @@ export class Snapshots {
     const whole = hasMask(document) ? await this.#unmasked(name, document) : document
     const checked = checkDocument(whole, service, assumptions, options.strict)
     refuseInvalid('issues' in checked ? checked.issues : [])
-    const { state } = checked as { readonly state: SandboxState } // without a sandbox there was an issue
+    const { state } = checked as { readonly state: SandboxState } // without a state there are issues, refused above
     return this.#inTurn(() => this.#keep(name, state))
   }
 
   async #unmasked(name: string, document: unknown): Promise<unknown> {
     const { service } = this.#sandbox
     const isThere = this.#storage.names().includes(name)
-    // One that cannot be used is about to be replaced, and has nothing to keep.
+    // A snapshot that cannot be used has no secrets to keep, and will be replaced.
     const before = isThere ? await this.#storage.read(name).catch(() => undefined) : undefined
     const kept = before && unmaskedDocument(document, () => documentOf(before, service, this.#sandbox.name))
     return unmaskedDocument(kept ?? document, () => this.#sandbox.document())
   }
 
-  /** The state document of the moment at which it was saved. */
+  /** The state document of a snapshot. */
   async export(name: string): Promise<Document> {
     return documentOf(await this.sandbox(name), this.#sandbox.service, this.#sandbox.name)
   }
 
-  /** Takes everything back to a snapshot, the clock included. Durable as any other commit. */
+  /** Restores the whole state from a snapshot, the clock included. Durable like any other commit. */
   restore(name: string): Promise<void> {
     return this.#inTurn(async () => replaceState(this.#sandbox, await this.sandbox(name)))
   }
@@ -134,19 +134,19 @@ export class Snapshots {
     })
   }
 
-  /** The sandbox at rest that a snapshot holds; not to be written to. */
+  /** The state of a snapshot, which must not be changed. Refuses an unknown name with `not_found`. */
   async sandbox(name: string): Promise<SandboxState> {
-    // Only what is listed is looked for: a name comes from a path.
+    // Only names in the list are read, because the name comes from the path of a request.
     const found = this.#storage.names().includes(name) ? await this.#storage.read(name) : undefined
     return found ?? this.#unknown(name)
   }
 
-  /** What the sandbox started from, where only the disk knows it. */
+  /** The stored starting state of the sandbox; undefined when none is stored. */
   start(): Promise<SandboxState | undefined> {
     return this.#storage.start()
   }
 
-  /** Lets what is under way end, and refuses the rest: the sandbox goes. */
+  /** Waits for the call in progress, and refuses queued and later ones: the sandbox is being closed. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#last
@@ -157,20 +157,20 @@ export class Snapshots {
     const replaced = names.includes(name)
     if (!replaced && names.length >= MAX_SNAPSHOTS) {
       refuse('conflict', {
-        detail: `The sandbox "${this.#sandbox.name}" has ${MAX_SNAPSHOTS} snapshots, which is as many as there can be.`,
+        detail: `The sandbox "${this.#sandbox.name}" has ${MAX_SNAPSHOTS} snapshots, the maximum.`,
         mitigation:
-          'DELETE /__emulator/snapshots/{name} removes those that are no longer needed; saving under a name that is there replaces that one.',
+          'Remove a snapshot that is no longer needed (DELETE /__emulator/snapshots/{name}), or save under an existing name: that snapshot is then replaced.',
       })
     }
     await this.#storage.write(name, state)
     return { entry: { name, ...factsOf(state, this.#sandbox.service) }, replaced }
   }
 
-  // One after the other, so that two writers of one name cannot meet, nor two count the same last place.
+  // Runs calls one after the other, so that two calls can neither write the same name at once nor both take the last place.
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(() => {
       if (this.#closed)
-        refuse('not_found', { detail: `There is no sandbox "${this.#sandbox.name}" any more.` })
+        refuse('not_found', { detail: `The sandbox "${this.#sandbox.name}" has been removed.` })
       return work()
     })
     this.#last = turn.catch(() => {})
@@ -185,7 +185,7 @@ export class Snapshots {
   }
 }
 
-/** Snapshots that end with the process. */
+/** Snapshots in memory, which are lost when the process ends. */
 class MemorySnapshots implements SnapshotStorage {
   readonly #service: Service
   readonly #states = new Map<string, SandboxState>()
@@ -220,7 +220,7 @@ class MemorySnapshots implements SnapshotStorage {
   }
 }
 
-/** A sandbox at rest as the document that shows it. @param sandbox whose it is */
+/** A state as a state document. @param sandbox name of its sandbox */
 export function documentOf(
   { store, limits, log }: SandboxState,
   service: Service,
@@ -231,7 +231,7 @@ export function documentOf(
   return toDocument(store, service.collections.keys(), { sandbox, clock, limits, requests })
 }
 
-/** What a list says of a sandbox at rest. */
+/** The fields of a state in a list of snapshots. */
 export function factsOf({ store }: SandboxState, { collections }: Service): SnapshotFacts {
   const { now } = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
   return {

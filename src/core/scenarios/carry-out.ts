@@ -16,13 +16,13 @@ import type { ScenarioCommand, ScenarioSnapshot } from './source.ts'
 import { ScriptFault } from './source.ts'
 import { armOwn, scenarioSource } from './timeline.ts'
 
-/** Commands that one call may ask for. */
+/** The maximum number of commands of one call. */
 const MAX_COMMANDS = 10_000
 
-/** Characters of what a failed call says that the sandbox keeps. */
+/** The maximum length of the error of a failed call that the sandbox stores, in characters. */
 const MAX_ERROR_LENGTH = 5_000
 
-/** The kind under which results tell of functions that were called. */
+/** The kind of function calls among the events of a result. */
 const CALL = 'scenario.call'
 
 /** The next call; undefined when none is pending. */
@@ -31,12 +31,12 @@ export function nextCall({ store }: Pick<Sandbox, 'store'>): ScenarioCall | unde
   return first as ScenarioCall | undefined
 }
 
-/** Whether a call is still pending: its sandbox may have been replaced, its scenario stopped. */
+/** Whether a call is still pending: false after its state was replaced or its scenario was stopped. */
 export function isPending({ store }: Pick<Sandbox, 'store'>, call: ScenarioCall): boolean {
   return store.get(scenarioCalls.name, call.id) === call
 }
 
-/** The sandbox as the function of a call sees it, as it is now whatever becomes of the sandbox. */
+/** The sandbox as the function of a call sees it. It is a copy: later changes of the sandbox are not in it. */
 export function snapshotFor(sandbox: Sandbox, call: ScenarioCall): ScenarioSnapshot {
   const { service, seed, name, origin, settings, clock } = sandbox
   const store = Store.from(sandbox.store)
@@ -57,7 +57,7 @@ export function snapshotFor(sandbox: Sandbox, call: ScenarioCall): ScenarioSnaps
 }
 
 /**
- * Does what a call has asked for, in order and in one transaction, which also takes the call away: all or nothing.
+ * Runs the commands of a call in order, in one transaction that also removes the call: all or nothing.
  * @returns the texts that are for the log
  * @throws ScriptFault when a command cannot be carried out
  */
@@ -68,7 +68,7 @@ export function carryOut(
 ): string[] {
   if (commands.length > MAX_COMMANDS) {
     throw new ScriptFault(
-      `The function asked for ${commands.length} things, and may ask for ${MAX_COMMANDS}.`,
+      `The function returned ${commands.length} commands; the maximum is ${MAX_COMMANDS}.`,
     )
   }
   const scope = sandbox.scope(call.id)
@@ -78,8 +78,12 @@ export function carryOut(
     if (command.kind === 'log') texts.push(command.text)
     else blaming(`Command ${index + 1} (${command.kind})`, () => runCommand(sandbox, scope, call, command))
   }
-  blaming('What the function asked for', () => sandbox.commit(scope))
-  reportCall(sandbox, call, `${titleOf(call)} was called and asked for ${counted(commands.length, 'thing')}.`)
+  blaming('The commands of the function', () => sandbox.commit(scope))
+  reportCall(
+    sandbox,
+    call,
+    `${titleOf(call)} was called and returned ${counted(commands.length, 'command')}.`,
+  )
   return texts
 }
 
@@ -162,7 +166,7 @@ function refuseMove(move: string, moves: readonly AnyControl[]): never {
   return refuse('not_found', { detail: `Scenarios have no move "${move}".${didYouMean(move, known)}` })
 }
 
-// Refusals do not mention the script, whose author reads the message.
+// The author of the script reads the message, so it names the command; a refusal does not.
 function blaming<T>(what: string, work: () => T): T {
   try {
     return work()

@@ -17,7 +17,7 @@ import { checkStepAction } from './step-actions.ts'
 import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
 import { armOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
 
-/** A scenario, held against a sandbox: what it makes of the settings, and what goes into the tables. */
+/** A scenario after its check against a sandbox: the resulting settings, and the rules and stubs to write. */
 export interface ScenarioPlan {
   readonly scenario: ScenarioDefinition
   readonly settings: Settings
@@ -33,14 +33,14 @@ export function activeOn({ store }: Pick<Sandbox, 'store'>): ScenarioRow | undef
 }
 
 /**
- * Holds a scenario against a sandbox under the settings that it would give it. Refuses it with everything that is wrong, by
- * pointers into the scenario. @param started virtual milliseconds; the timeline counts from it
+ * Checks a scenario against a sandbox, under the settings that it would result in. Refuses it with all issues, by pointers
+ * into the scenario. @param started virtual milliseconds; the timeline counts from it
  */
 export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, started: number): ScenarioPlan {
   const { service } = sandbox
   const issues: Issue[] = []
   const { values, changed } = settingsWith(scenario, withoutActive(sandbox), sandbox, issues)
-  // Nothing can be read under settings that are not right.
+  // The schemas of rules depend on the settings, so these must be valid.
   refuseInvalid(issues)
   const settings = new Settings(values, sandbox.options.strict)
   const faults = scenario.faults.flatMap((raw, index) => {
@@ -53,7 +53,7 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
   for (const [index, step] of scenario.timeline.entries()) {
     const at = pointer('timeline', index)
     if (dueOf(step, started) > END_OF_TIME)
-      issues.push({ pointer: `${at}/at`, detail: 'leads past the end of time' })
+      issues.push({ pointer: `${at}/at`, detail: 'is after the last instant that the clock supports' })
     const actions = step.do === 'function' ? [] : step.do
     for (const [number, action] of actions.entries())
       issues.push(...below(`${at}${pointer('do', number)}`, checkStepAction(action, service, settings)))
@@ -62,13 +62,13 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
   return { scenario, settings, values, changed, faults, stubs }
 }
 
-/** A transaction under the settings that are to be in force when it is over. */
+/** A transaction under the settings that will be in force after its commit. */
 export function scopeUnder(sandbox: Sandbox, settings: Settings, cause: string): HandlerScope {
   const { seed, name, origin, hooks, store, clock } = sandbox
   return new HandlerScope(store.begin(), clock.now, { seed, name, settings, origin, hooks }, cause)
 }
 
-/** Puts a scenario into force that has been checked, in the transaction of the scope. @returns its row */
+/** Activates a scenario that has been checked, in the transaction of the scope. @returns its row */
 export function activate(sandbox: Sandbox, scope: Scope, checked: ScenarioPlan): ScenarioRow {
   const { scenario, values, changed, stubs } = checked
   const { name, generation, timeline, on } = scenario
@@ -85,8 +85,8 @@ export function activate(sandbox: Sandbox, scope: Scope, checked: ScenarioPlan):
 }
 
 /**
- * Swaps what a scenario has in force for its newer version: rules, stubs, settings, hooks, and the steps that lie ahead.
- * Rules that are as they were keep their counters. What the sandbox holds, and its clock, stays as it is. All or nothing.
+ * Replaces an active scenario by its newer version: its rules, stubs, settings, hooks and future steps. Unchanged rules keep
+ * their counters. The records and the clock of the sandbox do not change. All or nothing.
  * @throws Refusal with everything that is wrong, and the old version stays in force
  */
 export function swapScenario(sandbox: Sandbox, scenario: ScenarioDefinition): void {
@@ -108,14 +108,17 @@ export function swapScenario(sandbox: Sandbox, scenario: ScenarioDefinition): vo
   const row = put(tx, { ...before, ...facts, generation })
   if (!same(active.timeline, row.timeline)) {
     unscheduleSteps(tx, active.name)
-    // Whatever is due by now has happened.
+    // Steps that are due now have run already.
     scheduleSteps(scope, row, scope.now + 1)
   }
   refuseUnfit(sandbox, tx)
   sandbox.commit(scope)
 }
 
-/** Stops a scenario: removes its rules, stubs, future steps, hooks, and those of its settings that were not changed since. Its changes of records stay. */
+/**
+ * Stops the active scenario: removes its rules, stubs, future steps and hooks, and those of its settings that were not changed
+ * since. Its changes of records stay. Returns its row; undefined when no scenario is active.
+ */
 export function stopScenario(sandbox: Sandbox): ScenarioRow | undefined {
   runDueEvents(sandbox)
   const active = activeOn(sandbox)
@@ -130,7 +133,7 @@ export function stopScenario(sandbox: Sandbox): ScenarioRow | undefined {
   return active
 }
 
-/** What an active scenario has in tables, removed. */
+/** Removes the rules, stubs, future steps and pending calls of a scenario. */
 export function removeEffects(sandbox: Sandbox, scope: Scope, { name }: ScenarioRow): void {
   sandbox.service.rules.removeOf(scope, scenarioSource(name))
   dropStubs(scope.tx, scenarioSource(name))
@@ -170,7 +173,7 @@ function putSettings(tx: Transaction, values: JsonObject): void {
   if (!same(present.values, values)) tx.put(SANDBOX_TABLE, { id: SETTINGS, values } as SettingsRow)
 }
 
-// What went wrong the last time a scenario ran is no news of this time.
+// Failures from an earlier start of the scenario do not belong to this one.
 function forgetFailures(tx: Transaction, name: string): void {
   for (const row of tx.rows(FAILED_EVENTS) as Iterable<{ readonly id: string; readonly ref?: unknown }>) {
     if (typeof row.ref === 'string' && row.ref.startsWith(`scenario/${name}/`))
@@ -178,7 +181,7 @@ function forgetFailures(tx: Transaction, name: string): void {
   }
 }
 
-// Records that were right under the old settings need not be under the new ones.
+// Records that were valid under the old settings may be invalid under the new ones.
 function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   const { values } = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
   if (values === sandbox.settings.overrides) return
@@ -191,7 +194,7 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   if (!('issues' in checked)) return
   const [first] = checked.issues
   refuse('conflict', {
-    detail: `What the sandbox holds is not right under the settings of the scenario: ${first?.pointer} ${first?.detail}`,
+    detail: `The records of the sandbox are not valid under the settings of the scenario: ${first?.pointer} ${first?.detail}`,
     mitigation:
       'Change those records, or begin with the starting state: POST /__emulator/scenarios/{name}/start {"reset": true}.',
   })
@@ -201,17 +204,17 @@ function below(at: string, issues: readonly Issue[]): Issue[] {
   return issues.map((issue) => ({ ...issue, pointer: at + issue.pointer }))
 }
 
-/** What a scenario makes of the settings of a sandbox. */
+/** The settings of a sandbox after those of a scenario were added. */
 export interface ScenarioSettings {
   /** All choices that differ from the defaults. */
   readonly values: JsonObject
-  /** What the scenario has chosen, and what stood before. */
+  /** The settings of the scenario, with the values before. */
   readonly changed: readonly ScenarioSetting[]
 }
 
 /**
- * Puts the settings of a scenario over others: its `settings`, and the fields that are short for one, of which an object is
- * laid over what is chosen already. What is wrong is added to the issues, with pointers into the scenario.
+ * Adds the settings of a scenario to others: its `settings`, and its fields that are short forms of a setting. An object in
+ * such a field is merged with the chosen value. Adds to the issues, with pointers into the scenario.
  */
 export function settingsWith(
   scenario: ScenarioDefinition,
@@ -226,7 +229,10 @@ export function settingsWith(
     const value = memberOf(scenario, member)
     if (value === undefined) continue
     if (given.has(key))
-      issues.push({ pointer: pointer(member), detail: `is given by /settings${pointer(key)} as well` })
+      issues.push({
+        pointer: pointer(member),
+        detail: `is also set by /settings${pointer(key)}; set it in one place only`,
+      })
     given.set(key, { value: over(chosen, key, value), at: pointer(member) })
   }
   const values = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
@@ -245,7 +251,7 @@ export function settingsWith(
   return { values: { ...chosen, ...values }, changed }
 }
 
-/** The settings as they were without a scenario. Settings that were changed since stay as they are. */
+/** The settings without those of a scenario. Settings that were changed since its start keep their values. */
 export function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: JsonObject): JsonObject {
   const values = new Map(Object.entries(chosen))
   for (const { key, value, before } of settings) {
@@ -256,7 +262,7 @@ export function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, cho
   return Object.fromEntries(values)
 }
 
-/** The fields of a scenario that are short for a setting, with its key. */
+/** The fields of a scenario that are short forms of a setting, each with the key of the setting. */
 function shortFor({ script }: Service): (readonly [member: string, key: string])[] {
   return Object.entries(script?.short ?? {}).map(([member, { key }]) => [member, key] as const)
 }
@@ -265,7 +271,7 @@ function memberOf(scenario: object, name: string): Json | undefined {
   return Object.hasOwn(scenario, name) ? (scenario as Readonly<Record<string, Json>>)[name] : undefined
 }
 
-// `{"in_progress": "1s"}` says nothing of the other phases, which keep what they have.
+// `{"in_progress": "1s"}` does not contain the other phases, so these keep their values.
 function over(chosen: JsonObject, key: string, value: Json): Json {
   const present = Object.hasOwn(chosen, key) ? chosen[key] : undefined
   return isObject(present) && isObject(value) ? { ...present, ...value } : value

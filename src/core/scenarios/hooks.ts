@@ -11,13 +11,13 @@ import { refOfFunction, SCENARIO, type ScenarioCall, type ScenarioRow, scenarioC
 /** How often hooks may trigger hooks; more means a loop. */
 export const MAX_HOPS = 100
 
-/** Virtual milliseconds of waiting, over all events of a chain, after which its hooks are counted anew. */
+/** Virtual milliseconds of waiting, over all events of a chain, after which the count of its hooks starts again at 0. */
 const REST = 1_000
 
 /**
- * Adds a call for every hook of the active scenario that a transaction triggers, in that transaction. To be called
- * before it is committed. What a hook has scheduled carries how long its chain is: otherwise hooks that lead to each other by
- * way of events would never end.
+ * Adds a call for every hook of the active scenario that a transaction triggers, in that transaction. Call it before the
+ * commit. The events that a hook schedules contain the length of its chain: otherwise a loop of hooks and events would never
+ * end.
  */
 export function addHookCalls(
   { tx, at, cause }: Pick<Scope, 'tx' | 'at' | 'cause'>,
@@ -25,7 +25,7 @@ export function addHookCalls(
   service: Service,
 ): void {
   const active = store.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
-  // What a scenario does by starting or stopping is no event of its own.
+  // Changes by the start or the stop of a scenario trigger no hooks.
   if (active === undefined || active.on.length === 0 || tx.get(SANDBOX_TABLE, SCENARIO) !== active) return
   const hooks = active.on.flatMap((name) => service.happenings.get(name) ?? [])
   const chain = chainBehind(store, cause)
@@ -47,7 +47,7 @@ export function addHookCalls(
   }
 }
 
-// A record that comes into the sandbox with a status, from a fixture say, has not come to have it.
+// A record that is added with a status, for example from a fixture, has not changed to this status.
 function hasHappened({ table, status }: Happening, { before, after, ...change }: Change): boolean {
   if (change.table !== table || after === undefined) return false
   if (status === null) return before === undefined
@@ -57,7 +57,7 @@ function hasHappened({ table, status }: Happening, { before, after, ...change }:
 /** The message for a call that is not made because its hooks form a loop; undefined for any other call. */
 export function circleOf({ depth, ref }: ScenarioCall): string | undefined {
   if (depth < MAX_HOPS || !('on' in ref)) return undefined
-  return `Hooks have led to hooks ${MAX_HOPS} times with less than ${REST} ms of virtual time between them, so the hook on ${ref.on} is not called again. Let it look at what it finds and leave alone what is already as it should be, or give what it starts a pace.`
+  return `Hooks have caused a chain of ${MAX_HOPS} calls of hooks with less than ${REST} ms of virtual time between them, so the hook on ${ref.on} is not called again. Check the record in the hook and change it only when needed, or let virtual time pass between the changes.`
 }
 
 // The effects of a function, and of an event that it scheduled, belong to the chain of its call.
@@ -67,7 +67,7 @@ function chainBehind(store: Store, cause: string): HookChain | undefined {
   return (store.get(SCHEDULE, cause) as ScheduledEvent | undefined)?.hooks
 }
 
-// By what was scheduled, not by the clock: under a running one some time passes in any case, the more the slower the machine.
+// Adds the scheduled wait, not the time on the clock: on a running clock a slow machine would add time.
 function carryOn(
   tx: Transaction,
   { depth, waited }: HookChain,

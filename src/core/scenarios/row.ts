@@ -5,31 +5,31 @@ import type { TableOf } from '../state/transaction.ts'
 import { json } from '../strict-input.ts'
 import type { StubDraft } from './stub.ts'
 
-/** Id of the record of the scenario that is active on a sandbox, among those that a sandbox has one of. */
+/** Id of the record of the active scenario, in the table of single records of a sandbox. */
 export const SCENARIO = 'scenario'
 
-/** What a hook gets of the event: its name, its virtual instant, and what belongs to it. */
+/** The event that a hook gets: its name, its virtual instant, and further fields. */
 export interface ScenarioEvent extends JsonObject {
   readonly name: string
   readonly at: string
 }
 
-/** One step of a timeline. `at`: virtual duration since the start; `function`: one that is called by the index of the step. */
+/** One step of a timeline. `at`: virtual duration since the start; `function`: the script has a function for this step. */
 const step = z.strictObject({
   at: duration(),
   do: z.union([z.literal('function'), z.array(anyObject() as z.ZodType<object>).readonly()]),
 })
 
-/** A setting that a scenario has changed. `before`: the value that was chosen before; absent where there was none. */
+/** A setting that a scenario has changed. `before`: the value that was chosen before; absent when there was none. */
 const changedSetting = z.strictObject({ key: z.string(), value: json(), before: json().optional() })
 
 /**
- * The scenario that is active, as a state document has it: what it has put into force, so that it can be removed or swapped
- * for a newer version. Its drafts were checked when they were armed.
+ * The active scenario, as in a state document, with all of its effects, so that these can be removed or replaced by those of
+ * a newer version. Its drafts were checked when they were armed.
  */
 export const scenarioRecord = z.strictObject({
   name: z.string().min(1),
-  /** Of the scripts that are in force. */
+  /** The generation of its script. */
   generation: z.int().min(1),
   /** Virtual instant; the timeline counts from it. */
   started_at: timestamp(),
@@ -47,8 +47,8 @@ export type ScenarioSetting = z.output<typeof changedSetting>
 export type ScenarioRow = { readonly id: typeof SCENARIO } & Readonly<z.output<typeof scenarioRecord>>
 
 /**
- * A call of a scenario's function that is still to be made. Written in the transaction that causes it, and removed in the one
- * that has the effects of the function: so the call is repeated when the emulator ends before it has returned.
+ * A pending call of a scenario's function. It is written in the transaction that causes it, and removed in the transaction
+ * with the effects of the function: so the call is repeated when the emulator stops before the function has returned.
  */
 export const scenarioCall = z.strictObject({
   id: z.string().min(1),
@@ -61,7 +61,7 @@ export const scenarioCall = z.strictObject({
   event: (anyObject() as z.ZodType<unknown> as z.ZodType<ScenarioEvent>).nullable(),
   /** How many calls have led to this one. */
   depth: z.int().min(0),
-  /** Virtual milliseconds between them; absent: none. */
+  /** Virtual milliseconds between those calls; absent: 0. */
   waited: z.int().min(0).optional(),
   caused_by: z.string(),
 })

@@ -4,23 +4,23 @@ import type { JsonObject } from '../json.ts'
 import type { FunctionRef, ScenarioEvent, ScenarioStep } from './row.ts'
 
 /**
- * A scenario as its script says it, functions apart. It is replaced when the script changes, never mutated. Beside these
- * fields it has those that resources declare as short for a setting (`pace`).
+ * A scenario as in its script, without the functions. It is replaced when the script changes, never mutated. It may also have
+ * the fields that resources declare as short forms of a setting (`pace`).
  */
 export interface ScenarioDefinition {
   readonly name: string
   /** For messages: the file that it comes from. */
   readonly file: string
-  /** Counts how often scripts have been loaded and swapped together; from 1. */
+  /** How often scripts have been loaded and replaced together; from 1. */
   readonly generation: number
   /** A fixtures document. */
   readonly fixtures?: JsonObject | undefined
   readonly clock?: ScenarioClock | undefined
   /** By dotted key. */
   readonly settings?: JsonObject | undefined
-  /** As `POST /__emulator/faults` takes them. */
+  /** As `POST /__emulator/faults` accepts them. */
   readonly faults: readonly object[]
-  /** As `POST /__emulator/stubs` takes them. */
+  /** As `POST /__emulator/stubs` accepts them. */
   readonly stubs: readonly object[]
   readonly timeline: readonly ScenarioStep[]
   /** The events that have a hook. */
@@ -34,7 +34,7 @@ export interface ScenarioClock {
   readonly skip_on_poll?: boolean | undefined
 }
 
-/** Something wrong with a script. */
+/** A problem of a script. */
 export interface ScriptProblem {
   readonly file: string
   /** From 1. */
@@ -45,28 +45,28 @@ export interface ScriptProblem {
   readonly message: string
 }
 
-/** A script as its source has it. */
+/** A script as its source lists it. */
 export interface ScenarioEntry extends Omit<ListedScenario, 'error' | 'active'> {
-  /** Everything that is wrong with it now. */
+  /** All problems of its current version. */
   readonly problems: readonly ScriptProblem[]
 }
 
 /** Where scenarios come from. */
 export interface ScenarioSource {
   /**
-   * Loads what there is, the first time that it is asked to; until then there is nothing. Scenarios that are only listed before
-   * somebody needs them are loaded by name. Absent: everything has been loaded.
+   * Lists the scenarios, at its first call; until then there are none. With a name, it also loads that scenario, if so far it
+   * is only listed. Absent: all scenarios have been loaded.
    */
   load?(name?: string): Promise<void>
   /** Every script, broken ones too, in the order of their names. */
   list(): readonly ScenarioEntry[]
-  /** What is in force under a name: the last one that was valid; undefined where there is none. */
+  /** The last valid version of a scenario; undefined when there is none. */
   get(name: string): ScenarioDefinition | undefined
-  /** Calls a function of what is in force. Rejects when it throws, takes too long, or is not there (any more). */
+  /** Calls a function of the last valid version. Rejects when the function throws, takes too long or does not exist. */
   readonly call: CallFunction
   /** Loads changes now, without waiting for the watcher. Absent: there is nothing to watch. */
   refresh?(): Promise<void>
-  /** Calls the listener when other scripts are in force. @returns removes the listener */
+  /** Calls the listener after scripts have been replaced. @returns removes the listener */
   onChange(listener: () => void): () => void
 }
 
@@ -75,9 +75,9 @@ export interface ScenarioSource {
  * and run in order in one transaction when it has returned.
  */
 export type ScenarioCommand =
-  /** A move of the control interface; `body` is what it takes there. */
+  /** A move of the control interface, with the same `body`. */
   | { readonly kind: 'move'; readonly id: string; readonly move: string; readonly body: JsonObject }
-  /** Arms a fault rule, given as POST /__emulator/faults takes it: a draft that is not checked yet. */
+  /** Arms a fault rule in the form of POST /__emulator/faults. The rule has not been checked yet. */
   | { readonly kind: 'arm'; readonly rule: JsonObject }
   /** Clears one fault rule, or every rule that the scenario itself has armed. */
   | { readonly kind: 'clear'; readonly id?: string }
@@ -86,8 +86,8 @@ export type ScenarioCommand =
   | { readonly kind: 'log'; readonly text: string }
 
 /**
- * The sandbox as a function of a scenario sees it: as it is when the function is called, whatever happens while it runs. The
- * functions here are asked at most once for each thing, and only for what is looked at.
+ * The sandbox as a function of a scenario sees it: as at the call, without changes during the call. The methods here are
+ * called only for data that the function reads, and at most once for each collection.
  */
 export interface ScenarioSnapshot {
   /** Virtual instant, ISO 8601. */
@@ -98,13 +98,13 @@ export interface ScenarioSnapshot {
   readonly record?: string
   /** Every record that scenarios can move, as responses show it, oldest first. */
   records(): readonly JsonObject[]
-  /** The names of the collections that there are. */
+  /** The names of all collections. */
   readonly collections: readonly string[]
   /** The records of one of these collections, in order. */
   state(collection: string): readonly JsonObject[]
 }
 
-/** Calls a function of a scenario in force. Rejects when it throws, takes too long, or is not there any more. */
+/** Calls a function of a scenario in force. Rejects when it throws, takes too long, or no longer exists. */
 export type CallFunction = (
   scenario: string,
   ref: FunctionRef,
@@ -132,7 +132,7 @@ export const activeScenario = () =>
     hooks: z.array(z.string()),
     /** Functions that are still to be called. */
     pending_calls: z.int(),
-    /** Why a newer version of its script could not take its place; null when nothing is in its way. */
+    /** Why a newer version of its script could not replace it; null when there is no problem. */
     problem: z.string().nullable(),
     /** The last failure since the start. */
     last_error: scenarioFailure().nullable(),
@@ -144,15 +144,15 @@ export type ActiveScenario = ShapeOf<typeof activeScenario>
 export const listedScenario = () =>
   z.strictObject({
     name: z.string(),
-    /** Whose it is: a file of the project, or one of the scenarios that every emulator has. */
+    /** A file of the project, or one of the scenarios that every emulator has. */
     origin: z.enum(['project', 'built-in']),
     description: z.string().nullable(),
     file: z.string(),
-    /** Whether what is in force is what the script says now. */
+    /** Whether the current version of the script is valid and in force. */
     valid: z.boolean(),
-    /** Of what is in force: the last one that was valid. Null where none ever was. */
+    /** The generation of the last valid version; null when no version was valid. */
     generation: z.int().nullable(),
-    /** What is wrong with the script as it is now, one `file:line` a line; null while nothing is. */
+    /** The problems of the current version of the script, one `file:line` per line; null when there are none. */
     error: z.string().nullable(),
     active: z.boolean(),
   })

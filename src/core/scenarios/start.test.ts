@@ -13,23 +13,25 @@ function scenario(name: string, now?: number): { scenario: ScenarioDefinition; f
   return { scenario: { name, ...facts, ...clock }, fixtures: undefined }
 }
 
-test('a scenario that begins behind more events than an advance runs is refused, with where the clock stands', async () => {
+test('a scenario that begins after more events than one advance runs is refused with the instant of the clock', async () => {
   const sandbox = await clockwork()
   change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
   await startScenario(sandbox, scenario('before'))
   await expect(startScenario(sandbox, scenario('later', START + 2 * DAY))).rejects.toMatchObject({
     code: 'conflict',
     message:
-      'The scenario "later" begins at 2026-03-03T12:00:00.000Z, and more than 100000 events are due up to that. The clock is at 2026-03-02T15:46:40.000Z. The scenario "before" has been stopped.',
-    options: { mitigation: expect.stringContaining('{"to": "2026-03-03T12:00:00.000Z"} goes on') },
+      'The scenario "later" begins at 2026-03-03T12:00:00.000Z, and more than 100000 events are due until then. The clock is at 2026-03-02T15:46:40.000Z. The scenario "before" has been stopped.',
+    options: {
+      mitigation: expect.stringContaining('{"to": "2026-03-03T12:00:00.000Z"}; start the scenario'),
+    },
   })
   expect(activeOn(sandbox)).toBeUndefined()
-  // The rest of the way is shorter than that.
+  // The remaining events fit in one advance.
   await startScenario(sandbox, scenario('later', START + 2 * DAY))
   expect([activeOn(sandbox)?.name, sandbox.clock.now]).toEqual(['later', START + 2 * DAY])
 })
 
-test('a scenario with an instant of its own is refused during an advance, and the active one stays', async () => {
+test('a scenario with its own start instant is refused during an advance, and the active one stays', async () => {
   const sandbox = await clockwork()
   await startScenario(sandbox, scenario('before'))
   sandbox.running = 'advance'

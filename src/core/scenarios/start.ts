@@ -20,8 +20,8 @@ export interface ScenarioWithFixtures {
 }
 
 /**
- * Starts a scenario on a sandbox, in the place of one that is active there. Where it has an instant of its own, time passes up
- * to that first. Refuses it whole, and then nothing has changed, with everything that is wrong, by pointers into it.
+ * Starts a scenario on a sandbox and replaces the active one. When the scenario has its own `clock.now`, the clock advances
+ * to it first. Refuses an invalid scenario with all issues, by pointers into it, and then nothing has changed.
  */
 export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFixtures): Promise<void> {
   runDueEvents(sandbox)
@@ -30,7 +30,7 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
   const merge = await plan(sandbox, beginning, begin)
   if (begin > sandbox.clock.now) {
     sandbox.refuseDuringAdvance()
-    // Time cannot go back, so it only passes for a scenario that will start.
+    // Time cannot go back, so the start is tried on a copy before the clock advances.
     write(twinOf(sandbox, sandbox.capture()), beginning, merge)
     const active = stopScenario(sandbox)
     const { stopped, to } = await advance(
@@ -44,7 +44,7 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
   runDueEvents(sandbox)
 }
 
-/** As {@link startScenario} on a starting state, which takes the place of everything that the sandbox holds. */
+/** As {@link startScenario}, but on a starting state, which replaces the whole state of the sandbox. */
 export async function startAnew(
   sandbox: Sandbox,
   start: SandboxState,
@@ -56,7 +56,7 @@ export async function startAnew(
   replaceState(sandbox, twin.capture())
 }
 
-// A sandbox of its own, to try the same without a visible effect.
+// A separate sandbox, to try a start without a visible effect.
 function twinOf(sandbox: Sandbox, state: SandboxState): Sandbox {
   return new Sandbox(sandbox.options, state)
 }
@@ -66,7 +66,7 @@ function instantOf(sandbox: Sandbox, { clock, name }: ScenarioDefinition): numbe
   const begin = clock?.now === undefined ? now : Date.parse(clock.now)
   if (begin >= now) return begin
   return refuse('conflict', {
-    detail: `The scenario "${name}" begins at ${formatInstant(begin)}, and the clock is at ${formatInstant(now)} already; it only goes forward.`,
+    detail: `The scenario "${name}" begins at ${formatInstant(begin)}, but the clock is already at ${formatInstant(now)} and can only move forward.`,
     mitigation: `Begin with the starting state: POST /__emulator/scenarios/${name}/start {"reset": true}.`,
   })
 }
@@ -74,12 +74,12 @@ function instantOf(sandbox: Sandbox, { clock, name }: ScenarioDefinition): numbe
 function refuseTooFar({ clock, name }: ScenarioDefinition, reached: string, stopped?: ScenarioRow): never {
   const before = stopped === undefined ? '' : ` The scenario "${stopped.name}" has been stopped.`
   return refuse('conflict', {
-    detail: `The scenario "${name}" begins at ${clock?.now}, and more than ${MAX_EVENTS} events are due up to that. The clock is at ${reached}.${before}`,
-    mitigation: `POST /__emulator/clock/advance {"to": "${clock?.now}"} goes on; start the scenario when the clock is there.`,
+    detail: `The scenario "${name}" begins at ${clock?.now}, and more than ${MAX_EVENTS} events are due until then. The clock is at ${reached}.${before}`,
+    mitigation: `Continue with POST /__emulator/clock/advance {"to": "${clock?.now}"}; start the scenario when the clock has reached that instant.`,
   })
 }
 
-// Made ahead, because records that are generated have to be waited for.
+// Done before the transaction, because records are generated asynchronously.
 async function plan(
   sandbox: Sandbox,
   { scenario, fixtures }: ScenarioWithFixtures,
@@ -94,7 +94,7 @@ async function plan(
   }
 }
 
-// One transaction: either all of it is there when this returns, or nothing is.
+// Writes everything in one transaction: all of it, or nothing when it throws.
 function write(sandbox: Sandbox, { scenario }: ScenarioWithFixtures, merge: MergePlan | undefined): void {
   runDueEvents(sandbox)
   const checked = checkScenario(sandbox, scenario, sandbox.clock.now)

@@ -7,7 +7,7 @@ import { checkInsertRows } from '../state/rows.ts'
 import { membersOf, strictObject } from '../strict-input.ts'
 import { zodIssues } from '../zod-issues.ts'
 
-/** Holds an action against all that one may be. Issues have pointers into it. */
+/** Checks an action of a step. Issues have pointers into the action. */
 export function checkStepAction(raw: unknown, service: Service, settings: Settings): Issue[] {
   const { error, data } = stepAction(service, settings).safeParse(raw)
   if (error !== undefined) return zodIssues(error, '')
@@ -20,9 +20,9 @@ export function checkStepAction(raw: unknown, service: Service, settings: Settin
 /** What a step of a timeline can do, as data: an object with exactly one of these fields. */
 function stepFields(service: Service, settings: Settings) {
   return {
-    /** As the fault primitive; nothing of it can come from a request. */
+    /** As the fault primitive `state`, but without values from a request. */
     state: stateSchema(service, settings).optional(),
-    /** The clock stands still from here on. */
+    /** Stops the clock at this step. */
     clock: strictObject({ freeze: z.literal(true) }).optional(),
     /** Arms a fault rule, which is removed with the scenario. */
     arm: service.rules.draft(service, settings).optional(),
@@ -45,7 +45,7 @@ function stepAction(service: Service, settings: Settings) {
   })
 }
 
-// A step belongs to no request, so that nothing can be named by one.
+// A step has no request, so its ids cannot come from one.
 function requestIssues(state: FaultParameters['state']): Issue[] {
   const places: readonly (readonly [string, unknown])[] = [
     ['/id', state.id],
@@ -59,7 +59,12 @@ function requestIssues(state: FaultParameters['state']): Issue[] {
     .map((name) => ({ pointer: `/${name}`, detail: 'is for requests, and a step of a timeline has none' }))
   const nameless =
     state.delete !== undefined && state.delete.id === undefined && state.id === undefined
-      ? [{ pointer: '/delete/id', detail: 'is required: nothing else names the record' }]
+      ? [
+          {
+            pointer: '/delete/id',
+            detail: 'is required: a step of a timeline has no request that selects the record',
+          },
+        ]
       : []
   return [...named, ...ofRequests, ...nameless]
 }

@@ -7,7 +7,7 @@ import type { Stub } from './stub.ts'
 import { filled } from './stub.ts'
 
 /**
- * A stub as an operation, which a request goes through like any other: a key is needed, a place in the rate window taken.
+ * A stub as an operation. As for any other operation, a request needs a key and takes a place in the rate window.
  * @param errorFormat the form of errors at its path
  */
 export function stubOperation(stub: Stub, errorFormat: ErrorFormat): AnyOperation {
@@ -16,7 +16,7 @@ export function stubOperation(stub: Stub, errorFormat: ErrorFormat): AnyOperatio
     name: `${method} ${path}`,
     method,
     path,
-    summary: `Answered by the stub ${id}`,
+    summary: `Response of the stub ${id}`,
     section: 'Endpoints named without a contract',
     errorFormat,
     contract: false,
@@ -36,7 +36,7 @@ export function stubbed(
 function responding(stub: Stub): Pick<AnyOperation, 'stub' | 'input' | 'handle'> {
   return {
     stub: stub.id,
-    // A body is read and kept, and whatever it holds is right.
+    // The body is read and logged, and any JSON value is valid.
     ...(stub.method === 'GET' ? {} : { input: () => ({ body: z.unknown() }) }),
     handle: (request) => response(stub, request),
   }

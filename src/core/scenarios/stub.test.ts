@@ -5,7 +5,7 @@ import { filled, placeholderClashes } from './stub.ts'
 
 const json = fc.jsonValue({ noUnicodeString: false }) as fc.Arbitrary<Json>
 
-test('a part of a request comes through as it is, whatever it holds', { tags: ['R291'] }, () => {
+test('a placeholder is replaced by the unchanged part of the request', { tags: ['R291'] }, () => {
   fc.assert(
     fc.property(json, (part) => {
       const body = { part: { $request: '/body' }, list: [{ $request: '/body' }] }
@@ -16,7 +16,7 @@ test('a part of a request comes through as it is, whatever it holds', { tags: ['
   )
 })
 
-test('a body without placeholders is what it is', () => {
+test('a body without placeholders does not change', () => {
   fc.assert(
     fc.property(json, (body) => {
       fc.pre(!JSON.stringify(body).includes('$request'))
@@ -26,12 +26,12 @@ test('a body without placeholders is what it is', () => {
   )
 })
 
-test('what a placeholder leads to is not looked into again', () => {
+test('a placeholder inside a part of the request is not replaced', () => {
   const request: JsonObject = { body: { $request: '/method' }, method: 'GET' }
   expect(filled({ echo: { $request: '/body' } }, request)).toEqual({ echo: { $request: '/method' } })
 })
 
-test('a placeholder leads into members of any name, and never to what every object has', () => {
+test('a placeholder can refer to fields of any name, but not to inherited properties', () => {
   const request = JSON.parse('{"body":{"__proto__":{"a/b":1},"list":[{"":2}]}}')
   const at = (place: string) => filled([{ $request: place }], request)
   expect(at('/body/__proto__/a~1b')).toEqual([1])

@@ -18,31 +18,31 @@ import type { TableOf, Transaction } from '../state/transaction.ts'
 import { type Clash, json, strictObject, together } from '../strict-input.ts'
 import { zodIssues } from '../zod-issues.ts'
 
-/** Who has written a stub. */
+/** The origin of a stub. */
 export type StubSource = 'control' | 'fixtures' | `scenario:${string}`
 
 /**
- * The response of an endpoint that the specification shows no contract for, above all of those that read messages (U043,
- * U045), as a state document has it. Specification: Endpoints / Endpoints named without a contract.
+ * The response of an endpoint without a contract in the specification, mainly of those that read messages (U043, U045), as in
+ * a state document. Specification: Endpoints / Endpoints named without a contract.
  */
 export const stub = strictObject({
   id: z.string().min(1),
   source: z.string().regex(/^(?:control|fixtures|scenario:.+)$/s, {
-    error: 'must be control, fixtures, or scenario: and its name',
+    error: 'must be control, fixtures, or scenario:<name>',
   }) as z.ZodType<string> as z.ZodType<StubSource>,
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-  /** After `/v1`, with `{names}` for what varies: `/conversations/{id}/messages`. */
+  /** The path after `/v1`, with `{names}` for parameters: `/conversations/{id}/messages`. */
   path: path(),
   status: intBetween(200, 599),
   headers: ownHeaders(),
-  /** Absent: the response has none. A `{"$request": pointer}` in it stands for a part of the request. */
+  /** Absent: the response has no body. A `{"$request": pointer}` in it is replaced by a part of the request. */
   body: body().optional(),
 })
 
 export type Stub = Readonly<z.output<typeof stub>>
 
 const draft = strictObject({
-  /** Default `stub`, with a number where that is taken. */
+  /** Default `stub`, or `stub-2` and so on when that exists. */
   id: z
     .string()
     .regex(/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 characters of ASCII without blanks')
@@ -58,29 +58,29 @@ const draft = strictObject({
 /** A stub as users write it. */
 export type StubDraft = Readonly<z.output<typeof draft>>
 
-/** The schema of a stub that users write. One for an operation that has a contract is refused. */
+/** The schema of a stub that users write. It refuses a stub for an operation that has a contract. */
 export function stubDraft(service: Service) {
   return together(draft, (given) => contractClash(given, service))
 }
 
 export const stubs: TableOf<Stub> = { name: '$stubs', label: 'stub' }
 
-/** Stubs that one sandbox can have. */
+/** The maximum number of stubs of one sandbox. */
 export const MAX_STUBS = 1_000
 
-/** Writes a stub whose draft has been checked. Refuses with `conflict` an id that is taken, and more than a sandbox can have. */
+/** Writes a stub whose draft has been checked. Refuses with `conflict` an existing id, and more than {@link MAX_STUBS} stubs. */
 export function putStub(tx: Transaction, draft: StubDraft, source: StubSource): Stub {
   const table = tx.in(stubs)
   if ([...table].length >= MAX_STUBS) {
     refuse('conflict', {
-      detail: `The sandbox has ${MAX_STUBS} stubs, which is as many as one can have.`,
-      mitigation: 'DELETE /__emulator/stubs removes all of them, DELETE /__emulator/stubs/{id} one.',
+      detail: `The sandbox has ${MAX_STUBS} stubs, the maximum.`,
+      mitigation: 'DELETE /__emulator/stubs removes all stubs, DELETE /__emulator/stubs/{id} removes one.',
     })
   }
   return table.insert(stubOf(draft, idFor(tx, draft), source))
 }
 
-/** Writes the stubs of a fixtures document. One with an id replaces that one. @returns how many */
+/** Writes the stubs of a fixtures document. A stub with an id replaces the one with that id. @returns how many */
 export function writeStubs(tx: Transaction, drafts: readonly StubDraft[]): number {
   for (const draft of drafts) {
     if (draft.id !== undefined) tx.in(stubs).delete(draft.id)
@@ -92,7 +92,7 @@ export function writeStubs(tx: Transaction, drafts: readonly StubDraft[]): numbe
 /** The record of a draft. */
 function stubOf(draft: StubDraft, id: string, source: StubSource): Stub {
   const { method, path, status = 200, headers = {}, body } = draft
-  // A copy: the script can still change its own object.
+  // A copy, because the script can still change its own object.
   return structuredClone({
     id,
     source,
@@ -104,12 +104,12 @@ function stubOf(draft: StubDraft, id: string, source: StubSource): Stub {
   })
 }
 
-/** What a stub answers: two of the same place are two answers of one endpoint, whatever they call its parameters. */
+/** The endpoint of a stub, without the names of its parameters: two stubs with the same endpoint are two responses of it. */
 export function endpointOf({ method, path }: { readonly method?: unknown; readonly path?: unknown }): string {
   return `${String(method)} ${String(path).replaceAll(/\{[^/}]*\}/g, '{}')}`
 }
 
-/** Removes what one source has written. */
+/** Removes the stubs of a source. */
 export function dropStubs(tx: Transaction, source: StubSource): void {
   const table = tx.in(stubs)
   for (const { id } of table.filter((stub) => stub.source === source)) table.delete(id)
@@ -121,8 +121,8 @@ function idFor(tx: Transaction, { id }: StubDraft): string {
   if (table.get(base) === undefined) return base
   if (id !== undefined) {
     refuse('conflict', {
-      detail: `There is a stub "${id}" already.`,
-      mitigation: `Take another id, or remove that one first: DELETE /__emulator/stubs/${encodeURIComponent(id)}.`,
+      detail: `A stub "${id}" already exists.`,
+      mitigation: `Use another id, or remove that stub first: DELETE /__emulator/stubs/${encodeURIComponent(id)}.`,
     })
   }
   let n = 2
@@ -130,7 +130,7 @@ function idFor(tx: Transaction, { id }: StubDraft): string {
   return `${base}-${n}`
 }
 
-/** Holds a stub against all that one may be. Issues have pointers into it. */
+/** Checks a stub that users write. Issues have pointers into the stub. */
 export function checkStub(
   raw: unknown,
   service: Service,
@@ -158,7 +158,7 @@ export function acceptStubs(raw: unknown, service: Service, issues: Issue[]): St
     if (first !== undefined) {
       issues.push({
         pointer: `${at}/path`,
-        detail: `has the same method and path as /stubs/${first} already`,
+        detail: `has the same method and path as /stubs/${first}`,
       })
     }
     places.set(endpointOf(draft), index)
@@ -178,7 +178,7 @@ const OURS =
   /^(?:content-(?:type|length|encoding)|transfer-encoding|connection|keep-alive|trailer|upgrade|date|x-ratelimit-.*|x-emulator-.*)$/i
 
 const NOT_ITS_OWN =
-  'cannot be set by a stub: its response is JSON, framed and counted like any other. A fault rule with "head" can change it'
+  'cannot be set by a stub: the emulator sets it for every response. A fault rule with "head" can change it'
 
 function body(): z.ZodType<Json, Json> {
   return json().superRefine((value, context) => {
@@ -201,7 +201,7 @@ function pathProblem(text: string): string | undefined {
   if (!text.startsWith('/')) return 'must begin with a slash, such as /search'
   if (text === '/v1' || text.startsWith('/v1/') || text.startsWith('/@'))
     return `must be the path after /v1, the same for every sandbox: ${text.replace(/^(?:\/@[^/]*)?(?:\/v1)?/, '') || '/search'}`
-  if (/[?#]/.test(text)) return 'must have no query; a stub responds whatever the query is'
+  if (/[?#]/.test(text)) return 'must have no query; a stub responds to every query'
   if (text.length > 2_000) return 'must have at most 2000 characters'
   const segments = text.split('/').slice(1)
   const wrong = segments.find((segment) => !LITERAL.test(segment) && !NAMED.test(segment))
@@ -213,7 +213,7 @@ function pathProblem(text: string): string | undefined {
   return twice === undefined ? undefined : `has ${twice} twice`
 }
 
-// Where every request that fits the stub has a contract, the contract answers: the stub never would.
+// When all requests that match the stub match an operation with a contract, the stub would never respond.
 function contractClash({ method, path }: StubDraft, { operations }: Service): Clash[] {
   const segments = path.split('/')
   for (const operation of operations.values()) {
@@ -235,17 +235,22 @@ function covers(template: readonly string[], segments: readonly string[]): boole
 /** The key of an object in a stub's body that is replaced by a part of the request. */
 const MARK = '$request'
 
-/** What of a request a stub can give back. */
+/** The parts of a request that a stub can return. */
 const PARTS = ['method', 'path', 'params', 'query', 'headers', 'body']
 
-/** What is wrong with the placeholders in a body. */
+/** The problems of the placeholders in a body. */
 export function placeholderClashes(body: Json, path: readonly PropertyKey[] = []): Clash[] {
   if (Array.isArray(body)) return body.flatMap((each, index) => placeholderClashes(each, [...path, index]))
   if (!isObject(body)) return []
   if (!Object.hasOwn(body, MARK))
     return Object.entries(body).flatMap(([key, member]) => placeholderClashes(member, [...path, key]))
   if (Object.keys(body).length > 1) {
-    return [{ path, message: `must have nothing beside ${MARK}, as the part of the request takes its place` }]
+    return [
+      {
+        path,
+        message: `must have no field other than ${MARK}, because the part of the request replaces the whole object`,
+      },
+    ]
   }
   const message = problemOf(body[MARK] ?? null)
   return message === undefined ? [] : [{ path: [...path, MARK], message }]
@@ -260,8 +265,8 @@ function problemOf(place: Json): string | undefined {
 }
 
 /**
- * A body with its placeholders replaced by parts of the request, exactly as they came. A field whose part the
- * request does not have is left out; in a list, or as the whole body, it is null.
+ * A body with its placeholders replaced by unchanged parts of the request. When the request does not have the part, a field
+ * is left out, and an item of a list or the whole body is null.
  */
 export function filled(body: Json, request: JsonObject): Json {
   return fill(body, request) ?? null

@@ -12,10 +12,10 @@ import { refOfFunction, SCENARIO, type ScenarioRow, type ScenarioStep } from './
 import { ScriptFault } from './source.ts'
 import type { StepAction } from './step-actions.ts'
 
-/** The kind of the events that the steps of a timeline are. */
+/** The kind of scheduled events for the steps of a timeline. */
 export const STEP = 'scenario.step'
 
-/** The virtual instant of a step. */
+/** The virtual instant of a step, in milliseconds. */
 export function dueOf({ at }: ScenarioStep, started: number): number {
   return started + (parseDuration(at) ?? 0)
 }
@@ -37,20 +37,20 @@ export function scheduleSteps(scope: Scope, { name, started_at, timeline }: Scen
   }
 }
 
-/** Takes the steps of a scenario that are still to come out of the schedule. */
+/** Removes the future steps of a scenario from the schedule. */
 export function unscheduleSteps(tx: Transaction, scenario: string): void {
   for (const event of tx.rows(SCHEDULE) as Iterable<ScheduledEvent>) {
     if (event.kind === STEP && event.ref.startsWith(`scenario/${scenario}/`)) tx.delete(SCHEDULE, event.id)
   }
 }
 
-/** Carries out a step in the transaction of its event, or leaves its function to be called. */
+/** Runs the actions of a step in the transaction of its event, or adds a call of its function. Throws {@link ScriptFault}. */
 export function runStep(sandbox: Sandbox, scope: Scope, { ref, id }: ScheduledEvent): void {
   const { tx, at } = scope
   const active = tx.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
   const [name, number] = idOf(ref).split('/')
   const index = Number(number)
-  // A document may hold events of a scenario that it does not hold.
+  // A document may contain events of a scenario that it does not contain.
   const step = active?.name === name ? active?.timeline[index] : undefined
   if (active === undefined || step === undefined) return
   if (step.do === 'function') {
@@ -87,7 +87,7 @@ function act(
 
 function changeState({ service }: Sandbox, scope: Scope, fault: NonNullable<StepAction['state']>): void {
   const { delete: gone, insert_rows: rows } = fault
-  // Those that a request would have named were refused when the step was written.
+  // Ids from a request were refused when the step was checked.
   const id = typeof fault.id === 'string' ? fault.id : undefined
   if (gone !== undefined)
     deleteRow(scope, service, gone.collection, typeof gone.id === 'string' ? gone.id : id)
@@ -97,7 +97,7 @@ function changeState({ service }: Sandbox, scope: Scope, fault: NonNullable<Step
   }
 }
 
-/** What marks the rules and the stubs of a scenario as its own. */
+/** The `source` of the rules and the stubs of a scenario. */
 export function scenarioSource(scenario: string): `scenario:${string}` {
   return `scenario:${scenario}`
 }

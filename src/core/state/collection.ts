@@ -8,7 +8,7 @@ import type { Row } from './commit.ts'
 import type { Index, Store } from './store.ts'
 import type { TableOf, Transaction } from './transaction.ts'
 
-/** What a generator of records works with. Everything follows from the seed and the number of the record. */
+/** The tools of a generator of records. All random values follow from the seed and the number of the record. */
 export interface RecordMaker {
   readonly faker: Faker
   readonly chance: Chance
@@ -18,11 +18,11 @@ export interface RecordMaker {
   readonly start: number
   newId(): string
   newUuid(): string
-  /** A timestamp this long (milliseconds) before the start. */
+  /** The timestamp `ms` milliseconds before the start. */
   ago(ms: number): string
-  /** The records that the sandbox already has, in the order in which they were made. */
+  /** The records that the sandbox already has, in the order in which they were created. */
   all<T extends Row>(collection: Collection<T>): readonly T[]
-  /** One of the records that the sandbox already has; refused with a clear message when there is none. */
+  /** A random record of those that the sandbox already has and `keep` accepts. Throws an Error when there is none. */
   any<T extends Row>(collection: Collection<T>, keep?: (record: T) => boolean): T
 }
 
@@ -30,17 +30,17 @@ export interface RecordMaker {
 export type ListPlace = Omit<CursorPlace, 'id'>
 
 /**
- * A declared collection of records: what one looks like, and what must hold between records. Fixtures, hand edits and the
- * control API write through this declaration, so a record that could not have come from the API cannot get in by another way.
+ * The declaration of a collection: the schema of a record, and the rules between records. Fixtures, hand edits and the
+ * control API are checked against it, so a sandbox contains only records that the API could have created.
  */
 export interface Collection<T extends Row> extends TableOf<T> {
-  /** The record's shape under the settings in force. Made when first needed; throws away nothing (unknown fields are refused). */
+  /** The schema of a record under the settings in force, created at its first use. Unknown fields are refused, not removed. */
   readonly schema: (settings: Settings) => z.ZodType<T>
   /** Fields whose value is a secret: stored as a digest, never as given. See `secrets.ts`. */
   readonly secrets: readonly string[]
-  /** Invents one plausible record, for sandboxes that are generated. Absent: the collection cannot be generated. */
+  /** Generates one plausible record. Absent: records of the collection cannot be generated. */
   readonly generate?: ((make: RecordMaker) => T) | undefined
-  /** What must hold between this record and the others of the sandbox. */
+  /** Checks the rules between this record and the others of the sandbox. */
   readonly check?: ((record: T, tx: Transaction) => readonly Issue[]) | undefined
   /** The place of the record in a list with object-id cursors; kept when the record leaves the list (T28). */
   readonly place?: ((record: T, tx: Transaction) => ListPlace | undefined) | undefined
@@ -63,7 +63,7 @@ export function collection<T extends Row>(options: CollectionOptions<T>): Collec
   return { secrets: [], ...options, schema: (settings) => schema(options, settings) }
 }
 
-/** The place of a record that is gone, as a state document has it: a cursor that names it resumes from there (T28). */
+/** The former place of a record in a list, as in a state document. A cursor that names the record resumes from there (T28). */
 export const cursorPlace = z.strictObject({
   id: nonEmptyText(),
   list: z.string(),
@@ -78,8 +78,8 @@ export const places: TableOf<CursorPlace> = { name: '$places', label: 'place in 
 export const byList: Index<CursorPlace> = { keyOf: ({ list }) => list }
 
 /**
- * Keeps the places of the records that a transaction takes out of a list, however it does so. To be called before it is
- * committed.
+ * Saves the places of the records that a transaction removes from a list, by a deletion or by a change. Call it before the
+ * commit.
  */
 export function keepPlaces(
   tx: Transaction,

@@ -15,7 +15,7 @@ const { object } = fc.letrec<{ object: JsonObject; value: JsonObject[string] }>(
   ),
 }))
 
-test('a difference turns the one object into the other, whatever their keys', () => {
+test('a patch with the difference of two objects turns the first into the second, with any keys', () => {
   fc.assert(
     fc.property(object, object, (before, after) => {
       const result = patch(before, JSON.parse(JSON.stringify(diff(before, after))))
@@ -25,14 +25,14 @@ test('a difference turns the one object into the other, whatever their keys', ()
   )
 })
 
-test('parts that are the same object are neither looked into nor named', () => {
+test('a difference skips parts that are the same object', () => {
   const items = Array.from({ length: 5_000 }, (_, n) => ({ custom_id: `item-${n}` }))
   const before = { id: 'b', status: 'validating', _emulator: { items, plan: { seed: 1 } } }
   const after = { ...before, status: 'in_progress' }
   expect(diff(before, after)).toEqual([[['status'], 'in_progress']])
 })
 
-test('a patch shares what it does not touch', () => {
+test('a patch shares unchanged parts with the original', () => {
   const before = { a: { b: 1 }, c: { d: 2 } }
   const after = patch(before, [[['a', 'b'], 5]])
   expect(after).toEqual({ a: { b: 5 }, c: { d: 2 } })
@@ -40,7 +40,7 @@ test('a patch shares what it does not touch', () => {
   expect(before.a.b).toBe(1)
 })
 
-test('a member named __proto__ is a member and changes no prototype', () => {
+test('a patch of a field named __proto__ sets the field and changes no prototype', () => {
   const after = patch({}, [[['__proto__'], { polluted: true }]])
   expect(Object.keys(after)).toEqual(['__proto__'])
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
@@ -54,11 +54,11 @@ function sorted(value: unknown): string {
   )
 }
 
-/** Things with these ids and this value. */
+/** `count` things with the same value. */
 const some = (count: number, value: number): Thing[] =>
   Array.from({ length: count }, (_, n) => ({ id: `t${n}`, value }))
 
-/** What the log says of a sandbox that takes the place of another, and what a replay of that leaves. */
+/** Replaces one store by another. Returns the commit, its log line, the records, and those after a replay of the line. */
 function replaced(before: readonly Thing[], after: readonly Thing[]) {
   const store = storeWith(...before)
   const commit = store.replaceAll(storeWith(...after), NOW)
@@ -68,7 +68,7 @@ function replaced(before: readonly Thing[], after: readonly Thing[]) {
   return { commit, line, left: contents(store), replayed: contents(replay) }
 }
 
-test('records of the same content are no change, whatever objects they are', () => {
+test('records with equal content are no change, also when they are different objects', () => {
   const { commit } = replaced(some(3_000, 1), some(3_000, 1))
   expect(commit).toBeUndefined()
 })
@@ -82,24 +82,24 @@ test.each([
     some(3_000, 1),
     some(3_000, 1).map(({ id }) => ({ id: `other-${id}`, value: 1 })),
   ],
-])('a large table that is %s is in the log as what it becomes', (_what, before, after) => {
+])('a large table that is %s is in the log as a whole', (_what, before, after) => {
   const { commit, line, left, replayed } = replaced(before, after)
   expect(left).toEqual(after)
   expect(replayed).toEqual(after)
   expect(line?.tables).toEqual([['things', after]])
   expect([line?.changes, line?.order]).toEqual([[], undefined])
-  // Anyone who listens hears of each record all the same.
+  // Listeners still get a change for each record.
   expect(commit?.changes.length).toBeGreaterThanOrEqual(3_000)
 })
 
-test('of a large table of which less than half has changed the log has the changes', () => {
+test('a large table of which less than half has changed is in the log as its changes', () => {
   const after = some(3_000, 1).map((each, n) => (n < 1_200 ? { ...each, value: 2 } : each))
   const { line, replayed } = replaced(some(3_000, 1), after)
   expect(replayed).toEqual(after)
   expect([line?.changes.length, line?.tables]).toEqual([1_200, undefined])
 })
 
-test('a row that is written besides is in the log, also beside a table that changes wholly', () => {
+test('a row in besides is in the log, also when all other rows of its table change', () => {
   const store = storeWith(...some(3_000, 1))
   const besides = { id: 't7', value: 7 } as Thing
   const commit = store.replaceAll(storeWith(), NOW, [['things', besides]])
@@ -125,7 +125,7 @@ test('a replay of any replacement leaves the same records in the same order', ()
   )
 })
 
-test('what was derived from a table that the other sandbox does not have is made anew', () => {
+test('a replacement changes the version of a table that the other store does not have', () => {
   const store = storeWith({ id: 'a', value: 1 })
   store.load('others', [{ id: 'x' }])
   const version = store.version('others')

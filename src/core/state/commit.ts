@@ -5,7 +5,7 @@ export interface Row {
   readonly id: string
 }
 
-/** What one transaction did to one record. `before` and `after` are the very objects, so equal parts are shared. */
+/** The change of one record by one transaction. `before` and `after` are the stored objects, which share unchanged parts. */
 export interface Change {
   readonly table: string
   readonly id: string
@@ -13,13 +13,13 @@ export interface Change {
   readonly after: Row | undefined
 }
 
-/** The statuses of a record before and after a change; undefined when it has none, or the same. */
+/** The statuses of a record before and after a change; undefined when it has no status, or the same one. */
 export function transitionOf({ before, after }: Pick<Change, 'before' | 'after'>) {
   const [from, to] = [recordStatus(before), recordStatus(after)]
   return from === undefined || to === undefined || from === to ? undefined : { from, to }
 }
 
-/** The status of a record; undefined where it has none. */
+/** The status of a record; undefined when it has none. */
 export function recordStatus(row: Row | undefined): string | undefined {
   const status = (row as { status?: unknown } | undefined)?.status
   return typeof status === 'string' ? status : undefined
@@ -32,19 +32,19 @@ export interface Commit {
   readonly at: string
   readonly changes: readonly Change[]
   readonly order?: readonly TableOrder[]
-  /** Tables that the log has whole; their changes are listed all the same. */
+  /** Tables that the log contains as a whole. `changes` has their changes too, for listeners. */
   readonly tables?: readonly WholeTable[]
 }
 
 /** The ids of a table in the order of its records, where the changes alone would result in another order. */
 export type TableOrder = readonly [table: string, ids: readonly string[]]
 
-/** A table with all of its rows, where these say less than what has changed: most of them are new, or gone. */
+/** A table with all of its rows, for a log line: these are shorter than the changes when most rows are new or removed. */
 export type WholeTable = readonly [table: string, rows: readonly Row[]]
 
 /**
  * A change in a journal line: the whole record, the difference to the record before, or a removal.
- * The difference keeps a line small when a record with thousands of items only moves its status.
+ * The difference keeps a line short when a record with thousands of items only changes its status.
  */
 export type LoggedChange =
   | readonly ['put', string, Row]
@@ -60,14 +60,14 @@ export interface LoggedCommit {
   readonly tables?: readonly WholeTable[]
 }
 
-/** Where commits become durable. `append` returns only when the line is with the operating system; it throws when it is not. */
+/** Makes commits durable. `append` returns after the operating system has accepted the line, and throws when it has not. */
 export interface Journal {
   append(commit: Commit): void
   /** Resolves when everything appended so far survives a power cut; undefined where that is not promised. */
   durable(): Promise<void> | undefined
 }
 
-/** Turns a commit into what its log line says. */
+/** Converts a commit to the content of its log line. */
 export function logged(commit: Commit): LoggedCommit {
   const { revision, at, order, tables } = commit
   return {
@@ -79,7 +79,7 @@ export function logged(commit: Commit): LoggedCommit {
   }
 }
 
-/** The changes of a commit that the log has one by one: those of the tables that it does not have whole. */
+/** The changes of a commit that the log lists one by one: those of tables that it does not contain as a whole. */
 export function loggedOneByOne({ changes, tables }: Commit): readonly Change[] {
   if (tables === undefined) return changes
   const whole = new Set(tables.map(([table]) => table))
@@ -93,7 +93,7 @@ function loggedChange({ table, id, before, after }: Change): LoggedChange {
 }
 
 /**
- * The record that a logged change leaves behind, given the one before it.
+ * The record after a logged change, given the record before it.
  * Throws when the record of a difference is missing, which means that the journal does not belong to this state.
  */
 export function replayed(change: LoggedChange, before: Row | undefined): Row | undefined {
@@ -123,8 +123,8 @@ function asObject(row: Row): JsonObject {
 export type PatchStep = readonly [path: readonly string[], value?: Json]
 
 /**
- * The difference between two JSON objects, field by field. Parts that are the same object are not looked into, so the
- * cost follows what changed, not what is there. Arrays are compared by identity and replaced whole.
+ * The difference between two JSON objects, field by field. Parts that are the same object are skipped, so the cost depends
+ * on the size of the change, not of the objects. Arrays are compared by identity and replaced as a whole.
  */
 export function diff(before: JsonObject, after: JsonObject): PatchStep[] {
   const steps: PatchStep[] = []
@@ -146,7 +146,7 @@ function collect(before: JsonObject, after: JsonObject, path: readonly string[],
   }
 }
 
-/** Applies a difference. The given object stays as it is; untouched parts are shared with the result. */
+/** Applies a difference. The given object does not change; the result shares its unchanged parts. */
 export function patch(before: JsonObject, steps: readonly PatchStep[]): JsonObject {
   return steps.reduce((object, step) => replace(object, step[0], step), before)
 }
@@ -184,8 +184,8 @@ const MANY = 1_000
 const NONE: Rows = new Map()
 
 /**
- * What makes one set of tables out of another, as a commit says it; undefined when they are the same. Records of the same
- * content are no change. `besides` take precedence over the rows of the other set, and are written whatever they say.
+ * The changes from one set of tables to another, as in a commit; undefined when there are none. Records with equal content
+ * are no change. Rows in `besides` take precedence over those of the other set, and are written also with equal content.
  */
 export function differences(
   present: Tables,
@@ -217,8 +217,8 @@ function isBesides({ table, id }: Change, besides: readonly PlacedRow[]): boolea
 }
 
 /**
- * What makes one table out of another, removals first. The order is lost when a replay of that, which puts what comes in at
- * the end, would leave another one.
+ * The changes from one table to another, removals first. A replay of the changes adds new records at the end. `isOrderLost`
+ * is true when this results in another order.
  */
 function compareTables(table: string, rows: Rows, next: Rows) {
   const [gone, written]: [Change[], Change[]] = [[], []]
@@ -226,7 +226,7 @@ function compareTables(table: string, rows: Rows, next: Rows) {
   let old = olds.next()
   let isInStep = true
   for (const after of next.values()) {
-    // Most often both have the same records in the same order, and to look each one up would be most of the work.
+    // Both usually have the same records in the same order. Then a lookup of each one would be most of the work.
     isInStep = isInStep && old.done !== true && old.value.id === after.id
     const before = isInStep ? old.value : rows.get(after.id)
     if (isInStep) old = olds.next()

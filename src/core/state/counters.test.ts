@@ -33,18 +33,18 @@ function looked(): { readonly idOf: (n: number) => string; times: number } {
   return counter
 }
 
-test('an insert of an id that is there throws, in its transaction and after it, and changes nothing', () => {
+test('an insert with an existing id throws and changes nothing, whether the id is committed or not', () => {
   const store = storeAt({}, 'a')
   const tx = store.begin()
-  expect(() => tx.insert('things', { id: 'a' })).toThrow('things has a record with the id "a" already')
+  expect(() => tx.insert('things', { id: 'a' })).toThrow('things already has a record with the id "a"')
   tx.insert('things', { id: 'b' })
-  expect(() => tx.insert('things', { id: 'b' })).toThrow('an insert replaces nothing')
+  expect(() => tx.insert('things', { id: 'b' })).toThrow('an insert cannot replace it')
   expect(tx.changes().map(({ id }) => id)).toEqual(['b'])
   tx.delete('things', 'a')
   expect(() => tx.insert('things', { id: 'a' })).not.toThrow()
 })
 
-test('D9 ids step over those of records in any table, and over those that the transaction has written or deleted', () => {
+test('D9 new ids skip those of records in any table, and those that the transaction has written or deleted', () => {
   const store = storeAt({ ids: 5 }, ...ids(6, 8))
   store.load('others', [{ id: objectId(SEED, 9) }])
   const tx = store.begin()
@@ -56,13 +56,13 @@ test('D9 ids step over those of records in any table, and over those that the tr
   expect(countersOf(store)).toMatchObject({ ids: 11 })
 })
 
-test('D9 UUIDs step over those that are there', () => {
+test('D9 new UUIDs skip existing ones', () => {
   const store = storeAt({ uuids: 2 }, uuid(SEED, 3), uuid(SEED, 4))
   const tx = store.begin()
   expect(nextId(tx, SEED, 'uuids')).toBe(uuid(SEED, 5))
 })
 
-test('a transaction that is dropped gives its numbers back, also those that it stepped over', {
+test('a transaction without a commit uses up no numbers, also when it skips existing ids', {
   tags: ['R012'],
 }, () => {
   const store = storeAt({ ids: 5 }, ...ids(6, 7))
@@ -71,7 +71,7 @@ test('a transaction that is dropped gives its numbers back, also those that it s
   expect(countersOf(store)).toMatchObject({ ids: 5 })
 })
 
-test('a run of taken ids is walked past once, however often somebody asks, until one of them is free again', () => {
+test('a run of existing ids is searched once for any number of calls, until one of the ids is free again', () => {
   const many = 100_000
   const store = storeAt({}, ...ids(...range(1, many)))
   const first = looked()
@@ -84,7 +84,7 @@ test('a run of taken ids is walked past once, however often somebody asks, until
   expect(store.nextFree(0, looked().idOf)).toEqual({ n: 3, id: objectId(SEED, 3) })
 })
 
-test('counting past the ids that are there leaves the next id free, so that nobody has to step', () => {
+test('countPast moves the counters past existing ids, and a second call writes nothing', () => {
   const store = storeAt({ ids: 5 }, ...ids(...range(6, 1_000)), uuid(SEED, 1))
   store.transaction(NOW, (tx) => countPast(tx, SEED))
   expect(countersOf(store)).toEqual({ id: COUNTERS, ids: 1_005, uuids: 1, events: 0 })
@@ -93,7 +93,7 @@ test('counting past the ids that are there leaves the next id free, so that nobo
   expect(store.revision).toBe(before)
 })
 
-test('ids that the same transaction has written are counted past as well, however many', () => {
+test('countPast moves the counters past the ids that the same transaction has written too', () => {
   const store = storeAt({})
   const tx = store.begin()
   for (const id of ids(...range(1, 50_000))) tx.insert('things', { id })
@@ -101,7 +101,7 @@ test('ids that the same transaction has written are counted past as well, howeve
   expect(tx.get(SANDBOX_TABLE, COUNTERS)).toMatchObject({ ids: 50_000 })
 })
 
-test('no counter goes past its last number: it refuses and says the way out', () => {
+test('a counter at its last number refuses, with a message that names the counter', () => {
   const store = storeAt({ ids: LAST_NUMBER - 1, events: LAST_NUMBER })
   const tx = store.begin()
   expect(nextId(tx, SEED, 'ids')).toMatch(/f{12}$/)
@@ -110,7 +110,7 @@ test('no counter goes past its last number: it refuses and says the way out', ()
   expect(countersOf(store)).toMatchObject({ ids: LAST_NUMBER - 1 })
 })
 
-test('a store at the last revision takes no commit, so that its document stays one that can be read', () => {
+test('a store at the last revision refuses commits, so that its document stays readable', () => {
   const store = storeAt({}, 'a')
   store.startAt(LAST_NUMBER)
   expect(() => store.transaction(NOW, (tx) => tx.delete('things', 'a'))).toThrow(/revision/)

@@ -3,20 +3,20 @@ import { LAST_NUMBER, objectId, uuid } from '../random.ts'
 import { COUNTERS, type CountersRow, SANDBOX_TABLE } from './state.ts'
 import type { Transaction } from './transaction.ts'
 
-/** What is counted in the state itself. */
+/** The counters that are part of the state. */
 export type Counter = keyof Omit<CountersRow, 'id'>
 
 const ID_OF = { ids: objectId, uuids: uuid } as const
 
 /**
- * The next id of a sandbox. It steps over ids that are there: a fixture, an import or an edit may have brought them. The
- * numbers are part of the transaction, so that the ids which follow do not depend on a request that was refused.
+ * The next free id of a sandbox. It skips existing ids: a fixture, an import or an edit may have added them. The counter is
+ * part of the transaction, so later ids do not depend on refused requests. Refuses with `conflict` after the last number.
  */
 export function nextId(tx: Transaction, seed: number, counter: keyof typeof ID_OF): string {
   return nextFree(tx, counter, (n) => ID_OF[counter](seed, n))
 }
 
-/** As {@link nextId}, for ids that are made in another way. */
+/** As {@link nextId}, for ids of another form. */
 export function nextFree(tx: Transaction, counter: Counter, idOf: (n: number) => string): string {
   const counters = countersOf(tx)
   const { n, id } = tx.nextFree(counters[counter], idOf)
@@ -32,7 +32,7 @@ export function nextNumber(tx: Transaction, counter: Counter): number {
   return next
 }
 
-/** Counts past existing ids, so that the next id is free. */
+/** Moves the counters past existing ids, so that the next id is free. */
 export function countPast(tx: Transaction, seed: number): void {
   const before = countersOf(tx)
   const [ids, uuids] = (['ids', 'uuids'] as const).map((counter) =>
@@ -53,7 +53,7 @@ function countersOf(tx: Transaction): CountersRow {
 
 function refuseLast(counter: Counter): never {
   refuse('conflict', {
-    detail: `The counter "${counter}" of this sandbox is at ${LAST_NUMBER}, as far as it can count.`,
-    mitigation: `PUT /__emulator/state with a lower /counters/${counter}, or POST /__emulator/reset. Ids that are there are stepped over.`,
+    detail: `The counter "${counter}" of this sandbox is at ${LAST_NUMBER}, its maximum.`,
+    mitigation: `PUT /__emulator/state with a lower /counters/${counter}, or POST /__emulator/reset. Existing ids are skipped.`,
   })
 }

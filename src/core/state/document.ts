@@ -28,18 +28,18 @@ import { Store } from './store.ts'
 
 const OPEN_KEYS = ['settings', 'collections']
 
-/** Fields of a state file that say something of the file; nothing of them is loaded. */
+/** Fields of a state file about the file itself; they are not loaded. */
 const FILE_KEYS = ['wakes_at', 'digest']
 
-/** A checked document as a sandbox, or everything that is wrong with it. Nothing is loaded by half. */
+/** The state of a valid document, or all issues of an invalid one. A document is never loaded in part. */
 export type CheckedDocument =
   | { readonly state: SandboxState; readonly sandbox: string }
   | { readonly issues: readonly Issue[] }
 
 /**
  * Checks a whole document, also of an earlier format. A start, an edit of the file, PUT /state and the import of a snapshot
- * all come here, so that each takes what the others take. All issues are found at once; `issuesByRecord` tells whose they
- * are. A record that is wrong only because it refers to one that cannot be used is not named as well.
+ * call it, so all of them accept the same documents. Returns all issues at once; `issuesByRecord` groups them by record.
+ * A record that is invalid only because it refers to an invalid record is not reported.
  */
 export function checkDocument(
   given: unknown,
@@ -56,7 +56,7 @@ export function checkDocument(
   const wrong = assumptions.check(values)
   issues.push(...wrong.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })))
   const lists = acceptLists(raw, service, issues)
-  // Nothing else can be judged under settings that are not right.
+  // The schemas of records depend on the settings, so nothing else can be checked.
   if (wrong.length > 0) return { issues }
   const settings = new Settings(values, strict)
   const collections = acceptCollections(raw.collections, service, settings, issues)
@@ -81,7 +81,7 @@ function checkedState(document: Document, service: Service): CheckedDocument {
     : { state: { store, limits: document.limits, log: logAt(document) }, sandbox: document.sandbox }
 }
 
-// What was asked is in no document, only how often: the next request gets the next number.
+// A document contains the number of requests, but not the requests: the next request gets the next number.
 function logAt({ counters: { requests } }: Document): SavedLog {
   return { entries: [], dropped: 0, requests }
 }
@@ -96,7 +96,7 @@ function unknownKeys(raw: JsonObject): Issue[] {
     }))
 }
 
-/** Checks records by collection; an unknown collection gets the nearest known name. */
+/** Checks the records of each collection. The issue of an unknown collection suggests the most similar name. */
 function acceptCollections(
   raw: unknown,
   service: Service,
@@ -121,7 +121,7 @@ function acceptCollections(
   )
 }
 
-// Steps run without another check, so a wrong one would do harm when it is due.
+// Steps are not checked again when they run, so invalid ones are refused here.
 function checkTimeline(
   { timeline }: Pick<ScenarioRow, 'timeline'>,
   service: Service,
@@ -138,7 +138,7 @@ function checkTimeline(
   )
 }
 
-// New events come after the existing ones. Ids need no such care: they skip existing ids.
+// New events get higher numbers than the existing ones. Counters of ids need no such step: they skip existing ids.
 function pastEvents<T extends Omit<CountersRow, 'id'>>(
   counters: T,
   schedule: readonly ({ readonly seq: number } | undefined)[],
@@ -153,7 +153,7 @@ function holding(collections: AcceptedRecords): Store {
   return store
 }
 
-/** Ids of the records of a document that cannot be used. */
+/** Ids of the invalid records of a document. */
 function unusableIds(raw: unknown, collections: AcceptedRecords): ReadonlySet<string> {
   const given = isObject(raw) ? raw : {}
   const ids = Object.entries(collections).flatMap(([name, rows]) =>
@@ -165,7 +165,7 @@ function unusableIds(raw: unknown, collections: AcceptedRecords): ReadonlySet<st
   return new Set(ids)
 }
 
-/** What one record looks like in each of core's own lists; those about faults have an intake of their own. */
+/** The schema of a record in each of core's own lists; `service.rules` checks the lists about faults. */
 const records = {
   schedule: scheduledEvent,
   failed: failedEvent,
@@ -184,7 +184,7 @@ const records = {
   limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) }),
 } satisfies Readonly<Record<string, z.ZodType<Row>>>
 
-/** Core's own lists of a document. Where a record cannot be used there is undefined, and an issue. */
+/** Checks core's own lists of a document. An invalid record becomes `undefined` and adds an issue. */
 export function acceptLists(raw: JsonObject, service: Service, issues: Issue[]) {
   const accept = <T extends Row>(key: string, schema: z.ZodType<T>) =>
     acceptRows(schema, listAt(raw, key), pointer(key), issues)
@@ -201,13 +201,13 @@ export function acceptLists(raw: JsonObject, service: Service, issues: Issue[]) 
   }
 }
 
-/** The list under a key; an empty one where there is something else. */
+/** The list under a key; an empty one when the value is missing or not an array. */
 export function listAt(raw: JsonObject, key: string): readonly unknown[] {
   const list = Object.hasOwn(raw, key) ? raw[key] : undefined
   return Array.isArray(list) ? list : []
 }
 
-// An event that nothing handles would fail when it is due, and one under another id would never be replaced.
+// An event of an unknown kind would fail when it is due. An event with a wrong id would never be replaced.
 function checkSchedule(schedule: readonly (ScheduledEvent | undefined)[], service: Service): Issue[] {
   const kinds = [...service.events.keys(), STEP]
   return schedule.flatMap((event, index) => {
@@ -215,7 +215,7 @@ function checkSchedule(schedule: readonly (ScheduledEvent | undefined)[], servic
     const { id, kind, ref } = event
     const at = pointer('schedule', index)
     if (!kinds.includes(kind)) {
-      const detail = `there is no event of the kind "${kind}".${didYouMean(kind, kinds)} Leave the event out, or take one of ${kinds.join(', ')}.`
+      const detail = `there is no event of the kind "${kind}".${didYouMean(kind, kinds)} Remove the event, or use one of ${kinds.join(', ')}.`
       return [{ pointer: `${at}/kind`, detail }]
     }
     const expected = eventId(kind, ref)
@@ -223,19 +223,19 @@ function checkSchedule(schedule: readonly (ScheduledEvent | undefined)[], servic
   })
 }
 
-/** A record of a document that cannot be used, and everything that is wrong with it. */
+/** An invalid record of a document, with all of its issues. */
 export interface RecordIssues {
   /** The collection of the record, or the list of core: `pages`, `schedule`. */
   readonly collection: string
   /** Pointer to that list: `/collections/pages`, `/schedule`. */
   readonly list: string
   readonly index: number
-  /** Undefined where the record has no id that is a text. */
+  /** Undefined when the record has no id, or one that is not a string. */
   readonly id: string | undefined
   readonly issues: readonly Issue[]
 }
 
-/** The issues of a document by the record that they are about, in the order of the first of each. */
+/** Groups the issues of a document by record, in the order of each record's first issue. `others` are about no record. */
 export function issuesByRecord(
   document: unknown,
   issues: readonly Issue[],
@@ -262,7 +262,7 @@ export function issuesByRecord(
   return { records: [...records.values()], others }
 }
 
-/** Whether an issue is about a reference to a record that is there and cannot be used: what is wrong is that one. */
+/** Whether an issue is about a reference to an invalid record of the document: then only that record has to be corrected. */
 export function isConsequence(issue: Issue, document: Json, unusable: ReadonlySet<string>): boolean {
   const named = valueAt(document, issue.pointer)
   return typeof named === 'string' && unusable.has(named)

@@ -1,6 +1,6 @@
 import type { Row } from './commit.ts'
 
-/** A way to find records by a key of theirs. A constant: what it finds is kept up to date with its table. */
+/** Finds records by a key. Declare an index once, as a constant: the store keeps its groups by the identity of the object. */
 export interface Index<T extends Row> {
   readonly keyOf: (record: T) => string
 }
@@ -10,11 +10,11 @@ export type Groups<T extends Row> = ReadonlyMap<string, ReadonlyMap<string, T>>
 
 type Growing<T extends Row> = Map<string, Map<string, T>>
 
-/** The indexes of one store: made when first asked for, then following each write, so that a long table costs nothing. */
+/** The indexes of one store: each is built at its first use and updated by each write, so a lookup reads only its group. */
 export class Indexes {
   readonly #tables = new Map<string, Map<Index<never>, Growing<Row>>>()
 
-  /** What an index finds in a table. `rows`: all records of that table. */
+  /** The groups of a table by an index. `rows`: all records of that table. */
   of<T extends Row>(table: string, index: Index<T>, rows: Iterable<T>): Groups<T> {
     let made = this.#tables.get(table)
     if (made === undefined) {
@@ -28,7 +28,7 @@ export class Indexes {
     return groups
   }
 
-  /** Follows one write of a record. */
+  /** Updates the indexes of a table for one write of a record. */
   follow(table: string, before: Row | undefined, after: Row | undefined): void {
     const made = this.#tables.get(table)
     if (made === undefined) return
@@ -36,14 +36,14 @@ export class Indexes {
       const { keyOf } = index as Index<Row>
       const from = before && keyOf(before)
       const to = after && keyOf(after)
-      // Where a record belongs among those of its new key, only the table knows.
+      // The place of the record in its new group depends on the whole table, so the index is built again.
       if (from !== undefined && to !== undefined && from !== to) made.delete(index)
       else if (after !== undefined) add(groups, to as string, after)
       else if (before !== undefined) groups.get(from as string)?.delete(before.id)
     }
   }
 
-  /** Forgets what is known of a table, or of all of them. */
+  /** Drops the indexes of a table, or of all tables. */
   forget(table?: string): void {
     if (table === undefined) this.#tables.clear()
     else this.#tables.delete(table)
@@ -69,7 +69,7 @@ export interface Free {
   readonly id: string
 }
 
-/** Finds numbers whose ids are free. A run of existing ids is walked past once, not by each call. */
+/** Finds numbers whose ids are free. A run of existing ids is searched once, not by each call. */
 export class FreeNumbers {
   /** The first id of such a run, and how many there are. */
   #run: { readonly first: string; length: number } | undefined
@@ -87,7 +87,7 @@ export class FreeNumbers {
     }
   }
 
-  /** To be called when ids have become free. */
+  /** Call it when ids have become free. */
   forget(): void {
     this.#run = undefined
   }

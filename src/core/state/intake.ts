@@ -9,7 +9,7 @@ import type { Row } from './commit.ts'
 import type { Store } from './store.ts'
 
 /**
- * Checks one record that comes from outside the API (a fixture, a hand edit, the control API): its shape under the
+ * Checks the shape of one record that comes from outside the API (a fixture, a hand edit, the control API), under the
  * settings in force. Secrets are replaced by their digests. Issues are added to the list, with pointers below `at`.
  */
 export function acceptRecord(
@@ -31,7 +31,7 @@ interface Part {
   readonly seen: Set<string>
 }
 
-/** Checks an array of records, ids unique among them. Where one cannot be used there is undefined, and an issue. */
+/** Checks an array of records, whose ids must be unique. An invalid record becomes `undefined` and adds an issue. */
 export function acceptRecords(
   collection: AnyCollection,
   raw: unknown,
@@ -65,7 +65,7 @@ export function acceptRows<T extends Row>(
     if (error !== undefined) issues.push(...zodIssues(error, at + pointer(index)))
     if (row === undefined) return undefined
     if (seen.has(row.id)) {
-      const detail = `the id "${row.id}" is used twice; give this record another, or leave it out`
+      const detail = `the id "${row.id}" is used twice; give this record another id, or leave the id out`
       issues.push({ pointer: at + pointer(index, 'id'), detail })
       return undefined
     }
@@ -74,7 +74,7 @@ export function acceptRows<T extends Row>(
   })
 }
 
-/** Leaves out the places of records that cannot be used. */
+/** A filter for the results of {@link acceptRecords}: it leaves out invalid records. */
 export function isAccepted<T extends Row>(row: T | undefined): row is T {
   return row !== undefined
 }
@@ -82,7 +82,7 @@ export function isAccepted<T extends Row>(row: T | undefined): row is T {
 /** The records of each collection by their position in a document; undefined for one that is not valid. */
 export type AcceptedRecords = Readonly<Record<string, readonly (Row | undefined)[]>>
 
-/** What does not hold between the records of a sandbox: pointers are `/collections/{name}/{index}/...`. */
+/** Checks the rules between the records of a sandbox. Pointers of issues are `/collections/{name}/{index}/...`. */
 export function checkSandboxOptions(store: Store, service: Service, places?: AcceptedRecords): Issue[] {
   const issues: Issue[] = []
   const tx = store.begin()
@@ -100,7 +100,7 @@ export function checkSandboxOptions(store: Store, service: Service, places?: Acc
   return issues
 }
 
-/** The object under a key, or an empty one; anything else than an object is an issue. */
+/** The object itself, or an empty one. A value that is not an object adds an issue; a missing one does not. */
 export function objectAt(raw: unknown, at: string, issues: Issue[]): Readonly<Record<string, unknown>> {
   if (raw === undefined) return {}
   if (isObject(raw)) return raw

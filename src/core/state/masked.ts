@@ -4,7 +4,7 @@ import { webhooks } from '../webhooks/records.ts'
 import type { Row } from './commit.ts'
 import type { Document } from './state.ts'
 
-// A digest cannot sign: these secrets are stored as they were given, and exports mask them.
+// Signing needs the secret itself, not a digest. So these secrets are stored as they were given, and exports mask them.
 
 /** A state document without the secrets that sign webhooks. */
 export function maskedDocument(document: Document): Document {
@@ -23,7 +23,7 @@ export function maskedRow<T extends Row>(table: string, row: T): T {
   return table === webhooks.name ? withoutSecret(row) : row
 }
 
-/** Records that come from outside: a mask in them means the secret of the stored record. `stored`: by id. */
+/** Replaces masks in given records by the secrets of the stored records. `stored` returns a stored record by its id. */
 export function unmaskedRows(
   table: string,
   given: readonly unknown[],
@@ -35,7 +35,7 @@ export function unmaskedRows(
   )
 }
 
-/** A document that comes from outside: a mask in it means the secret of the stored document. */
+/** Replaces masks in a given document by the secrets of the stored document. */
 export function unmaskedDocument(raw: unknown, stored: () => Document): unknown {
   if (!isObject(raw) || !hasMask(raw)) return raw
   const { scenario, settings, collections } = raw
@@ -56,7 +56,7 @@ export function unmaskedDocument(raw: unknown, stored: () => Document): unknown 
   }
 }
 
-/** Whether a document has masks in the places of secrets. */
+/** Whether a document has a mask instead of a secret. */
 export function hasMask(raw: unknown): boolean {
   if (!isObject(raw)) return false
   const { scenario, settings, collections } = raw

@@ -19,20 +19,20 @@ interface Joined {
   readonly rows: unknown
   /** Ids of the document's records. */
   readonly given: ReadonlySet<unknown>
-  /** Ids of the sandbox's records. They are judged with the others, and not written. */
+  /** Ids of the sandbox's records. They are checked with the others, but not written. */
   readonly present: ReadonlySet<string>
-  /** How many records there are of the document. */
+  /** The number of the document's records. */
   readonly count: number
 }
 
-/** The records of a fixtures document beside those of a sandbox, checked together and ready to be written. */
+/** The records of a fixtures document and those of a sandbox, checked together and ready to be written. */
 export interface MergePlan {
   readonly joined: ReadonlyMap<string, Joined>
   readonly store: Store
   readonly stubs: readonly StubDraft[]
 }
 
-/** How records are merged, where it differs from the present state of the sandbox. */
+/** The time and the settings of a merge. Default: those of the sandbox. */
 export interface MergeOptions {
   /** Virtual milliseconds; relative timestamps count from here. */
   readonly now?: number
@@ -40,8 +40,8 @@ export interface MergeOptions {
 }
 
 /**
- * Adds the records of a fixtures document to a sandbox, and those that it asks to generate; a record replaces one with the
- * same id. Relative timestamps count from the sandbox's present instant. All or nothing.
+ * Adds the records of a fixtures document to a sandbox, and generates those of its `generate`. A record replaces one with the
+ * same id. Relative timestamps count from the sandbox's current instant. Writes all records or none.
  * @returns how many records were written, by collection, and stubs under that name
  * @throws Refusal with every issue, by pointer into the document
  */
@@ -53,7 +53,7 @@ export async function mergeFixtures(
   return change(sandbox, (scope) => writeMerge(sandbox, scope, plan)).result
 }
 
-/** Makes and checks what a merge will write; nothing is written yet. */
+/** Builds and checks the records that a merge will write; nothing is written yet. */
 export async function planMerge(
   sandbox: Sandbox,
   fixtures: Fixtures,
@@ -66,7 +66,7 @@ export async function planMerge(
   return { joined, store: await build(sandbox, fixtures, joined, under), stubs }
 }
 
-/** Writes a merge, in the transaction of the scope. Refuses when the sandbox has changed so that it does not fit any more. */
+/** Writes a merge in the transaction of the scope. Refuses with `conflict` when it is no longer valid in the sandbox. */
 export function writeMerge(
   sandbox: Pick<Sandbox, 'service' | 'store'>,
   scope: Scope,
@@ -85,7 +85,7 @@ export function writeMerge(
     }
   }
   if (stubs.length > 0) written.set('stubs', writeStubs(tx, stubs))
-  // While records were generated, another request may have changed what they refer to.
+  // Another request may have changed records that the new ones refer to while these were generated.
   if (brokenBy(sandbox, tx).length > 0) refuseChanged()
   countPast(tx, scope.seed)
   return Object.fromEntries(written)
@@ -93,7 +93,7 @@ export function writeMerge(
 
 function refuseChanged(): never {
   refuse('conflict', {
-    detail: 'The sandbox changed while the records were made.',
+    detail: 'The sandbox changed while the records were created.',
     mitigation: 'Send the document again.',
   })
 }
@@ -113,8 +113,8 @@ function join({ service, store }: Sandbox, { collections }: Fixtures): ReadonlyM
   return joined
 }
 
-// The whole state is built anew beside the present one: so the records are judged together, as at the start. Generated ids
-// come from a seed of their own.
+// Builds a second state from all records, so that they are checked together as at the start. Generated ids come from a
+// separate seed.
 async function build(
   sandbox: Sandbox,
   { generate }: Fixtures,
@@ -129,10 +129,10 @@ async function build(
     sandbox.assumptions,
   ).catch(refuseGenerator)
   refuseInvalid('issues' in built ? built.issues.map((issue) => explained(issue, joined)) : [])
-  return (built as { readonly state: SandboxState }).state.store // without a sandbox there was an issue
+  return (built as { readonly state: SandboxState }).state.store // without a state there are issues, refused above
 }
 
-// One that has made no id of the sandbox yet: a document that is sent again makes other records.
+// A seed that has not created any id of the sandbox: a document that is sent again generates other records.
 function unusedSeed(sandbox: Sandbox, joined: ReadonlyMap<string, Joined>): number {
   const ids = [...joined.values()].flatMap(({ given, present }) => [...given, ...present])
   for (let attempt = 0; ; attempt++) {
@@ -142,7 +142,7 @@ function unusedSeed(sandbox: Sandbox, joined: ReadonlyMap<string, Joined>): numb
   }
 }
 
-// A generator that lacks the records it refers to says so in a plain Error, whose message is for the author of the document.
+// A generator without the records that it refers to throws a plain Error, whose message is for the author of the document.
 function refuseGenerator(error: unknown): never {
   if (error instanceof Error && error.constructor === Error)
     refuseInvalid([{ pointer: '/generate', detail: error.message }])
@@ -162,7 +162,7 @@ function startOf(sandbox: Sandbox, seed: number, under: MergeOptions) {
   }
 }
 
-// Positions past the document's own records belong to records of the sandbox, which the client knows by id.
+// Indexes after the document's own records are records of the sandbox. The client did not send those: the detail has their id.
 function explained(issue: Issue, joined: ReadonlyMap<string, Joined>): Issue {
   const [, name = '', index = '', rest = ''] =
     /^\/collections\/([^/]+)\/(\d+)(.*)$/s.exec(issue.pointer) ?? []
@@ -171,6 +171,6 @@ function explained(issue: Issue, joined: ReadonlyMap<string, Joined>): Issue {
   const { id } = found.rows[Number(index)] as { readonly id: string }
   return {
     pointer: pointer('collections', name),
-    detail: `The record "${id}" of the sandbox would not be valid any more: ${rest || '/'} ${issue.detail}`,
+    detail: `The record "${id}" of the sandbox would become invalid: ${rest || '/'} ${issue.detail}`,
   }
 }

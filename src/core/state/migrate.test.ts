@@ -11,7 +11,7 @@ const event = {
 const old = { ...event, says: 'The batch is completed.' }
 const present = { ...event, description: 'The batch is completed.' }
 
-test('a document of format 1 has its events under the names of the present format', () => {
+test('a document of format 1 gets the field names of the current format for its events', () => {
   const document = { format: 1, revision: 7, schedule: [old], parked: [{ ...old, error: 'It failed.' }] }
   expect(migrate(document)).toEqual({
     format: 2,
@@ -21,11 +21,11 @@ test('a document of format 1 has its events under the names of the present forma
   })
 })
 
-test('a document of the present format, and what is no document, stay as they are', () => {
+test('a document of the current format, and a value that is no document, do not change', () => {
   for (const each of [{ format: 2, schedule: [old] }, null, 'x', [1]]) expect(migrate(each)).toBe(each)
 })
 
-test('what is wrong in a document of format 1 is left to the check', () => {
+test('a migration keeps the invalid values of a document of format 1', () => {
   expect(migrate({ format: 1, schedule: 'none', parked: [3] })).toEqual({
     format: 2,
     schedule: 'none',
@@ -33,7 +33,7 @@ test('what is wrong in a document of format 1 is left to the check', () => {
   })
 })
 
-test('a commit of a log of version 0.1.0 speaks of the same tables and events', () => {
+test('a commit of a log of version 0.1.0 gets the current names of tables and fields', () => {
   const page = { id: 'p', says: 'a field of a page' }
   const commit = {
     revision: 3,
@@ -67,7 +67,7 @@ test('a commit of a log of version 0.1.0 speaks of the same tables and events', 
   })
 })
 
-test('a call of a scenario of format 1 loses the name of its batch, which its event has', () => {
+test('a call of a scenario of format 1 loses its batch, because its event names it', () => {
   const call = { id: 'call-1', scenario: 's', event: { ref: 'batch_predictions/b' } }
   const document = { format: 1, scenario_calls: [{ ...call, batch: 'b' }] }
   expect(migrate(document)).toEqual({ format: 2, scenario_calls: [call] })

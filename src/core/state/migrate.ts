@@ -2,7 +2,7 @@ import { isObject, type Json, type JsonObject } from '../json.ts'
 import type { LoggedChange, LoggedCommit, Row } from './commit.ts'
 import { FAILED_EVENTS, FORMAT, SANDBOX_TABLE } from './state.ts'
 
-/** What became of a table of format 1: its present name, and its rows. */
+/** A table of format 1: its current name, and the conversion of its rows. */
 interface Migrated {
   readonly name: string
   readonly row: (row: JsonObject) => JsonObject
@@ -16,8 +16,8 @@ const TABLES: Readonly<Record<string, Migrated>> = {
 }
 
 /**
- * A document of an earlier format as one of the present format; anything else as it is. In format 1, that of version 0.1.0,
- * `failed` was `parked`, the `description` of an event was `says`, and a call of a scenario named the batch that its event is about.
+ * Converts a document of an earlier format to the current one; returns anything else unchanged. In format 1 (version 0.1.0)
+ * `failed` was `parked` and the `description` of an event was `says`. A call of a scenario had the batch of its event.
  */
 export function migrate(document: unknown): unknown {
   if (!isObject(document) || document.format !== 1) return document
@@ -31,7 +31,7 @@ export function migrate(document: unknown): unknown {
   }
 }
 
-/** A commit of a log of version 0.1.0 as one of the present format. */
+/** Converts a commit of a log of version 0.1.0 to the current format. */
 export function migrateCommit({ changes, order, tables, ...rest }: LoggedCommit): LoggedCommit {
   return {
     ...rest,

@@ -10,14 +10,14 @@ import type { Row } from './commit.ts'
 import { acceptRecord } from './intake.ts'
 import type { Transaction } from './transaction.ts'
 
-/** The request because of which records are inserted; undefined where a scenario inserts them. */
+/** The request that causes an insert. Parameters of this type are undefined when a scenario inserts the records. */
 // biome-ignore lint/suspicious/noExplicitAny: input and target do not matter here.
 export type Asking = Pick<Request<any, any>, 'caller' | 'call'>
 
-/** Records that one change may make up. */
+/** The maximum number of records that one change may insert. */
 const MAX_ROWS = 1_000
 
-/** New records: either as they are given, or this many made up. */
+/** New records: either `records` as given, or a number (`count`) of copies of an existing record. */
 export type InsertRows = z.output<ReturnType<typeof insertRowsSchema>>
 
 export function insertRowsSchema({ collections }: Pick<Service, 'collections'>) {
@@ -32,18 +32,18 @@ export function insertRowsSchema({ collections }: Pick<Service, 'collections'>) 
   })
 }
 
-/** What a record may leave to the instant at which it is made. */
+/** Values for fields that a given record may leave out: they are known only when it is inserted. */
 interface Birth {
   readonly id: string
   readonly created_at: string
 }
 
-/** Ids and instants while a rule is being written. */
+/** Used to check the records of a rule, before the rule fires. */
 const UNBORN: Birth = { id: 'made-when-the-rule-fires', created_at: '2026-01-01T00:00:00.000Z' }
 
 /**
- * What is wrong with the records in the field `insert_rows` of a change, by pointers into the change. What must hold between
- * them and the rest of a sandbox shows when the change is made: then they are left out.
+ * The issues of the records in the field `insert_rows` of a change, with pointers into the change. The rules between records
+ * are checked only when the change is made; if one is broken then, no record is inserted.
  */
 export function checkInsertRows(
   raw: unknown,
@@ -56,7 +56,7 @@ export function checkInsertRows(
   if (collection === undefined) return []
   if (rows.count !== undefined && collection.secrets.length > 0) {
     const secrets = collection.secrets.join(', ')
-    const detail = `cannot be given for ${collection.name}, whose ${secrets} nobody can make up; give records`
+    const detail = `cannot be given for ${collection.name}, because its ${secrets} cannot be generated; give records`
     return [{ pointer: '/insert_rows/count', detail }]
   }
   const issues: Issue[] = []
@@ -68,9 +68,9 @@ export function checkInsertRows(
 }
 
 /**
- * Puts records into a collection, as other changes from outside the API do: all of them or, where one does not fit the
- * sandbox as it is, none. A record whose id is there already is left alone. Made-up ones are copies of the newest record
- * that the request could be about, with an id and an instant of their own: a faker cannot be waited for here.
+ * Inserts records into a collection: all of them, or none when one of them is not valid in the sandbox. An existing record
+ * with the same id does not change. With `count`, the new records are copies of the newest record that fits the request, with
+ * new ids and the current instant. They are not generated, because faker is loaded asynchronously.
  */
 export function insertRows(
   scope: Scope,
@@ -84,7 +84,7 @@ export function insertRows(
   const wanted = records ?? copies(scope, collection, asking, count)
   const issues: Issue[] = []
   const rows = wanted.flatMap((record) => {
-    // A number of the sandbox is used up for what needs one, and for nothing else.
+    // Only a record without an id uses up an id of the sandbox.
     const id = Object.hasOwn(record, 'id') ? '' : newId()
     return acceptNew(collection, record, { id, created_at: scope.at }, scope.settings, '', issues) ?? []
   })
@@ -100,7 +100,7 @@ export function insertRows(
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-// Not every collection knows an instant of creation, so it is only added where it is missed.
+// Not every collection has `created_at`, so it is added only when the schema reports it as missing.
 function acceptNew(
   collection: AnyCollection,
   record: unknown,
@@ -134,7 +134,7 @@ function copies(
   return Array.from({ length: count }, () => copy)
 }
 
-// The copy of what the caller does not see, or of what the query leaves out, would not show.
+// The response would not show a copy of a record that the caller cannot see, or that the query leaves out.
 function modelFor(rows: readonly Row[], asking: Asking | undefined): Row | undefined {
   if (asking === undefined) return rows.at(-1)
   const { caller, call } = asking
@@ -161,8 +161,8 @@ function memberOf(row: Row, name: string): unknown {
 }
 
 /**
- * Deletes a record, the future events about it, and whatever cannot be without it, so that the state can still be loaded.
- * Does nothing where there is no such record.
+ * Deletes a record, the future events about it, and all records that are not valid without it: the state can still be loaded.
+ * Does nothing when there is no such record.
  */
 export function deleteRow(scope: Scope, service: Service, name: string, id: string | undefined): void {
   if (id === undefined || scope.tx.get(name, id) === undefined) return

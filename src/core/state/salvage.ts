@@ -2,16 +2,16 @@ import { isObject, keysOf, pointer, valueAt } from '../json.ts'
 import type { CheckedDocument } from './document.ts'
 import type { Document, SandboxState } from './state.ts'
 
-/** Something in a document that cannot be used. */
+/** A part of a document that is invalid. */
 export interface UnusablePart {
   /** Its place in the document. */
   readonly pointer: string
   readonly reason: string
-  /** The record, or the value. */
+  /** The record, or the value of the field. */
   readonly record: unknown
 }
 
-/** A document without what is invalid in it, and the sandbox that it makes. */
+/** A document without its invalid parts, and the state that it contains. */
 export interface Salvaged {
   readonly document: Document
   readonly state: SandboxState
@@ -20,13 +20,13 @@ export interface Salvaged {
 
 type Keys = readonly string[]
 
-/** Fields of which each field is taken or set aside by itself. */
+/** Objects whose fields are kept or set aside one by one. */
 const OPEN = ['settings', 'clock', 'counters']
 
 /**
- * Takes out of a document what is invalid, record by record, until the rest is consistent: a record that refers to one that
- * is taken out is taken out in its turn. Fields of which a sandbox has one cannot be missing.
- * @param fallback what takes the place of something invalid: records with the same id, and those fields
+ * Removes the invalid parts of a document, record by record, until the rest is valid. A record that refers to a removed one
+ * is removed too. Fields that a sandbox has once, such as `clock`, cannot be missing.
+ * @param fallback the document that replaces invalid parts: with its records of the same ids, and with its fields
  * @returns undefined when nothing usable is left
  */
 export function salvage(
@@ -40,7 +40,7 @@ export function salvage(
 class Salvage {
   readonly #raw: Readonly<Record<string, unknown>>
   readonly #fallback: Readonly<Record<string, unknown>>
-  /** By pointer. What is invalid for the second time is not replaced any more. */
+  /** Invalid parts by pointer. When the replacement of a part is invalid too, the part is final: it is left out. */
   readonly #found = new Map<string, UnusablePart & { readonly keys: Keys; readonly isFinal: boolean }>()
   /** For each array of the document that is being tried: the positions of its entries in the raw one. */
   #places = new Map<string, readonly number[]>()
@@ -68,7 +68,7 @@ class Salvage {
     }
   }
 
-  /** Notes what an issue is about. False when that has been left out before, or cannot be. */
+  /** Notes the part that an issue is about. False when that part has been left out before, or cannot be left out. */
   #take(issue: { readonly pointer: string; readonly detail: string }, before: ReadonlyMap<string, unknown>) {
     const named = this.#placed(keysOf(issue.pointer))
     const keys = this.#unit(named)
@@ -91,7 +91,7 @@ class Salvage {
     return true
   }
 
-  /** The keys in the raw document: numbers are those of the entries there. */
+  /** Translates keys to the raw document, where an entry of an array may have another index. */
   #placed(keys: Keys): Keys {
     for (const length of [1, 2]) {
       const places = this.#places.get(pointer(...keys.slice(0, length)))

@@ -16,7 +16,7 @@ import { acceptRecord, acceptRecords, checkSandboxOptions, isAccepted } from './
 import { COUNTERS, ORIGIN, SANDBOX_TABLE, type SandboxState, SETTINGS } from './state.ts'
 import { Store } from './store.ts'
 
-/** A fixtures document after its `extends` has been followed: records, and how many more to invent. */
+/** A fixtures document after its `extends` has been resolved: records, and how many more to generate. */
 export interface Fixtures {
   readonly collections: Readonly<Record<string, unknown>>
   readonly generate: Readonly<Record<string, unknown>>
@@ -24,7 +24,7 @@ export interface Fixtures {
   readonly stubs?: unknown
 }
 
-/** Under what a sandbox starts. */
+/** The conditions under which a sandbox starts. */
 export interface Start {
   readonly seed: number
   /** Virtual milliseconds since the Unix epoch. */
@@ -36,20 +36,20 @@ export interface Start {
   readonly host: HostTime
 }
 
-/** A starting state, or everything that is wrong with its fixtures. */
+/** A starting state, or all issues of its fixtures. */
 export type Built = BuiltState | { readonly issues: readonly Issue[] }
 
 export interface BuiltState {
   readonly state: SandboxState
-  /** Whether the same fixtures give the same records at every other instant. */
+  /** Whether the same fixtures give the same records at any other start instant. */
   readonly isTimeless: boolean
 }
 
 const MAX_GENERATED = 1_000_000
 
 /**
- * Builds the sandbox that a sandbox starts from. Timestamps may be written relative to the start (`"-30d"`). Generated
- * records follow the given ones and may refer to them. The same seed, fixtures and start give the same sandbox.
+ * Builds the state that a sandbox starts from. Timestamps may be written relative to the start (`"-30d"`). Generated
+ * records come after the given ones and may refer to them. The same seed, fixtures and start give the same state.
  */
 export async function buildStartingState(
   fixtures: Fixtures,
@@ -79,7 +79,7 @@ export async function buildStartingState(
   const faker = wanted ? await loadFaker() : undefined
   faker?.seed(start.seed)
   const all = lists(store)
-  // From here on nothing waits: all sandboxes draw from one generator.
+  // No `await` from here on: all sandboxes share one faker, which was seeded just now.
   for (const [name, collection] of service.collections) {
     const rows = given.get(name) ?? []
     store.load(name, rows)
@@ -107,7 +107,7 @@ export async function buildStartingState(
   return { state: { store, limits: [] }, isTimeless }
 }
 
-/** How many records are checked before the thread is given back: about ten milliseconds. */
+/** The number of records that are checked before other work gets a turn: about ten milliseconds. */
 const AT_ONCE = 2_000
 
 async function acceptInTurns(
@@ -141,7 +141,7 @@ function nextTurn(): Promise<void> {
   })
 }
 
-// What the records call for is part of the starting state: its history begins after it.
+// The events that the records need are part of the starting state. Its history begins after them, at revision 0.
 function armAll(store: Store, service: Service, scope: HandlerScope): void {
   for (const name of service.collections.keys()) {
     for (const record of store.rows(name).values()) armRecord(service, scope, name, record)
@@ -233,13 +233,13 @@ function maker(
       const record = draw(all(collection), keep, chance)
       if (record !== undefined) return record
       throw new Error(
-        `To generate ${name}, the sandbox needs at least one ${collection.label}: give one in the fixtures.`,
+        `To generate ${name}, the sandbox needs at least one ${collection.label}: add one to the fixtures.`,
       )
     },
   }
 }
 
-/** The records of each collection as a list that is made once: a copy for every draw would take quadratic time. */
+/** Returns a collection as a list, copied again only after a change: a copy for every draw would take quadratic time. */
 function lists(store: Store): RecordMaker['all'] {
   const made = new Map<string, { readonly version: number; readonly rows: readonly Row[] }>()
   return <T extends Row>({ name }: Collection<T>): readonly T[] => {
@@ -254,7 +254,7 @@ function lists(store: Store): RecordMaker['all'] {
 
 const TRIES = 20
 
-/** A record at random. Where most will do, a few tries find one; only otherwise are all of them looked at. */
+/** A random record that `keep` accepts. When most records fit, a few tries find one; only then are all of them filtered. */
 function draw<T>(records: readonly T[], keep: (record: T) => boolean, chance: Chance): T | undefined {
   for (let n = 0; n < TRIES; n++) {
     const record = records[chance.int(0, records.length - 1)]
@@ -264,7 +264,7 @@ function draw<T>(records: readonly T[], keep: (record: T) => boolean, chance: Ch
   return kept[chance.int(0, kept.length - 1)]
 }
 
-/** Replaces relative timestamps (`"-30d"`, `"+1h"`, in fields that end in `_at`) by instants. What has none stays as it is. */
+/** Replaces relative timestamps (`"-30d"`, `"+1h"`) in fields that end in `_at`. Returns the same value when it has none. */
 function placeInTime<T>(value: T, now: number): T {
   if (typeof value !== 'object' || value === null) return value
   let placed: Record<string, unknown> | undefined

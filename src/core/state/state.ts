@@ -13,10 +13,10 @@ import type { Row } from './commit.ts'
 import { Store } from './store.ts'
 import { FAULT_COUNTERS, FAULTS } from './transaction.ts'
 
-/** The version of the document's shape. A newer one is refused, never half understood. */
+/** The version of the document format. A document of a newer version is refused as a whole. */
 export const FORMAT = 2
 
-/** The table of the single records about the sandbox itself: clock, counters, settings, origin, scenario. */
+/** The table with one record each for the clock, counters, settings, origin and scenario of the sandbox. */
 export const SANDBOX_TABLE = '$sandbox'
 export const CLOCK = 'clock'
 export const COUNTERS = 'counters'
@@ -31,13 +31,13 @@ export interface SettingsRow extends Row {
   readonly values: JsonObject
 }
 
-/** Where the sandbox comes from. */
+/** The seed that the sandbox was created with. */
 export interface OriginRow extends Row {
   readonly id: 'origin'
   readonly seed: number
 }
 
-// Its records are checked one by one, so that each has its own issues.
+// The records of a list are checked one by one in `document.ts`, so that each record has its own issues.
 const list = () => z.array(z.unknown())
 
 /** All of a state document except settings and collections, whose schemas depend on the service. */
@@ -52,7 +52,7 @@ export const documentFacts = z.object({
     ids: counter(),
     uuids: counter(),
     events: counter(),
-    /** API requests that have arrived; outside the journal like the rate windows, so that a read costs no write. */
+    /** Number of API requests received. Like the rate windows it is not in the journal: a read request causes no write. */
     requests: counter().default(0),
   }),
   schedule: list(),
@@ -64,7 +64,7 @@ export const documentFacts = z.object({
   scenario: scenarioRecord.nullable().default(null),
   scenario_calls: list().default([]),
   stubs: list().default([]),
-  /** Where deleted records were in lists, for cursors that name them. */
+  /** Former places of records in lists: a cursor that names a deleted record still works. */
   places: list().default([]),
   limits: list(),
 })
@@ -95,14 +95,14 @@ export type Document = Readonly<z.output<ReturnType<typeof stateDocument>>>
 
 type Facts = Readonly<z.output<typeof documentFacts>>
 
-/** Numbers given out so far. */
+/** The last number that each counter has given out. */
 export type CountersRow = { readonly id: 'counters' } & Readonly<Omit<Facts['counters'], 'requests'>>
 
-/** A whole state at rest: its tables, and the rate windows that are kept beside them because no log line records them. */
+/** The whole state of a sandbox: its tables, and the rate windows. These are separate: the journal does not record them. */
 export interface SandboxState {
   readonly store: Store
   readonly limits: readonly SavedWindow[]
-  /** The request log; absent in a sandbox that has no past. One that was written to a document comes back without entries. */
+  /** The request log; absent in a new sandbox. A log that is read from a document has its count of requests, but no entries. */
   readonly log?: SavedLog
 }
 
@@ -156,7 +156,7 @@ function scenarioOf(store: Store): Document['scenario'] {
   return scenario
 }
 
-/** How many records some collections hold together. */
+/** The number of records in all given collections together. */
 export function countRecords(store: Store, collections: Iterable<string>): number {
   return [...collections].reduce((sum, table) => sum + store.rows(table).size, 0)
 }
@@ -167,7 +167,7 @@ export function recordsIn({ collections, ...rest }: Document): number {
   return tables.reduce<number>((sum, rows) => sum + (Array.isArray(rows) ? rows.length : 0), 0)
 }
 
-/** The tables of a document that has been checked. */
+/** Creates a store with the contents of a document that has been checked. */
 export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'>): Store {
   const { requests: _, ...counters } = document.counters
   const store = new Store()
@@ -181,7 +181,7 @@ export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'
   ])
   for (const [name, rows] of Object.entries(document.collections)) store.load(name, rows)
   for (const [key, table] of Object.entries(CORE_TABLES)) {
-    // A document of an earlier version lacks the lists that came after it.
+    // A document of an earlier version lacks the lists that were added later.
     store.load(table, document[key as keyof typeof CORE_TABLES] ?? [])
   }
   return store

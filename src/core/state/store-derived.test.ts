@@ -4,7 +4,7 @@ import { contents, NOW, storeWith, type Thing, things } from '../../../test/supp
 import { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-test('where nothing has the key an index finds an empty list, in a transaction that has written too', () => {
+test('an index finds an empty list for a key without records, also in a transaction that has written', () => {
   const byValue = { keyOf: ({ value }: Thing) => String(value) }
   const tx = storeWith({ id: 'a', value: 1 }).begin()
   expect(tx.in(things).where(byValue, '7')).toEqual([])
@@ -12,7 +12,7 @@ test('where nothing has the key an index finds an empty list, in a transaction t
   expect(tx.in(things).where(byValue, '7')).toEqual([])
 })
 
-test('an index is made once and follows the writes to its table, whatever is written to others', () => {
+test('an index is built once and updated only by writes to its table', () => {
   let asked = 0
   const counting = {
     keyOf: ({ value }: Thing) => {
@@ -30,7 +30,7 @@ test('an index is made once and follows the writes to its table, whatever is wri
   expect([look(), asked]).toEqual([2, once + 1])
 })
 
-test('whatever is written, an index finds, counts and orders what a look at all records does', () => {
+test('an index finds, counts and orders the same records as a filter over all records, after any writes', () => {
   const byParity = { keyOf: ({ value }: Thing) => (value % 2 === 0 ? 'even' : 'odd') }
   const write = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd', 'e'), value: fc.option(fc.nat(3)) })
   const work = fc.array(fc.record({ writes: fc.array(write, { maxLength: 4 }), restored: fc.boolean() }))
@@ -62,7 +62,7 @@ test('whatever is written, an index finds, counts and orders what a look at all 
   )
 })
 
-test('the version of a table grows with each change of it, and of no other', () => {
+test('the version of a table grows with each change of that table only', () => {
   const store = new Store()
   const versions = () => [store.version('things'), store.version('others')]
   expect(versions()).toEqual([0, 0])
@@ -71,7 +71,7 @@ test('the version of a table grows with each change of it, and of no other', () 
   expect(versions()).toEqual([2, 0])
 })
 
-test('a commit says the order only of tables whose order a replay would lose', () => {
+test('a commit contains the order only of tables whose order a replay would lose', () => {
   const rows = [
     { id: 'a', value: 1 },
     { id: 'b', value: 2 },
@@ -94,7 +94,7 @@ test('a commit says the order only of tables whose order a replay would lose', (
   ])
 })
 
-test('going back to the very same sandbox is no commit, but for what is written besides', () => {
+test('a replacement by equal contents makes no commit, except for the rows in besides', () => {
   const start = storeWith({ id: 'a', value: 1 })
   const store = Store.from(start)
   expect(store.replaceAll(start, NOW)).toBeUndefined()
@@ -104,14 +104,14 @@ test('going back to the very same sandbox is no commit, but for what is written 
   expect([store.get('sandbox', 'clock'), start.get('sandbox', 'clock')]).toEqual([besides, undefined])
 })
 
-test('a log whose order names records that are not there leaves them out', () => {
+test('a replay ignores missing records in the order of a table', () => {
   const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
   store.replay({ revision: 4, at: NOW, changes: [], order: [['things', ['b', 'gone', 'a']]] })
   expect(contents(store).map(({ id }) => id)).toEqual(['b', 'a'])
   expect(store.revision).toBe(4)
 })
 
-test('a store that is made of another begins at its revision, or where it is told', () => {
+test('a store created from another has its revision, and startAt sets another one', () => {
   const store = storeWith({ id: 'a', value: 1 })
   store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 2 }))
   expect(Store.from(store).revision).toBe(1)
@@ -120,7 +120,7 @@ test('a store that is made of another begins at its revision, or where it is tol
   expect(store.revision).toBe(71)
 })
 
-test('what is derived of a table is made once, anew after a write to that table, and apart in a transaction that has written', () => {
+test('a derived value is computed once, again after a write to its table, and apart in a transaction that has written', () => {
   let made = 0
   const count = () => {
     made += 1

@@ -4,7 +4,7 @@ import type { Commit } from './commit.ts'
 import { logged } from './commit.ts'
 import { Store } from './store.ts'
 
-test('a transaction sees its own writes, the sandbox does not until it is committed', () => {
+test('a transaction sees its own writes; the store has them after the commit', () => {
   const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
   const tx = store.begin()
   tx.in(things).put({ id: 'a', value: 10 })
@@ -25,7 +25,7 @@ test('a transaction sees its own writes, the sandbox does not until it is commit
   ])
 })
 
-test('work that throws leaves no trace', { tags: ['R123'] }, () => {
+test('a transaction whose work throws changes nothing', { tags: ['R123'] }, () => {
   const store = storeWith({ id: 'a', value: 1 })
   const commits: Commit[] = []
   store.onCommit((commit) => commits.push(commit))
@@ -39,7 +39,7 @@ test('work that throws leaves no trace', { tags: ['R123'] }, () => {
   expect([store.revision, commits]).toEqual([0, []])
 })
 
-test('what the journal does not take does not happen', () => {
+test('a commit that the journal cannot append changes nothing', () => {
   const store = storeWith({ id: 'a', value: 1 })
   store.journal = {
     append: () => {
@@ -52,14 +52,14 @@ test('what the journal does not take does not happen', () => {
   expect(store.revision).toBe(0)
 })
 
-test('a transaction that writes nothing new is no commit', () => {
+test('a transaction that writes only the same objects makes no commit', () => {
   const same = { id: 'a', value: 1 }
   const store = storeWith(same)
   store.transaction(NOW, (tx) => tx.in(things).put(same))
   expect(store.revision).toBe(0)
 })
 
-test('replaying the log of one store makes an equal other, caller strings as ids included', () => {
+test('a replay of the log of a store makes another store equal, also with ids such as __proto__', () => {
   const store = storeWith({ id: '__proto__', value: 1 }, { id: 'constructor', value: 2 })
   const lines: string[] = []
   store.onCommit((commit) => lines.push(JSON.stringify(logged(commit))))
@@ -90,7 +90,7 @@ test('a copy shares records until one side writes', () => {
   ])
 })
 
-test('going back to a sandbox names only what differs', () => {
+test('a replacement by another store commits only the records that differ', () => {
   const start = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
   const store = Store.from(start)
   store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 9 }))
@@ -100,7 +100,7 @@ test('going back to a sandbox names only what differs', () => {
   expect(contents(store)).toEqual(contents(start))
 })
 
-test('a log that goes back to a sandbox leaves its records in their order', () => {
+test('a replay of a replacement by another store keeps the records in their order', () => {
   const rows = [
     { id: 'a', value: 1 },
     { id: 'b', value: 2 },
@@ -118,7 +118,7 @@ test('a log that goes back to a sandbox leaves its records in their order', () =
   expect(contents(replayed)).toEqual(rows)
 })
 
-test('an index finds what a filter finds, in a transaction and after it', () => {
+test('an index finds the same records as a filter, in a transaction and after it', () => {
   const byParity = { keyOf: ({ value }: Thing) => (value % 2 === 0 ? 'even' : 'odd') }
   const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 }, { id: 'c', value: 3 })
   const odd = () =>
@@ -142,6 +142,6 @@ test('an index finds what a filter finds, in a transaction and after it', () => 
   expect(odd()).toEqual(['b', 'c'])
 })
 
-test('require names what is missing', () => {
+test('require refuses a missing record and names its id', () => {
   expect(() => new Store().begin().in(things).require('x')).toThrow('There is no thing with the id "x".')
 })

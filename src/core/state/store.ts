@@ -21,8 +21,8 @@ type Rows = Map<string, Row>
 export type CommitListener = (commit: Commit) => void
 
 /**
- * The tables of one sandbox. Records are replaced, never mutated, and only inside a transaction: it collects its writes,
- * the journal takes them as one line, and only then do they become visible, all at once.
+ * The tables of one sandbox. Records are replaced, never mutated, and only inside a transaction. A transaction collects its
+ * writes. At the commit the journal records them as one line, and then all of them become visible at once.
  */
 export class Store {
   readonly #tables = new Map<string, Rows>()
@@ -39,7 +39,7 @@ export class Store {
     return this.#revision
   }
 
-  /** Runs `work` against a private view and commits what it wrote. When it throws, nothing has happened. */
+  /** Runs `work` in a transaction and commits its writes. When `work` throws, nothing is written. @param at virtual instant */
   transaction<T>(at: string, work: (tx: Transaction) => T): T {
     const tx = new Transaction(this)
     const result = work(tx)
@@ -47,12 +47,15 @@ export class Store {
     return result
   }
 
-  /** A transaction that the caller commits, or drops by forgetting it. */
+  /** Starts a transaction. Its writes have an effect only when the caller passes it to {@link commit}. */
   begin(): Transaction {
     return new Transaction(this)
   }
 
-  /** Makes a transaction's writes durable, then visible. Returns what changed, undefined when it wrote nothing. */
+  /**
+   * Appends a transaction's writes to the journal, then makes them visible. Returns undefined when nothing changed.
+   * Throws when the journal cannot append, and then nothing has changed.
+   */
   commit(tx: Transaction, at: string): Commit | undefined {
     const changes = tx.changes()
     if (changes.length === 0) return undefined
@@ -87,7 +90,7 @@ export class Store {
     this.#revision = commit.revision
   }
 
-  /** The revision of a document that is being loaded. */
+  /** Sets the revision, such as that of a document that is being loaded. */
   startAt(revision: number): void {
     this.#revision = revision
   }
@@ -103,10 +106,9 @@ export class Store {
   }
 
   /**
-   * Takes over another store's contents. Its tables are shared until one side writes, so the cost is that of a few
-   * references and of finding out what differs. A record that is the same in both is no change: going back to a sandbox costs
-   * what differs, and where that is most of a large table, the log has the table whole.
-   * `besides` are rows that take precedence over the other store's.
+   * Replaces all contents by those of another store. Tables are shared until one of the two stores writes, so records are
+   * compared, but not copied. A record that is equal in both stores is no change and not in the log. When most of a large
+   * table differs, the log contains the whole table. `besides` are rows that take precedence over the other store's.
    */
   replaceAll(other: Store, at: string, besides: readonly PlacedRow[] = []): Commit | undefined {
     const facts = differences(this.#tables, other.#tables, besides)
@@ -117,7 +119,7 @@ export class Store {
     return commit
   }
 
-  /** As {@link replaceAll} for a store that is being made: no commit, no log line, the other's revision. */
+  /** Creates a store with the contents and the revision of another. Tables are shared as in {@link replaceAll}; no log line. */
   static from(other: Store): Store {
     const store = new Store()
     store.#adopt(other)
@@ -150,9 +152,9 @@ export class Store {
     return this.#tables.get(table)?.get(id)
   }
 
-  // In any table: an id is that of one record.
+  // Looks in all tables, because an id is unique in the whole sandbox.
   readonly #has = (id: string): boolean => {
-    // Most tables of most sandboxes are empty, and this is asked for every record that is made.
+    // Most tables of most sandboxes are empty, and this runs for every record that is created.
     for (const rows of this.#tables.values()) if (rows.size > 0 && rows.has(id)) return true
     return false
   }
@@ -167,19 +169,19 @@ export class Store {
     return this.#tables.get(table) ?? EMPTY
   }
 
-  /** Grows with each commit that touches the table, so that something derived from it knows when to be made anew. */
+  /** Grows with each change of the table, so that a value derived from it can be computed again after a change. */
   version(table: string): number {
     return this.#versions.get(table) ?? 0
   }
 
-  /** What `make` makes of some tables, made anew when one of them has changed. @param key unique among all that is derived */
+  /** The result of `make`, computed again when one of the tables has changed. @param key unique among all derived values */
   derived<T>(key: string, tables: readonly string[], make: () => T): T {
     let version = 0
-    // Each only grows, so that the sum tells whether any of them has.
+    // Versions only grow, so their sum changes when any of them changes.
     for (const table of tables) version += this.version(table)
     const known = this.#derived.get(key)
     if (known?.version === version) return known.value as T
-    if (this.#derived.size >= MOST_DERIVED) this.#derived.clear()
+    if (this.#derived.size >= MAX_DERIVED) this.#derived.clear()
     const value = make()
     this.#derived.set(key, { version, value })
     return value
@@ -216,10 +218,11 @@ export class Store {
 // A larger number would be refused when the document is read again.
 function refuseLastRevision(): never {
   refuse('conflict', {
-    detail: `The revision of this sandbox is ${LAST_NUMBER}, the last one that there is.`,
-    mitigation: 'GET /__emulator/state exports it; start a new sandbox and put the document there.',
+    detail: `The revision of this sandbox is ${LAST_NUMBER}, the maximum.`,
+    mitigation:
+      'Export the state with GET /__emulator/state, create a new sandbox, and import the document there with PUT /__emulator/state.',
   })
 }
 
-const MOST_DERIVED = 100
+const MAX_DERIVED = 100
 const EMPTY: ReadonlyMap<string, Row> = new Map()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { NOW, storeWith, things } from '../../../test/support/things.ts'
 
-test('a listener that has left hears of nothing more', () => {
+test('a removed listener is not called again', () => {
   const store = storeWith({ id: 'a', value: 1 })
   const heard: number[] = []
   const leave = store.onCommit(({ revision }) => heard.push(revision))
@@ -11,7 +11,7 @@ test('a listener that has left hears of nothing more', () => {
   expect(heard).toEqual([1])
 })
 
-test('a record that was written and taken back in one transaction is no commit', () => {
+test('a write that is undone in the same transaction makes no commit', () => {
   const same = { id: 'a', value: 1 }
   const store = storeWith(same)
   const tx = store.begin()
@@ -22,7 +22,7 @@ test('a record that was written and taken back in one transaction is no commit',
   expect([tx.changes(), store.commit(tx, NOW)]).toEqual([[], undefined])
 })
 
-test('a transaction reads what it has written and what it has removed, and else the sandbox', () => {
+test('a transaction reads its own writes and removals, and otherwise the store', () => {
   const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
   const tx = store.begin()
   const records = tx.in(things)
@@ -36,7 +36,7 @@ test('a transaction reads what it has written and what it has removed, and else 
   expect(records.filter(({ value }) => value > 1)).toEqual([])
 })
 
-test('find gives the first record that is meant, filter all of them, in the order of writing', () => {
+test('find returns the first match and filter returns all matches, in the order of writing', () => {
   const records = storeWith({ id: 'b', value: 1 }, { id: 'a', value: 2 }, { id: 'c', value: 2 })
     .begin()
     .in(things)

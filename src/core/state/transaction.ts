@@ -3,20 +3,20 @@ import type { Change, Row } from './commit.ts'
 import type { Free } from './indexes.ts'
 import { type Groups, groupedBy, type Index } from './indexes.ts'
 
-/** The tables of fault rules and of what they have counted. */
+/** The tables of fault rules and of their counters. */
 export const FAULTS = '$faults'
 export const FAULT_COUNTERS = '$fault_counters'
 
-/** What a typed view of a table needs to know; a collection is one. */
+/** The name and the record type of a table. Every collection is one. */
 export interface TableOf<T extends Row> {
   readonly name: string
   /** The singular word for messages: "page", "batch prediction". */
   readonly label: string
-  /** Never there; carries the record's type. */
+  /** Never set: only its type is used, as the type of the records. */
   readonly record?: T
 }
 
-/** What a transaction writes on top of: the tables of a store. */
+/** The part of a store that a transaction reads. */
 interface Tables {
   get(table: string, id: string): Row | undefined
   rows(table: string): ReadonlyMap<string, Row>
@@ -54,14 +54,14 @@ export class Transaction {
     this.#writes(table).set(row.id, row)
   }
 
-  /** Writes a record that is new. Throws when its id is taken: the caller has to choose a free one. */
+  /** Writes a new record. Throws when a record with its id exists: the caller has to choose a free id. */
   insert(table: string, row: Row): void {
     if (this.get(table, row.id) !== undefined)
-      throw new Error(`${table} has a record with the id "${row.id}" already: an insert replaces nothing`)
+      throw new Error(`${table} already has a record with the id "${row.id}": an insert cannot replace it`)
     this.put(table, row)
   }
 
-  /** The first number above `n` whose id no record has, nor had before this transaction deleted it. */
+  /** The first number above `n` whose id is free. The ids of records that this transaction deletes are not free yet. */
   nextFree(n: number, idOf: (n: number) => string): Free {
     let free = this.#store.nextFree(n, idOf)
     while (this.#hasWritten(free.id)) free = this.#store.nextFree(free.n, idOf)
@@ -79,7 +79,7 @@ export class Transaction {
     return group === undefined ? NO_ROWS : [...group.values()]
   }
 
-  /** The same, one after the other as they are asked for. */
+  /** As {@link where}, but each record is looked up only when the caller iterates to it. */
   *having<T extends Row>(table: string, index: Index<T>, key: string): Iterable<T> {
     const group = this.#group(table, index, key)
     const own = this.#written?.get(table) as Map<string, T | undefined> | undefined
@@ -102,7 +102,7 @@ export class Transaction {
     return count
   }
 
-  // Where its own writes change keys, only a look at all records tells the order.
+  // When its own writes have changed keys, the order of the records is only known from the whole table.
   #group<T extends Row>(table: string, index: Index<T>, key: string): ReadonlyMap<string, T> {
     for (const [id, row] of this.#written?.get(table) ?? []) {
       const before = row && this.#store.get(table, id)
@@ -112,7 +112,7 @@ export class Transaction {
     return this.#store.indexed(table, index).get(key) ?? NO_RECORDS
   }
 
-  /** What `make` makes of some tables, kept until one of them changes. @param key unique among all that is derived */
+  /** The result of `make`, kept until one of the tables changes. @param key unique among all derived values */
   derived<T>(key: string, tables: readonly TableOf<Row>[], make: () => T): T {
     const names = tables.map(({ name }) => name)
     if (names.some((name) => this.#written?.has(name))) return make()
@@ -142,7 +142,7 @@ export class Transaction {
     for (const [id, row] of own) if (row !== undefined && !rows.has(id)) yield row
   }
 
-  /** What has been written so far, in the order of the first write to each record. */
+  /** The changes so far, in the order of the first write to each record. A write that was undone is no change. */
   changes(): readonly Change[] {
     if (this.#written === undefined) return NO_CHANGES
     const changes: Change[] = []
@@ -186,7 +186,7 @@ export class Records<T extends Row> implements Iterable<T> {
     return this.#tx.get(this.#collection.name, id) as T | undefined
   }
 
-  /** The record, or the catalog's `not_found` naming what was looked for. */
+  /** The record. Refuses with `not_found` when there is none. */
   require(id: string): T {
     return (
       this.get(id) ??
@@ -200,7 +200,7 @@ export class Records<T extends Row> implements Iterable<T> {
     return record
   }
 
-  /** Writes a record that is new, and returns it. Throws when its id is taken. */
+  /** Writes a new record and returns it. Throws when a record with its id exists. */
   insert(record: T): T {
     this.#tx.insert(this.#collection.name, record)
     return record
@@ -214,12 +214,12 @@ export class Records<T extends Row> implements Iterable<T> {
     yield* this.#tx.rows(this.#collection.name) as Iterable<T>
   }
 
-  /** The records with a key of an index: what `filter` would find, without looking at the others. */
+  /** The records with a key of an index: the result of a `filter`, without reading the other records. */
   where(index: Index<T>, key: string): readonly T[] {
     return this.#tx.where(this.#collection.name, index, key)
   }
 
-  /** As {@link where}, one after the other as they are asked for. */
+  /** As {@link where}, but each record is looked up only when the caller iterates to it. */
   having(index: Index<T>, key: string): Iterable<T> {
     return this.#tx.having(this.#collection.name, index, key)
   }

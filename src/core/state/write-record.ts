@@ -11,7 +11,7 @@ import { acceptRecord } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
 import type { Transaction } from './transaction.ts'
 
-/** The collection of a name, or a refusal with the nearest name. */
+/** The collection with a name. Refuses an unknown name with `not_found` and suggests the most similar one. */
 export function collectionOf(
   { service: { collections } }: Pick<Sandbox, 'service'>,
   name: string,
@@ -26,9 +26,9 @@ export function collectionOf(
 }
 
 /**
- * Writes a record from outside the API and schedules its events. Refuses one that breaks
- * a rule of its collection or leaves a reference that leads nowhere.
- * @param explain what to say of an issue instead
+ * Writes a record from outside the API and schedules its events. Refuses a record that breaks a rule of its collection, or
+ * after which a reference names a missing record.
+ * @param explain changes the text of an issue; default: unchanged
  */
 export function writeRecord(
   sandbox: Sandbox,
@@ -47,14 +47,14 @@ export function writeRecord(
     issues.push({ pointer: '/id', detail: `must equal the id in the path, "${id}"` })
   }
   refuseInvalid(issues.map(explain))
-  const accepted = row as Row // without a row there was an issue
+  const accepted = row as Row // without a row there are issues, refused above
   scope.tx.put(collection.name, accepted)
   armRecord(sandbox.service, scope, collection.name, accepted)
   refuseBrokenWrite(sandbox, scope.tx, `${collection.name}/${id}`)
   return accepted
 }
 
-/** Takes a record out of the sandbox, and the future events about it. Refuses where there is none, or another needs it. */
+/** Deletes a record and the future events about it. Refuses when there is no such record, or when another one needs it. */
 export function deleteRecord(
   sandbox: Sandbox,
   { tx }: Scope,
@@ -73,16 +73,16 @@ function forgetEvents(tx: Transaction, ref: string): void {
   }
 }
 
-/** Something that does not hold between a record and the others. */
+/** A broken rule between a record and the others. */
 export interface BrokenRecord extends Issue {
   /** `collection/id` of the record; the pointer leads into it. */
   readonly ref: string
 }
 
-/** At most this many records are named in a refusal. */
+/** The maximum number of records that a refusal names. */
 const MAX_NAMED = 10
 
-/** What would no longer hold if a transaction were committed, and holds now. */
+/** The rules that hold now and that a commit of the transaction would break. */
 export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transaction): BrokenRecord[] {
   const after = broken(sandbox.service, tx)
   if (after.length === 0) return after
@@ -90,13 +90,13 @@ export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transa
   return after.filter((each) => !before.has(fingerprint(each)))
 }
 
-/** Refuses a transaction that writes one record and leaves that one or another without what it refers to. */
+/** Refuses a transaction that writes one record when that record or another one would become invalid. */
 export function refuseBrokenWrite(sandbox: Sandbox, tx: Transaction, written: string): void {
   refuseInvalid(
     brokenBy(sandbox, tx).map(({ ref, ...issue }) =>
       ref === written
         ? issue
-        : { pointer: '', detail: `would break ${ref} (${issue.pointer}: ${issue.detail})` },
+        : { pointer: '', detail: `would make ${ref} invalid (${issue.pointer}: ${issue.detail})` },
     ),
   )
 }
@@ -110,7 +110,7 @@ export function refuseBrokenDelete(sandbox: Sandbox, tx: Transaction, deleted: s
   const more = refs.length > named.length ? ` and ${refs.length - named.length} more` : ''
   refuse('conflict', {
     detail: `${deleted} is needed by ${named.join(', ')}${more}.`,
-    mitigation: 'Delete those records first, or let them refer to another.',
+    mitigation: 'Delete those records first, or change them to refer to another record.',
     details: { needed_by: named },
   })
 }

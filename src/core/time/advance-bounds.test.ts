@@ -19,7 +19,7 @@ function plan(
   })
 }
 
-/** Something to wait for after each event, and no time in which it is waited for. */
+/** Work that is pending after each event, and done as soon as an advance waits for it. */
 function busyAfterEach(sandbox: Sandbox): PendingWork {
   const work = {
     isIdle: true,
@@ -34,7 +34,7 @@ function busyAfterEach(sandbox: Sandbox): PendingWork {
   return work
 }
 
-test('what a running clock has left undone happens first, and is not part of the passage', async () => {
+test('events that a running clock has left due run first, and are not in the result of the advance', async () => {
   let host = START
   const sandbox = await clockwork({ rate: 1, host: () => host })
   plan(sandbox, ['tick', 'r/before', 1 * SECOND], ['tick', 'r/after', 9 * SECOND])
@@ -44,14 +44,14 @@ test('what a running clock has left undone happens first, and is not part of the
   expect([result.from, result.to]).toEqual(['2026-03-01T12:00:05.000Z', '2026-03-01T12:00:15.000Z'])
 })
 
-test('what a clock that stands still has left due is part of the passage', async () => {
+test('events that a stopped clock has left due are in the result of the advance', async () => {
   const sandbox = await clockwork()
   plan(sandbox, ['tick', 'r/due', 0])
   const result = await advance(sandbox, { to: (now) => now + 1 * SECOND })
   expect(result.events.map(({ ref }) => ref)).toEqual(['r/due'])
 })
 
-test('a result keeps apart what happened and what failed', async () => {
+test('a result lists failed events separately', async () => {
   const sandbox = await clockwork()
   plan(sandbox, ['broken', 'r/1', 1 * SECOND], ['tick', 'r/2', 2 * SECOND])
   const { events, failed } = await advance(sandbox, { to: (now) => now + 5 * SECOND })
@@ -59,7 +59,7 @@ test('a result keeps apart what happened and what failed', async () => {
   expect(failed.map(({ ref }) => ref)).toEqual(['r/1'])
 })
 
-test('of two events at one instant a step runs one', async () => {
+test('a step runs only one of two events at one instant', async () => {
   const sandbox = await clockwork()
   plan(sandbox, ['tick', 'r/1', 1 * SECOND], ['tick', 'r/2', 1 * SECOND])
   expect((await advance(sandbox, { steps: 1 })).events.map(({ ref }) => ref)).toEqual(['r/1'])
@@ -67,7 +67,7 @@ test('of two events at one instant a step runs one', async () => {
 })
 
 test.for([0, 1] as const)(
-  'an advance stops after as many events as it may run, %d failed ones included, however often it has waited',
+  'an advance stops after its maximum of events, %d failed ones included, however often it has waited',
   async (failed) => {
     const kinds = failed === 0 ? ['tick', 'tick', 'tick', 'tick'] : ['broken', 'tick', 'tick', 'tick']
     const sandbox = await clockwork()
@@ -105,7 +105,7 @@ test('a result lists the first thousand of each list, and counts the others by k
   expect(result.omitted).toEqual({ tick: 300, broken: 1 })
 })
 
-test('an advance gives the thread back after each turn, and never runs more events in one', async () => {
+test('an advance yields to the event loop after each turn, and never runs more events in one', async () => {
   const turns: number[] = []
   let ran = 0
   const next = async () => {
@@ -121,7 +121,7 @@ test('an advance gives the thread back after each turn, and never runs more even
   expect([...turns, ran]).toEqual([7, 7, 7, 7, 2])
 })
 
-test('a turn ends by time, too, and waiting for a webhook begins none', async () => {
+test('a turn also ends by time, and waiting for a webhook does not begin a new one', async () => {
   let elapsed = 0
   const host = Object.assign(() => START, { elapsed: () => elapsed })
   const turns: number[] = []
@@ -136,14 +136,14 @@ test('a turn ends by time, too, and waiting for a webhook begins none', async ()
   expect(turns).toEqual([6, 12, 18])
 })
 
-test('an advance ends when nobody waits for it, between two turns or during a webhook, and the clock runs on from there', async () => {
+test('an advance ends when its client leaves, between turns or during a webhook, and the clock runs on from there', async () => {
   const gone = new AbortController()
   const next = async () => gone.abort()
   const sandbox = await clockwork({ rate: 1, turn: { events: 2, ms: Number.POSITIVE_INFINITY, next } })
   plan(sandbox, ...[1, 2, 3, 4].map((n) => ['tick', `r/${n}`, n * SECOND] as const))
   const limits = { signal: gone.signal }
   await expect(advance(sandbox, { to: (now) => now + 60 * SECOND }, limits)).rejects.toThrow(
-    'The advance was ended before it came to its target. The clock is at 2026-03-01T12:00:02.000Z.',
+    'The advance was ended before it reached its target. The clock is at 2026-03-01T12:00:02.000Z.',
   )
   expect([sandbox.clock.due(), sandbox.running]).toEqual([START + 2 * SECOND, undefined])
   const waiting = new AbortController()
@@ -153,7 +153,7 @@ test('an advance ends when nobody waits for it, between two turns or during a we
   await expect(stuck).rejects.toThrow('The advance was ended')
 })
 
-test('a request during an advance runs what is due at the instant reached, and nothing of what is to come', async () => {
+test('a request during an advance runs only events that are due at the instant reached', async () => {
   let host = START
   const seen: unknown[] = []
   const sandbox = await clockwork({
@@ -179,7 +179,7 @@ test('a request during an advance runs what is due at the instant reached, and n
   ])
 })
 
-test('a running clock that cannot keep up is not caught up with for ever: an advance is refused, with the ways out', async () => {
+test('an advance of a running clock that cannot keep up is refused with ways to fix it', async () => {
   let host = START
   const sandbox = await clockwork({ rate: 1, host: () => host })
   plan(sandbox, ['chain', 'r/1', 1 * SECOND])
@@ -188,7 +188,7 @@ test('a running clock that cannot keep up is not caught up with for ever: an adv
     code: 'conflict',
     options: { mitigation: expect.stringContaining('{"rate": 0} stops it where it is') },
   })
-  // It is still behind: nothing that is due has been forgotten.
+  // The clock is still late: every due event is still scheduled.
   expect(sandbox.lag).toBe(START + 200_000 * SECOND - sandbox.clock.now)
 })
 
@@ -205,7 +205,7 @@ function goalAt(instant: number | undefined) {
   return { milestone: { ...ticked, reachedAt: () => instant }, goal: { tick: 'r/1' } }
 }
 
-test('a goal that is known to be reached at an instant is waited for, with or without an event there', async () => {
+test('an advance to a goal with a known instant stops there, with or without an event', async () => {
   const sandbox = await clockwork()
   plan(sandbox, ['tick', 'r/2', 1 * SECOND], ['tick', 'r/1', 9 * SECOND])
   const result = await advance(sandbox, { until: goalAt(START + 5 * SECOND) })
@@ -216,15 +216,16 @@ test('a goal that is known to be reached at an instant is waited for, with or wi
   expect(sandbox.clock.now).toBe(START + 5 * SECOND)
 })
 
-test('a goal at the last instant is reached, one behind it never', async () => {
+test('a goal at the last instant is reached, and a later one is refused', async () => {
   const sandbox = await clockwork()
   const refused = await advance(sandbox, { until: goalAt(END_OF_TIME + 1) }).catch((error: unknown) => error)
   expect(refused).toMatchObject({
     code: 'conflict',
     message:
-      'Time alone does not bring that about: nothing is scheduled for r/1. The clock is at 2026-03-01T12:00:00.000Z.',
+      'The target cannot be reached by time alone: no event is scheduled for r/1. The clock is at 2026-03-01T12:00:00.000Z.',
     options: {
-      mitigation: 'Look at what holds it: GET /__emulator/state/r/1 and GET /__emulator/clock/horizon.',
+      mitigation:
+        'Check why it does not progress: GET /__emulator/state/r/1 and GET /__emulator/clock/horizon.',
     },
   })
   await advance(sandbox, { until: goalAt(END_OF_TIME) })

@@ -11,9 +11,9 @@ import type { PendingWork } from './turn.ts'
 
 const SECOND = 1_000
 
-/** Work that is busy after each tick until it is told to be done. */
+/** Work that is busy after each tick until the test calls `finish`. */
 class SlowWork implements PendingWork {
-  /** The virtual instants at which something was waited for. */
+  /** The offsets from START, in virtual milliseconds, at which an advance waited. */
   readonly waits: number[] = []
   #waiting: (() => void) | undefined
   isIdle = true
@@ -55,7 +55,7 @@ async function emulatorWithTicks(...seconds: number[]): Promise<Sandbox> {
   return sandbox
 }
 
-test('time waits at each instant until what it gave rise to is delivered', async () => {
+test('an advance waits at each instant until the webhooks of its events are delivered', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   const work = new SlowWork(sandbox)
   sandbox.pendingWork = work
@@ -68,7 +68,7 @@ test('time waits at each instant until what it gave rise to is delivered', async
   expect(sandbox.clock.now).toBe(START + 10 * SECOND)
 })
 
-test('a goal that is reached already is answered when what is under way has been delivered', async () => {
+test('an advance to a goal that is already reached waits for deliveries in flight', async () => {
   const sandbox = await emulatorWithTicks(1)
   await advance(sandbox, by(1 * SECOND))
   const work = new SlowWork(sandbox)
@@ -87,7 +87,7 @@ test('an advance that begins during another waits for its end', async () => {
   expect(sandbox.clock.now).toBe(START + 3 * SECOND)
 })
 
-test('an advance waits while functions of scenarios are called for another', async () => {
+test('an advance waits while another one calls functions of scenarios', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   const work = new SlowWork(sandbox)
   sandbox.pendingWork = work
@@ -102,7 +102,7 @@ test('an advance waits while functions of scenarios are called for another', asy
   expect((await second).events.map(({ ref }) => ref)).toEqual(['r/2'])
 })
 
-test('an advance that waits for another ends with its sandbox, and when its client leaves', async () => {
+test('an advance that waits for another ends when its client leaves or its sandbox is closed', async () => {
   const sandbox = await emulatorWithTicks(1)
   const work = new SlowWork(sandbox)
   sandbox.pendingWork = work
@@ -113,14 +113,14 @@ test('an advance that waits for another ends with its sandbox, and when its clie
   const left = advance(sandbox, by(1 * SECOND), { signal: client.signal })
   const waiting = advance(sandbox, by(1 * SECOND))
   client.abort()
-  await expect(left).rejects.toThrow('The advance was ended before it came to its target')
+  await expect(left).rejects.toThrow('The advance was ended before it reached its target')
   sandbox.close(new Refusal('not_found', { detail: 'The sandbox is gone.' }), true)
   await work.finish()
   await expect(first).rejects.toThrow('The sandbox is gone.')
   await expect(waiting).rejects.toThrow('The sandbox is gone.')
 })
 
-test('an advance is refused while another waits for a webhook, and nothing of it happens', async () => {
+test('an advance is refused without effect while another waits for a webhook', async () => {
   const sandbox = await emulatorWithTicks(1, 2, 3)
   const work = new SlowWork(sandbox)
   sandbox.pendingWork = work
@@ -136,14 +136,14 @@ test('an advance is refused while another waits for a webhook, and nothing of it
   expect((await advance(sandbox, by(2 * SECOND))).events.map(({ ref }) => ref)).toEqual(['r/3'])
 })
 
-test('a passage that is refused does not hold up the next one', async () => {
+test('an advance that is refused does not block the next one', async () => {
   const sandbox = await emulatorWithTicks(1)
   const refused = advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/never' } } })
-  await expect(refused).rejects.toThrow('nothing is scheduled for r/never')
+  await expect(refused).rejects.toThrow('no event is scheduled for r/never')
   expect((await advance(sandbox, by(2 * SECOND))).events).toHaveLength(1)
 })
 
-test('what happens meanwhile for other requests is in the result too', async () => {
+test('events that run for other requests during an advance are in its result', async () => {
   const sandbox = await emulatorWithTicks(1)
   const work = new SlowWork(sandbox)
   sandbox.pendingWork = work
@@ -156,7 +156,7 @@ test('what happens meanwhile for other requests is in the result too', async () 
   expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/meanwhile'])
 })
 
-test('a sandbox that is replaced ends the passage of time through the old one', async () => {
+test('an advance ends when its sandbox is replaced', async () => {
   const sandbox = await emulatorWithTicks(1)
   const start = sandbox.capture()
   const work = new SlowWork(sandbox)
@@ -170,7 +170,7 @@ test('a sandbox that is replaced ends the passage of time through the old one', 
   expect(ran(sandbox)).toEqual([])
 })
 
-test('until runs exactly as far as the goal needs', async () => {
+test('an advance with until runs exactly as far as the goal needs', async () => {
   const sandbox = await emulatorWithTicks(1, 2, 3)
   const result = await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })
   expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
@@ -178,13 +178,13 @@ test('until runs exactly as far as the goal needs', async () => {
   expect((await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })).events).toEqual([])
 })
 
-test('steps stop where nothing more is to come', async () => {
+test('an advance by steps stops when no event is left', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   expect((await advance(sandbox, { steps: 5 })).events).toHaveLength(2)
   expect(sandbox.clock.now).toBe(START + 2 * SECOND)
 })
 
-test('an endless loop at one instant ends at a bound that names the suspects, and the clock stays there', async () => {
+test('an endless loop at one instant ends with an error that names the suspects, and the clock stays there', async () => {
   const sandbox = await clockwork({ mostEvents: 10_000 })
   change(sandbox, ({ schedule }) => {
     schedule(event('tick', 'r/1', START + 2 * SECOND))
@@ -196,27 +196,27 @@ test('an endless loop at one instant ends at a bound that names the suspects, an
   const { message, code, options } = error as Refusal
   expect(code).toBe('conflict')
   expect(message).toBe(
-    'Time did not pass after 10000 events at 2026-03-01T12:00:02.000Z, where the clock stopped. Most frequent of the last 1000: stuck r/2 (1000 times).',
+    'The clock stopped at 2026-03-01T12:00:02.000Z: 10000 events ran at this instant, and time did not pass. Most frequent of the last 1000: stuck r/2 (1000 times).',
   )
   expect(options.details).toEqual({ suspects: [{ name: 'stuck r/2', times: 1000 }] })
-  // Neither a request nor another advance begins to count anew.
+  // Neither a request nor another advance starts the count again.
   runDueEvents(sandbox)
-  await expect(advance(sandbox, by(5 * SECOND))).rejects.toThrow('after 10000 events')
+  await expect(advance(sandbox, by(5 * SECOND))).rejects.toThrow('10000 events ran')
   expect(ran(sandbox).map(({ ref }) => ref)).toEqual(['r/1'])
-  // Once somebody has taken the event away, time goes on.
+  // After the event is removed, time goes on.
   change(sandbox, ({ unschedule }) => unschedule('r/2', ['stuck']))
   await advance(sandbox, by(5 * SECOND))
   expect(ran(sandbox).map(({ ref }) => ref)).toEqual(['r/1', 'r/3'])
 })
 
-test('every event says what it was caused by: a change from outside, or the event before', async () => {
+test('every event reports its cause: a change from outside, or the event before', async () => {
   const sandbox = await clockwork()
   change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1 * SECOND)))
   const { events } = await advance(sandbox, { steps: 2 })
   expect(events.map(({ caused_by }) => caused_by)).toEqual(['control', 'chain:r/1'])
 })
 
-test('steps end at the last instant there is: what is due behind it never happens', async () => {
+test('an advance by steps ends at the last instant, and later events never run', async () => {
   const sandbox = await clockwork()
   change(sandbox, ({ schedule }) => {
     schedule(event('tick', 'r/1', END_OF_TIME))

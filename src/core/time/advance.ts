@@ -7,34 +7,34 @@ import { nextEventOf, type RunResult, runEvents } from './run-events.ts'
 import { type AdvanceResult, EventTally, MAX_EVENTS } from './scheduler.ts'
 import { joinPendingWork, type PendingWork, Turn } from './turn.ts'
 
-/** How far time is to pass. */
+/** The target of an advance. */
 export type AdvanceTarget =
-  /** To an instant, named when it is this target's turn; it may refuse. */
+  /** To an instant, computed from the clock when the advance begins. The function may refuse. */
   | { readonly to: (now: number) => number }
   /** Over a number of events, whenever they are due. */
   | { readonly steps: number }
-  /** To what a resource knows of its records. */
+  /** Until a record reaches a milestone of its resource. */
   | { readonly until: Goal }
 
 export interface Goal {
   readonly milestone: AnyMilestone
-  /** What the milestone's schema has read. */
+  /** The goal as the milestone's schema has parsed it. */
   readonly goal: unknown
 }
 
-/** What ends an advance before its target is reached. */
+/** Limits that end an advance before its target. */
 export interface AdvanceLimits {
-  /** Events after which it stops. Absent: it goes on to its target. */
+  /** Number of events after which it stops. Absent: no limit. */
   readonly maxEvents?: number
   /** Aborted when the client no longer waits for the advance. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Lets time pass and waits at each instant until its webhooks are delivered, so that a receiver that reads the sandbox sees
- * it as it was when the webhook was due. Gives the thread back after each turn. The clock's new instant is durable when this
- * resolves. Everything that happens during the advance, also on behalf of other requests, is in the result. An advance that
- * begins during another waits for its end.
+ * Advances the clock. At each instant it waits until the webhooks are delivered, so that a receiver sees the sandbox as it was
+ * when the webhook was due. After each turn it yields to the event loop. The clock's new instant is durable when this
+ * resolves. The result includes events that run for other requests during the advance. An advance that begins during another
+ * waits for its end; it is refused with `conflict` while a webhook is in flight.
  */
 export async function advance(
   sandbox: Sandbox,
@@ -49,7 +49,7 @@ export async function advance(
   })
   const passage = new Advance(sandbox, joinPendingWork(sandbox.pendingWork, sandbox.preparations), limits)
   try {
-    // A clock that stands still has nothing to catch up with: what an earlier step has left due is part of this passage.
+    // A stopped clock has nothing to catch up with: events that an earlier step left due are part of this advance.
     if (sandbox.clock.rate > 0) await passage.catchUp()
     passage.begin()
     if ('steps' in target) await passage.steps(target.steps)
@@ -67,8 +67,8 @@ export async function advance(
   }
 }
 
-// Refused while a webhook is under way: the other advance waits for its receiver, and that may be the client that asks
-// for this one.
+// Refused while a webhook is in flight: the other advance waits for its receiver, which may be the client that requests
+// this one.
 async function waitForOther(sandbox: Sandbox, signal: AbortSignal | undefined): Promise<void> {
   if (sandbox.pendingWork?.isRequesting) sandbox.refuseDuringAdvance()
   await orAborted(sandbox.advanceEnd, signal)
@@ -76,7 +76,7 @@ async function waitForOther(sandbox: Sandbox, signal: AbortSignal | undefined): 
   if (signal?.aborted) refuseAborted(sandbox)
 }
 
-// A receiver may take long; the client that advanced the clock can stop waiting.
+// A receiver may be slow; the client that advances the clock can stop waiting.
 async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
   if (signal === undefined) return work
   let stop = (): void => {}
@@ -90,8 +90,8 @@ async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): 
 
 function refuseAborted({ clock }: Sandbox): never {
   return refuse('conflict', {
-    detail: `The advance was ended before it came to its target. The clock is at ${formatInstant(clock.now)}.`,
-    mitigation: 'Advance again to go on from there.',
+    detail: `The advance was ended before it reached its target. The clock is at ${formatInstant(clock.now)}.`,
+    mitigation: 'Advance again to continue from there.',
   })
 }
 
@@ -103,7 +103,7 @@ class Advance {
   readonly #replacements: number
   readonly #turn: Turn
   readonly #tally = new EventTally()
-  /** Where the clock stood when notes were first taken. */
+  /** The clock's instant when the collection of events began. */
   #from: number | undefined
   #ran = 0
   #isStopped = false
@@ -122,7 +122,7 @@ class Advance {
     this.#turn = new Turn(sandbox.options.turn, () => sandbox.clock.elapsed)
   }
 
-  /** Runs what is due by now. Its end is fixed when it begins: a clock that cannot keep up would have none. */
+  /** Runs the events that are due now. The end is fixed at the start: a clock that cannot keep up would never reach it. */
   async catchUp(): Promise<void> {
     const sandbox = this.#sandbox
     sandbox.followHost()
@@ -138,20 +138,20 @@ class Advance {
     }
   }
 
-  /** Takes notes from now on. */
+  /** Starts to collect events for the result. */
   begin(): void {
     this.#from = this.#sandbox.clock.now
     this.#stopListening = this.#sandbox.onEvent((event) => this.#tally.add(event))
   }
 
-  /** Lets the clock run on from where it stands, although the target was not reached. What it had to catch up with stays due. */
+  /** Lets the clock run on from the instant reached by a failed advance. Events that it had to catch up with stay due. */
   keep(): void {
     const sandbox = this.#sandbox
     const isOurs = sandbox.closedReason === undefined && sandbox.replacements === this.#replacements
     if (isOurs && this.#from !== undefined && sandbox.clock.now !== this.#from) sandbox.setClock()
   }
 
-  /** Stops taking notes. */
+  /** Stops collecting events. */
   end(): void {
     this.#stopListening()
   }
@@ -208,14 +208,14 @@ class Advance {
     return { reached, waits }
   }
 
-  // Stopped only where more is due: the last event that may run can also be the last there is.
+  // Stopped only if more events are due: the last event that may run can also be the last one due.
   #isFull(instant: number): boolean {
     if (this.#ran < this.#maxEvents) return false
     this.#isStopped = dueOf(this.#sandbox.scheduler.peek()?.due_at) <= instant
     return this.#isStopped
   }
 
-  // Everything that the passage waits for, it waits for here.
+  // From `begin` to its target, an advance waits for webhooks and preparations only here.
   async #deliver(): Promise<void> {
     if (!this.#pendingWork.isIdle) await orAborted(this.#pendingWork.whenIdle(), this.#signal)
     if (this.#turn.isOver) await this.#giveBack()
@@ -232,7 +232,7 @@ class Advance {
     if (this.#signal?.aborted) refuseAborted(this.#sandbox)
     if (this.#sandbox.replacements === this.#replacements) return
     refuse('conflict', {
-      detail: 'The sandbox was reset, restored or replaced while time was passing.',
+      detail: 'The sandbox was reset, restored or replaced during the advance.',
       mitigation: 'Advance again: the clock is that of the new sandbox.',
     })
   }
@@ -248,8 +248,8 @@ class Advance {
 
   #unreachable(ref: string): never {
     return refuse('conflict', {
-      detail: `Time alone does not bring that about: nothing is scheduled for ${ref}. The clock is at ${formatInstant(this.#sandbox.clock.now)}.`,
-      mitigation: `Look at what holds it: GET /__emulator/state/${ref} and GET /__emulator/clock/horizon.`,
+      detail: `The target cannot be reached by time alone: no event is scheduled for ${ref}. The clock is at ${formatInstant(this.#sandbox.clock.now)}.`,
+      mitigation: `Check why it does not progress: GET /__emulator/state/${ref} and GET /__emulator/clock/horizon.`,
     })
   }
 }

@@ -4,21 +4,21 @@ import { Clock, clockRow, END_OF_TIME } from './clock.ts'
 const START = Date.parse('2026-03-01T12:00:00.000Z')
 const WALL = Date.parse('2030-01-01T00:00:00.000Z')
 
-/** A clock that was started at START when the host said WALL; the test sets what the host says. */
+/** A clock that was started at START at the host instant WALL; the test sets the host's clock. */
 function clockAt(rate: number) {
   const host = { now: WALL }
   const row = clockRow({ now: START, rate, skip_on_poll: false }, () => host.now)
   return { host, row, clock: new Clock(() => host.now, row) }
 }
 
-test('a clock that stands still is due where it is, whatever the host says, and waits for nothing', () => {
+test('a stopped clock stays at its instant whatever the host clock shows, and has no real wait', () => {
   const { host, clock } = clockAt(0)
   host.now += 3_600_000
   expect([clock.now, clock.due(), clock.rate]).toEqual([START, START, 0])
   expect(clock.realUntil(START + 1)).toBeUndefined()
 })
 
-test('the record of a clock that stands still names no instant of the host', () => {
+test('the record of a stopped clock has no host instant', () => {
   expect(clockAt(0).row).toEqual({
     id: 'clock',
     now: '2026-03-01T12:00:00.000Z',
@@ -29,7 +29,7 @@ test('the record of a clock that stands still names no instant of the host', () 
   expect(clockAt(2).row).toMatchObject({ rate: 2, wall: '2030-01-01T00:00:00.000Z' })
 })
 
-test('a running clock is due its rate times the real time further on, in whole milliseconds, and stays until it is moved', () => {
+test('a running clock is due at its rate times the real time, in whole milliseconds, and moves only with moveTo', () => {
   const { host, clock } = clockAt(2.5)
   host.now += 1_001
   expect([clock.due(), clock.now]).toEqual([START + 2_502, START])
@@ -49,13 +49,13 @@ test('a clock moves forward only', () => {
   expect(clock.now).toBe(START + 10)
 })
 
-test('a clock that is made of a record does not begin before the floor, the last instant that the sandbox knows of', () => {
+test('a clock from a record does not start before the floor, the last instant in the sandbox', () => {
   const { row, host } = clockAt(0)
   expect(new Clock(() => host.now, row, START + 7).now).toBe(START + 7)
   expect(new Clock(() => host.now, row, START - 7).now).toBe(START)
 })
 
-test('a followed record counts from its own anchor and takes no time back; a restart does', () => {
+test('a clock that follows a record never goes back, but a restart does', () => {
   const { host, clock } = clockAt(0)
   clock.moveTo(START + 60_000)
   const row = clockRow({ now: START + 1_000, rate: 1, skip_on_poll: false }, () => host.now)
@@ -66,7 +66,7 @@ test('a followed record counts from its own anchor and takes no time back; a res
   expect([clock.now, clock.due()]).toEqual([START + 1_000, START + 101_000])
 })
 
-test('a record that names no instant of the host is anchored when it is read', () => {
+test('a record without a host instant is anchored when it is read', () => {
   const { host, row, clock } = clockAt(0)
   host.now += 50_000
   clock.follow({ ...row, rate: 1 })
@@ -74,7 +74,7 @@ test('a record that names no instant of the host is anchored when it is read', (
   expect(clock.due()).toBe(START + 1_000)
 })
 
-test('the real wait for an instant is the shorter the faster the clock, and none for what is past', () => {
+test('the real wait for an instant is divided by the rate, and 0 for an instant in the past', () => {
   const { host, clock } = clockAt(10)
   expect(clock.realUntil(START + 5_000)).toBe(500)
   host.now += 200
@@ -84,7 +84,7 @@ test('the real wait for an instant is the shorter the faster the clock, and none
 
 const HOUR = 3_600_000
 
-/** As {@link clockAt}, on a machine whose clock can be set: `pass` lets real time pass, `set` changes what the clock says. */
+/** Like {@link clockAt}, on a machine whose clock can be set: `pass` lets real time pass, `set` sets the clock. */
 function machine(rate: number) {
   const state = { wall: WALL, elapsed: 500 }
   const host = Object.assign(() => state.wall, { elapsed: () => state.elapsed })
@@ -112,7 +112,7 @@ test('a host clock that is set back does not stop the clock', () => {
   expect([clock.due(), clock.compareWithHost()]).toEqual([START + 22_000, undefined])
 })
 
-test('a host clock that is far ahead of the time that has passed is followed: the machine slept', () => {
+test('the clock follows a host clock that is far ahead of the real time: the machine slept', () => {
   const { clock, pass, set } = machine(2)
   pass(10_000)
   set(8 * HOUR)
@@ -121,7 +121,7 @@ test('a host clock that is far ahead of the time that has passed is followed: th
   expect([clock.due(), clock.compareWithHost()]).toEqual([START + 20_000 + 16 * HOUR, undefined])
 })
 
-test('a host clock that jumped ahead by mistake and is put right again leaves the clock running', () => {
+test('the clock runs on after the host clock jumps ahead by mistake and is corrected', () => {
   const { clock, pass, set } = machine(1)
   const years = 10 * 365 * 24 * HOUR
   set(years)
@@ -133,13 +133,13 @@ test('a host clock that jumped ahead by mistake and is put right again leaves th
   expect(clock.due()).toBe(START + years + 5_000)
 })
 
-test.for([10_000, 1, -1, -1_000])('a host clock that is off by %d ms is left alone', (by) => {
+test.for([10_000, 1, -1, -1_000])('a host clock that is off by %d ms changes nothing', (by) => {
   const { clock, set } = machine(1)
   set(by)
   expect([clock.compareWithHost(), clock.due()]).toEqual([undefined, START])
 })
 
-test('the host clock does not matter to a clock that stands still', () => {
+test('the host clock does not affect a stopped clock', () => {
   const { clock, set } = machine(0)
   set(8 * HOUR)
   expect([clock.compareWithHost(), clock.due()]).toEqual([undefined, START])
@@ -150,7 +150,7 @@ test.for([
   ['an hour ahead', HOUR, 60_000 + HOUR],
   ['an hour back', -HOUR, 0],
 ] as const)(
-  'the next process counts the time in between by the host clock, %s, and never less than none',
+  'the next process counts the time in between by the host clock, %s, and never a negative time',
   ([, by, counted]) => {
     const { host, clock, pass, set } = machine(2)
     pass(5_000)
@@ -165,7 +165,7 @@ test.for([
   },
 )
 
-test('a host clock that was ahead when the record was written does not stop the next process at the last instant known', () => {
+test('a host clock that was ahead when the record was written does not stop the clock of the next process', () => {
   const { host, clock, pass, set } = machine(1)
   set(10 * 365 * 24 * HOUR)
   const row = clockRow({ now: clock.now, rate: 1, skip_on_poll: false }, host)
@@ -175,7 +175,7 @@ test('a host clock that was ahead when the record was written does not stop the 
   expect(next.due()).toBe(START + 62_000)
 })
 
-test('the record of a clock that is behind says when it ought to have stood there, so that nothing of the backlog is lost', () => {
+test('the record of a late clock has the host instant at which it was due, so that the backlog is kept', () => {
   const { host, clock, pass } = machine(10)
   pass(60_000)
   clock.moveTo(START + 100_000)

@@ -5,48 +5,48 @@ import { formatInstant } from './instant.ts'
 /** The host's time in milliseconds since the Unix epoch. */
 export interface HostTime {
   (): number
-  /** Real milliseconds since any beginning, which setting the host's clock does not change. Absent: that clock is never set. */
+  /** Real milliseconds from an arbitrary start; setting the host's clock does not change them. Absent: it is never set. */
   readonly elapsed?: () => number
 }
 
 /**
- * Real milliseconds since the process began; only the difference of two of them means anything. Taken when this is loaded:
- * the emulator can run in a test that replaces timers by fake ones later.
+ * Real milliseconds since the process started; only differences are meaningful. Bound when this module is loaded, because a
+ * test may replace timers with fake ones later.
  */
 export const elapsedTime: () => number = performance.now.bind(performance)
 
 /** The only reader of the host's clock. Everything else gets the time as an argument. */
 export const hostTime: HostTime = Object.assign(() => Date.now(), { elapsed: elapsedTime })
 
-/** The last instant of a clock: what is scheduled from there on still has a timestamp of the usual form. */
+/** The last instant of a clock. It leaves a year in which later events can be scheduled with a timestamp of the usual form. */
 export const END_OF_TIME = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
 
-/** The fastest rate. More than a virtual day in a real second has no use, and would soon lead to the end of time. */
+/** The maximum rate. More than a virtual day in a real second has no use, and would soon lead to the last instant. */
 export const FASTEST = 100_000
 
 /** Milliseconds that the host's clock may be ahead of the time that has passed. More: the machine slept, or its clock was set. */
 const MAX_AHEAD = 10_000
 
-/** Milliseconds that it may be behind. More: it was set back. */
+/** Milliseconds that the host's clock may be late. More: it was set back. */
 const MAX_BEHIND = 1_000
 
 /** The clock of a state document: at the host instant `wall` the virtual instant was `now`. */
 export const clockFields = z.strictObject({
-  // After END_OF_TIME the clock could not go on, and what it schedules would have no timestamp.
+  // After END_OF_TIME the clock could not go on, and events that it schedules would have no valid timestamp.
   now: timestamp().refine((value) => Date.parse(value) <= END_OF_TIME, {
-    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant there is`,
+    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant that the clock supports`,
   }),
-  /** Virtual seconds per real second; 0 stands still. */
+  /** Virtual seconds per real second, 0 to 100,000; 0 stops the clock. */
   rate: z.number().min(0).max(FASTEST),
-  /** A poll of something unfinished first advances to its next work event. */
+  /** Whether a poll of an unfinished record first advances the clock to its next work event. */
   skip_on_poll: z.boolean(),
-  /** Null while the clock stands still: then no host instant means anything. */
+  /** Null while the clock is stopped: then the host's time has no meaning. */
   wall: timestamp().nullable(),
 })
 
 export type ClockRow = { readonly id: 'clock' } & Readonly<z.output<typeof clockFields>>
 
-/** At a real instant the virtual one was this. `elapsed` counts while the process runs, `wall` for the next process. */
+/** A virtual instant and the real instant it belongs to: `elapsed` for this process, `wall` for the next one. */
 interface Anchor {
   readonly virtual: number
   readonly rate: number
@@ -55,8 +55,8 @@ interface Anchor {
 }
 
 /**
- * The virtual clock of one sandbox. `now` is fixed while a request or an event is handled; it moves only with
- * {@link Clock.moveTo}, and never backwards.
+ * The virtual clock of one sandbox. `now` is fixed while a request or an event is handled; it moves forward with
+ * {@link Clock.moveTo}, and backwards only with {@link Clock.restart}.
  */
 export class Clock {
   readonly host: HostTime
@@ -67,7 +67,7 @@ export class Clock {
     this.host = host
     this.#now = Math.max(Date.parse(row.now), floor)
     const anchor = this.#anchorOf(row)
-    // Where the host's clock has been set back since, the record alone would leave the clock standing until the floor.
+    // If the host's clock was set back since, the clock would otherwise not move until it reaches the floor.
     this.#anchor = { ...anchor, virtual: Math.max(anchor.virtual, floor) }
   }
 
@@ -80,20 +80,20 @@ export class Clock {
     return this.#anchor.rate
   }
 
-  /** Real milliseconds of a clock that cannot be set. */
+  /** Real milliseconds of a clock that cannot be set; only differences are meaningful. */
   get elapsed(): number {
     const { host } = this
     return host.elapsed?.() ?? host()
   }
 
-  /** The virtual instant by the real time that has passed. */
+  /** The virtual instant that the clock should be at, by the real time that has passed. At most {@link END_OF_TIME}. */
   due(): number {
     const { virtual, rate, elapsed } = this.#anchor
     if (rate === 0) return this.#now
     return Math.max(this.#now, Math.min(END_OF_TIME, Math.floor(virtual + (this.elapsed - elapsed) * rate)))
   }
 
-  /** Moves forward; an instant in the past leaves the clock where it is. */
+  /** Moves forward; an instant in the past changes nothing. */
   moveTo(instant: number): void {
     if (instant > this.#now) this.#now = instant
   }
@@ -104,21 +104,21 @@ export class Clock {
     this.moveTo(Date.parse(row.now))
   }
 
-  /** Goes to the record's instant even when that is in the past. Only a sandbox that starts anew or is restored may do that. */
+  /** Goes to the record's instant even if that is in the past. Only for a sandbox that is reset or restored. */
   restart(row: ClockRow): void {
     this.#anchor = this.#anchorOf(row)
     this.#now = Date.parse(row.now)
   }
 
-  /** Real milliseconds until a virtual instant; undefined while the clock stands still. */
+  /** Real milliseconds until a virtual instant; undefined while the clock is stopped. */
   realUntil(instant: number): number | undefined {
     if (this.rate === 0) return undefined
     return Math.max(0, (instant - this.due()) / this.rate)
   }
 
   /**
-   * Compares the host's clock with the time that has really passed. One that was set back changes nothing here. One that is
-   * far ahead is followed: a machine that slept has no other way to say so.
+   * Compares the host's clock with the real time that has passed. If it was set back, the virtual clock does not change. If it
+   * is far ahead, the virtual clock follows: that is the only sign of a machine that slept.
    * @returns real milliseconds that it was set forward, or back when negative; undefined when it was not
    */
   compareWithHost(): number | undefined {
@@ -130,7 +130,7 @@ export class Clock {
     return jump
   }
 
-  /** The clock as a record that the next process can go on from: `wall` is when it ought to have stood at `now`. */
+  /** The clock as a record for the next process: `wall` is the host instant at which the clock should have been at `now`. */
   toRow(skip_on_poll: boolean): ClockRow {
     const { virtual, rate, wall } = this.#anchor
     if (rate === 0) return clockRow({ now: this.#now, rate, skip_on_poll }, this.host)
@@ -138,7 +138,7 @@ export class Clock {
     return clockRow({ now: this.#now, rate, skip_on_poll }, () => instant)
   }
 
-  // Between two processes the host's clock alone says how much time has passed, and it may have been set back.
+  // Between two processes only the host's clock measures the time, and it may have been set back.
   #anchorOf(row: ClockRow): Anchor {
     const wall = this.host()
     const between = row.wall === null ? 0 : Math.max(0, wall - Date.parse(row.wall))
@@ -151,7 +151,7 @@ export class Clock {
   }
 }
 
-/** A clock record that starts at a virtual instant, anchored to the host's clock unless it stands still. */
+/** A clock record that starts at a virtual instant, anchored to the host's clock unless the rate is 0. */
 export function clockRow(
   start: { now: number; rate: number; skip_on_poll: boolean },
   host: HostTime,

@@ -4,8 +4,8 @@ import { formatDuration } from './instant.ts'
 import { SCHEDULE, type ScheduledEvent } from './scheduler.ts'
 
 /**
- * Why nothing progresses, and the way out, for people whose client polls forever. Null while time passes, while polls make it
- * pass, and where nothing that can be polled has work pending: a far deadline alone keeps no client waiting.
+ * Explains why nothing progresses and how to fix it, for users whose client polls forever. Null while the clock runs or polls
+ * advance it. Also null when no record that can be polled has pending work: no client waits for a deadline alone.
  * @param ref only about this record, `collection/id`
  */
 export function frozenNote(

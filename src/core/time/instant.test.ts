@@ -39,7 +39,7 @@ test.for([
   expect(parseInstant(text)).toBeUndefined()
 })
 
-test('whether a whole day was named is told', { tags: ['R166'] }, () => {
+test('a date without a time is reported as a whole day', { tags: ['R166'] }, () => {
   const named = ['2024-03-01', '2024-03-01T00:00:00Z'].map((text) => parseInstant(text)?.dateOnly)
   expect(named).toEqual([true, false])
 })

@@ -10,7 +10,7 @@ const ISO = /^P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)
 
 /**
  * Milliseconds of a duration written as `250ms`, `90s`, `10m`, `24h`, `29d` or ISO 8601 (`PT24H`, `P29D`); undefined for
- * anything else. Fractions of a millisecond are rounded. Years, months and weeks have no place here: they are not one length.
+ * anything else. Fractions of a millisecond are rounded. Years, months and weeks are not supported.
  */
 export function parseDuration(text: string): number | undefined {
   const short = SHORT.exec(text)
@@ -23,7 +23,7 @@ export function parseDuration(text: string): number | undefined {
   )
 }
 
-/** The shortest usual way to write a number of milliseconds: `24h`, `1500ms`. */
+/** Writes milliseconds in the largest unit that divides them: `1d`, `90m`, `1500ms`. */
 export function formatDuration(ms: number): string {
   for (const [unit, size] of [
     ['d', DAY],
@@ -38,7 +38,7 @@ export function formatDuration(ms: number): string {
 
 const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})?)?$/
 
-// As instants are written here, on a day that every month has: nothing is left to be checked.
+// The form that `formatInstant` writes, with a day that every month has: always valid, without further checks.
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
 /** An instant as a caller wrote it. */
@@ -50,15 +50,15 @@ export interface ParsedInstant {
 }
 
 /**
- * Reads an ISO 8601 date or date-time strictly: `2024-02-30`, `2024-1-1` and `0` are refused, where the Date constructor
- * would make something of them. Without an offset a date-time is UTC (T24), never the host's zone. Undefined when refused.
+ * Reads an ISO 8601 date or date-time strictly: `2024-02-30`, `2024-1-1` and `0` are refused, although the Date constructor
+ * accepts them. Without an offset a date-time is UTC (T24), never the host's zone. Undefined when refused.
  */
 export function parseInstant(text: string): ParsedInstant | undefined {
   if (USUAL.test(text)) return { ms: Date.parse(text), dateOnly: false }
   const match = PATTERN.exec(text)
   if (match === null) return undefined
   const [, year, month, day, hour, minute, second, fraction, offset] = match
-  // Date.UTC would take the years 0 to 99 for 1900 to 1999.
+  // Date.UTC would turn the years 0 to 99 into 1900 to 1999.
   const date = new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   if (!isCalendarDate(date, Number(month), Number(day))) return undefined
   if (hour === undefined) return { ms: date, dateOnly: true }
@@ -69,9 +69,9 @@ export function parseInstant(text: string): ParsedInstant | undefined {
   return { ms: date + time + Math.floor(Number(`0.${fraction ?? 0}`) * 1000), dateOnly: false }
 }
 
-/** How instants are written everywhere: UTC, milliseconds, `Z` (U013). */
+/** Writes an instant in the form that is used everywhere: UTC, milliseconds, `Z` (U013). */
 export function formatInstant(ms: number): string {
-  // A request writes its own instant half a dozen times, so that the last one is most often the one that is wanted.
+  // Caches the last text: a request writes its own instant about six times.
   if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() }
   return last.text
 }

@@ -5,7 +5,7 @@ import type { ScheduledEvent } from './scheduler.ts'
 
 const event = { id: 'ring bells/1', kind: 'ring', ref: 'bells/1' } as ScheduledEvent
 
-/** An event whose preparation has so many pieces, with turns that come when the test says so. */
+/** An event whose preparation has a number of pieces, with turns that begin when the test calls `nextTurn`. */
 function prepared(pieces: number, fails = false) {
   const turns: (() => void)[] = []
   const onDefect = vi.fn()
@@ -45,7 +45,7 @@ test('an event of another kind has nothing to prepare', () => {
   expect(prepare).not.toHaveBeenCalled()
 })
 
-test('an event with much to prepare waits, one piece a turn, and is prepared once', async () => {
+test('an event with much to prepare waits and is prepared once, one piece per turn', async () => {
   const { preparations, prepare, nextTurn, done } = prepared(7)
   expect([preparations.delay(event), preparations.delay(event)]).toEqual([true, true])
   expect([done(), preparations.isIdle, prepare.mock.calls.length]).toEqual([4 - 1, false, 1])

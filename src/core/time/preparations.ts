@@ -3,7 +3,7 @@ import type { HandlerScope } from '../request/exchange.ts'
 import type { ScheduledEvent } from './scheduler.ts'
 import type { PendingWork, TurnLimit } from './turn.ts'
 
-/** Pieces that are done at once, so that an event with little to prepare does not wait. */
+/** Number of pieces that are done at once, so that an event with little to prepare does not wait. */
 const PIECES_AT_ONCE = 4
 
 interface PreparationOptions {
@@ -13,7 +13,7 @@ interface PreparationOptions {
   readonly onDefect: (error: unknown) => void
 }
 
-/** What future events need done before they happen. It goes on between turns, while the clock waits. */
+/** Prepares future events before they run, in pieces between turns, while the clock waits. */
 export class Preparations implements PendingWork {
   readonly isRequesting = false
   readonly #options: PreparationOptions
@@ -31,7 +31,7 @@ export class Preparations implements PendingWork {
     while (!this.isIdle) await Promise.all(this.#underWay.values())
   }
 
-  /** True while an event has to wait for its preparation, which begins when it is first asked for. */
+  /** True while an event has to wait for its preparation. The first call for an event begins it. */
   delay(event: ScheduledEvent): boolean {
     if (this.#underWay.has(event.id)) return true
     const { events, scope } = this.#options
@@ -48,7 +48,7 @@ export class Preparations implements PendingWork {
     while (!this.#isDone(pieces))
   }
 
-  // An event whose preparation fails happens all the same, and fails itself if it cannot do without.
+  // An event whose preparation fails still runs. Its handler fails, too, if it needs the preparation.
   #isDone(pieces: Iterator<void, void>): boolean {
     try {
       return pieces.next().done === true

@@ -82,7 +82,7 @@ async function house({ mostEvents = 100, events = 500 } = {}) {
   return { sandbox, plan, defects }
 }
 
-test('the result says which way the status of its record went, and nothing where it stayed', async () => {
+test('an event reports the status of its record before and after, unless it stays the same', async () => {
   const { sandbox, plan } = await house()
   plan('open', 'look')
   const [opened, looked] = runEvents(sandbox, START + 60_000).events
@@ -102,11 +102,11 @@ test('an event of a kind that nothing handles fails, and its kind is reported', 
   const { sandbox, plan, defects } = await house()
   plan('unknown')
   const [failed] = runEvents(sandbox, START + 60_000).failed
-  expect(failed?.error).toBe('nothing handles events of the kind "unknown"')
+  expect(failed?.error).toBe('there is no handler for events of the kind "unknown"')
   expect(defects).toHaveLength(1)
 })
 
-test("a wrong script and a refusal fail with their message; only the script is its author's own affair", async () => {
+test('a wrong script and a refusal fail with their message, and only a wrong script is not reported as a defect', async () => {
   const { sandbox, plan, defects } = await house()
   plan('script', 'refused', 'odd')
   const { failed } = runEvents(sandbox, START + 60_000)
@@ -119,7 +119,7 @@ test("a wrong script and a refusal fail with their message; only the script is i
   expect(sandbox.scheduler.horizon()).toEqual([])
 })
 
-test('an event that cannot be written stays where it is, and time with it', { tags: ['R123'] }, async () => {
+test('an event that cannot be written stays scheduled, and time stops', { tags: ['R123'] }, async () => {
   const { sandbox, plan } = await house()
   plan('open')
   sandbox.store.journal = {
@@ -132,7 +132,7 @@ test('an event that cannot be written stays where it is, and time with it', { ta
   expect(sandbox.document().failed).toEqual([])
 })
 
-test('a sandbox that is taken away ends the passage of its time with the reason', async () => {
+test('events of a closed sandbox do not run, and the reason is thrown', async () => {
   const { sandbox, plan } = await house()
   plan('open')
   const reason = new Refusal('not_found', { detail: 'The sandbox is gone.' })
@@ -141,7 +141,7 @@ test('a sandbox that is taken away ends the passage of its time with the reason'
   expect(sandbox.store.rows('$failed').size).toBe(0)
 })
 
-test('an event at the very target runs, one a millisecond behind it does not', async () => {
+test('an event at the target runs, and one a millisecond after it does not', async () => {
   const { sandbox, plan } = await house()
   plan('look', 'open')
   expect(runEvents(sandbox, START + 999).events).toHaveLength(0)
@@ -149,7 +149,7 @@ test('an event at the very target runs, one a millisecond behind it does not', a
   expect(runEvents(sandbox, START + 1_999).events).toHaveLength(0)
 })
 
-test('who may pause is asked after each event, failed ones included, and the clock stays there', async () => {
+test('the function pause is called after each event, including failed ones, and the clock stays there', async () => {
   const { sandbox, plan } = await house()
   plan('look', 'odd', 'open', 'script')
   let asked = 0
@@ -162,7 +162,7 @@ test('who may pause is asked after each event, failed ones included, and the clo
   expect(sandbox.scheduler.peek()?.kind).toBe('script')
 })
 
-test('one run has no more events than a turn may have, failed ones included; the next goes on', async () => {
+test('one run has at most the events of one turn, including failed ones, and the next run goes on', async () => {
   const { sandbox, plan } = await house({ events: 2 })
   plan('look', 'odd', 'open')
   expect(runEvents(sandbox, START + 60_000)).toMatchObject({
@@ -177,7 +177,7 @@ test('one run has no more events than a turn may have, failed ones included; the
   })
 })
 
-test('going somewhere at once on behalf of a request is refused beyond one turn, with where the clock stands and the way', async () => {
+test('an advance for a request is refused beyond one turn, with the instant of the clock', async () => {
   const { sandbox, plan } = await house({ events: 2 })
   plan('look', 'odd', 'open')
   expect(() => advanceTo(sandbox, START + 60_000, 'A fault')).toThrow(
@@ -186,7 +186,7 @@ test('going somewhere at once on behalf of a request is refused beyond one turn,
   expect(advanceTo(sandbox, START + 60_000).events).toHaveLength(1)
 })
 
-test('what a request may let happen ends with a turn, and more is not due while events run in turns', async () => {
+test('a request runs only events up to the current instant while an advance runs', async () => {
   const { sandbox, plan } = await house({ events: 2 })
   plan('look', 'odd', 'open')
   sandbox.clock.moveTo(START + 1_000)
@@ -194,7 +194,7 @@ test('what a request may let happen ends with a turn, and more is not due while 
   expect(runDueEvents(sandbox)).toMatchObject({ ran: 1, reached: true })
 })
 
-test('of the last events at an instant, the three most frequent are named, the most frequent first', () => {
+test('the error of an endless loop names the three most frequent of the last events, most frequent first', () => {
   const counts = [1, 3, 2, 4]
   const instant = new InstantLimit(10)
   for (const [index, count] of counts.entries())
@@ -203,7 +203,7 @@ test('of the last events at an instant, the three most frequent are named, the m
   const { message, code, options } = instant.refusal()
   expect(code).toBe('conflict')
   expect(message).toBe(
-    'Time did not pass after 10 events at 2026-03-01T12:00:00.000Z, where the clock stopped. Most frequent of the last 10: k d/3 (4 times), k d/1 (3 times), k d/2 (2 times).',
+    'The clock stopped at 2026-03-01T12:00:00.000Z: 10 events ran at this instant, and time did not pass. Most frequent of the last 10: k d/3 (4 times), k d/1 (3 times), k d/2 (2 times).',
   )
   expect(options.details).toEqual({
     suspects: [
@@ -216,7 +216,7 @@ test('of the last events at an instant, the three most frequent are named, the m
   expect(instant.isFull(START + 1)).toBe(false)
 })
 
-test('the next event of a record is the earliest of its own, of whatever kind', async () => {
+test('the next event of a record is its earliest of any kind', async () => {
   const { sandbox } = await house()
   expect(nextEventOf(sandbox, 'hatches/1')).toBeUndefined()
   change(sandbox, ({ schedule }) => {

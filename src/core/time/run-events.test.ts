@@ -22,7 +22,7 @@ test('events run in order of instant and then of scheduling, each at its own ins
   expect(sandbox.clock.now).toBe(START + 60_000)
 })
 
-test('however time is cut into pieces, the same happens at the same instants', async () => {
+test('the same events run at the same instants however an advance is divided', async () => {
   const cuts = fc.array(fc.integer({ min: 1, max: 30_000 }), { maxLength: 12 })
   const dues = fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 20 })
   await fc.assert(
@@ -43,14 +43,14 @@ test('however time is cut into pieces, the same happens at the same instants', a
   )
 })
 
-test('steps run that many events, wherever they are in time', async () => {
+test('an advance by steps runs that number of events, whenever they are due', async () => {
   const sandbox = await clockwork()
   change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
   expect((await advance(sandbox, { steps: 3 })).events).toHaveLength(3)
   expect(sandbox.clock.now).toBe(START + 3_000)
 })
 
-test('an event whose handler fails is undone alone, failed with its message, and time goes on', async () => {
+test('an event whose handler fails is undone alone and listed as failed, and time goes on', async () => {
   const defects: unknown[] = []
   const sandbox = await clockwork({ defects })
   change(sandbox, ({ schedule }) => {
@@ -66,7 +66,7 @@ test('an event whose handler fails is undone alone, failed with its message, and
   expect(defects).toHaveLength(1)
 })
 
-test('a record has one event of a kind ahead: scheduling it again moves it, and it can be taken out', async () => {
+test('a record has one future event of a kind: scheduling it again moves it, and it can be removed', async () => {
   const sandbox = await clockwork()
   change(sandbox, ({ schedule }) => schedule(event('tick', 'r/1', START + 1_000)))
   change(sandbox, ({ schedule }) => schedule(event('tick', 'r/1', START + 8_000)))
@@ -84,7 +84,7 @@ test('a running clock follows the host, at its rate', async () => {
   expect(sandbox.clock.now).toBe(START + 10_000)
 })
 
-test('a host clock that is set is told of once, and the record begins anew', async () => {
+test('a host clock that is set is reported once, and the clock record is written again', async () => {
   const warnings: string[] = []
   const state = { wall: START, elapsed: 0 }
   const host = Object.assign(() => state.wall, { elapsed: () => state.elapsed })
@@ -94,18 +94,18 @@ test('a host clock that is set is told of once, and the record begins anew', asy
   runDueEvents(sandbox)
   runDueEvents(sandbox)
   expect(warnings).toEqual([
-    'The clock of this machine went back by 1h. The virtual clock of the sandbox default goes by the time that has really passed and runs on.',
+    'The clock of this machine was set back by 1h. The virtual clock of the sandbox default is not set back: it continues with the real time that passes.',
   ])
   expect(sandbox.clock.now).toBe(START + 5_000)
   expect(sandbox.store.get('$sandbox', 'clock')).toMatchObject({ wall: '2026-03-01T11:00:00.000Z' })
   state.wall += 7_200_000
   runDueEvents(sandbox)
-  expect(warnings[1]).toMatch(/^The clock of this machine is 2h ahead .* follows it\./)
+  expect(warnings[1]).toMatch(/^The clock of this machine is 2h ahead .* was moved forward with it\./)
   expect(sandbox.clock.now).toBe(START + 5_000 + 7_200_000)
 })
 
-test('a request runs what is due for as long as a turn takes, and fifty events however long they take', async () => {
-  // Each look at this machine's clock takes a second.
+test('a request runs due events for one turn, and at least fifty however long they take', async () => {
+  // Each reading of the host clock takes a second.
   let host = START
   const slow = (): number => {
     host += 1_000
@@ -119,7 +119,7 @@ test('a request runs what is due for as long as a turn takes, and fifty events h
   expect(runDueEvents(sandbox)).toMatchObject({ ran: 30, reached: true })
 })
 
-test('advancing a running clock moves it on, and it runs on from there', async () => {
+test('a running clock that is advanced runs on from there', async () => {
   let host = START
   const sandbox = await clockwork({ rate: 1, host: () => host })
   advanceTo(sandbox, START + 3_600_000)
@@ -128,7 +128,7 @@ test('advancing a running clock moves it on, and it runs on from there', async (
   expect(sandbox.clock.now).toBe(START + 3_605_000)
 })
 
-test('a sandbox goes on from its document where it stood, schedule and ids included', async () => {
+test('a sandbox that is loaded from its document goes on at the same instant, with its schedule and ids', async () => {
   const sandbox = await clockwork()
   change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
   advanceTo(sandbox, START + 1_500)

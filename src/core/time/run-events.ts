@@ -16,21 +16,21 @@ import {
 } from './scheduler.ts'
 import { Turn } from './turn.ts'
 
-/** What has run, and whether the clock has come to its target. */
+/** The events that ran, and whether the clock has reached its target. */
 export interface RunResult extends AdvanceResult {
-  /** False: events that were due are left, and the clock is at the last that ran. */
+  /** False: due events are left, and the clock is at the last one that ran, or at one that waits for its preparation. */
   readonly reached: boolean
-  /** How many events have run; 0 where the target was not reached means that no more may run at this instant. */
+  /** Number of events that ran. 0 with neither `reached` nor `waits`: no more may run at this instant. */
   readonly ran: number
   /** The next event waits for its preparation. */
   readonly waits: boolean
 }
 
 /**
- * Runs the events that are due up to an instant, in the order (due, seq), each at its own instant: the clock moves there
- * before the handler runs, so that no handler ever sees the target. Then moves the clock to the target. Never more events
- * than one turn may have.
- * @param pause asked after each event: true leaves the clock where it is, and what is left stays due
+ * Runs the events that are due up to an instant, in the order (due, seq). The clock moves to the instant of each event before
+ * its handler runs, so that no handler ever sees the target. Then the clock moves to the target. Stops at the maximum number
+ * of events of one turn.
+ * @param pause called after each event: `true` stops the run; the clock does not move on, and the remaining events stay due
  */
 export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean = doNotPause): RunResult {
   const { clock, instantLimit, options } = sandbox
@@ -62,8 +62,8 @@ export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean
 const doNotPause = (): boolean => false
 
 /**
- * Runs what is due by now, on behalf of a request. It cannot give the thread back in between, so that what takes
- * more than one turn is left: it runs after it, and it is served at the time reached. The same holds while events run in turns.
+ * Runs the events that are due now, before a request. A request cannot yield in between, so it leaves the events beyond one
+ * turn for later and is served at the time reached. While an advance or a backlog runs, it does not move the clock.
  */
 export function runDueEvents(sandbox: Sandbox): RunResult {
   sandbox.followHost()
@@ -73,13 +73,13 @@ export function runDueEvents(sandbox: Sandbox): RunResult {
   return runEvents(sandbox, sandbox.clock.due(), () => ++ran >= AT_ONCE && turn.isOver)
 }
 
-/** As many run on behalf of a request whatever they take: on a slow machine, too, a request sees what was due when it came. */
+/** Events that run before a request however long they take: on a slow machine, too, a request sees their effects. */
 const AT_ONCE = 50
 
 /**
- * Goes to an instant at once, on behalf of a request, and makes the clock's new instant durable. Refuses what takes more than
- * one turn, since everybody else would have to wait for it.
- * @param what takes the clock there, as the subject of a sentence
+ * Advances to an instant at once, for a request, and makes the clock's new instant durable. Refuses with `conflict` when the
+ * events take more than one turn, since other requests would have to wait, and when one is still being prepared.
+ * @param what the cause of the advance, as the subject of a sentence
  */
 export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'): AdvanceResult {
   const { reached, waits, ran: _, ...result } = runEvents(sandbox, instant)
@@ -87,7 +87,7 @@ export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'
   if (reached) return result
   if (waits) {
     return refuse('conflict', {
-      detail: `${what} has come to an event that is still being prepared. The clock is at ${formatInstant(sandbox.clock.now)}.`,
+      detail: `${what} has reached an event that is still being prepared. The clock is at ${formatInstant(sandbox.clock.now)}.`,
       mitigation: 'Send the request again in a moment.',
     })
   }
@@ -106,12 +106,12 @@ export function nextEventOf(sandbox: Sandbox, ref: string): ScheduledEvent | und
   return events.sort(byDue)[0]
 }
 
-// One event at the clock's instant. When its handler fails, only that is undone.
+// Runs one event at the clock's instant. If its handler fails, only its own changes are undone.
 function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
   try {
     return happened(event, sandbox.clock.now, handle(sandbox, event))
   } catch (error) {
-    // The disk, not the handler, is at fault: the event stays where it is and runs when writing works again.
+    // The disk has failed, not the handler: the event stays scheduled and runs when writing works again.
     if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
     if (sandbox.closedReason !== undefined) throw sandbox.closedReason
     return markFailed(sandbox, event, error)
@@ -120,12 +120,12 @@ function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
 
 function handle(sandbox: Sandbox, event: ScheduledEvent): Commit | undefined {
   const scope = sandbox.scope(event.id)
-  // Taken out first, so that the handler may schedule the same kind about the same record again.
+  // Removed first, so that the handler may schedule the same kind about the same record again.
   scope.tx.delete(SCHEDULE, event.id)
   if (event.kind === STEP) runStep(sandbox, scope, event)
   else {
     const kind = sandbox.service.events.get(event.kind)
-    if (kind === undefined) throw new Error(`nothing handles events of the kind "${event.kind}"`)
+    if (kind === undefined) throw new Error(`there is no handler for events of the kind "${event.kind}"`)
     kind.handle(scope, event)
   }
   return sandbox.commit(scope)
@@ -157,12 +157,12 @@ function markFailed(sandbox: Sandbox, event: ScheduledEvent, error: unknown): Ra
   return { at, kind, ref, description, caused_by, error: message }
 }
 
-/** After this many events without having caught up, the clock is reported as late. */
+/** Number of events after which a clock that has not caught up is reported as late. */
 export const MAX_CATCH_UP = 10_000
 
 /**
- * Runs what is due by the host's clock, in turns, until nothing is left; requests are served in between, at the time reached.
- * Does nothing while an advance runs events, and ends when one begins.
+ * Runs the events that are due by the host's clock, in turns, until none is left. Requests are served between turns, at the
+ * time reached. Does nothing while an advance runs events, and ends when one begins.
  */
 export async function runBacklog(
   sandbox: Sandbox,
@@ -189,7 +189,7 @@ export async function runBacklog(
   }
 }
 
-/** The message for a late clock, with the ways out. */
-export function behindMessage({ name, clock, lag }: Sandbox): string {
-  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lag / 1000)} s late. They run one after the other, and requests are served at the time reached. PATCH /__emulator/clock {"rate": 1} slows it down, {"rate": 0} stops it there; GET /__emulator/clock shows its lag_ms.`
+/** The message for a late clock, with ways to fix it. */
+export function lagMessage({ name, clock, lag }: Sandbox): string {
+  return `The clock of the sandbox ${name} cannot keep up: events fall due faster than they run. It is at ${formatInstant(clock.now)}, ${Math.round(lag / 1000)} s late. Events run one after the other, and requests are served at the time reached. PATCH /__emulator/clock {"rate": 1} slows it down, {"rate": 0} stops it there; GET /__emulator/clock shows its lag_ms.`
 }

@@ -3,7 +3,7 @@ import { clockwork, event, START } from '../../../test/support/clockwork.ts'
 import { change } from '../sandboxes/change.ts'
 import { advance } from './advance.ts'
 
-test('events that were moved leave nothing behind for good, and the order stays that of due and seq', async () => {
+test('moved events do not fill the queue, and the order stays that of due and seq', async () => {
   const sandbox = await clockwork()
   for (let round = 100; round > 0; round--) {
     change(sandbox, ({ schedule }) => {
@@ -16,7 +16,7 @@ test('events that were moved leave nothing behind for good, and the order stays 
   expect(events.map(({ ref }) => ref)).toEqual(order.map((n) => `r/${n}`))
 })
 
-test('a moved event runs at its new place alone, be it earlier or later, and a cancelled one does not run', async () => {
+test('a moved event runs only at its new instant, earlier or later, and a cancelled one does not run', async () => {
   const sandbox = await clockwork()
   change(sandbox, ({ schedule }) => {
     for (const [n, ref] of ['r/a', 'r/b', 'r/c', 'r/d'].entries())
@@ -37,7 +37,7 @@ test('a moved event runs at its new place alone, be it earlier or later, and a c
   expect([sandbox.scheduler.peek(), sandbox.scheduler.horizon()]).toEqual([undefined, []])
 })
 
-test('an event that is scheduled anew for the same instant goes behind the others of that instant', async () => {
+test('an event that is scheduled again for the same instant runs after the others of that instant', async () => {
   const sandbox = await clockwork()
   for (const ref of ['r/a', 'r/b', 'r/a'])
     change(sandbox, ({ schedule }) => schedule(event('tick', ref, START + 1_000)))
@@ -46,7 +46,7 @@ test('an event that is scheduled anew for the same instant goes behind the other
   expect(events.map(({ ref }) => ref)).toEqual(['r/b', 'r/a'])
 })
 
-test('a record has an event of each kind ahead, and unscheduling takes those that are named', async () => {
+test('a record can have a future event of each kind, and unscheduling removes only the named kinds', async () => {
   const sandbox = await clockwork()
   const kinds = () => sandbox.scheduler.horizon().map(({ id, kind }) => [id, kind])
   change(sandbox, ({ schedule }) => {

@@ -6,7 +6,7 @@ import type { Store } from '../state/store.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { formatInstant } from './instant.ts'
 
-/** How many events run at one instant, unless a sandbox says otherwise. */
+/** Maximum number of events at one instant, unless the options of a sandbox set another. */
 export const MAX_EVENTS_AT_ONE_INSTANT = 1_000_000
 
 /** The table of future events. */
@@ -14,8 +14,8 @@ export const SCHEDULE = '$schedule'
 
 /**
  * A future event, as data: it survives a restart, is listed by the horizon, and its handler is found by `kind`.
- * `work` is progress that a client waits for; a `deadline` is a limit that time runs into (the 24 h window, retention):
- * automatic skipping runs work and never jumps into a deadline.
+ * `work` is progress that a client waits for; a `deadline` is a time limit (the 24 h window, retention): automatic skipping
+ * runs work and stops before a deadline.
  */
 export const scheduledEvent = z.strictObject({
   id: z.string(),
@@ -26,13 +26,13 @@ export const scheduledEvent = z.strictObject({
   /** The record that it is about: `collection/id`. A record has at most one future event of a kind. */
   ref: z.string(),
   urgency: z.enum(['work', 'deadline']),
-  /** For the person who reads the horizon: what will happen. */
+  /** A sentence for readers of the horizon about the effect of the event. */
   description: z.string(),
-  /** What scheduled it: the id of a request, the id of an earlier event, or a word for anything else. */
+  /** Its cause: the id of a request, the id of an earlier event, or a word such as `edit` for anything else. */
   caused_by: z.string().default('edit'),
   /**
-   * Present where a hook of a scenario has led to it. `depth`: how many calls have led to this one. `waited`: virtual
-   * milliseconds between them, as they were scheduled.
+   * Present if a hook of a scenario has led to it. `depth`: number of calls that have led to this one. `waited`: virtual
+   * milliseconds between them, as scheduled.
    */
   hooks: z.strictObject({ depth: counter(), waited: counter() }).optional(),
 })
@@ -54,12 +54,12 @@ export const futureEvent = () =>
 
 export type FutureEvent = ShapeOf<typeof futureEvent>
 
-/** Hooks that have led to each other. */
+/** A chain of hooks, each caused by the one before. */
 export type HookChain = NonNullable<ScheduledEvent['hooks']>
 
 /**
- * An event whose handler failed, as the sandbox keeps it: what it was, and why it failed. Its members stand in the order in
- * which they are written, so that a document is the same bytes after it was read.
+ * An event whose handler failed, as the sandbox keeps it, with the error. The fields are in the order in which they are
+ * written, so that a document has the same bytes after it is read and written again.
  */
 export const failedEvent = scheduledEvent
   .partial({ seq: true, urgency: true, description: true })
@@ -68,12 +68,12 @@ export const failedEvent = scheduledEvent
 
 export type FailedEvent = z.output<typeof failedEvent>
 
-/** What a handler gives to schedule an event. */
+/** An event that a handler schedules. `due`: virtual milliseconds since the Unix epoch. */
 export type NewEvent = Omit<ScheduledEvent, 'id' | 'seq' | 'due_at' | 'caused_by' | 'hooks'> & {
   readonly due: number
 }
 
-/** How many entries of cancelled and moved events are harmless. */
+/** Number of entries of cancelled and moved events that the queue may always keep without being built again. */
 const MAX_LEFT_BEHIND = 1_000
 
 interface Entry {
@@ -82,7 +82,7 @@ interface Entry {
   readonly id: string
 }
 
-/** Orders the events of one sandbox by instant, then by sequence. The table is the truth; the queue is only its order. */
+/** Orders the events of one sandbox by instant, then by sequence. The table is the source of truth, the queue an index. */
 export class Scheduler {
   readonly #store: Store
   #queue: TinyQueue<Entry>
@@ -90,15 +90,15 @@ export class Scheduler {
   constructor(store: Store) {
     this.#store = store
     this.#queue = this.#ordered()
-    store.onCommit((commit) => this.#hear(commit))
+    store.onCommit((commit) => this.#update(commit))
   }
 
-  /** Entries of the queue: one for each event, and some of events that were cancelled or moved. */
+  /** Number of entries in the queue: one for each event, and some for events that were cancelled or moved. */
   get length(): number {
     return this.#queue.length
   }
 
-  /** The earliest event, undefined when nothing is to come. */
+  /** The earliest event; undefined when none is scheduled. */
   peek(): ScheduledEvent | undefined {
     for (;;) {
       const first = this.#queue.peek()
@@ -117,11 +117,11 @@ export class Scheduler {
     return events.sort(byDue)
   }
 
-  #hear(commit: Commit): void {
+  #update(commit: Commit): void {
     for (const { table, after } of commit.changes) {
       if (table === SCHEDULE && after !== undefined) this.#queue.push(entry(after as ScheduledEvent))
     }
-    // Such entries for far instants would never come up: each reset or restore adds one per event.
+    // Entries of cancelled or moved events may never come up, and each reset or restore adds one per event.
     if (this.#queue.length > 2 * this.#store.rows(SCHEDULE).size + MAX_LEFT_BEHIND)
       this.#queue = this.#ordered()
   }
@@ -137,12 +137,12 @@ export function byDue(a: ScheduledEvent, b: ScheduledEvent): number {
   return Date.parse(a.due_at) - Date.parse(b.due_at) || a.seq - b.seq
 }
 
-/** The id of the one event of a kind that a record can have ahead of it. */
+/** The id of the only future event of a kind that a record can have. */
 export function eventId(kind: string, ref: string): string {
   return `${kind}:${ref}`
 }
 
-/** Writes an event into the schedule. One of the same kind about the same record is replaced: it has been moved. */
+/** Schedules an event. It replaces an event of the same kind about the same record, which is thereby moved. */
 export function schedule(
   tx: Transaction,
   { due, ...event }: NewEvent,
@@ -159,7 +159,7 @@ export function schedule(
   return scheduled
 }
 
-/** Takes the future events of these kinds about a record out of the schedule. */
+/** Removes the future events of these kinds about a record from the schedule. */
 export function unschedule(tx: Transaction, ref: string, kinds: readonly string[]): void {
   for (const kind of kinds) {
     const id = eventId(kind, ref)
@@ -177,7 +177,7 @@ const deliveryAttempt = () =>
     url: z.string(),
     /** Counted from 1. */
     attempt: z.int(),
-    /** The receiver's HTTP status; null when it gave none. */
+    /** The receiver's HTTP status; null without a response. */
     status: z.int().nullable(),
     /** Real milliseconds from the beginning of the request to its outcome. */
     ms: z.number(),
@@ -194,10 +194,10 @@ export const ranEvent = () =>
     /** The record that it is about: `collection/id`. */
     ref: z.string(),
     description: z.string(),
-    /** Status of the record before and after, where it has one that changed. */
+    /** Status of the record before and after; absent unless it changed. */
     from: z.string().exactOptional(),
     to: z.string().exactOptional(),
-    /** What put it into the schedule: the id of a request, the id of an earlier event, or a word for anything else. */
+    /** Its cause: the id of a request, the id of an earlier event, or a word such as `edit` for anything else. */
     caused_by: z.string(),
     webhook: deliveryAttempt().exactOptional(),
     /** Why the handler failed. Only its event was rolled back; time went on. */
@@ -206,31 +206,31 @@ export const ranEvent = () =>
 
 export type RanEvent = ShapeOf<typeof ranEvent>
 
-/** What happened between two instants, in order. */
+/** The events between two instants, in order. */
 export const advanceResult = () =>
   z.strictObject({
     from: timestamp(),
     /** The instant that was reached. */
     to: timestamp(),
-    /** Present when `max_events` had run and more were due: time has not come to its target. Advance again to go on. */
+    /** Present when `max_events` had run and more were due: the target is not reached. Advance again to go on. */
     stopped: z.literal('limit').exactOptional(),
-    /** The first 1,000. */
+    /** The first 1,000 that succeeded. */
     events: z.array(ranEvent()),
-    /** Those whose handler failed, the first 1,000. */
+    /** The first 1,000 events whose handler failed. */
     failed: z.array(ranEvent()),
-    /** How many more there were of each kind, beyond the first 1,000 of either list; absent when there were none. */
+    /** Number of further events by kind, beyond the first 1,000 of either list; absent when there were none. */
     omitted: z.record(z.string(), z.int()).exactOptional(),
   })
 
 export type AdvanceResult = ShapeOf<typeof advanceResult>
 
-/** Events that one request to advance runs, unless it says otherwise. A running clock may catch up with as many before it. */
+/** Default maximum of events for one request to advance. A running clock may catch up with as many first. */
 export const MAX_EVENTS = 100_000
 
-/** Events that each list of a result holds: what a program can still look at, and a response can carry. */
+/** Maximum number of events in each list of a result, to bound the size of the response. */
 export const MAX_LISTED = 1_000
 
-/** Collects what happens into the lists of a result, however much it is. */
+/** Collects events into the lists of a result; those beyond the maximum are only counted. */
 export class EventTally {
   readonly #events: RanEvent[] = []
   readonly #failed: RanEvent[] = []
@@ -242,7 +242,7 @@ export class EventTally {
     else this.#omit(event.kind, 1)
   }
 
-  /** Adds what happened between two later instants. */
+  /** Adds the result of a later advance. */
   addAll({ events, failed, omitted = {} }: AdvanceResult): void {
     for (const event of [...events, ...failed]) this.add(event)
     for (const [kind, count] of Object.entries(omitted)) this.#omit(kind, count)

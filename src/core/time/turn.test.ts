@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { joinPendingWork, type PendingWork, TURN, Turn } from './turn.ts'
 
-test('however many want a turn, one has it in each round of the event loop', async () => {
+test('each round of the event loop has one turn, even if several wait', async () => {
   const order: string[] = []
   const work = async (name: string) => {
     for (let n = 0; n < 3; n++) {
@@ -19,11 +19,11 @@ test('however many want a turn, one has it in each round of the event loop', asy
   await Promise.all([work('a'), work('b')])
   isOver = true
   await rounds
-  // Between any two turns the loop has gone round.
+  // There is a round of the loop between any two turns.
   expect(order.join('')).toMatch(/^-*(a-+b-+|b-+a-+){3}$/)
 })
 
-test('a turn is over after its events, or its time, and the next begins anew', async () => {
+test('a turn is over after its events or its time, and the next one starts again', async () => {
   let elapsed = 0
   const turn = new Turn({ events: 2, ms: 10, next: async () => {} }, () => elapsed)
   expect([turn.isOver, turn.count(), turn.count()]).toEqual([false, false, true])
@@ -35,7 +35,7 @@ test('a turn is over after its events, or its time, and the next begins anew', a
   expect(turn.count()).toBe(false)
 })
 
-test('the thread comes back also where a test has replaced the timers', async () => {
+test('a turn begins even if a test has replaced the timers', async () => {
   vi.useFakeTimers()
   try {
     await TURN.next()
@@ -44,7 +44,7 @@ test('the thread comes back also where a test has replaced the timers', async ()
   }
 })
 
-/** Something to do, so many times; each time it is done gives the other something to do. */
+/** Work that is pending a number of times; each time it is done, `next` may give work to another. */
 function busy(times: number, next: () => void = () => {}): PendingWork & { give(): void } {
   let left = times
   return {
@@ -63,13 +63,13 @@ function busy(times: number, next: () => void = () => {}): PendingWork & { give(
   }
 }
 
-test('two are idle when both are', () => {
+test('joined work is idle when both parts are idle', () => {
   expect(joinPendingWork(busy(0), busy(0)).isIdle).toBe(true)
   expect(joinPendingWork(busy(1), busy(0)).isIdle).toBe(false)
   expect(joinPendingWork(busy(0), busy(1)).isIdle).toBe(false)
 })
 
-test('two are idle when neither has work for the other', async () => {
+test('joined work is idle when neither part has work for the other', async () => {
   const second = busy(0)
   const first = busy(3, () => second.give())
   const all = joinPendingWork(first, second)
@@ -77,12 +77,12 @@ test('two are idle when neither has work for the other', async () => {
   expect([all.isIdle, first.isIdle, second.isIdle]).toEqual([true, true, true])
 })
 
-test('one alone needs no company', () => {
+test('joining work with nothing returns the work itself', () => {
   const alone = busy(1)
   expect(joinPendingWork(undefined, alone)).toBe(alone)
 })
 
-test('what keeps one from settling is told', async () => {
+test('joined work reports a pending request and the error of a part', async () => {
   const broken: PendingWork = {
     isIdle: false,
     isRequesting: true,

@@ -1,22 +1,22 @@
 import { Refusal } from '../errors.ts'
 import { formatInstant } from './instant.ts'
 
-/** How much of one thing is done before the thread is given back, so that requests and signals never wait long for it. */
+/** The maximum amount of work before a turn yields to the event loop, so that requests and signals never wait long. */
 export interface TurnLimit {
-  /** Events of one turn; also as many as a request may let happen, since it cannot give the thread back. */
+  /** Maximum number of events of one turn; also of one request, since a request cannot yield. */
   readonly events: number
   /** Real milliseconds after which a turn ends although events are left. */
   readonly ms: number
-  /** Gives the thread back; resolves when it is there again. */
+  /** Yields to the event loop; resolves when the next turn may begin. */
   readonly next: () => Promise<void>
 }
 
-// Taken when this is loaded: the emulator can run in a test that replaces timers by fake ones later.
+// Read when this module is loaded, because a test may replace timers with fake ones later.
 const { setImmediate } = globalThis
 
 const waiting: (() => void)[] = []
 
-// One turn for each round of the event loop: a hundred sandboxes with much to do must not add up to one long wait.
+// One turn in each round of the event loop: the turns of a hundred sandboxes must not add up to one long wait.
 function pass(): void {
   waiting.shift()?.()
   if (waiting.length > 0) setImmediate(pass)
@@ -33,7 +33,7 @@ export const TURN: TurnLimit = {
     }),
 }
 
-/** One turn after the other of a work that takes many. */
+/** Divides long work into turns. */
 export class Turn {
   readonly #limit: TurnLimit
   readonly #elapsed: () => number
@@ -58,7 +58,7 @@ export class Turn {
     return this.isOver
   }
 
-  /** Gives the thread back; the next turn begins when this resolves. */
+  /** Yields to the event loop; the next turn begins when this resolves. */
   async next(): Promise<void> {
     await this.#limit.next()
     this.#left = this.#limit.events
@@ -66,10 +66,10 @@ export class Turn {
   }
 }
 
-/** How many of the last events are examined to name what never ends. */
+/** Number of last events that are examined to name the cause of an endless loop. */
 const LAST = 1_000
 
-/** Counts the events that run at one instant: beyond a bound, something schedules itself while time stands still. */
+/** Counts the events at one instant. Beyond a limit, an event must be scheduling itself while time does not pass. */
 export class InstantLimit {
   readonly #most: number
   #now = Number.NaN
@@ -80,12 +80,12 @@ export class InstantLimit {
     this.#most = most
   }
 
-  /** Whether no event may run at this instant any more. */
+  /** Whether the limit of events at this instant is reached. */
   isFull(now: number): boolean {
     return now === this.#now && this.#events >= this.#most
   }
 
-  /** Notes an event that runs at this instant. */
+  /** Counts an event that runs at this instant. */
   add(now: number, { kind, ref }: { readonly kind: string; readonly ref: string }): void {
     if (now !== this.#now) this.reset()
     this.#now = now
@@ -100,30 +100,30 @@ export class InstantLimit {
     this.#last = []
   }
 
-  /** Why time does not go on, naming what happened most often. */
+  /** The error when the limit is reached. It names the three most frequent of the last events. */
   refusal(): Refusal {
     const counts = new Map<string, number>()
     for (const name of this.#last) counts.set(name, (counts.get(name) ?? 0) + 1)
     const suspects = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3)
     return new Refusal('conflict', {
-      detail: `Time did not pass after ${this.#most} events at ${formatInstant(this.#now)}, where the clock stopped. Most frequent of the last ${this.#last.length}: ${suspects.map(([name, n]) => `${name} (${n} times)`).join(', ')}.`,
+      detail: `The clock stopped at ${formatInstant(this.#now)}: ${this.#most} events ran at this instant, and time did not pass. Most frequent of the last ${this.#last.length}: ${suspects.map(([name, n]) => `${name} (${n} times)`).join(', ')}.`,
       details: { suspects: suspects.map(([name, times]) => ({ name, times })) },
       mitigation: 'Delete the records that keep scheduling themselves, or reset the sandbox.',
     })
   }
 }
 
-/** Work outside a sandbox that an advance has to wait for: webhooks are sent, functions of scenarios are called. */
+/** Work outside the event queue that an advance waits for: webhooks in flight, calls of scenario functions, preparations. */
 export interface PendingWork {
-  /** Nothing is pending; what waits for a later instant does not count. */
+  /** Nothing is pending; work for a later instant does not count. */
   readonly isIdle: boolean
-  /** A request is under way, whose receiver may be a client of this sandbox. */
+  /** A request is in flight whose receiver may be a client of this sandbox. */
   readonly isRequesting: boolean
   /** Resolves when {@link PendingWork.isIdle} is true. */
   whenIdle(): Promise<void>
 }
 
-/** Joins two. Each may cause work for the other, so both have to be idle at once. */
+/** Joins two kinds of pending work. Each may cause work for the other, so both must be idle at the same time. */
 export function joinPendingWork(one: PendingWork | undefined, other: PendingWork): PendingWork {
   if (one === undefined) return other
   const all = [one, other]

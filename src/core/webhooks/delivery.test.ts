@@ -14,9 +14,9 @@ import { deliveryLifecycle } from './records.ts'
 import { webhooksResource } from './resource.ts'
 
 const SECOND = 1_000
-const FAILED: AttemptResult = { outcome: 'failed', status: 500, error: 'answered 500' }
+const FAILED: AttemptResult = { outcome: 'failed', status: 500, error: 'responded with 500' }
 
-/** Makes one attempt at a pending delivery, and has it end so. */
+/** Makes one attempt at a pending delivery, with this outcome. */
 function attempt(emulator: OutboxEmulator, id: string, outcome: AttemptResult): void {
   const sending = change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
   change(emulator.sandbox, (scope) => endAttempt(scope, id, sending.attempts.length, outcome))
@@ -29,7 +29,7 @@ function control(emulator: OutboxEmulator, name: string, { id = '', body = {} as
     .result
 }
 
-test('a notice becomes one delivery for each subscriber who wants it, records before settings', async () => {
+test('a webhook becomes one delivery for each subscription to its type, records before settings', async () => {
   const fixed = [{ url: 'http://127.0.0.1:1/a' }, { url: 'http://127.0.0.1:1/b', events: ['thing.broken'] }]
   const emulator = await outboxEmulator({
     settings: { 'webhooks.subscriptions': fixed },
@@ -60,14 +60,14 @@ test('a notice becomes one delivery for each subscriber who wants it, records be
   })
 })
 
-test('without a subscriber nothing is written, and the body is not even made', async () => {
+test('a webhook without a subscriber writes nothing', async () => {
   const emulator = await outboxEmulator({ webhooks: [] })
   const { revision } = emulator.sandbox.store
   expect(emulator.tell({}, 'thing.made')).toEqual([])
   expect(emulator.sandbox.store.revision).toBe(revision)
 })
 
-test('the typed envelope is made with the notice and never changes', async () => {
+test('the typed envelope is created with the delivery and never changes', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.envelope': 'typed' } })
   const [delivery] = emulator.tell({ n: 1 })
   expect(delivery?.body).toEqual({
@@ -99,7 +99,7 @@ test('a failed attempt waits for the next delay of the schedule, on the virtual 
   ])
   await emulator.advance(10 * SECOND)
   expect(emulator.delivery(id)).toMatchObject({ status: 'pending', retry_at: null })
-  attempt(emulator, id, { outcome: 'timeout', status: null, error: 'no answer within 10s' })
+  attempt(emulator, id, { outcome: 'timeout', status: null, error: 'no response within 10s' })
   expect(emulator.delivery(id)).toMatchObject({
     status: 'waiting',
     retries: 2,
@@ -118,7 +118,7 @@ test('a failed attempt waits for the next delay of the schedule, on the virtual 
   expect(emulator.sandbox.scheduler.horizon()).toEqual([])
 })
 
-test('a delay of nothing is no wait', async () => {
+test('a retry delay of 0 does not wait', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['0s'] } })
   const [{ id } = { id: '' }] = emulator.tell()
   attempt(emulator, id, FAILED)
@@ -137,7 +137,7 @@ test('a refused target is not tried again', async () => {
   })
 })
 
-test('an outcome counts once, and only for the attempt that is under way', async () => {
+test('an outcome counts once, and only for the attempt in progress', async () => {
   const emulator = await outboxEmulator()
   const [{ id } = { id: '' }] = emulator.tell()
   attempt(emulator, id, FAILED)
@@ -183,25 +183,25 @@ test.for<[string, AttemptResult]>([
   expect(emulator.sandbox.scheduler.horizon()).toEqual([])
 })
 
-test.for(['pending', 'sending'] as const)('a delivery that is %s is on its way already', async (status) => {
+test.for(['pending', 'sending'] as const)('a delivery that is %s cannot be sent again', async (status) => {
   const emulator = await outboxEmulator()
   const [{ id } = { id: '' }] = emulator.tell()
   if (status === 'sending') change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id)))
   const before = emulator.delivery(id)
-  expect(() => control(emulator, 'redeliver', { id })).toThrow(`is ${status}: it is on its way`)
+  expect(() => control(emulator, 'redeliver', { id })).toThrow(`is ${status}: it is already in progress`)
   expect(emulator.delivery(id)).toBe(before)
 })
 
-test('what nobody subscribes to any more is not sent again', async () => {
+test('a delivery without a subscription is not sent again', async () => {
   const emulator = await outboxEmulator()
   const [{ id } = { id: '' }] = emulator.tell()
   attempt(emulator, id, FAILED)
   expect(control(emulator, 'delete', { id: 'hook-1' })).toEqual({ deleted: 1 })
-  expect(() => control(emulator, 'redeliver', { id })).toThrow('does not exist any more')
+  expect(() => control(emulator, 'redeliver', { id })).toThrow('no longer exists')
   expect(() => control(emulator, 'delete', { id: 'hook-1' })).toThrow(Refusal)
 })
 
-test('subscriptions are listed without their secrets, those of the settings too', async () => {
+test('subscriptions are listed without their secrets, including those of the settings', async () => {
   const emulator = await outboxEmulator({
     settings: { 'webhooks.subscriptions': [{ url: 'http://127.0.0.1:1/a', secret: 'quiet' }] },
     webhooks: [],
@@ -245,7 +245,7 @@ test.for([
   await expect(startingState({ webhooks: [{ ...subscription, ...changes }] })).rejects.toThrow(pointer)
 })
 
-test('an unknown type is told the nearest known one, in the settings too', async () => {
+test('an unknown type is refused with the nearest known one, in the settings, too', async () => {
   const events = ['thing.broke']
   await expect(startingState({ webhooks: [{ ...subscription, events }] })).rejects.toThrow(
     'Did you mean "thing.broken"?',
@@ -309,7 +309,7 @@ test.for([
   )
 })
 
-test('records from outside are armed: what waits is scheduled, what nobody sends is sent again', async () => {
+test('loaded deliveries go on: a waiting one is scheduled, and an interrupted one is sent again', async () => {
   const [first] = delivered.attempts
   const emulator = await outboxEmulator({
     deliveries: [
@@ -332,7 +332,7 @@ test('records from outside are armed: what waits is scheduled, what nobody sends
   expect(emulator.delivery('w').status).toBe('pending')
 })
 
-test('what is due is found in order of creation, whatever the order of the records', async () => {
+test('due deliveries are found in order of creation, whatever the order of the records', async () => {
   const pending = { ...delivered, status: 'pending', attempts: [] }
   const emulator = await outboxEmulator({
     deliveries: [
@@ -343,7 +343,7 @@ test('what is due is found in order of creation, whatever the order of the recor
     ],
   })
   const due = new DueDeliveries(emulator.sandbox.store)
-  emulator.sandbox.store.onCommit((commit) => due.hear(commit))
+  emulator.sandbox.store.onCommit((commit) => due.update(commit))
   const order = []
   for (let next = due.next(); next !== undefined; next = due.next()) {
     order.push([next.id, due.size])
@@ -363,12 +363,12 @@ test('what is due is found in order of creation, whatever the order of the recor
   expect([due.next(), due.size]).toEqual([undefined, 0])
 })
 
-test('every move of a delivery is in the table, and none leads out of nowhere', () => {
+test('the table of status changes covers every status of a delivery', () => {
   const statuses = [...new Set(deliveryLifecycle.arrows.flatMap(({ from, to }) => [from, to]))]
   expect(statuses.sort()).toEqual(['delivered', 'dropped', 'failed', 'pending', 'sending', 'waiting'])
 })
 
-test('a retry that would lie past the last instant there is lies at it', async () => {
+test('a retry after the last instant of the clock is moved to it', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['366d'] } })
   emulator.sandbox.clock.moveTo(Date.UTC(9998, 11, 31))
   const [{ id } = { id: '' }] = emulator.tell()

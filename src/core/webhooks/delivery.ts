@@ -24,7 +24,7 @@ import { envelope, fixedSubscriptions, retrySchedule } from './settings.ts'
 const RETRY = 'webhook.retry'
 const RELEASE = 'webhook.release'
 
-/** How many deliveries are kept; of more, the oldest that have ended are dropped. */
+/** Maximum number of deliveries that are kept. Beyond it, the oldest that have ended are removed. */
 export const MAX_DELIVERIES = 10_000
 
 /** An event for subscribers. */
@@ -32,22 +32,22 @@ export interface Publication {
   readonly type: string
   /** The record that it is about: `collection/id`. */
   readonly ref: string
-  /** Makes the object that is delivered, as JSON; only called when there is a subscriber. */
+  /** Creates the object that is delivered, as JSON; only called when there is a subscriber. */
   readonly body: () => object
 }
 
-/** How an attempt ended, as the sender knows it. */
+/** The outcome of an attempt, as the sender reports it. */
 export interface AttemptResult {
   readonly outcome: Exclude<AttemptOutcome, 'interrupted'>
   readonly status: number | null
   readonly error: string | null
-  /** What the built-in inbox has got; absent for other receivers. */
+  /** The request in the built-in inbox; absent for other receivers. */
   readonly received?: InboxReceipt
 }
 
 /**
- * Adds one delivery for each subscriber, in the transaction of the event itself: either both happen
- * or neither. Records come first, then the subscriptions of the settings. Fault rules decide about each.
+ * Adds one delivery for each subscriber, in the transaction of the event itself: both are committed or neither. Subscriptions
+ * from records come first, then those from settings. Fault rules decide about each delivery.
  */
 export function publish(scope: Scope, { type, ref, body }: Publication): void {
   for (const { id: webhook_id, url } of [...subscribers(scope, type)]) {
@@ -110,7 +110,7 @@ function* subscribers({ tx, settings }: Scope, type: string): Iterable<Subscribe
   }
 }
 
-/** The secret of the subscription that a delivery belongs to; undefined when there is no such subscription any more. */
+/** The secret of the subscription that a delivery belongs to; undefined if the subscription was removed. */
 export function subscriptionOf(
   { tx, settings }: Pick<Scope, 'tx' | 'settings'>,
   { webhook_id, url }: Delivery,
@@ -120,7 +120,7 @@ export function subscriptionOf(
   return fixed === undefined ? undefined : { secret: fixed.secret ?? null }
 }
 
-/** Notes that a pending delivery is being sent. Written before the request leaves, so that a crash cannot hide an attempt. */
+/** Records that a pending delivery is being sent. Written before the request is sent, so that a crash cannot hide it. */
 export function beginAttempt(scope: Scope, delivery: Delivery): Delivery {
   const attempt: Attempt = {
     attempt: delivery.attempts.length + 1,
@@ -134,8 +134,8 @@ export function beginAttempt(scope: Scope, delivery: Delivery): Delivery {
 }
 
 /**
- * Notes how an attempt ended: the delivery is delivered, waits for its next attempt, or has failed.
- * @returns undefined, and nothing is noted, when that attempt is not being made any more: the record was changed in between
+ * Records the outcome of an attempt: the delivery is delivered, waits for its next attempt, or has failed.
+ * @returns undefined, and nothing is recorded, when that attempt is no longer the current one: the record was changed since
  */
 export function endAttempt(
   scope: Scope,
@@ -156,7 +156,7 @@ function after(
   outcome: AttemptOutcome,
 ): Partial<Delivery> {
   if (outcome === 'delivered') return { status: deliveryLifecycle.move(status, 'deliver') }
-  // What may not be sent there now may not be sent there later.
+  // A refused target is not tried again: a later attempt would be refused, too.
   const schedule = faults?.retries ?? scope.settings.get(retrySchedule)
   const delay = outcome === 'refused' ? undefined : schedule[retries]
   if (delay === undefined) return { status: deliveryLifecycle.move(status, 'fail') }
@@ -178,27 +178,27 @@ export function interrupt(scope: Scope, delivery: Delivery): Delivery {
   return put(scope, { ...delivery, status: deliveryLifecycle.move(delivery.status, 'repeat'), attempts })
 }
 
-/** Lets a delivery go that was held until the next one to its subscriber has had its first attempt. */
+/** Releases a delivery that was held until the first attempt of the next one to its subscriber. */
 export function release(scope: Scope, delivery: Delivery): Delivery {
   return put(scope, released(scope, delivery))
 }
 
 /**
- * Sends a delivery again that has ended, or at once one that waits. Its body is the one that it has always had. Faults are
- * over: it is sent once, as a delivery that no rule was about; which rules it was keeps standing.
+ * Sends an ended delivery again, or a waiting one at once, with the same body. Faults no longer apply; the record only keeps
+ * the ids of their rules. Refuses with `conflict` a delivery that is pending or being sent, or without a subscription.
  */
 export function redeliver(scope: Scope, delivery: Delivery): Delivery {
   const { status } = delivery
   if (status === 'pending' || status === 'sending') {
     refuse('conflict', {
-      detail: `The delivery is ${status}: it is on its way.`,
+      detail: `The delivery is ${status}: it is already in progress.`,
       mitigation:
         'Wait for its outcome: POST /__emulator/clock/advance with {"by": "0s"} responds when it is known.',
     })
   }
   if (subscriptionOf(scope, delivery) === undefined) {
     refuse('conflict', {
-      detail: 'The subscription that the delivery belongs to does not exist any more.',
+      detail: 'The subscription of the delivery no longer exists.',
       mitigation: 'Subscribe again with POST /__emulator/webhooks; the next transitions are delivered there.',
     })
   }
@@ -207,7 +207,7 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
   return put(scope, { ...delivery, status: repeated, retries: 0, retry_at: null, faults })
 }
 
-/** A copy of a delivery that the built-in inbox has already received. It belongs to no subscription. */
+/** Adds a copy of a delivery that the built-in inbox has already received. It belongs to no subscription. */
 export function sendToInbox(scope: Scope, delivery: Delivery): Delivery {
   const { tx, settings, newId, now, at, cause } = scope
   const { type, ref, body, faults } = delivery
@@ -235,9 +235,9 @@ function withoutEffects({ rules, copy_of }: DeliveryFaults): DeliveryFaults {
   return { rules, ...(copy_of !== undefined && { copy_of }) }
 }
 
-/** Brings what a delivery calls for in line with a record that has come from outside. */
+/** Schedules the next attempt of a delivery that was loaded or edited from outside. */
 export function armDelivery(scope: Scope, delivery: Delivery): void {
-  // It is not being sent: that was in another process, or another sandbox.
+  // No request is in flight: the attempt began in another process or another sandbox.
   if (delivery.status === 'sending') interrupt(scope, delivery)
   else arm(scope, delivery)
 }
@@ -249,7 +249,7 @@ const wake: EventHandler['handle'] = (scope, { ref }) => {
   put(scope, { ...delivery, status: deliveryLifecycle.move('waiting', 'repeat'), retry_at: null })
 }
 
-/** The time until an attempt is over. */
+/** The events at which a waiting delivery becomes pending. */
 export const deliveryEvents: readonly EventHandler[] = [
   { kind: RETRY, description: 'A webhook whose last attempt failed is sent again.', handle: wake },
   { kind: RELEASE, description: 'A webhook that a fault has held back is sent.', handle: wake },
@@ -276,7 +276,8 @@ function arm(scope: Scope, delivery: Delivery): void {
   const { type, url, attempts, retry_at, faults } = delivery
   if (retry_at === null) return
   const attempt = `Attempt ${attempts.length + 1} to deliver ${type} to ${url}`
-  const held = faults?.order === undefined ? '' : ', or once the next webhook has gone there'
+  const held =
+    faults?.order === undefined ? '' : '; sent earlier if the next webhook to this URL is sent first'
   const [kind, description] =
     attempts.length > 0
       ? [RETRY, `${attempt}.`]

@@ -26,7 +26,7 @@ function horizon(emulator: OutboxEmulator) {
     .map(({ kind, due_at, ref, description }) => [kind, due_at, ref, description])
 }
 
-test('copies are deliveries of their own with one body, and name the first', async () => {
+test('copies are separate deliveries with the same body, and name the first', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.envelope': 'typed' } })
   arm(emulator, { copies: 3 })
   const [first, ...copies] = emulator.tell({ n: 1 })
@@ -53,14 +53,14 @@ test('a rule decides about each subscriber, by type and url, and counts', async 
   expect(emulator.sandbox.document().fault_counters).toMatchObject([{ rule: 'r', matched: 3, fired: 1 }])
 })
 
-test('rules about the record: counters by resource', async () => {
+test('a rule about webhooks can count by resource_id', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { drop: true }, { when: { first: 1, by: 'resource_id' } })
   emulator.tell()
   expect(emulator.sandbox.document().fault_counters).toMatchObject([{ key: null }, { key: '1' }])
 })
 
-test('without a subscriber nothing is decided', async () => {
+test('a webhook without a subscriber is not counted by any rule', async () => {
   const emulator = await outboxEmulator({ webhooks: [] })
   arm(emulator, { drop: true })
   emulator.tell()
@@ -100,7 +100,7 @@ test('a delay makes the first attempt wait on the virtual clock, visibly', async
   expect(horizon(emulator)).toEqual([])
 })
 
-test('no delay is none, and one without end lies at the last instant', async () => {
+test('a delay of 0 does not wait, and an endless delay ends at the last instant', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { delay: '0s' }, { times: 1 })
   arm(emulator, { delay: '99999999d' }, { id: 's' })
@@ -108,7 +108,7 @@ test('no delay is none, and one without end lies at the last instant', async () 
   expect(emulator.tell()).toMatchObject([{ status: 'waiting', retry_at: '9998-12-31T23:59:59.999Z' }])
 })
 
-test('one that goes after the next is held, at most 60 s, and the next is not', async () => {
+test('a delivery with after-next is held for at most 60 s, and the next one is not held', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next' })
   const [held] = emulator.tell()
@@ -117,13 +117,13 @@ test('one that goes after the next is held, at most 60 s, and the next is not', 
   expect(next).toMatchObject({ status: 'pending', faults: { rules: ['r'] } })
   expect(next?.faults?.order).toBe(undefined)
   expect(horizon(emulator).map(([, , , description]) => description)).toEqual([
-    `Attempt 1 to deliver thing.made to ${HOOK}, held back by r, or once the next webhook has gone there.`,
+    `Attempt 1 to deliver thing.made to ${HOOK}, held back by r; sent earlier if the next webhook to this URL is sent first.`,
   ])
   await emulator.advance(60 * SECOND)
   expect(emulator.delivery(held?.id ?? '').status).toBe('pending')
 })
 
-test('what is held waits for a later one to its own subscriber', async () => {
+test('a held delivery waits for a later one to the same subscriber', async () => {
   const other = { ...subscription, id: 'hook-2' }
   const emulator = await outboxEmulator({ webhooks: [subscription, other] })
   const [before] = emulator.tell()
@@ -137,7 +137,7 @@ test('what is held waits for a later one to its own subscriber', async () => {
   expect(heldFor(next)).toEqual([held?.id])
 })
 
-test('held and late: whichever lasts longer', async () => {
+test('a delivery that is held and delayed waits for the longer of the two', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { order: 'after-next', delay: '5m' }, { times: 1 })
   arm(emulator, { order: 'after-next', delay: '5s' }, { id: 's' })
@@ -147,7 +147,7 @@ test('held and late: whichever lasts longer', async () => {
   ])
 })
 
-test('a rule about retries is the schedule of its deliveries alone', async () => {
+test('a rule about retries changes the schedule of its own deliveries only', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['1h', '1h'] } })
   arm(emulator, { retries: ['5s'] }, { times: 1 })
   const [faulted] = emulator.tell()
@@ -158,7 +158,7 @@ test('a rule about retries is the schedule of its deliveries alone', async () =>
       endAttempt(scope, id, sending.attempts.length, {
         outcome: 'failed',
         status: 500,
-        error: 'answered 500',
+        error: 'responded with 500',
       }),
     )
     return emulator.delivery(id)
@@ -174,7 +174,7 @@ test.for<[string, DeliverFault]>([
   ['dropped', { drop: true }],
   ['waiting', { delay: '1h' }],
   ['waiting', { order: 'after-next', sign: 'wrong', timeout_ms: 5, retries: ['1s'], body: { a: 1 } }],
-])('sent again by hand, one that is %s by %j is sent as any other', async ([status, deliver]) => {
+])('a delivery that is %s by %j and sent again by hand is sent like any other', async ([status, deliver]) => {
   const emulator = await outboxEmulator()
   arm(emulator, deliver)
   const [{ id, body } = { id: '', body: {} }] = emulator.tell()
@@ -186,7 +186,7 @@ test.for<[string, DeliverFault]>([
   expect(horizon(emulator)).toEqual([])
 })
 
-test('a copy that is sent again stays the notice that it is', async () => {
+test('a copy that is sent again still names the first delivery', async () => {
   const emulator = await outboxEmulator()
   arm(emulator, { copies: 2, delay: '1h' })
   const [first, copy] = emulator.tell()
@@ -217,13 +217,13 @@ test.for([
   ['/attempts', { status: 'waiting', retry_at }],
   ['/retry_at', { status: 'waiting', faults }],
   ['/retry_at', { status: 'dropped', retry_at, faults }],
-] as const)('a faulted delivery that cannot be is refused at %s: %j', async ([pointer, changes]) => {
+] as const)('an impossible delivery with faults is refused at %s: %j', async ([pointer, changes]) => {
   await expect(startingState({ deliveries: [{ ...sample, ...changes }] })).rejects.toThrow(
     `/webhook_deliveries/0${pointer} `,
   )
 })
 
-test('faulted deliveries survive their document: what is held stays scheduled, what was dropped stays so', async () => {
+test('deliveries with faults survive a state document: held ones stay scheduled, and dropped ones stay dropped', async () => {
   const parsed = JSON.parse('{"__proto__":{"x":1},"a":null}')
   const deliveries = [
     {

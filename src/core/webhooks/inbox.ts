@@ -5,18 +5,18 @@ import { json } from '../strict-input.ts'
 import type { Delivery } from './records.ts'
 
 /**
- * The URL of the built-in receiver. It has no server: the top-level domain is reserved for names that lead nowhere, and what
- * is sent to it counts as received with 200.
+ * The URL of the built-in receiver. It has no server: the top-level domain is reserved for names that never resolve. Webhooks
+ * to it count as received, with the status of the setting `webhooks.inbox_status` (default 200).
  */
 export const INBOX_URL = 'http://emulator-inbox.invalid/'
 
 /** A webhook that the inbox has received. */
 export const inboxMessage = () =>
   z.strictObject({
-    /** That of the delivery; a copy has an id of its own. */
+    /** Id of the delivery; a copy has its own id. */
     id: z.string(),
     type: z.string(),
-    /** Virtual instant of the last attempt. */
+    /** Virtual instant of the last attempt that had a response. */
     received_at: timestamp(),
     attempt: z.int(),
     /** Id of the delivery that it repeats; null for the first one. */
@@ -24,11 +24,11 @@ export const inboxMessage = () =>
     body: json(),
     /** The status with which the inbox has responded. */
     status: z.int(),
-    /** What a receiver that checks the signature finds; null for a webhook that is not signed. */
+    /** The result of checking the signature; null for a webhook that is not signed. */
     signature: z.enum(['valid', 'wrong', 'missing', 'old']).nullable(),
-    /** In words, what is wrong with the signature; null for nothing. */
+    /** The problem with the signature, as a sentence; null for none. */
     signature_problem: z.string().nullable(),
-    /** The request as it came. */
+    /** The request as it was received. */
     raw: z.strictObject({
       /** Null for a message that was loaded from fixtures. */
       headers: z.record(z.string(), z.string()).nullable(),
@@ -39,12 +39,12 @@ export const inboxMessage = () =>
 
 export type InboxMessage = ShapeOf<typeof inboxMessage>
 
-/** The body of a delivery as its faults would have it. */
+/** The body of a delivery, with the patches of its faults applied. */
 export function sentBody({ body, faults }: Pick<Delivery, 'body' | 'faults'>): Json {
   return (faults?.body ?? []).reduce<Json>(mergePatch, body)
 }
 
-/** What has arrived in the inbox, newest first. It needs no memory of its own: a received message is a delivery. */
+/** The messages in the inbox, newest first. They are not stored separately: a received message is a delivery. */
 export function inboxOf(deliveries: Iterable<Delivery>): InboxMessage[] {
   const messages = [...deliveries].flatMap((delivery): InboxMessage[] => {
     const { id, url, type, attempts, faults } = delivery

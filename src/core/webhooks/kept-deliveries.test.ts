@@ -37,7 +37,7 @@ const firstIds = (emulator: OutboxEmulator) =>
     .slice(0, 3)
     .map(({ id }) => id)
 
-test('of more than 10,000 deliveries the oldest that are over are dropped, and none that is still to be sent', async () => {
+test('beyond 10,000 deliveries the oldest that are over are removed, and none that is still to be sent', async () => {
   const emulator = await outboxEmulator({ deliveries: [...open, ...over(MAX_DELIVERIES - 2)] })
   emulator.tell()
   expect([emulator.deliveries().length, firstIds(emulator)]).toEqual([
@@ -51,7 +51,7 @@ test('of more than 10,000 deliveries the oldest that are over are dropped, and n
   ])
 })
 
-test('deliveries that are all still to be sent are all kept', async () => {
+test('all deliveries that are still to be sent are kept', async () => {
   const pending = Array.from({ length: MAX_DELIVERIES }, (_, n) => record(`p-${n}`, { status: 'pending' }))
   const emulator = await outboxEmulator({ deliveries: pending })
   emulator.tell()

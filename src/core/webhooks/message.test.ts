@@ -13,7 +13,7 @@ async function delivery(body: object = { name: 'Grüße 🎉' }) {
   return change(emulator.sandbox, (scope) => beginAttempt(scope, emulator.delivery(id))).result
 }
 
-test('a message carries the object as JSON, its type, and which delivery and attempt it is', async () => {
+test('a webhook contains the object as JSON, its type, the id of its delivery and the number of the attempt', async () => {
   const sent = await delivery()
   const { url, headers, body } = webhookRequest(sent, null, new Settings())
   expect(url).toBe('http://127.0.0.1:9000/hook')
@@ -42,7 +42,7 @@ test('the signature is the HMAC-SHA256 of the exact bytes', async () => {
   )
 })
 
-test('the secret of a subscription goes before that of the settings, and signs without any', async () => {
+test('the secret of a subscription takes precedence over that of the settings, and signs without it, too', async () => {
   const sent = await delivery()
   const settings = new Settings({ 'webhooks.signature': { header: 'X-Sign', secret: 'general' } })
   const own = webhookRequest(sent, 'own', settings)
@@ -60,14 +60,14 @@ test('the header of the type has the name that a setting gives it', async () => 
   expect([headers['X-Type'], headers['X-Emulator-Event']]).toEqual(['thing.made', undefined])
 })
 
-test('X4 keys that mean something to JavaScript are sent as they are', async () => {
+test('X4 keys with a meaning in JavaScript are sent unchanged', async () => {
   const body = JSON.parse('{"__proto__":{"x":1},"constructor":"c","":0}') as object
   expect(webhookRequest(await delivery(body), null, new Settings()).body.toString()).toBe(
     '{"__proto__":{"x":1},"constructor":"c","":0}',
   )
 })
 
-/** The message of a delivery that faults are about. */
+/** The request of a delivery with faults. */
 async function faulted(
   faults: Omit<DeliveryFaults, 'rules'>,
   { secret = null as string | null, settings = {}, body = { a: 1 } as object } = {},
@@ -84,7 +84,7 @@ test('a copy carries the id of the delivery that it repeats', async () => {
   expect(headers).toMatchObject({ 'X-Emulator-Delivery': 'first', 'X-Emulator-Delivery-Attempt': '1' })
 })
 
-test('patches change the body one after the other, and the signature is that of what is sent', async () => {
+test('patches change the body one after the other, and the signature is that of the sent body', async () => {
   const body = { a: 1, b: { c: 2 } }
   const patches = [{ a: null, b: { d: 3 } }, JSON.parse('{"b":{"c":null},"__proto__":"p"}')]
   const sent = await faulted({ body: patches }, { secret: 's', body })
@@ -110,11 +110,11 @@ test('a wrong signature looks like a right one', async () => {
   }
 })
 
-test('where nobody signs, a wrong signature is one nevertheless', async () => {
+test('a wrong signature is sent even if webhooks are not signed', async () => {
   expect((await faulted({ sign: 'wrong' })).headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
 })
 
-test('a missing signature is missing, with a secret or without one', async () => {
+test('a missing signature is not sent, with or without a secret', async () => {
   const { headers } = await faulted({ sign: 'missing' }, { secret: 'own', settings: signed })
   expect(Object.keys(headers).filter((name) => /sign/i.test(name))).toEqual([])
 })

@@ -14,8 +14,8 @@ export interface WebhookRequest {
 }
 
 /**
- * The request for the latest attempt of a delivery, as its faults would have it. `secret`: that of its subscription, which
- * goes before the one of the settings.
+ * The request for the latest attempt of a delivery, changed by its faults. `secret`: that of its subscription, which takes
+ * precedence over the one in the settings.
  */
 export function webhookRequest(
   delivery: Delivery,
@@ -29,7 +29,7 @@ export function webhookRequest(
     'Content-Length': String(body.length),
     'User-Agent': 'agent-workspace-emulator',
     [settings.get(eventHeader)]: delivery.type,
-    // A copy is the same notice once more, by which a receiver is to know it.
+    // A copy has the id of the first delivery, so that a receiver can recognize it as a duplicate.
     'X-Emulator-Delivery': faults?.copy_of ?? delivery.id,
     'X-Emulator-Delivery-Attempt': String(delivery.attempts.length),
     ...signatureOf(delivery, body, signerOf(secret, settings)),
@@ -37,7 +37,7 @@ export function webhookRequest(
   return { url: delivery.url, headers, body }
 }
 
-/** How a webhook is signed, and checked: `secret` is undefined where it is not signed. */
+/** How a webhook is signed and checked; `secret` is undefined if it is not signed. */
 function signerOf(own: string | null, settings: Settings) {
   const general = settings.get(signature)
   const { header = DEFAULT_SIGNATURE_HEADER, prefix = '', timestamp_header, tolerance } = general ?? {}
@@ -66,12 +66,12 @@ function signatureOf(
   return { [timestampHeader]: String(dated), [header]: prefix + sign(dateBody(String(dated), body), key) }
 }
 
-// What has no date cannot be too old.
+// A signature without a timestamp cannot be too old, so a wrong one is sent.
 function isForged(fault: 'wrong' | 'old' | undefined, timestampHeader: string | undefined): boolean {
   return fault === 'wrong' || (fault === 'old' && timestampHeader === undefined)
 }
 
-/** What is signed where a webhook has a timestamp: its text, a point, and the bytes of the body. */
+/** The signed bytes of a webhook with a timestamp: the text of the timestamp, a point, and the bytes of the body. */
 function dateBody(timestamp: string, body: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(`${timestamp}.`), body])
 }
@@ -81,7 +81,7 @@ export function sign(body: Uint8Array, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex')
 }
 
-/** What a receiver gets that checks the signature: the headers as they were sent, and what is wrong with the signature. */
+/** The result of a receiver that checks the signature: the headers as they were sent, and the problem found, if any. */
 export function receivedOf(
   { headers, body }: WebhookRequest,
   {

@@ -10,8 +10,8 @@ import { type Delivery, deliveries, deliveryLifecycle } from './records.ts'
 const MAX_HOLD = MINUTE
 
 /**
- * Where a new delivery starts: pending, unless its faults drop it or have it wait. It is held for the next one to the same
- * subscriber, unless another is: then this is the next.
+ * The first status of a new delivery: pending, unless its faults drop it or make it wait. With `order` it is held for the next
+ * delivery to the same subscriber, unless another one is held already: then this is the next.
  */
 export function placed(scope: Scope, delivery: Delivery): Delivery {
   const { status, faults } = delivery
@@ -23,7 +23,7 @@ export function placed(scope: Scope, delivery: Delivery): Delivery {
     : waiting(scope, delivery, scope.now + MAX_HOLD)
 }
 
-/** A held delivery once the next one has gone first: pending, or waiting for what is left of its delay. */
+/** A held delivery after the next one was attempted: pending, or waiting for the rest of its delay. */
 export function released(scope: Scope, delivery: Delivery): Delivery {
   const due = delayedUntil(delivery)
   return due > scope.now
@@ -71,15 +71,15 @@ interface Entry {
 }
 
 /**
- * The deliveries of a sandbox that are to be sent, in order of creation. The table is the truth; what is pending follows from
- * commits, so that a long history costs nothing.
+ * The deliveries of a sandbox that are to be sent, in order of creation. The table is the source of truth; this index follows
+ * its commits, so that a long history costs nothing.
  */
 export class DueDeliveries {
   readonly #store: Store
   #pending = new Set<string>()
-  /** Those that wait for the next one to their subscriber; hardly ever more than one of each. */
+  /** Deliveries that wait for the next one to their subscriber; rarely more than one for each. */
   #held = new Set<string>()
-  /** Those that a fault has dropped and that are not reported yet. */
+  /** Deliveries that a fault has dropped and that are not reported yet. */
   #dropped: Delivery[] = []
   #queue = new TinyQueue<Entry>([], inOrder)
 
@@ -88,7 +88,7 @@ export class DueDeliveries {
     this.rebuild()
   }
 
-  /** How many are to be sent or reported. */
+  /** Number of deliveries to be sent or reported. */
   get size(): number {
     return this.#pending.size + this.#dropped.length
   }
@@ -102,8 +102,8 @@ export class DueDeliveries {
     for (const row of this.#store.rows(deliveries.name).values()) this.#note(row as Delivery)
   }
 
-  /** Follows a commit; to be called for each. */
-  hear({ changes }: Commit): void {
+  /** Updates the index from a commit; must be called for each. */
+  update({ changes }: Commit): void {
     for (const { table, id, before, after } of changes) {
       if (table !== deliveries.name) continue
       if (after === undefined) this.#forget(id)
@@ -112,7 +112,7 @@ export class DueDeliveries {
     }
   }
 
-  /** The one to be sent next; undefined when there is none. */
+  /** The next delivery to be sent; undefined when there is none. */
   next(): Delivery | undefined {
     for (;;) {
       const first = this.#queue.peek()
@@ -122,7 +122,7 @@ export class DueDeliveries {
     }
   }
 
-  /** The deliveries that were held until this later one to their subscriber has had an attempt, oldest first. */
+  /** The deliveries that are held until an attempt of this later one to their subscriber, oldest first. */
   heldFor(later: Delivery): Delivery[] {
     const held = [...this.#held].map((id) => this.#store.get(deliveries.name, id) as Delivery)
     return held
@@ -130,7 +130,7 @@ export class DueDeliveries {
       .sort((a, b) => inOrder(entry(a), entry(b)))
   }
 
-  /** The deliveries that faults have dropped since this was last asked. */
+  /** The deliveries that faults have dropped since the last call. */
   takeDropped(): Delivery[] {
     return this.#dropped.splice(0)
   }

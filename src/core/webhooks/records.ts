@@ -14,11 +14,11 @@ interface NoticeType {
   readonly type: string
 }
 
-/** `refused`: nothing was sent, because nothing may be sent there. `interrupted`: it may or may not have arrived. */
+/** `refused`: nothing was sent, since the target is not allowed. `interrupted`: it may or may not have arrived. */
 const attemptOutcomes = ['delivered', 'failed', 'timeout', 'refused', 'interrupted'] as const
 export type AttemptOutcome = (typeof attemptOutcomes)[number]
 
-/** Every move that a delivery can make. Only faults drop one, or make one wait that has not been tried. */
+/** Every change of status of a delivery. Only faults drop one, or make one wait before its first attempt. */
 export const deliveryLifecycle = lifecycle([
   { from: 'pending', on: 'begin', to: 'sending', because: 'U060' },
   { from: 'pending', on: 'wait', to: 'waiting', because: 'U060' },
@@ -48,7 +48,7 @@ export function webhookCollections(
   ]
 }
 
-/** The URL of a receiver: at most 2048 characters, http or https, no user name. Where it leads is judged elsewhere. */
+/** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
 export function receiverUrl(): z.ZodType<string> {
   return text(2048)
     .check((context) => {
@@ -59,17 +59,17 @@ export function receiverUrl(): z.ZodType<string> {
     .meta({ format: 'uri', maxLength: 2048 })
 }
 
-// URL parsers strip these or turn them into something else, so that the text and the address it leads to differ.
+// URL parsers strip or rewrite these characters, so that the text and the real address would differ.
 const REWRITTEN = /[\p{Cc}\s\\]/u
 
-/** What is wrong with the URL of a receiver. */
+/** The problem with the URL of a receiver; undefined for a valid one. */
 export function urlProblem(url: string): string | undefined {
   if (!/^https?:\/\/[^/?#]/i.test(url) || REWRITTEN.test(url) || !URL.canParse(url)) {
     return 'must be an absolute http or https URL such as http://127.0.0.1:9000/hook'
   }
   const { username, password } = new URL(url)
   if (username !== '' || password !== '' || /^[^/]*\/\/[^/?#]*@/.test(url)) {
-    return 'must not carry a user name or a password; a secret belongs in the field secret'
+    return 'must not contain a user name or a password; a secret belongs in the field secret'
   }
   return undefined
 }
@@ -87,12 +87,12 @@ function noticeType(notices: readonly NoticeType[]): z.ZodType<string> {
     .string()
     .refine((value) => types.includes(value), {
       error: ({ input }) =>
-        `must be one of ${types.join(', ')}, and is "${input}".${didYouMean(String(input), types)}`,
+        `must be one of ${types.join(', ')}, not "${input}".${didYouMean(String(input), types)}`,
     })
     .meta({ enum: types })
 }
 
-/** What a subscription consists of, also one in the settings or one that is being created. */
+/** The fields of a subscription, also in the settings and when one is created. */
 export const subscriptionFields = (notices: readonly NoticeType[]) =>
   z.strictObject({
     url: receiverUrl(),
@@ -100,7 +100,7 @@ export const subscriptionFields = (notices: readonly NoticeType[]) =>
     secret: signingSecret().optional(),
   })
 
-/** A new subscription: of a receiver, or of the built-in inbox, so that no server is needed. */
+/** A new subscription: of a receiver, or of the built-in inbox, which needs no server. */
 export const newSubscription = (notices: readonly NoticeType[]) =>
   subscriptionFields(notices)
     .extend({ url: receiverUrl().optional(), inbox: z.literal(true).optional() })
@@ -108,7 +108,7 @@ export const newSubscription = (notices: readonly NoticeType[]) =>
       if (url === undefined && inbox === undefined)
         context.addIssue({ code: 'custom', path: ['url'], message: 'is required, unless inbox is true' })
       if (url !== undefined && inbox !== undefined)
-        context.addIssue({ code: 'custom', path: ['inbox'], message: 'must not stand beside url' })
+        context.addIssue({ code: 'custom', path: ['inbox'], message: 'must not be given together with url' })
     })
 
 type Receiver = InputOf<typeof subscriptionFields>
@@ -120,28 +120,28 @@ const webhookRecord = (notices: readonly NoticeType[]) =>
   z.strictObject({
     id: nonEmptyText(),
     url: receiverUrl(),
-    /** The types of webhooks that are wanted; null for all. */
+    /** The subscribed types of webhooks; null for all. */
     events: wantedEvents(notices).nullable().default(null),
-    /** Signs what is sent, so it is stored as it was given. The control interface does not show it. */
+    /** Signs webhooks, so it is stored itself and not as a digest. The control interface does not show it. */
     secret: signingSecret().nullable().default(null),
     created_at: timestamp(),
   })
 
 export type Webhook = Readonly<z.output<ReturnType<typeof webhookRecord>>>
 
-/** A secret that signs webhooks. The mask that exports have in its place is none. */
+/** A secret that signs webhooks. The mask that exports contain instead of a secret is refused. */
 export const signingSecret = (): z.ZodType<string> =>
   nonEmptyText().refine((value) => value !== REDACTED, {
     error:
-      'is the mask that exports have in the place of a secret, and no secret is stored here; give the secret itself, or export with ?secrets=true',
+      'is the mask for a secret in exports, not a secret; give the secret itself, or export with ?secrets=true',
   })
 
-/** What the built-in inbox has got. */
+/** A request that the built-in inbox has received. */
 const receivedRecord = z.strictObject({
   headers: z.record(z.string(), z.string()),
-  /** What a receiver that checks the signature finds; null for a webhook that is not signed. */
+  /** The result of checking the signature; null for a webhook that is not signed. */
   signature: z.enum(['valid', 'wrong', 'missing', 'old']).nullable(),
-  /** In words, what is wrong with the signature. */
+  /** The problem with the signature, as a sentence; null for none. */
   problem: z.string().nullable(),
 })
 
@@ -156,18 +156,18 @@ const attemptRecord = z.strictObject({
   outcome: z.enum(attemptOutcomes).nullable(),
   /** The status of the receiver's response; null when there was none. */
   status: z.int().min(100).max(999).nullable().default(null),
-  /** In words; null for success. */
+  /** The reason for a failure, in words; null for success. */
   error: z.string().nullable().default(null),
-  /** Of the built-in inbox alone. */
+  /** Only for the built-in inbox. */
   received: receivedRecord.exactOptional(),
 })
 
-/** What fault rules do to a delivery, until it ends. Absent fields: as for every other delivery. */
+/** The effects of fault rules on a delivery, until it ends. An absent field has no effect. */
 const faultsRecord = () =>
   z.strictObject({
     /** Ids of the rules that fired, in order. */
     rules: z.array(z.string()).min(1).readonly(),
-    /** The delivery that it repeats: a receiver sees the id of that one. */
+    /** Id of the delivery that it repeats; a receiver sees this id. */
     copy_of: headerText().optional(),
     /** It was never sent. */
     drop: z.literal(true).optional(),
@@ -175,9 +175,9 @@ const faultsRecord = () =>
     order: z.literal('after-next').optional(),
     /** Virtual delay of the first attempt. */
     delay: duration().optional(),
-    /** Virtual times between attempts, instead of the setting's. */
+    /** Virtual durations between attempts, instead of the setting `webhooks.retry`. */
     retries: z.array(duration()).readonly().optional(),
-    /** Real milliseconds that an attempt may take, instead of the setting's. */
+    /** Real milliseconds that an attempt may take, instead of the setting `webhooks.timeout`. */
     timeout_ms: z.int().min(1).optional(),
     sign: z.enum(['wrong', 'missing', 'old']).optional(),
     /** JSON Merge Patches for the body, applied in order. */
@@ -188,21 +188,21 @@ const faultsRecord = () =>
 export const deliveryFields = (notices: readonly NoticeType[]) =>
   z.strictObject({
     id: headerText(),
-    /** Null where the subscription is in the settings. */
+    /** Null for a subscription from settings, and for a copy in the inbox. */
     webhook_id: z.string().nullable().default(null),
     url: receiverUrl(),
     type: noticeType(notices),
     /** The record that it is about: `collection/id`. */
     ref: nonEmptyText(),
-    /** What is sent, as it was at the transition: every attempt repeats it unchanged (T38). */
+    /** The object as it was at the transition: every attempt sends it unchanged (T38). */
     body: z.custom<JsonObject>(isObject, { error: 'must be an object' }).meta({ type: 'object' }),
     status: z.enum(['pending', 'sending', 'waiting', 'delivered', 'failed', 'dropped']),
     attempts: z.array(attemptRecord).readonly().default([]),
-    /** Retries of the schedule that have been used; sending it again by hand starts the schedule anew. */
+    /** Number of retries of the schedule that were used; sending it again by hand starts the schedule again. */
     retries: z.int().min(0).default(0),
-    /** When the next attempt is due, while the status is `waiting`. */
+    /** Virtual instant of the next attempt while the status is `waiting`, else null. */
     retry_at: timestamp().nullable().default(null),
-    /** What fault rules do to it; null for a delivery that no rule is about. */
+    /** The effects of fault rules on it; null if none fired. */
     faults: faultsRecord().nullable().default(null),
     caused_by: z.string().default('fixtures'),
     created_at: timestamp(),
@@ -212,11 +212,11 @@ export type Attempt = Readonly<z.output<typeof attemptRecord>>
 export type DeliveryFaults = Readonly<z.output<ReturnType<typeof faultsRecord>>>
 export type Delivery = Readonly<z.output<ReturnType<typeof deliveryFields>>>
 
-/** What happens to one webhook. */
+/** How one webhook is delivered. */
 export interface Treatment {
-  /** Deliveries in all; 1 without a fault. */
+  /** Total number of deliveries; 1 without a fault. */
   readonly copies: number
-  /** What each of them is marked with. */
+  /** The effects of faults on each of them. */
   readonly faults: DeliveryFaults | null
 }
 
@@ -230,7 +230,7 @@ const deliveryRecord = (notices: readonly NoticeType[]) =>
 /** Text that a header can carry: visible ASCII characters and spaces between them. */
 export function headerText(): z.ZodType<string> {
   return z.string().refine((value) => /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value), {
-    error: 'must be visible ASCII characters, because a header carries it',
+    error: 'must be visible ASCII characters, because it is sent in a header',
   })
 }
 
@@ -246,7 +246,7 @@ const LAST: Readonly<Record<DeliveryStatus, readonly (AttemptOutcome | null | un
   dropped: [undefined],
 }
 
-// No sequence of moves leads to such a record.
+// Records that no sequence of status changes leads to.
 function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iterable<Contradiction> {
   for (const [index, { attempt, outcome }] of attempts.entries()) {
     if (attempt !== index + 1) yield [['attempts', index, 'attempt'], `must be ${index + 1}`]
@@ -254,9 +254,12 @@ function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iter
       yield [['attempts', index, 'outcome'], 'must not be null, as another attempt follows']
   }
   if (!LAST[status].includes(attempts.at(-1)?.outcome))
-    yield [['attempts'], `must end as the status ${status} says`]
+    yield [['attempts'], `must end with an outcome that fits the status ${status}`]
   if (faults === null && attempts.length === 0 && (status === 'waiting' || status === 'dropped'))
-    yield [['attempts'], `must not be empty: without a fault nothing is ${status} before its first attempt`]
+    yield [
+      ['attempts'],
+      `must not be empty: without a fault no delivery is ${status} before its first attempt`,
+    ]
   if ((status === 'waiting') !== (retry_at !== null))
     yield [['retry_at'], `must be ${status === 'waiting' ? 'set' : 'null'} while ${status}`]
 }

@@ -17,9 +17,9 @@ import {
 import { fixedSubscriptions, webhookAssumptions } from './settings.ts'
 
 /**
- * Webhook subscriptions and what is delivered to them. The emulated API has no endpoint for either (U046); this is how the
- * control interface, fixtures and settings get at them.
- * @param notices every type of webhook of the other resources
+ * The resource for webhook subscriptions and deliveries. The emulated API has no endpoint for either (U046); the control
+ * interface, fixtures and settings use this resource.
+ * @param notices every webhook type of the other resources
  */
 export function webhooksResource(notices: readonly Notice[]): Resource {
   return {
@@ -52,10 +52,10 @@ export function webhooksResource(notices: readonly Notice[]): Resource {
 /** A subscription as the control interface shows it: without its secret. */
 const webhookView = () =>
   z.strictObject({
-    /** Null for one that is in the settings. */
+    /** `null` for subscriptions that come from settings. */
     id: z.string().nullable(),
     url: z.string(),
-    /** The types that are wanted; null for all. */
+    /** The subscribed types; null for all. */
     events: z.array(z.string()).nullable(),
     has_secret: z.boolean(),
     created_at: z.string().nullable(),
@@ -65,14 +65,14 @@ export type WebhookView = ShapeOf<typeof webhookView>
 
 const removal = () => z.strictObject({ deleted: z.int() })
 
-/** What the control interface does with webhooks. */
+/** The endpoints of the control interface for webhooks. */
 export const webhookControls = (notices: readonly Notice[]) =>
   [
     control({
       name: 'list',
       method: 'GET',
       path: '/webhooks',
-      summary: 'List the webhook subscriptions, those of the settings last and without an id',
+      summary: 'List the webhook subscriptions; those from settings are last and have no id',
       output: () => listOf(webhookView()),
       handle: (scope) => list(subscriptions(scope)),
     }),
@@ -81,7 +81,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       method: 'POST',
       path: '/webhooks',
       summary:
-        'Subscribe a receiver, or with inbox: true the built-in one, to all webhooks or to some types; a secret signs them',
+        'Subscribe a receiver, or the built-in inbox with inbox: true, to all webhooks or to some types; a secret signs them',
       input: () => ({ body: newSubscription(notices) }),
       output: webhookView,
       handle: ({ tx, newId, at, receiverProblem }, { body }) => {
@@ -104,7 +104,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       method: 'DELETE',
       path: '/webhooks',
       summary:
-        'Remove every webhook subscription but those of the settings; what is not yet sent is not sent',
+        'Remove every webhook subscription except those from settings; pending deliveries are not sent',
       output: removal,
       handle: (scope) => remove(scope, [...scope.tx.in(webhooks)]),
     }),
@@ -112,7 +112,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       name: 'delete',
       method: 'DELETE',
       path: '/webhooks/{id}',
-      summary: 'Remove a webhook subscription; what is not yet sent is not sent',
+      summary: 'Remove a webhook subscription; pending deliveries are not sent',
       output: removal,
       handle: (scope, { params: { id } }) => remove(scope, [scope.tx.in(webhooks).require(id)]),
     }),
@@ -121,7 +121,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       method: 'GET',
       path: '/webhooks/deliveries',
       summary:
-        'List the webhook deliveries with their attempts and the fault rules that fired on them, oldest first; of more than 10,000 the oldest that are over are dropped',
+        'List the webhook deliveries with their attempts and the fault rules that fired on them, oldest first; beyond 10,000, the oldest ended ones are removed',
       output: () => listOf(deliveryFields(notices)),
       handle: ({ tx }) => list([...tx.in(deliveries)]),
     }),
@@ -129,7 +129,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       name: 'send-to-inbox',
       method: 'POST',
       path: '/webhooks/deliveries/{id}/inbox',
-      summary: 'Put what a delivery sends into the built-in inbox, whatever has become of it',
+      summary: 'Add a copy of a delivery to the built-in inbox, whatever its status',
       output: () => deliveryFields(notices),
       handle: (scope, { params: { id } }) => sendToInbox(scope, scope.tx.in(deliveries).require(id)),
     }),
@@ -137,7 +137,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       name: 'redeliver',
       method: 'POST',
       path: '/webhooks/deliveries/{id}/redeliver',
-      summary: 'Send a delivery again that has ended, or at once one that waits; faults do not touch it then',
+      summary: 'Send an ended delivery again, or a waiting one at once, without faults',
       output: () => deliveryFields(notices),
       handle: (scope, { params: { id } }) => redeliver(scope, scope.tx.in(deliveries).require(id)),
     }),

@@ -12,8 +12,8 @@ export const fixedSubscriptions = setting<readonly FixedSubscription[]>({
   key: 'webhooks.subscriptions',
   item: 'U046',
   description:
-    'Subscriptions that every sandbox has: [{"url": "http://127.0.0.1:9000/hook", "events": [...], "secret": "..."}]; without events all of them.',
-  // Settings are checked before they are read: see knownSubscriptions. Readers do not know the types of webhooks.
+    'Subscriptions that every sandbox has: [{"url": "http://127.0.0.1:9000/hook", "events": [...], "secret": "..."}]; without events, to all types.',
+  // Unchecked: `knownSubscriptions` has checked the value before it is read. Readers do not have the types of webhooks.
   schema: () => z.array(z.custom<FixedSubscription>()),
   default: [],
 })
@@ -23,13 +23,13 @@ const RESERVED =
 
 const headerName = () =>
   z.string().refine((value) => /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(value) && !RESERVED.test(value), {
-    error: 'must be the name of a header that is not otherwise needed',
+    error: 'must be the name of a header that is not reserved',
   })
 
 export const eventHeader = setting({
   key: 'webhooks.event_header',
   item: 'U060',
-  description: 'Header in which a webhook carries its type.',
+  description: 'Header with the type of a webhook.',
   schema: headerName,
   default: 'X-Emulator-Event',
 })
@@ -37,7 +37,7 @@ export const eventHeader = setting({
 export const envelope = setting<'none' | 'typed'>({
   key: 'webhooks.envelope',
   item: 'U060',
-  description: 'What a webhook carries: the object alone, or {id, type, created_at, data} around it.',
+  description: 'Body of a webhook: the object alone, or {id, type, created_at, data} around it.',
   schema: () => z.enum(['none', 'typed']),
   default: 'none',
 })
@@ -48,11 +48,11 @@ const signatureFields = () =>
     header: headerName(),
     /** Key of the HMAC; the secret of a subscription takes precedence. */
     secret: signingSecret(),
-    /** The text before the hexadecimal digits. */
+    /** Text before the hexadecimal digits. Default: none. */
     prefix: z.union([z.literal(''), headerText()]).default(''),
     /** Header with the virtual instant of the attempt in Unix seconds, which is signed too; absent: none is sent. */
     timestamp_header: headerName().optional(),
-    /** How old the timestamp may be for the built-in inbox. */
+    /** Maximum age of the timestamp for the built-in inbox. */
     tolerance: duration().default('5m'),
   })
 
@@ -65,7 +65,7 @@ export const signature = setting<Signature | null>({
   key: 'webhooks.signature',
   item: 'U060',
   description:
-    'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal. With "timestamp_header" that header carries Unix seconds, "SECONDS.BODY" is signed, and the inbox finds a webhook too old beyond "tolerance" (5m).',
+    'Signs every webhook: {"header": "X-Signature", "secret": "...", "prefix": "sha256="}; HMAC-SHA256 of the bytes of the body, in hexadecimal. With "timestamp_header", that header contains Unix seconds, "SECONDS.BODY" is signed, and the inbox reports a webhook as too old beyond "tolerance" (default 5m).',
   schema: () => signatureFields().nullable(),
   default: null,
 })
@@ -77,7 +77,7 @@ export const retrySchedule = setting<readonly string[]>({
   key: 'webhooks.retry',
   item: 'U060',
   description:
-    'How long after each failed attempt the next one follows, on the virtual clock: ["10s", "5m", "1h"]. Empty for no retries.',
+    'Virtual durations from each failed attempt to the next one: ["10s", "5m", "1h"]. Empty for no retries.',
   schema: () =>
     z
       .array(
@@ -107,26 +107,26 @@ function isBetween(value: number | undefined, least: number, most: number): bool
 export const inboxStatus = setting({
   key: 'webhooks.inbox_status',
   item: 'U060',
-  description: 'With which status the built-in inbox responds; it keeps what it has received with any.',
+  description: 'Status with which the built-in inbox responds; it keeps a received webhook with any status.',
   schema: () => intBetween(200, 599),
   default: 200,
 })
 
-/** What the specification leaves open about webhooks, and the choices that a user has. */
+/** The assumptions about webhooks, where the specification is silent, and the settings that change them. */
 export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
   return {
     items: [
       unnamedItem(
         'U046',
         'How clients subscribe to webhooks.',
-        'No endpoint of the API does it: the specification names none. Settings, fixtures and the control API do.',
-        'There is no endpoint whose response could.',
+        'The API has no endpoint for it, because the specification names none. Settings, fixtures and the control API create subscriptions.',
+        'There is no endpoint whose response could name it.',
       ),
       unnamedItem(
         'U060',
         'Signature, headers, retries, order and time-out of webhook deliveries.',
-        'The object as JSON, its type in a header of our own; unsigned and never retried until a setting says so; sent in the order of the transitions; 10 s to respond, and any 2xx is a success.',
-        'A delivery is no response.',
+        'The object as JSON, with its type in the header X-Emulator-Event; unsigned and not retried unless a setting changes this; sent in the order of the transitions; 10 s to respond, and any 2xx is a success.',
+        'A delivery is not a response.',
       ),
     ],
     settings: [
@@ -145,6 +145,6 @@ function knownSubscriptions(notices: readonly Notice[]): z.ZodType<readonly Fixe
   return z
     .array(subscriptionFields(notices))
     .refine((list) => new Set(list.map(({ url }) => url)).size === list.length, {
-      error: 'must not have one url twice',
+      error: 'must not contain the same url twice',
     })
 }

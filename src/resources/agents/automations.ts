@@ -20,8 +20,8 @@ import { type Automation, automations, requireAgent, requireAutomation } from '.
 const FIRE = 'automation.fire'
 
 /**
- * Brings the schedule in line with an automation: the next occurrence of its cron expression strictly after now, and
- * nothing once it has no expression or is deleted. An event at the right instant is left alone.
+ * Schedules the next occurrence of an automation's cron expression, strictly after now. Without an expression, or after the
+ * automation is deleted, its event is removed. An event at the right instant stays unchanged.
  */
 export function armAutomation(scope: Scope, automation: Automation): void {
   const ref = refOf(automations, automation)
@@ -32,13 +32,13 @@ export function armAutomation(scope: Scope, automation: Automation): void {
     return
   }
   const present = scope.tx.get(SCHEDULE, eventId(FIRE, ref)) as ScheduledEvent | undefined
-  if (present !== undefined && stands(present, schedule, due)) return
-  const description = `The automation fires and queues a run of its agent, as its schedule "${schedule}" says.`
+  if (present !== undefined && isCurrent(present, schedule, due)) return
+  const description = `The automation fires on its schedule "${schedule}" and queues a run of its agent.`
   scope.schedule({ kind: FIRE, ref, due, urgency: 'work', description })
 }
 
-// An occurrence that is due by now and has yet to run must not be lost either.
-function stands({ due_at }: ScheduledEvent, schedule: string, next: number): boolean {
+// An occurrence that is due, but has not run yet, must not be lost.
+function isCurrent({ due_at }: ScheduledEvent, schedule: string, next: number): boolean {
   const due = Date.parse(due_at)
   return due === next || (due < next && nextOccurrence(schedule, due - 1) === due)
 }
@@ -46,7 +46,7 @@ function stands({ due_at }: ScheduledEvent, schedule: string, next: number): boo
 export const fireAutomation: EventHandler = {
   kind: FIRE,
   description: 'An automation fires: a run of its agent is queued, and its next occurrence is scheduled.',
-  // One that was deleted or lost its schedule since is left alone.
+  // An automation that was deleted, or lost its schedule, since the event was scheduled does not run.
   handle: (scope, { ref }) => {
     const automation = scope.tx.in(automations).get(idOf(ref))
     if (automation === undefined) return
@@ -129,7 +129,7 @@ export const updateAutomation = uncontracted({
   },
 })
 
-/** Soft: the record and the run history stay, and it fires no more. Specification: Delete automation. */
+/** A soft delete: the record and the run history stay, but it no longer fires. Specification: Delete automation. */
 export const deleteAutomation = operation({
   name: 'automations.delete',
   method: 'DELETE',

@@ -53,7 +53,7 @@ test('an occurrence is strictly after the instant, to the millisecond', () => {
   }
 })
 
-test('between an instant and the next occurrence there is no other one', () => {
+test('no other occurrence is between an instant and the next occurrence', () => {
   const expressions = ['*/7 * * * *', '13 4 * * *', '*/11 3-5 * * * *', '0 6 L * *', '59 23 31 12 0']
   const instants = fc.integer({ min: -60_000_000_000_000, max: END_OF_TIME - 400 * 366 * 86_400_000 })
   fc.assert(
@@ -67,7 +67,7 @@ test('between an instant and the next occurrence there is no other one', () => {
   }
 })
 
-test('a month of minutes is 44,640 occurrences, none of them a millisecond off', () => {
+test('every minute of a month is 44,640 occurrences, each exact to the millisecond', () => {
   let last = Date.UTC(2026, 2, 1) - 1
   let count = 0
   for (;;) {
@@ -91,7 +91,7 @@ test('far centuries have occurrences up to the end of time, and none after it', 
   ])
 })
 
-test('more expressions than are kept compiled take turns without harm', () => {
+test('more expressions than the cache holds have correct occurrences', () => {
   const minutes = Array.from({ length: 60 }, (_, minute) => minute)
   const expressions = minutes.flatMap((minute) => [`${minute} * * * *`, `${minute} 0 * * *`])
   const wanted = minutes.flatMap((minute) => [
@@ -130,7 +130,7 @@ test.for<[expression: string, reason: string]>([
 test.for(['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '* * * 1 2 +1#5'])(
   '%s is refused, because no year has such a day',
   (expression) => {
-    expect(problem(expression)).toMatch(/would never fire.*write null/)
+    expect(problem(expression)).toMatch(/would never fire.*use null/)
   },
 )
 
@@ -140,6 +140,6 @@ test('an expression has at most 255 characters', () => {
   expect(problem(long(257))).toBe('must have at most 255 characters')
 })
 
-test.for([1, true, {}, []])('%j is no expression at all', (value) => {
+test.for([1, true, {}, []])('%j is refused, since it is not a string', (value) => {
   expect(problem(value)).toBeDefined()
 })

@@ -7,8 +7,8 @@ import { counted } from '../../core/words.ts'
 
 type CronModule = typeof import('croner')
 
-// A bundler sees the plain require and wraps the package, still to be run on first use; in plain ESM that name does not
-// exist and createRequire takes over. A sandbox without schedules never pays for it.
+// The bundler resolves the plain require, and the package is still loaded on first use. In ESM without a bundle that name is
+// missing, and createRequire is used. A sandbox without schedules does not load the package.
 function cronModule(): CronModule {
   try {
     return require('croner') as CronModule
@@ -17,10 +17,10 @@ function cronModule(): CronModule {
   }
 }
 
-/** After so many days the calendar repeats itself, weekdays included: 400 years. */
+/** Milliseconds after which the calendar repeats, weekdays included: 400 years. */
 const CALENDAR_CYCLE = 146_097 * DAY
 
-const LONGEST = 255
+const MAX_LENGTH = 255
 
 const NICKNAMES = '@yearly, @annually, @monthly, @weekly, @daily, @midnight and @hourly'
 
@@ -28,8 +28,8 @@ const WANTED =
   'must be a cron expression in UTC of 5 fields, or of 6 with the seconds in front, such as "30 6 * * 1-5" (06:30 on workdays), or a nickname such as "@hourly"'
 
 /**
- * A cron expression: 5 fields or 6 with the seconds in front, or a nickname (`@hourly`); at most 255 characters. One that
- * no day ever fits, such as 30 February, is refused: it is a mistake, since an automation that never fires has null.
+ * A cron expression: 5 fields, or 6 with the seconds first, or a nickname (`@hourly`); at most 255 characters. An expression
+ * that matches no day, such as 30 February, is refused as a mistake: an automation that never fires has null.
  */
 export function cronExpression(): z.ZodType<string> {
   return z.string().superRefine((expression, context) => {
@@ -39,11 +39,11 @@ export function cronExpression(): z.ZodType<string> {
 }
 
 /**
- * The first occurrence of a cron expression strictly after an instant; undefined when the clock can never get there.
+ * The first occurrence of a cron expression strictly after an instant; undefined when it is after the end of virtual time.
  * Both in milliseconds since the Unix epoch. The expression has passed {@link cronExpression}.
  */
 export function nextOccurrence(expression: string, after: number): number | undefined {
-  // Looked for in the first cycle from 1970 on, as the package gives up in the year 3000.
+  // Searched in the first cycle from 1970 on, since the package finds nothing after the year 3000.
   const cycles = Math.floor(after / CALENDAR_CYCLE) * CALENDAR_CYCLE
   const next = compiled(expression).nextRun(new Date(after - cycles))
   if (next === null) return undefined
@@ -52,16 +52,16 @@ export function nextOccurrence(expression: string, after: number): number | unde
 }
 
 function problemOf(expression: string): string | undefined {
-  if (expression.length > LONGEST) return `must have at most ${LONGEST} characters`
+  if (expression.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters`
   const { CronPattern } = cronModule()
   try {
-    // First, because the job below takes a text with a colon for a date.
+    // First, because the job below would read a text with a colon as a date.
     new CronPattern(expression, undefined, { mode: FIELDS })
   } catch (error) {
     return `${WANTED}; ${reasonOf(error as Error, expression)}`
   }
   if (compiled(expression).nextRun(new Date(0)) !== null) return undefined
-  return 'names no day that any year has, so it would never fire; correct it, or write null for an automation without a schedule'
+  return 'selects no date of any year, so it would never fire; correct it, or use null for an automation without a schedule'
 }
 
 function reasonOf({ message }: Error, expression: string): string {
@@ -73,12 +73,12 @@ function reasonOf({ message }: Error, expression: string): string {
 
 const FIELDS = '5-or-6-parts'
 
-/** A compiled expression takes 80 kB, so few are kept: more than a sandbox's automations usually have. */
+/** The most cached expressions: each needs 80 kB, and the automations of a sandbox usually have fewer. */
 const MAX_KEPT = 64
 
 const kept = new Map<string, Cron>()
 
-// Without a function to call, a job starts no timer. By a fixed offset it is ten times as fast as by the name of a zone.
+// Without a function to call, a job starts no timer. A fixed offset is ten times as fast as the name of a time zone.
 function compiled(expression: string): Cron {
   const known = kept.get(expression)
   if (known !== undefined) return known

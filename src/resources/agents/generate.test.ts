@@ -36,7 +36,7 @@ async function generated(settings = {}) {
   return built.state.store
 }
 
-test('records of agents are generated in any number, and hang together', async () => {
+test('records of agents are generated in any number, and refer to each other', async () => {
   const store = await generated()
   for (const [name, count] of Object.entries(counts)) expect(store.rows(name).size).toBe(count)
   const agents = store.rows('agents')
@@ -48,12 +48,12 @@ test('records of agents are generated in any number, and hang together', async (
   expect(new Set(triggers.map(({ trigger_source }) => trigger_source)).size).toBe(3)
 })
 
-test('generated triggers fit whatever the three providers are called', { tags: ['R069'] }, async () => {
+test('generated triggers fit any names of the three providers', { tags: ['R069'] }, async () => {
   const store = await generated({ 'names.trigger_sources': ['builder', 'papers', 'drive'] })
   expect(store.rows('event_triggers').size).toBe(60)
 })
 
-test('the token of a generated template can be foretold, though the sandbox keeps its digest only', {
+test('the token of a generated template is predictable, although the sandbox keeps only its digest', {
   tags: ['R119'],
 }, async () => {
   const [template] = (await generated()).rows('agent_templates').values()

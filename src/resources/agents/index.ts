@@ -28,7 +28,7 @@ import {
 import { agentTemplates, claimTemplate, generateTemplate } from './templates.ts'
 import { createTrigger, deleteTrigger, listTriggers, updateTrigger } from './triggers.ts'
 
-/** What the specification leaves open about agents, and the settings that decide it. */
+/** The assumptions about agents where the specification leaves something open, and their settings. */
 const agentAssumptions: Assumptions = {
   items: [
     {
@@ -36,7 +36,7 @@ const agentAssumptions: Assumptions = {
       open: 'What an entry of connectors holds.',
       decision: 'Any object, as the record of the template has it; none where the record has none.',
       reportedIn: 'response',
-      unsettled: 'The record of the template decides it, and no setting knows what the real service returns.',
+      unsettled: 'The record of the template decides it; the response of the real service is not known.',
     },
     {
       id: 'U008',
@@ -71,7 +71,7 @@ const agentAssumptions: Assumptions = {
       id: 'U075',
       open: 'How long the run history of an automation is retained.',
       decision:
-        'The newest 1,000 runs of each automation and of each event trigger are kept, unless a setting says otherwise, and queued ones always; _emulator.runs_dropped of its record counts the others. No response shows a run.',
+        'The newest 1,000 runs of each automation and of each event trigger are kept, unless a setting changes that, and queued ones always; _emulator.runs_dropped of its record counts the others. No response shows a run.',
       reportedIn: 'nowhere',
       unnamed: 'No response shows a run.',
     },

@@ -31,12 +31,12 @@ test('of the 16 combinations of source, event, enabled and verdict, exactly the 
   ])
 })
 
-test('without conditions the verdict does not count', { tags: ['R072'] }, () => {
+test('the verdict of a trigger without conditions is ignored', { tags: ['R072'] }, () => {
   const trigger = aTrigger({ conditions: null, verdict: false })
   expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(true)
 })
 
-test('empty conditions are conditions: the verdict counts', { tags: ['R072'] }, () => {
+test('the verdict of a trigger with empty conditions counts', { tags: ['R072'] }, () => {
   const trigger = aTrigger({ conditions: '', verdict: false })
   expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
 })
@@ -46,13 +46,15 @@ test('a paused trigger fires on nothing', { tags: ['R068'] }, () => {
   expect(fires(trigger, { source: 'file_sharing' as const, event: 'File:created' })).toBe(false)
 })
 
-test('event names are compared as they are written', { tags: ['R237'] }, () => {
+test('event names are compared exactly', { tags: ['R237'] }, () => {
   for (const event of ['file:created', 'File:created ', 'File:Created', 'File']) {
     expect(fires(aTrigger(), { source: 'file_sharing', event })).toBe(false)
   }
 })
 
-test('why a trigger does not fire is said in words, the pause first', { tags: ['R237'] }, () => {
+test('a trigger that does not fire has a reason as a sentence, first of all its pause', {
+  tags: ['R237'],
+}, () => {
   expect(obstacle(aTrigger())).toBeUndefined()
   expect(obstacle(aTrigger({ verdict: false }))).toContain('run_conditions of the trigger do not hold')
   expect(obstacle(aTrigger({ enabled: false, verdict: false }))).toContain('paused')

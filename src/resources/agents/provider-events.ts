@@ -15,17 +15,17 @@ const emission = (settings: Settings) =>
 
 export type ProviderEventDraft = InputOf<typeof emission>
 
-/** An event of a provider; its source under the name that records use. */
+/** An event of a provider, with its source by the name that records use. */
 export type Emission = z.output<ReturnType<typeof emission>>
 
-/** What became of an event of a provider. */
+/** The result of an event of a provider. */
 const emitted = () =>
   z.strictObject({
     object: z.literal('provider_event'),
     id: z.string(),
     source: z.string(),
     event: z.string(),
-    /** Triggers that made their agent run. */
+    /** Triggers that started a run of their agent. */
     fired: z.array(
       z.strictObject({
         trigger_id: z.string(),
@@ -34,7 +34,7 @@ const emitted = () =>
         thread_id: z.string().nullable(),
       }),
     ),
-    /** Triggers for this event that did nothing, each with the reason. */
+    /** Triggers for this event that did not fire, each with the reason. */
     not_fired: z.array(z.strictObject({ trigger_id: z.string(), agent_id: z.string(), because: z.string() })),
   })
 
@@ -51,7 +51,7 @@ export const emitEvent = control({
   handle: (scope, { body }) => emit(scope, body),
 })
 
-// A provider knows nothing of teamspaces, so triggers of all of them can fire. Specification: Inbound provider events.
+// An event of a provider belongs to no teamspace, so triggers of all of them can fire. Specification: Inbound provider events.
 function emit(scope: Scope, emission: Emission): ProviderEventResult {
   const { tx, settings, newId } = scope
   const id = newId()
@@ -85,7 +85,7 @@ function fire(
   })
 }
 
-// The shared thread is kept while a trigger opens one per event: it is the one that responses go back to.
+// The shared thread is kept while a trigger opens one per event: it is used again when the trigger changes back.
 function threadFor({ tx, newUuid }: Scope, trigger: EventTrigger): string {
   const { response_thread, _emulator } = trigger
   if (response_thread === 'create_new_thread_each_time') return newUuid()
@@ -95,7 +95,7 @@ function threadFor({ tx, newUuid }: Scope, trigger: EventTrigger): string {
   return thread_id
 }
 
-/** Whether an event is the one that a trigger waits for: the same provider and the same name, as it is written. */
+/** Whether a trigger waits for an event: they have the same provider and exactly the same name. */
 export function concerns(
   trigger: Pick<EventTrigger, 'trigger_source' | 'trigger_event'>,
   { source, event }: Pick<Emission, 'source' | 'event'>,
@@ -108,8 +108,8 @@ type Firing = Pick<EventTrigger, 'enabled' | 'run_conditions'> & {
 }
 
 /**
- * Why a trigger does not fire on its event, in words; undefined when it does. Conditions in natural language are not
- * evaluated: the record holds their verdict (U062).
+ * Why a trigger does not fire on its event, as a sentence; undefined when it fires. Conditions in natural language are not
+ * evaluated: the record has their verdict (U062).
  */
 export function obstacle({ enabled, run_conditions, _emulator }: Firing): string | undefined {
   if (!enabled) return 'The trigger is paused: enabled is false. The event is dropped, not kept for later.'

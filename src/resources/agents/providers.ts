@@ -3,7 +3,7 @@ import { type Settings, setting } from '../../core/assumptions.ts'
 import { nonEmptyText } from '../../core/fields.ts'
 import { oneOfNames } from '../records.ts'
 
-/** What records call the three kinds of provider, whatever the settings name them. Specification: Event trigger. */
+/** The names of the three kinds of provider in records, independent of the settings. Specification: Event trigger. */
 export const providers = ['construction_management', 'document_collaboration', 'file_sharing'] as const
 
 export type Provider = (typeof providers)[number]
@@ -19,12 +19,12 @@ export const triggerSources = setting<readonly string[]>({
   default: providers,
 })
 
-/** The provider that a client's name stands for; undefined for a name that the settings do not give. */
+/** The provider with a name that clients use; undefined for a name that is not in the settings. */
 function providerOf(name: string, settings: Settings): Provider | undefined {
   return providers[settings.get(triggerSources).indexOf(name)]
 }
 
-/** What clients call a provider. */
+/** The name of a provider for clients. */
 export function nameOfProvider(provider: Provider, settings: Settings): string {
   return settings.get(triggerSources)[providers.indexOf(provider)] ?? provider
 }
@@ -34,12 +34,12 @@ export function triggerSource(settings: Settings): z.ZodType<string> {
   return oneOfNames(settings.get(triggerSources), triggerSources)
 }
 
-/** As a client gives it: one of the names, read as what records call it. */
+/** A name from a client, which is parsed to the name in records. */
 export function givenSource(settings: Settings): z.ZodType<Provider> {
   return triggerSource(settings).transform((name) => providerOf(name, settings) as Provider) // it is one of the names
 }
 
-/** As a record has it: records may use the names of the settings too, but keep ours, so that a change of names breaks no sandbox. */
+/** A name in a record: names of the settings are accepted, but ours are kept, so that a change of settings breaks no sandbox. */
 export function recordedSource(settings: Settings): z.ZodType<Provider> {
   const read = (name: string) => providers.find((each) => each === name) ?? providerOf(name, settings)
   const names = [...new Set([...providers, ...settings.get(triggerSources)])].join(', ')

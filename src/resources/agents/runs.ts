@@ -35,14 +35,14 @@ export const keptRuns = setting({
   default: 1_000,
 })
 
-/** What made an agent run. */
+/** The cause of a run, for its record. */
 export type Reason = Pick<AgentRun, 'agent_id' | 'cause'> & Partial<Omit<AgentRun, 'id' | 'status'>>
 
 /** Queues a run, which executes after the setting `agent_runs.queue_time`. */
 export function queueRun(scope: Scope, reason: Reason): AgentRun {
   const { tx, newId, at } = scope
   const { agent_id, cause, ...others } = reason
-  // In the order of the schema, so that a document that is read again is the same text.
+  // In the order of the schema, so that an exported and imported document has the same text.
   const run = tx.in(agentRuns).insert({
     id: newId(),
     agent_id,
@@ -62,8 +62,8 @@ export function queueRun(scope: Scope, reason: Reason): AgentRun {
   return run
 }
 
-// Without an end to the history, a clock that runs for a year fills the memory. Runs leave the queue in the order in which
-// they entered it, so nothing after a queued one can be dropped.
+// Without a bound on the history, a clock that runs for a year would fill the memory. Runs leave the queue in the order in
+// which they entered it, so no run after a queued one can be dropped.
 function dropOldest({ tx, settings }: Scope, run: AgentRun): void {
   const runs = tx.in(agentRuns)
   const source = sourceOf(run)
@@ -89,7 +89,7 @@ function countDropped(tx: Transaction, { automation_id, trigger_id }: AgentRun, 
   if (trigger !== undefined) tx.in(eventTriggers).put({ ...trigger, _emulator: counted(trigger._emulator) })
 }
 
-/** Brings the schedule in line with a run: one that is queued executes when its time in the queue is over, or at once if that is past. */
+/** Schedules the execution of a queued run after its time in the queue, or at once if that is over. Other runs get no event. */
 export function armRun(scope: Scope, run: AgentRun): void {
   const ref = refOf(agentRuns, run)
   const due = executionOf(run, scope)
@@ -118,7 +118,7 @@ function timeInQueue(settings: Settings): number {
   return parseDuration(settings.get(queueTime)) ?? 0
 }
 
-/** Drops the queued runs that are chosen: they never execute, and stay in the history. */
+/** Drops the chosen runs that are queued: they never execute, but stay in the history. */
 export function dropQueued(scope: Scope, chosen: (run: AgentRun) => boolean): void {
   const runs = scope.tx.in(agentRuns)
   for (const run of runs.filter((each) => each.status === 'queued' && chosen(each))) {
@@ -129,7 +129,7 @@ export function dropQueued(scope: Scope, chosen: (run: AgentRun) => boolean): vo
 export const executeRun: EventHandler = {
   kind: EXECUTE,
   description: 'A run of an agent leaves the queue and is executed.',
-  // A record that was deleted or edited by hand since the event was scheduled is left alone.
+  // A record that was deleted, or edited by hand, since the event was scheduled stays unchanged.
   handle: ({ tx, at }, { ref }) => {
     const run = tx.in(agentRuns).get(idOf(ref))
     if (run?.status === 'queued') tx.in(agentRuns).put({ ...run, status: 'executed', executed_at: at })
@@ -139,7 +139,7 @@ export const executeRun: EventHandler = {
 /** The runs of agents, and the threads that they share. */
 const runList = () =>
   listOf(runRecord()).extend({
-    /** How many older runs are no longer kept. */
+    /** The number of older runs that are no longer kept. */
     dropped: z.int(),
     threads: z.array(z.strictObject({ thread_id: z.string(), runs: z.array(z.string()) })),
   })
@@ -168,7 +168,7 @@ function threadsOf(runs: readonly AgentRun[]): { thread_id: string; runs: string
   return [...threads].map(([thread_id, ids]) => ({ thread_id, runs: ids }))
 }
 
-/** What scenarios can have a hook on. */
+/** Events for hooks of scenarios. */
 export const runHappenings: readonly Happening[] = [
   {
     name: 'agent-run.queued',

@@ -28,7 +28,7 @@ export const agents = collection<Agent>({
   }),
 })
 
-/** Characters of JSON in the payload of an event. One event can make many runs, and each keeps it. */
+/** Characters of JSON in the payload of an event. One event can start many runs, and each keeps the payload. */
 const MAX_PAYLOAD_LENGTH = 65_536
 
 /** The payload of a provider event: any object of at most 65,536 characters of JSON. */
@@ -47,7 +47,7 @@ export const runRecord = () =>
     status: z.enum(['queued', 'executed', 'dropped']),
     queued_at: timestamp(),
     executed_at: timestamp().nullable().default(null),
-    /** In words: what made the agent run. */
+    /** The cause of the run as a sentence. */
     cause: z.string().default(''),
     /** The provider event that fired the trigger, and its payload. */
     event_id: z.string().nullable().default(null),
@@ -56,7 +56,7 @@ export const runRecord = () =>
 
 export type AgentRun = z.output<ReturnType<typeof runRecord>>
 
-/** What a run came from: an automation, a trigger, or else its agent, as `collection/id`. */
+/** The source of a run: an automation, a trigger, or else its agent, as `collection/id`. */
 export function sourceOf({ automation_id, trigger_id, agent_id }: AgentRun): string {
   if (automation_id !== null) return `automations/${automation_id}`
   return trigger_id === null ? `agents/${agent_id}` : `event_triggers/${trigger_id}`
@@ -64,10 +64,10 @@ export function sourceOf({ automation_id, trigger_id, agent_id }: AgentRun): str
 
 export const runsBySource: Index<AgentRun> = { keyOf: sourceOf }
 
-/** How many runs are no longer kept, of what has `runs_dropped` among its facts. */
+/** The number of runs that are no longer kept, for the fact `runs_dropped` of a record. */
 export const droppedCount = () => z.int().min(0).optional()
 
-/** The run history of agents, which the API never shows. It outlives the automation or trigger that a run came from. */
+/** The run history of agents, which the API never shows. A run stays after its automation or trigger is deleted. */
 export const agentRuns = collection<AgentRun>({ name: 'agent_runs', label: 'agent run', schema: runRecord })
 
 const facts = () =>
@@ -76,7 +76,7 @@ const facts = () =>
     /** When it fires, on the virtual clock; null: never. */
     schedule: cronExpression().nullable().default(null),
     deleted_at: timestamp().nullable().default(null),
-    /** How many of its runs are no longer kept (U075). */
+    /** The number of its runs that are no longer kept (U075). */
     runs_dropped: droppedCount(),
   })
 
@@ -162,9 +162,9 @@ const triggerRecord = (settings: Settings) =>
       agent_id: z.string(),
       /** Whether run_conditions hold: natural language is not evaluated (U062). */
       condition_verdict: z.boolean().default(true),
-      /** The thread that responses share where response_thread is unset; null before the first one. */
+      /** The thread that responses share when response_thread is not set; null before the first response. */
       thread_id: z.string().nullable().default(null),
-      /** How many of its runs are no longer kept (U075). */
+      /** The number of its runs that are no longer kept (U075). */
       runs_dropped: droppedCount(),
     }),
   })
@@ -197,7 +197,7 @@ export const eventTriggers = collection<EventTrigger>({
   },
 })
 
-/** A trigger with its provider under the name that clients know. */
+/** A trigger with its provider by the name for clients. */
 export function namedTrigger(
   trigger: EventTrigger,
   settings: Settings,

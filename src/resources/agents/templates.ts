@@ -35,10 +35,10 @@ const templateRecord = () =>
   shownTemplate().extend({
     claim_token: nonEmptyText(),
     _emulator: z.strictObject({
-      /** Whose callers may claim it; null: any caller. */
+      /** The teamspace whose callers may claim it; null: any caller. */
       teamspace_id: z.string().nullable().default(null),
       claimed_at: timestamp().nullable().default(null),
-      /** Made by POST /agents/generate, whose result the specification does not show. */
+      /** True for a template of POST /agents/generate, whose result the specification does not show. */
       generated: z.boolean().optional(),
     }),
   })
@@ -60,7 +60,7 @@ export const agentTemplates = collection<AgentTemplate>({
     prompt_examples: [faker.lorem.sentence(), faker.lorem.sentence()],
     is_curated_template: n % 2 === 0,
     config: { prompt: faker.lorem.sentence(), custom_prompt: '', tools: [] },
-    // Given in clear here; the sandbox keeps only its digest.
+    // In plain text here; the sandbox keeps only its digest.
     claim_token: `generated-claim-token-${n}`,
     _emulator: { teamspace_id: any(teamspaces).id, claimed_at: null },
   }),
@@ -130,7 +130,7 @@ function asShown(template: AgentTemplate): object {
   return shown(rest)
 }
 
-// What a request generates is not specified: fields of a template in its body are taken, each on its own.
+// The specification does not define the generated template: each valid template field in the body is used.
 function templateFrom(
   given: Readonly<Record<string, unknown>>,
   chance: Scope['chance'],
@@ -163,10 +163,10 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
 }
 
-/** Words of the prompt that a title has. */
+/** The most words of the prompt in a title. */
 const TITLE_WORDS = 4
 
-// The same prompt under the same seed has the same title.
+// The same prompt and seed give the same title.
 function titleFrom(prompt: string | undefined, chance: Chance): string {
   const role = chance.pick(['Assistant', 'Helper', 'Specialist', 'Analyst'])
   const [first = 'Generated', ...others] = (prompt?.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, TITLE_WORDS)

@@ -47,7 +47,7 @@ export const updateTrigger = operation({
   success: successUpdate,
   output: shownTrigger,
   input: ({ object }, settings) => ({
-    // Of any type: a value of another type is another value, which the setting refuses or ignores.
+    // Any type is valid: a value of another type differs, and the setting decides whether that is refused or ignored.
     body: object({ ...changes(settings), trigger_source: z.unknown().optional() }),
   }),
   find: requireTrigger,
@@ -61,7 +61,7 @@ export const updateTrigger = operation({
       return { body: asShown(changed, settings) }
     }
     if (source === undefined && assume(emptyPatch) === 'reject') {
-      refuseInvalid([{ pointer: '', detail: 'names no field that can be updated' }])
+      refuseInvalid([{ pointer: '', detail: 'has no field that can be updated' }])
     }
     return { body: asShown(trigger, settings) }
   },
@@ -121,7 +121,7 @@ export const createTrigger = uncontracted({
     assume(triggerSources)
     assume(triggerEvents)
     const { trigger_source, trigger_event, ...others } = body
-    // In the order of the schema, so that a document that is read again is the same text.
+    // In the order of the schema, so that an exported and imported document has the same text.
     const trigger = tx.in(eventTriggers).insert({
       object: 'event_trigger',
       id: newId(),

@@ -13,7 +13,7 @@ import { isTerminal } from './states.ts'
 
 const RETRY_AFTER = 30
 
-/** What the quota of a policy counts that is not about requests per time, in the words of the IETF draft. */
+/** The quota unit of policies that do not count requests per time, as the IETF draft names it. */
 const CONCURRENT = 'concurrent-requests'
 
 const RATE_WINDOW = 60
@@ -23,7 +23,7 @@ const limit = () => intBetween(0, MAX_LIMIT)
 const seconds = () => intBetween(1, 86_400)
 const FORM = 'must be null, an integer from 0, or an object such as'
 
-/** A bound as a bare number, or with the seconds after which a retry is advised. */
+/** A bound as a number, or as an object that also has the seconds after which a retry is advised. */
 const bound = () =>
   z.union([limit(), z.strictObject({ limit: limit(), retry_after_s: seconds().optional() }), z.null()], {
     error: `${FORM} {"limit": 5, "retry_after_s": 30}`,
@@ -75,18 +75,18 @@ export const globalCapacityPolicy = setting({
   default: null,
 })
 
-/** One policy that has no place for the batch. */
+/** A policy whose limit the batch would exceed. */
 interface Shortage extends PolicyState {
   readonly description: string
-  /** The way out where waiting is none. */
+  /** The fix if waiting does not help. */
   readonly mitigation?: string
 }
 
 type Ask = Pick<Request<object, unknown>, 'tx' | 'now' | 'caller' | 'settings'>
 
 /**
- * Refuses a creation for which an admission policy has no place, with `rate_limit_exceeded` and headers that describe the
- * policy. Specification: Limits / Rate limits.
+ * Refuses a creation that would exceed the limit of an admission policy, with `rate_limit_exceeded` and headers that describe
+ * the policy. Specification: Limits / Rate limits.
  */
 export function admitBatch(ask: Ask, items: number): void {
   const shortage =
@@ -97,7 +97,7 @@ export function admitBatch(ask: Ask, items: number): void {
     detail: description,
     mitigation:
       shortage.mitigation ??
-      `Wait ${wait} s, as Retry-After says, or advance the virtual clock where it stands still.`,
+      `Wait ${wait} s, the value of Retry-After. If the virtual clock is frozen, advance it.`,
     headers: policyFields(shortage, ask.settings.get(policySyntax)),
     admission: {
       admitted: false,
@@ -116,7 +116,7 @@ function concurrency(ask: Ask): Shortage | undefined {
   const { limit, wait } = read(bound)
   const unfinished = ofOrganization(ask).filter(isUnfinished).length
   if (unfinished < limit) return undefined
-  const description = `The organization has ${unfinished} unfinished batches and may have ${limit}.`
+  const description = `The organization has ${unfinished} unfinished batches; the maximum is ${limit}.`
   return { policy: 'org-concurrency', limit, remaining: 0, wait, unit: CONCURRENT, description }
 }
 
@@ -128,8 +128,8 @@ function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
     .filter(isUnfinished)
     .reduce((sum, batch) => sum + countsAt(batch, ask.now).processing, 0)
   if (enqueued + items <= limit) return undefined
-  const description = `The organization has ${enqueued} unfinished items, may have ${limit}, and asks for ${items} more.`
-  const mitigation = `Waiting does not help, because the batch alone has more: split it into batches of at most ${limit} items.`
+  const description = `The organization has ${enqueued} unfinished items and requests ${items} more; the maximum is ${limit}.`
+  const mitigation = `Waiting does not help, because the batch alone has more items: split it into batches of at most ${limit} items.`
   const remaining = Math.max(0, limit - enqueued)
   const shortage = { policy: 'org-enqueued-items', limit, remaining, wait, description }
   return items > limit ? { ...shortage, mitigation } : shortage
@@ -146,7 +146,7 @@ function createRate(ask: Ask): Shortage | undefined {
   if (created.length < limit) return undefined
   const frees = (created[created.length - limit] ?? ask.now) + window * SECOND
   const wait = Math.max(1, Math.ceil((frees - ask.now) / SECOND))
-  const description = `The organization created ${created.length} batches within ${window} s and may create ${limit}.`
+  const description = `The organization created ${created.length} batches within ${window} s; the maximum is ${limit}.`
   return { policy: 'org-create-rate', limit, remaining: 0, wait, window, description }
 }
 
@@ -165,7 +165,7 @@ function globalCapacity(ask: Ask): Shortage | undefined {
     remaining: 0,
     unit: CONCURRENT,
     wait: over === undefined ? wait : Math.ceil(over / SECOND),
-    description: 'The service is short of capacity for batches.',
+    description: 'The service has no capacity for more batches.',
   }
 }
 

@@ -8,7 +8,7 @@ import {
 import { emptyCustomIds } from './items.ts'
 import * as settings from './settings.ts'
 
-/** What the specification leaves open about batches, and the choices that a user has. */
+/** The assumptions about batches where the specification leaves something open, and their settings. */
 export const batchAssumptions: Assumptions = {
   items: [
     inResponse(
@@ -35,12 +35,12 @@ export const batchAssumptions: Assumptions = {
       'U038',
       'Which file formats have pages.',
       'The record of the file has its number of pages, or null for a format without pages.',
-      'The record of each file decides it, and no setting knows the formats of the real service.',
+      'The record of each file decides it; the formats of the real service are not known.',
     ),
     inResponse(
       'U039',
-      'How files come to exist, and what an unknown one does.',
-      'Through fixtures and the control API; an item with an unknown file does not validate.',
+      'How files are created, and the effect of an unknown file.',
+      'Through fixtures and the control API; an item with an unknown file is invalid.',
     ),
     inResponse(
       'U040',
@@ -49,7 +49,7 @@ export const batchAssumptions: Assumptions = {
     ),
     inResponse(
       'U041',
-      'What a cancel of a finalizing, completed, failed or expired batch does.',
+      'The response to a cancel of a finalizing, completed, failed or expired batch.',
       'It is refused with 409, so that a client notices; with a setting it returns the unchanged batch.',
     ),
     inResponse(
@@ -72,7 +72,7 @@ export const batchAssumptions: Assumptions = {
       'U050',
       'Whether a custom_id may be empty, and which characters it may have.',
       'Any characters, and at least one; a setting accepts the empty string. An id that begins with emu: requests a fault; under --strict it is plain text.',
-      'A value that begins with emu: is for the emulator alone.',
+      'A value that begins with emu: is only for the emulator.',
     ),
     inLog(
       'U054',
@@ -81,8 +81,8 @@ export const batchAssumptions: Assumptions = {
     ),
     inResponse(
       'U055',
-      'Whether an item that does not validate fails the whole batch.',
-      'It does, as the table of states says; a setting makes only the item errored.',
+      'Whether an invalid item fails the whole batch.',
+      'It does, as the table of states says; with a setting, only the item is errored.',
     ),
     inResponse(
       'U056',
@@ -93,7 +93,7 @@ export const batchAssumptions: Assumptions = {
       'U057',
       'How long a terminal batch can be retrieved.',
       'Always: nothing removes it.',
-      'Nothing is removed, so no response tells that it could have been.',
+      'Nothing is removed, so no response depends on it.',
     ),
     inResponse(
       'U064',
@@ -102,13 +102,13 @@ export const batchAssumptions: Assumptions = {
     ),
     inResponse(
       'U079',
-      'What becomes of a batch whose output_schema nothing satisfies, or for which the emulator finds no output.',
+      'The outcome of a batch whose output_schema no value satisfies, or for which the emulator finds no output.',
       'It is accepted, since only the root type and seven keywords are restricted, and its items are errored; the detail names the keyword. A setting refuses it.',
     ),
     unnamedItem(
       'T12',
       'What is checked at creation and what while validating.',
-      'At creation everything that the request alone shows; while validating everything that needs the file.',
+      'At creation, everything that needs only the request; while validating, everything that needs the file.',
       'It is the order of checks; each refusal and each failed batch names what it relies on.',
     ),
     inResponse(
@@ -160,13 +160,13 @@ export const batchAssumptions: Assumptions = {
       'T38',
       'Which state of a batch a delivery shows.',
       'That of the instant at which it became terminal. A retry or a redelivery repeats it, also after the results were removed.',
-      'A delivery is no response; the response to retrieve shows the present state.',
+      'A delivery is not a response; the response to retrieve shows the present state.',
     ),
     unnamedItem(
       'T39',
       'How the 100 MiB of a creation are counted.',
       'Bytes of the JSON after decoding, the last of the 104,857,600 included.',
-      'Only a body of exactly the limit could tell; the 413 names the assumptions of its status.',
+      'Only a body of exactly the limit shows the difference; the 413 names the assumptions of its status.',
     ),
   ],
   settings: [

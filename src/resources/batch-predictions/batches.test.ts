@@ -9,7 +9,7 @@ import type { Batch } from './schema.ts'
 
 const NOW = Date.parse(START)
 
-/** A sandbox of two teamspaces, with so many generated files and batches. */
+/** A sandbox of two teamspaces, with the given numbers of generated files and batches. */
 function generated(files: number, batches: number) {
   const teamspace = {
     name: 'T',
@@ -25,7 +25,7 @@ function generated(files: number, batches: number) {
   return build({ collections, generate })
 }
 
-test('generated files and batches are records that fixtures could hold, and fit together', async () => {
+test('generated files and batches are valid records, and refer to each other', async () => {
   const built = await generated(40, 30)
   if ('issues' in built) throw new Error(JSON.stringify(built.issues))
   const files = built.state.store.rows('files') as ReadonlyMap<string, File>
@@ -44,6 +44,6 @@ test('generated files and batches are records that fixtures could hold, and fit 
   }
 })
 
-test('batches cannot be generated without files, and the message says so', async () => {
+test('batches cannot be generated without files, and the message explains that', async () => {
   await expect(generated(0, 1)).rejects.toThrow(/at least one file/)
 })

@@ -10,12 +10,12 @@ import { DEFAULT_PACE } from './pace.ts'
 import { type Batch, batchRecord, type End } from './schema.ts'
 import { type BatchStatus, batchStatuses, isTerminal } from './states.ts'
 
-/** How long a batch has. Specification: Limits / Batch predictions, `completion_window`. */
+/** The completion window of a batch in milliseconds. Specification: Limits / Batch predictions, `completion_window`. */
 export const WINDOW = 24 * HOUR
 
 type Stamp = `${Exclude<BatchStatus, 'validating'>}_at`
 
-/** The timestamps that a batch in each state has; `may`: one that depends on the path it took. */
+/** The timestamps of a batch in each state; `may`: one that depends on the earlier states. */
 const STAMPS: Readonly<Record<BatchStatus, { readonly set: readonly Stamp[]; readonly may?: Stamp }>> = {
   validating: { set: [] },
   in_progress: { set: ['in_progress_at'] },
@@ -35,7 +35,7 @@ const ENDS: Readonly<Partial<Record<BatchStatus, End>>> = {
   cancelled: { rest: 'canceled', cause: 'The batch was cancelled before the item was finished.' },
 }
 
-/** Adds to a batch from a fixture or a hand edit what follows from the rest and was left out. */
+/** Fills in fields of a batch from a fixture or a hand edit that were left out and follow from the others. */
 function withDefaults(raw: unknown): unknown {
   if (!isObject(raw) || !isObject(raw._emulator)) return raw
   const status = batchStatuses.find((each) => each === raw.status) ?? 'validating'
@@ -73,7 +73,7 @@ function itemCount(request: unknown): number {
   return isObject(request) && Array.isArray(request.items) ? request.items.length : 0
 }
 
-/** Complains where the fields of a batch contradict each other: no sequence of moves leads to such a record. */
+/** Reports fields of a batch that contradict each other: no sequence of moves leads to such a record. */
 function checkConsistency(batch: Batch, complain: Complain): void {
   const { plan, progress, ended, request } = batch._emulator
   if (Date.parse(batch.expires_at) !== Date.parse(batch.created_at) + WINDOW)
@@ -95,7 +95,7 @@ function checkConsistency(batch: Batch, complain: Complain): void {
     )
   const froms = plan.stages.map(({ from }) => from)
   if (froms[0] !== 0 || froms.some((from, n) => n > 0 && from <= (froms[n - 1] ?? 0)))
-    complain(['_emulator', 'plan', 'stages'], 'must start with one from 0 and ascend')
+    complain(['_emulator', 'plan', 'stages'], 'must begin with a stage from 0 and ascend')
   checkStragglers(batch, complain)
 }
 
@@ -104,7 +104,7 @@ function checkStragglers({ _emulator: { plan, request } }: Batch, complain: Comp
   const seen = new Set([...slow, ...never])
   const isTwice = seen.size < slow.length + never.length
   if (isTwice || [...seen].some((index) => index >= request.items.length))
-    complain(['_emulator', 'plan', 'late'], 'must name each item once at most, by an index from 0')
+    complain(['_emulator', 'plan', 'late'], 'must have the index of each item, from 0, at most once')
 }
 
 function checkStamps(batch: Batch, complain: Complain): void {
@@ -123,7 +123,7 @@ function checkStamps(batch: Batch, complain: Complain): void {
   if (!ascends) complain(['in_progress_at'], `must not be out of order among ${ORDER.join(', ')}`)
 }
 
-/** Invents a batch of the last four weeks that has completed; its results can still be read. */
+/** Generates a batch of the last four weeks that has completed; its results can still be read. */
 function generateBatch({ faker, chance, n, start, newId, any }: RecordMaker): Batch {
   const id = newId()
   const file = any(files)

@@ -34,19 +34,19 @@ export type BatchPlanChange = InputOf<typeof planChange>
 export function failNow(
   scope: Scope,
   batch: Batch,
-  { detail = 'The batch was made to fail.', error }: Failure,
+  { detail = 'The batch was failed on request.', error }: Failure,
 ): Batch {
   return failBatch(scope, batch, { cause: detail, error })
 }
 
-/** Takes a batch through the phases that are left: every move is one that it could have made by itself, so that each timestamp is set. */
+/** Completes a batch through its remaining phases. Each is a normal move, so that each timestamp is set. */
 export function completeNow(scope: Scope, batch: Batch): Batch {
   let moved = step(scope, batch)
   while (isPhase(moved.status)) moved = step(scope, moved)
   return moved
 }
 
-/** Changes the plan of a batch that is not terminal. What is finished stays finished; a new pace counts from now on. */
+/** Changes the plan of a batch that is not terminal. Finished items stay finished; a new pace counts from now on. */
 export function changePlan(scope: Scope, batch: Batch, { pace = {}, outcomes, hold }: PlanChange): Batch {
   const { plan, progress } = batch._emulator
   const released = hold === false ? releasedPhase(batch) : {}
@@ -64,7 +64,7 @@ export function changePlan(scope: Scope, batch: Batch, { pace = {}, outcomes, ho
   return putBatch(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
 }
 
-// A phase whose pace is to hold has no pace to go on at: letting go of it means that it ends.
+// A phase with the pace `hold` has no other pace to continue with, so releasing the batch ends the phase.
 function releasedPhase({ status, _emulator: { plan } }: Batch): PaceChange {
   return isPhase(status) && plan.pace[status] === 'hold' ? { [status]: 'immediate' } : {}
 }
@@ -79,22 +79,22 @@ export type BatchFailure = NonNullable<InputOf<typeof failure>>
 
 const facts = () => batchRecord().shape._emulator.shape
 
-/** The plan of a batch, how far it has come, and what is still to come. */
+/** The plan of a batch, its progress, and its future events. */
 const batchView = () =>
   z.strictObject({
     batch: batchResponse(),
     request: facts().request.extend({
-      /** How many there are. */
+      /** The number of items. */
       items: z.int(),
     }),
     plan: facts().plan,
     progress: facts().progress.extend({
       /** Items that are finished now. */
       finished: z.int(),
-      /** Null where time alone does not finish them. */
+      /** Null if time alone does not finish them. */
       all_finished_at: timestamp().nullable(),
     }),
-    /** How it ended without completing; null otherwise. */
+    /** How it ended, if it did not complete; null otherwise. */
     ended: facts().ended,
     /** Outcome rules whose output does not satisfy the output schema of the batch. */
     invalid_outputs: z.array(z.strictObject({ stage: z.int(), rule: z.int(), errors: z.array(issue()) })),
@@ -103,7 +103,7 @@ const batchView = () =>
 
 export type BatchView = ShapeOf<typeof batchView>
 
-/** Interventions that the control API offers on batches. */
+/** Routes of the control API for batches. */
 export const batchControls = [
   control({
     name: 'show',
@@ -144,7 +144,7 @@ export const batchControls = [
     name: 'complete',
     method: 'POST',
     path: '/batches/{id}/complete',
-    summary: 'Complete a batch at once, through its remaining phases; it fails if its items do not validate',
+    summary: 'Complete a batch at once, through its remaining phases; it fails if its items are invalid',
     output: batchView,
     prepare: examineSchema,
     handle: (scope, { params }) => view(scope, completeNow(scope, batchOf(scope, params))),
@@ -166,7 +166,7 @@ export const batchControls = [
   }),
 ] as const
 
-// Whether a large schema has an output takes a while to find out: others are served meanwhile.
+// The examination whether a large schema has an output takes a while: other requests are served during it.
 function examineSchema(scope: Scope, { params }: { readonly params: { readonly id: string } }) {
   const { status, _emulator } = batchOf(scope, params)
   return isTerminal(status) ? undefined : outputsOf(_emulator.request.output_schema).pending
@@ -182,7 +182,7 @@ function change(scope: Scope, batch: Batch, wanted: PlanChange): Batch {
     return changePlan(scope, batch, wanted)
   }
   return refuse('conflict', {
-    detail: `The batch is ${batch.status}, so nothing of its plan is still to come.`,
+    detail: `The batch is ${batch.status}, so its plan has no future events.`,
     mitigation: 'Change the plan of a batch before it is terminal, or the settings that new batches copy.',
   })
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { excerpt, MAX_KEPT_PROMPT_LENGTH } from './create.ts'
 
-test('a prompt of usual length is kept as it is', () => {
+test('a prompt of usual length is kept unchanged', () => {
   const longest = 'x'.repeat(MAX_KEPT_PROMPT_LENGTH)
   expect([excerpt(''), excerpt('Read the total.'), excerpt(longest)]).toEqual([
     '',
@@ -10,7 +10,7 @@ test('a prompt of usual length is kept as it is', () => {
   ])
 })
 
-test('of a longer prompt its start and its length are kept', () => {
+test('the start and the length of a longer prompt are kept', () => {
   const kept = excerpt('ab'.repeat(MAX_KEPT_PROMPT_LENGTH))
   expect(kept.length).toBeLessThan(MAX_KEPT_PROMPT_LENGTH + 50)
   expect(kept.startsWith('abab')).toBe(true)

@@ -58,7 +58,7 @@ export const createBatch = operation({
   handle: (request) => {
     const { body, caller, newId, now, at, assume, pathPrefix } = request
     const { prompt, output_schema, model: modelId, completion_window: _, items, ...given } = body
-    // A field that a request may have and no record keeps does not compile.
+    // The type makes the compiler reject a given field that the record does not keep.
     const kept: Pick<Batch, keyof typeof given> = given
     if (body.completion_window === undefined) assume(windowRequired)
     const model = chooseModel(modelId, request)
@@ -97,7 +97,7 @@ export const createBatch = operation({
   },
 })
 
-// Pace and outcome rules are copied: a later change of the settings leaves the batches that exist alone.
+// Pace and outcome rules are copied, so that a later change of the settings does not affect existing batches.
 function newPlan(
   { settings, seed }: Pick<Scope, 'settings' | 'seed'>,
   id: string,
@@ -113,7 +113,7 @@ function newPlan(
   }
 }
 
-// The specification does not show the two names, and under --strict none is invented.
+// The specification does not show the two names, and with --strict none is invented.
 function requireNames({ assume }: Finder): void {
   const missing = [itemsName, fileRefName].filter((name) => assume(name) === null).map(({ key }) => key)
   if (missing.length === 0) return
@@ -135,13 +135,13 @@ const bodyFields = (settings: Settings) => ({
 type BatchBody = z.output<z.ZodObject<ReturnType<typeof bodyFields>>> & { readonly items: BatchItem[] }
 
 /**
- * The body of a creation: checks everything that the request alone tells, and reports all faults at once (T12). Files are
- * left to validation. Specification: Endpoints / Create batch prediction.
+ * The body of a creation. It checks everything that depends only on the request, and reports all issues at once (T12). The
+ * validation phase of the batch checks files. Specification: Endpoints / Create batch prediction.
  */
 function createBody({ object }: FieldKit, settings: Settings) {
   const list = settings.get(itemsName) ?? 'items'
   const body = object({ ...bodyFields(settings), [list]: itemList(settings) })
-  // A setting names the list; from here on it is `items`.
+  // A setting names the list in requests; after the transform it is `items`.
   return body.transform((given: Record<string, unknown>) => {
     const { [list]: items, ...fields } = given
     return { ...fields, items } as BatchBody
@@ -183,7 +183,7 @@ function itemList(settings: Settings) {
   }
   const read = (value: unknown, complain: Complain): BatchItem[] => {
     const items = readItems(value, form, complain)
-    // Where items are wrong the others have moved up, and the request is refused anyway.
+    // Invalid items shift the indexes of later ones, but then the request is refused anyway.
     const isWhole = Array.isArray(value) && items.length === value.length
     if (isWhole && !settings.strict) checkItemForms(items, complain)
     return items
@@ -196,13 +196,13 @@ function itemList(settings: Settings) {
   })
 }
 
-/** The model that a batch shows and the one that runs. */
+/** The model that a batch shows, and the one that is run. */
 export interface ChosenModel {
   readonly shown: string
   readonly effective: string
 }
 
-/** What is wrong with a model id that no cloud has; undefined for a listed one, and for any while no list is given (U036). */
+/** The issue of a model id that no cloud has; undefined for a listed one, and for any id if no list is set (U036). */
 export function unknownModel(id: string, list: readonly Model[]): string | undefined {
   if (list.length === 0 || list.some((model) => model.id === id)) return undefined
   return `there is no model with the id "${id}"${didYouMean(
@@ -212,8 +212,8 @@ export function unknownModel(id: string, list: readonly Model[]): string | undef
 }
 
 /**
- * The model for a batch of the caller's teamspace, or a refusal where the cloud of the teamspace does not have it. A
- * deprecated id is accepted and runs as another. Specification: Endpoints / Create batch prediction.
+ * The model for a batch of the caller's teamspace. Refuses a model that the cloud of the teamspace does not have. A deprecated
+ * id is accepted, and runs as another model. Specification: Endpoints / Create batch prediction.
  */
 export function chooseModel(
   id: string,
@@ -232,14 +232,14 @@ export function chooseModel(
 function foreignModel({ id }: Model, cloud: Cloud): string {
   return cloud === 'cloud_a'
     ? `the model "${id}" is not served natively by the cloud of this teamspace`
-    : `the model "${id}" is exclusive to another cloud than that of this teamspace`
+    : `the model "${id}" is exclusive to a cloud other than that of this teamspace`
 }
 
-/** A longer prompt is kept as an excerpt of this many UTF-16 units and a note of its length. */
+/** UTF-16 units; a longer prompt is kept as an excerpt of this length and a note of its whole length. */
 export const MAX_KEPT_PROMPT_LENGTH = 65_536
 
 /**
- * What a batch keeps of its prompt. No model reads it and no response shows it, so 100 MiB of it need not stay in
+ * The part of its prompt that a batch keeps. No model reads it and no response shows it, so a prompt of 100 MiB need not be in
  * memory, in the state file and in its log.
  */
 export function excerpt(prompt: string): string {

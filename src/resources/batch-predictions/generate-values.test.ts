@@ -9,7 +9,7 @@ test.for(FORMATS.split(' '))('texts of the format %s are valid', { tags: ['R100'
 })
 
 test.for(FORMATS.split(' '))(
-  'texts of the format %s keep to any length that they can have',
+  'texts of the format %s have any possible length that is required',
   { tags: ['R100'] },
   (name) => {
     let possible = 0
@@ -66,7 +66,7 @@ test.for<[string, object]>([
   ['a format', { format: 'uri', pattern: '^https://' }],
   ['the end of a format', { format: 'uri', pattern: '\\.pdf$' }],
   ['another format', { format: 'email', pattern: '@acme\\.test$' }],
-])('a pattern goes together with %s', { tags: ['R100'] }, ([, keywords]) => {
+])('a text satisfies a pattern and %s', { tags: ['R100'] }, ([, keywords]) => {
   values({ type: 'string', ...keywords }, 5)
 })
 
@@ -95,7 +95,7 @@ test.for<object>([
   { multipleOf: 1e-7 },
   { multipleOf: 12345.678 },
   { format: 'int32', minimum: 2 ** 31 - 2 },
-])('numbers keep to %j', { tags: ['R100'] }, (bounds) => {
+])('numbers satisfy %j', { tags: ['R100'] }, (bounds) => {
   values({ type: 'number', ...bounds })
 })
 
@@ -107,11 +107,11 @@ test.for<object>([
   { multipleOf: 7, maximum: -7 },
   { multipleOf: 7, minimum: 1e20 },
   { minimum: -0.5, maximum: 0.5 },
-])('whole numbers keep to %j', { tags: ['R100'] }, (bounds) => {
+])('whole numbers satisfy %j', { tags: ['R100'] }, (bounds) => {
   for (const value of values({ type: 'integer', ...bounds })) expect(Number.isInteger(value)).toBe(true)
 })
 
-test('plain numbers are of an ordinary size', { tags: ['R100'] }, () => {
+test('numbers without bounds are from 0 to 1,000', { tags: ['R100'] }, () => {
   for (const value of [...values({ type: 'number' }), ...values({ type: 'integer' })]) {
     expect(Number(value)).toBeGreaterThanOrEqual(0)
     expect(Number(value)).toBeLessThanOrEqual(1_000)
@@ -148,6 +148,6 @@ test.for<object>([
   { contains: { type: 'integer' }, minContains: 1_000 },
   { prefixItems: [true, { type: 'null' }], unevaluatedItems: { type: 'integer' }, minItems: 4 },
   { prefixItems: [{ type: 'string' }], unevaluatedItems: false, minItems: 1 },
-])('arrays keep to %j', { tags: ['R100'] }, (keywords) => {
+])('arrays satisfy %j', { tags: ['R100'] }, (keywords) => {
   values({ type: 'array', ...keywords }, 5)
 })

@@ -4,7 +4,7 @@ import { codePoints } from '../../core/fields.ts'
 import { type Issue, isObject } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
 
-/** One submitted item, under the names of the record; settings name its fields in the API. */
+/** One submitted item, with the names of the record; settings define the names in the API. */
 export interface BatchItem {
   readonly custom_id: string
   readonly file_id: string
@@ -24,7 +24,7 @@ export const emptyCustomIds = setting({
   default: 'reject',
 })
 
-/** How items are written where they are read from. */
+/** The form of items in their source: a request or a record. */
 export interface ItemForm {
   /** Name of the field that refers to the file. */
   readonly file: string
@@ -34,7 +34,7 @@ export interface ItemForm {
   readonly refuseUnknown: boolean
 }
 
-/** Hears of one thing that is wrong: where below the list, what, in which item, and what the rule relies on. */
+/** Receives one issue: its path below the list, a text, the custom_id of the item, and the assumptions of the rule. */
 export type Complain = (
   path: readonly PropertyKey[],
   detail: string,
@@ -43,8 +43,8 @@ export type Complain = (
 ) => void
 
 /**
- * Reads a list of items and complains of everything that is wrong with it. Written by hand, because this is the one input
- * that is large; the list that is returned means nothing once there was a complaint.
+ * Reads a list of items and reports all its issues. Written by hand instead of with zod, because this is the only large input.
+ * After an issue the returned list must not be used.
  */
 export function readItems(value: unknown, form: ItemForm, complain: Complain): BatchItem[] {
   if (!Array.isArray(value)) {
@@ -64,7 +64,7 @@ export function readItems(value: unknown, form: ItemForm, complain: Complain): B
     if (item === undefined || form.refuseUnknown) explain(raw, index, form, complain)
     const id = isObject(raw) ? raw.custom_id : undefined
     if (typeof id !== 'string') continue
-    // One look-up instead of two: a set that does not grow had the id already.
+    // One look-up instead of two: if the set does not grow, it already had the id.
     const known = seen.size
     seen.add(id)
     if (seen.size === known) complain([index, 'custom_id'], repeated(value, id), id)
@@ -126,8 +126,8 @@ function repeated(list: readonly unknown[], id: string): string {
 }
 
 /**
- * A schema around a check of our own: the value passes through as the check returns it, and every complaint becomes an
- * issue at its place. `describe` is the JSON Schema that documents it.
+ * A zod schema for a check that is written by hand: its output is the result of the check, and every complaint becomes an
+ * issue. `describe` is the JSON Schema that documents it.
  */
 export function checkedBy<T>(
   check: (value: unknown, complain: Complain) => T,
@@ -146,12 +146,12 @@ export function checkedBy<T>(
     .meta(describe)
 }
 
-/** Complains of issues that name their places by JSON Pointer. */
+/** Reports issues whose places are JSON Pointers. */
 export function complainAll(issues: readonly Issue[], complain: Complain): void {
   for (const { pointer, detail } of issues) complain(keysOf(pointer), detail)
 }
 
-// A pointer is '' for the whole, else every key follows a slash.
+// A pointer is '' for the whole value; otherwise each key follows a slash.
 function keysOf(pointer: string): string[] {
   return pointer
     .split('/')

@@ -22,7 +22,7 @@ import {
 } from './lifecycle.ts'
 import type { Batch } from './schema.ts'
 
-/** A scope at an instant after {@link START}, in a sandbox with nothing but one file and one subscription to everything. */
+/** A scope `ms` after {@link START}, in a sandbox that has only one file and one subscription to all events. */
 function scopeAt(ms: number, settings: JsonObject = {}): HandlerScope {
   const store = new Store()
   const file = { id: 'f', teamspace_id: 'ts-a', readable: true, supported: true, pages: null, kind: 'pdf' }
@@ -44,7 +44,7 @@ const noticesOf = (scope: HandlerScope) => scope.tx.in(deliveries).filter(() => 
 const aheadOf = (scope: HandlerScope) => [...scope.tx.rows(SCHEDULE)].map(({ id }) => id.split(':')[0]).sort()
 const progressOf = (batch: Batch) => batch._emulator.progress
 
-test('a batch whose items validate is started; one whose items do not fails and says which', {
+test('a batch starts if its items validate; otherwise it fails with an error that names them', {
   tags: ['R102', 'R106'],
 }, () => {
   const scope = scopeAt(2_000)
@@ -61,14 +61,14 @@ test('a batch whose items validate is started; one whose items do not fails and 
   expect(failed.status).toBe('failed')
   expect(failed._emulator.ended).toEqual({
     rest: 'errored',
-    cause: '1 item does not validate: /items/0 (custom_id "a"): There is no file with the id "nowhere".',
+    cause: '1 item is invalid: /items/0 (custom_id "a"): There is no file with the id "nowhere".',
   })
   expect(failed._emulator.plan.rejected).toHaveLength(1)
   const goesOn = startBatch(scopeAt(2_000, { 'batch.validation': 'item' }), lost)
   expect([goesOn.status, goesOn._emulator.plan.rejected.length]).toEqual(['in_progress', 1])
 })
 
-test('the way to completion, step by step: what each state shows, and what lies ahead of it', () => {
+test('each state on the way to completion has its timestamps and its future events', () => {
   const scope = scopeAt(2_000)
   let batch = validating(3)
   const states = [1, 2, 3].map(() => {
@@ -83,7 +83,7 @@ test('the way to completion, step by step: what each state shows, and what lies 
   expect([batch.error, batch._emulator.ended, batch._emulator.progress.done]).toEqual([null, null, 3])
 })
 
-test('the webhook of the end carries the batch as it has become', { tags: ['R232', 'R234'] }, () => {
+test('the webhook of a terminal batch has its final state', { tags: ['R232', 'R234'] }, () => {
   const scope = scopeAt(2_000)
   const batch = complete(scope, finishBatch(scope, running(2)))
   const [notice] = noticesOf(scope)
@@ -140,7 +140,7 @@ test('a cancel stops the work, unless items in flight may finish; a second one c
   expect(early._emulator.progress).toMatchObject({ done: 0, most: 0 })
 })
 
-test('a window that ends leaves what is finished, and says how much is not', {
+test('finished items stay finished when the window ends, and the error counts the others', {
   tags: ['R107', 'R113'],
 }, () => {
   const scope = scopeAt(2_000)
@@ -154,7 +154,7 @@ test('a window that ends leaves what is finished, and says how much is not', {
   expect(() => cancel(scope, expired)).toThrow('expired')
 })
 
-test('a window that ends in validation expires the batch, or fails it where that is chosen', {
+test('a window that ends during validation expires the batch, or fails it, depending on the setting', {
   tags: ['T13'],
 }, () => {
   expect(expire(scopeAt(0), validating(2)).status).toBe('expired')
@@ -167,7 +167,7 @@ test('a window that ends in validation expires the batch, or fails it where that
   expect(expire(scopeAt(0, own), running(2, PER_SECOND)).status).toBe('expired')
 })
 
-test('the error of a batch is a problem, empty where that is chosen, or what the caller gives', {
+test('the error of a batch is a problem, an empty object by a setting, or a given object', {
   tags: ['U010'],
 }, () => {
   const cause = 'No capacity.'
@@ -180,7 +180,7 @@ test('the error of a batch is a problem, empty where that is chosen, or what the
   expect(canceled._emulator.ended?.rest).toBe('canceled')
 })
 
-test('the address of the results starts at the root of the server with its prefix, or behind the version', {
+test('results_url is relative to the root of the server, or to the base URL by a setting', {
   tags: ['T29'],
 }, () => {
   const batch = finishBatch(scopeAt(0), running(1))
@@ -190,7 +190,7 @@ test('the address of the results starts at the root of the server with its prefi
   expect(complete(scopeAt(0, own), prefixed).results_url).toBe('/batch-predictions/batch-1/results')
 })
 
-test('a batch whose results are removed has no address for them, and nothing ahead of it', {
+test('a batch whose results are removed has no results_url and no future events', {
   tags: ['R282'],
 }, () => {
   const scope = scopeAt(0)
@@ -199,7 +199,7 @@ test('a batch whose results are removed has no address for them, and nothing ahe
   expect([cleaned, aheadOf(scope)]).toEqual([{ ...done, results_url: null }, []])
 })
 
-test('at a pace of polls each poll counts, and the last one moves the batch on', () => {
+test('each poll counts at a pace of polls, and the last one moves the batch to the next phase', () => {
   const polls = { pace: { validating: { polls: 2 }, in_progress: { polls: 3 }, finalizing: { polls: 1 } } }
   const scope = scopeAt(0)
   scope.tx.in(batches).put(validating(3, polls))
@@ -220,7 +220,7 @@ test('at a pace of polls each poll counts, and the last one moves the batch on',
   ])
 })
 
-test('a poll of a batch that is held, or whose pace is one of time, counts nothing', () => {
+test('a poll of a held batch, or of one whose pace is a time, does not count', () => {
   const polls = { pace: { validating: '1s', in_progress: { polls: 1 }, finalizing: '1s' } }
   const scope = scopeAt(0)
   for (const batch of [

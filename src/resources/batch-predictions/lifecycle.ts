@@ -34,7 +34,7 @@ export function startBatch(scope: Scope, batch: Batch): Batch {
   return failBatch(scope, judged, { cause: causeOf(batch, rejected) })
 }
 
-/** All item work is done. */
+/** Ends the work on items; the batch begins to finalize. */
 export function finishBatch(scope: Scope, batch: Batch): Batch {
   return move(scope, batch, 'finish', { progress: { done: batch._emulator.request.items.length } })
 }
@@ -43,7 +43,7 @@ export function complete(scope: Scope, batch: Batch): Batch {
   return terminate(scope, batch, 'complete', null, null)
 }
 
-/** Accepts a cancel. A batch that is cancelling or cancelled comes back as it is. */
+/** Accepts a cancel. A batch that is cancelling or cancelled is returned unchanged. */
 export function cancel(scope: Scope, batch: Batch): Batch {
   if (batchLifecycle.move(batch.status, 'cancel') === batch.status) return batch
   const finished = finishedItems(batch, scope.now)
@@ -55,14 +55,14 @@ export function cancel(scope: Scope, batch: Batch): Batch {
   return move(scope, batch, 'cancel', { progress: { done: finished, most: finished } })
 }
 
-/** Cancelling has come to its end. */
+/** Ends cancelling: the batch is cancelled. */
 export function stop(scope: Scope, batch: Batch): Batch {
   const cause = `The batch was cancelled${before(scope, batch)}.`
   const error = errorOf(scope, BATCH_CANCELLED, cause)
   return terminate(scope, batch, 'stop', { rest: 'canceled', cause }, error)
 }
 
-/** The batch cannot complete normally. `error`: what it shows instead of a problem made from the cause. */
+/** Fails a batch. It shows `error`, or else a problem with the cause. */
 export function failBatch(
   scope: Scope,
   batch: Batch,
@@ -72,7 +72,7 @@ export function failBatch(
   return terminate(scope, batch, 'fail', { rest: scope.settings.get(failedItems), cause }, shown)
 }
 
-/** The completion window has ended, or is made to end. */
+/** Ends the completion window. */
 export function expire(scope: Scope, batch: Batch): Batch {
   const cause = `The completion window ended${before(scope, batch)}.`
   if (batch.status === 'validating' && scope.settings.get(expireInValidating) === 'fail')
@@ -86,13 +86,13 @@ export function cleanUp(scope: Scope, batch: Batch): Batch {
   return putBatch(scope, { ...batch, results_url: null })
 }
 
-/** Makes the next move on the normal way to completion, whatever its time. */
+/** Performs the next normal move to completion, at any time. */
 export function step(scope: Scope, batch: Batch): Batch {
   if (batch.status === 'validating') return startBatch(scope, batch)
   return batch.status === 'in_progress' ? finishBatch(scope, batch) : complete(scope, batch)
 }
 
-/** Counts a poll where the present phase passes by polls; the last of them moves the batch on. */
+/** Counts a poll if the present phase has a pace of polls; the last poll moves the batch to the next phase. */
 export function countPoll(scope: Scope, batch: Batch): void {
   const { plan, progress } = batch._emulator
   if (progress.held || !isPhase(batch.status)) return
@@ -105,26 +105,26 @@ export function countPoll(scope: Scope, batch: Batch): void {
   else scope.tx.in(batches).put(polled)
 }
 
-/** True in the three states that pass at a pace. */
+/** True for the three states that have a pace. */
 export function isPhase(status: string): status is 'validating' | 'in_progress' | 'finalizing' {
   return status === 'validating' || status === 'in_progress' || status === 'finalizing'
 }
 
-/** Writes a batch that is new and schedules its events. */
+/** Writes a new batch and schedules its events. */
 export function insert(scope: Scope, batch: Batch): Batch {
   scope.tx.in(batches).insert(batch)
   scheduleBatch(scope, batch)
   return batch
 }
 
-/** Writes a batch and brings its events in line. */
+/** Writes a batch and updates its scheduled events. */
 export function putBatch(scope: Scope, batch: Batch): Batch {
   scope.tx.in(batches).put(batch)
   scheduleBatch(scope, batch)
   return batch
 }
 
-// The one place where a batch becomes terminal, and where its webhook comes from.
+// The only function in which a batch becomes terminal, and which sends its webhook.
 function terminate(
   scope: Scope,
   batch: Batch,
@@ -173,7 +173,7 @@ function move(
 }
 
 function errorOf({ settings }: Scope, { code, title, status }: EmbeddedProblem, detail: string): JsonObject {
-  // Only the code: a response makes the URL of the type.
+  // Only the code is stored: a response builds the URL of the type.
   return settings.get(batchError) === 'empty' ? {} : { type: code, title, status, detail }
 }
 
@@ -185,14 +185,14 @@ function before({ now }: Scope, batch: Batch): string {
     : ` before ${left} of ${counted(total, 'item')} ${total === 1 ? 'was' : 'were'} finished`
 }
 
-/** An item that validation finds fault with. */
+/** An item that failed validation. */
 export interface Rejected {
   readonly index: number
   readonly detail: string
 }
 
 /**
- * The items whose file or page does not hold: everything about an item that its request alone cannot tell (T12).
+ * The items whose file or page is invalid, which the request alone cannot show (T12).
  * Specification: States and transitions / Batch prediction.
  */
 export function rejectedItems({ tx, settings }: Pick<Scope, 'tx' | 'settings'>, batch: Batch): Rejected[] {
@@ -218,7 +218,8 @@ function faultOf(
 ): string | undefined {
   if (file === undefined) return acceptUnknown ? undefined : `There is no file with the id "${file_id}".`
   if (!file.readable) return `The file "${file_id}" cannot be accessed.`
-  if (!file.supported) return `The file "${file_id}" is of the type ${file.kind}, which batches do not take.`
+  if (!file.supported)
+    return `The file "${file_id}" is of the type ${file.kind}, which batches do not accept.`
   if (page === undefined) return undefined
   if (file.pages === null)
     return `The file "${file_id}" is of the type ${file.kind}, which has no pages; leave page out.`
@@ -227,19 +228,19 @@ function faultOf(
     : undefined
 }
 
-/** The sentence with which a batch fails whose items do not validate. */
+/** The cause of a batch that fails because its items do not validate. */
 export function causeOf(batch: Batch, rejected: readonly Rejected[]): string {
   const [first] = rejected
-  if (first === undefined) return 'The items do not validate.'
+  if (first === undefined) return 'The items are invalid.'
   const { items } = batch._emulator.request
   const place = `${pointer('items', first.index)} (custom_id "${items[first.index]?.custom_id}")`
   const count =
-    rejected.length === 1 ? '1 item does' : `${rejected.length} of the batch's ${items.length} items do`
+    rejected.length === 1 ? '1 item is' : `${rejected.length} of the batch's ${items.length} items are`
   const rest = rejected.length === 1 ? '' : ' The result lines name the others.'
-  return `${count} not validate: ${place}: ${first.detail}${rest}`
+  return `${count} invalid: ${place}: ${first.detail}${rest}`
 }
 
-/** What happens to batches when time passes. */
+/** The events of batches on the virtual clock. */
 export const batchEvents: readonly EventHandler[] = [
   {
     ...event(
@@ -248,7 +249,7 @@ export const batchEvents: readonly EventHandler[] = [
       startBatch,
       ['validating'],
     ),
-    // Whether its schema has an output can take a while to find out.
+    // The examination of its schema can take a while, so it is done in pieces before the event.
     prepare: ({ tx }, { ref }) => {
       const batch = tx.in(batches).get(idOf(ref))
       return batch === undefined ? undefined : outputsOf(batch._emulator.request.output_schema).pending
@@ -271,7 +272,7 @@ export const batchEvents: readonly EventHandler[] = [
   ]),
 ]
 
-// A record that was deleted or edited by hand since the event was scheduled is left alone.
+// A record that was deleted, or edited by hand, since the event was scheduled stays unchanged.
 function event(
   kind: BatchEventKind,
   description: string,

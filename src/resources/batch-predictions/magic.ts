@@ -6,7 +6,7 @@ import type { BatchItem, Complain } from './items.ts'
 import type { BatchMove } from './moves.ts'
 import type { Metadata, OutcomeRule, Stragglers } from './schema.ts'
 
-/** What the `custom_id` of an item begins with that asks for something. */
+/** The prefix of a `custom_id` that requests an outcome. */
 const RESERVED = 'emu:'
 
 const ERRORED = 'emu:errored:'
@@ -17,12 +17,12 @@ const ITEM_FORMS = new Map([
   [ERRORED, 'The item is errored.'],
   [
     EXPIRED,
-    'The item never finishes, so that the batch expires at the end of its completion window, the item with it; the others finish.',
+    'The item never finishes, so it expires with the batch at the end of the completion window; the other items finish.',
   ],
   [SLOW, 'The item starts when the others are finished, and takes ten times as long.'],
 ])
 
-/** The field of `metadata` that requests a turn of a batch. */
+/** The field of `metadata` that requests a scripted course of a batch. */
 const SCRIPT = 'emu_script'
 
 interface Turn {
@@ -47,7 +47,7 @@ const SCRIPTS: ReadonlyMap<string, Turn> = new Map([
       description: 'The batch has failed while validating before its first poll.',
       batch: {
         do: 'fail',
-        detail: 'The batch asked to fail while validating: its metadata.emu_script requests it.',
+        detail: 'The batch failed while validating, because its metadata.emu_script requests it.',
       },
     },
   ],
@@ -58,7 +58,7 @@ const SCRIPTS: ReadonlyMap<string, Turn> = new Map([
       batch: {
         finished: HALF,
         do: 'fail',
-        detail: 'The batch asked to fail while in progress: its metadata.emu_script requests it.',
+        detail: 'The batch failed while in progress, because its metadata.emu_script requests it.',
       },
     },
   ],
@@ -75,7 +75,7 @@ const SCRIPTS: ReadonlyMap<string, Turn> = new Map([
 
 const CREATION = 'batch-predictions.create'
 
-/** Values of a creation that request a fault, like the test cards of a payment provider. Not under `--strict`. */
+/** Values in a creation that request a fault, like the test cards of a payment provider. Not with `--strict`. */
 export const batchMagic: readonly MagicValue[] = [
   {
     place: 'custom_id of an item',
@@ -99,7 +99,7 @@ function actionsOf(body: Json): { readonly value: string; readonly actions: read
   return [{ value, actions: [{ state: { at: 'after-handler', batch: turn.batch } }] }]
 }
 
-/** Complains of an unknown script, which would otherwise be stored and do nothing. */
+/** Reports an unknown script, which would otherwise be stored without effect. */
 export function checkScript(metadata: Metadata, complain: Complain): void {
   const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
   if (typeof value !== 'string' || SCRIPTS.has(value)) return
@@ -112,7 +112,7 @@ export function checkScript(metadata: Metadata, complain: Complain): void {
   )
 }
 
-/** Complains of items whose `custom_id` has the reserved prefix and none of its forms. */
+/** Reports items whose `custom_id` has the reserved prefix, but none of its forms. */
 export function checkItemForms(items: readonly BatchItem[], complain: Complain): void {
   for (const [index, { custom_id }] of items.entries()) {
     if (custom_id.startsWith(RESERVED) && formOf(custom_id) === undefined)
@@ -131,7 +131,7 @@ function formOf(id: string): string | undefined {
   return undefined
 }
 
-/** What the items of a batch ask for. */
+/** The parts of a plan that the items of a batch request. */
 export interface Asked {
   readonly outcomes: readonly OutcomeRule[]
   readonly late: Stragglers | undefined
@@ -142,10 +142,10 @@ export const NOTHING_ASKED: Asked = { outcomes: [], late: undefined }
 const ERRORED_RULE: OutcomeRule = {
   match: { custom_id: `${ERRORED}*` },
   status: 'errored',
-  detail: `The item asked to be errored: its custom_id begins with ${ERRORED}.`,
+  detail: `The item is errored because its custom_id begins with ${ERRORED}.`,
 }
 
-/** Reads it from their `custom_id`s, as parts of a plan. */
+/** Reads the requests of items from their `custom_id`s. */
 export function askedByItems(items: readonly BatchItem[]): Asked {
   if (!items.some(({ custom_id }) => custom_id.startsWith(RESERVED))) return NOTHING_ASKED
   const indexesOf = (form: string) =>

@@ -2,13 +2,14 @@ import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
 import { intBetween, nonEmptyText, type ShapeOf } from '../../core/fields.ts'
 import type { Milestone, Scope } from '../../core/operation.ts'
+import { counted } from '../../core/words.ts'
 import { batches } from './batches.ts'
 import { MAX_BATCH_ITEMS } from './items.ts'
 import type { Batch } from './schema.ts'
 import { type BatchStatus, batchLifecycle, batchStatuses, isTerminal } from './states.ts'
 import { finishedAt, finishedItems } from './work.ts'
 
-/** What time can be advanced to: a status of a batch (`terminal` when left out), or a number of its finished items. */
+/** The goal of an advance: a status of a batch (default `terminal`), or a number of its finished items. */
 const goal = () =>
   z
     .strictObject({
@@ -22,7 +23,7 @@ const goal = () =>
 
 export type BatchGoal = ShapeOf<typeof goal>
 
-/** Time passes until a batch has a status (terminal unless another is named) or a number of its items are finished. */
+/** Advances until a batch has a status (default `terminal`), or a number of its items are finished. */
 export const batchMilestone: Milestone<BatchGoal> = {
   name: 'batch',
   schema: goal,
@@ -45,7 +46,7 @@ function statusReachedAt(scope: Scope, batch: Batch, wanted: BatchStatus | 'term
 
 function itemsReachedAt(scope: Scope, batch: Batch, wanted: number): number | undefined {
   const total = batch._emulator.request.items.length
-  if (wanted > total) never(batch, `${wanted} finished items, having ${total}`)
+  if (wanted > total) never(batch, `${wanted} finished items (it has ${counted(total, 'item')})`)
   const at = finishedAt(batch, wanted)
   if (at !== undefined) return at
   if (finishedItems(batch, scope.now) >= wanted) return scope.now
@@ -53,10 +54,10 @@ function itemsReachedAt(scope: Scope, batch: Batch, wanted: number): number | un
   return undefined
 }
 
-/** Whether some way leads from one status to another. */
+/** Whether moves lead from one status to another. */
 function isAhead(status: BatchStatus, wanted: BatchStatus): boolean {
   const ahead = new Set<BatchStatus>([status])
-  // A set that grows while it is walked visits what is added.
+  // The loop also visits the statuses that are added to the set during it.
   for (const from of ahead) {
     for (const arrow of batchLifecycle.arrows) if (arrow.from === from) ahead.add(arrow.to)
   }
@@ -66,14 +67,14 @@ function isAhead(status: BatchStatus, wanted: BatchStatus): boolean {
 function unknown(id: string): never {
   return refuse('not_found', {
     detail: `There is no batch prediction with the id "${id}".`,
-    mitigation: `GET /__emulator/state/${batches.name} lists all there are.`,
+    mitigation: `GET /__emulator/state/${batches.name} lists all batches.`,
   })
 }
 
 function never({ id, status, _emulator }: Batch, what: string): never {
   const held = _emulator.progress.held ? ' and held' : ''
   return refuse('conflict', {
-    detail: `Time does not bring the batch ${id} to ${what}: it is ${status}${held}.`,
-    mitigation: `GET /__emulator/batches/${id} shows its plan and what is ahead of it.`,
+    detail: `The batch ${id} does not reach ${what} as time passes: it is ${status}${held}.`,
+    mitigation: `GET /__emulator/batches/${id} shows its plan and its future events.`,
   })
 }

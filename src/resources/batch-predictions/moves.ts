@@ -12,7 +12,7 @@ import { finishable, finishedItems } from './work.ts'
 
 type Act = (scope: Scope, batch: Batch, failure: Failure) => Batch
 
-/** What can be done to a batch in one word. Each leaves a batch alone that is in the wrong state for it. */
+/** Moves of a batch that are one word. Each does nothing to a batch that is in the wrong state. */
 const ACTS = {
   start: (scope, batch) => (batch.status === 'validating' ? startBatch(scope, batch) : batch),
   finish: (scope, batch) => (batch.status === 'in_progress' ? finishBatch(scope, batch) : batch),
@@ -35,13 +35,13 @@ const PHASES = ['validating', 'in_progress', 'finalizing'] as const satisfies re
 const moveFields = () => ({
   ...planFields(),
   /**
-   * How many items are finished before anything else happens: a share between 0 and 1, or a number from 1. Finished items
-   * stay finished; a batch that is validating starts first; one that then fails, expires or is cancelled keeps one unfinished.
+   * The items that are finished first: a share between 0 and 1, or a number from 1. Finished items stay finished. A batch that is
+   * validating starts first. A batch that then fails, expires or is cancelled keeps one unfinished item.
    */
   finished: z.number().refine(isAmount, { error: AMOUNT }).optional(),
   do: nameAmong<Word>(WORDS, 'move of a batch').optional(),
   ...failureFields(),
-  /** True and false as in the control interface; a phase: the batch stops there once it gets there. */
+  /** True and false hold and release the batch, as in the control interface; a phase holds it when it reaches that phase. */
   hold: either<boolean | (typeof PHASES)[number]>(
     `must be true, false, or one of ${PHASES.join(', ')}`,
     { fits: (value) => typeof value === 'boolean', schema: z.boolean() },
@@ -64,7 +64,7 @@ const batchMove: Move<Word | BatchMove> = {
 
 const cleanupMove: Move<boolean> = {
   name: 'cleanup',
-  description: 'Removes the results of a terminal batch, however young they are.',
+  description: 'Removes the results of a terminal batch, at any age.',
   schema: () => z.boolean(),
   apply: (scope, id, wanted) => {
     const batch = batchNamed(scope, id)
@@ -72,7 +72,7 @@ const cleanupMove: Move<boolean> = {
   },
 }
 
-/** What faults can do to batches. */
+/** The moves of batches for fault rules. */
 export const batchMoves: readonly AnyMove[] = [batchMove, cleanupMove]
 
 function batchMoveSchema(): z.ZodType<Word | BatchMove> {
@@ -96,14 +96,14 @@ function batchMoveSchema(): z.ZodType<Word | BatchMove> {
   )
 }
 
-const AMOUNT = `must be a part of all between 0 and 1, or a number of items from 1 to ${MAX_BATCH_ITEMS}`
+const AMOUNT = `must be a share from 0 to less than 1, or a number of items from 1 to ${MAX_BATCH_ITEMS}`
 
 function isAmount(value: number): boolean {
   return value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MAX_BATCH_ITEMS))
 }
 
 const ENDS_EARLY: readonly (Word | undefined)[] = ['fail', 'expire', 'cancel']
-const GOES_ON = `says how far a batch has come that goes on, or that ends early: with "do", one of ${ENDS_EARLY.join(', ')}, hold and release`
+const GOES_ON = `is only for a batch that continues or ends early: leave "do" out, or use one of ${ENDS_EARLY.join(', ')}, hold and release`
 
 function goesOn(word: Word | undefined): boolean {
   return word === undefined || ENDS_EARLY.includes(word) || word === 'hold' || word === 'release'
@@ -154,7 +154,7 @@ function batchNamed({ tx }: Scope, id: string | undefined): Batch | undefined {
   return tx.in(batches).get(id) ?? (id === 'latest' ? newest(tx.in(batches)) : undefined)
 }
 
-// Of several of one instant the last: fixtures can be in any order, but created batches come after them.
+// The last of several batches with the same instant: fixtures can be in any order, but created batches come after them.
 function newest(all: Iterable<Batch>): Batch | undefined {
   let found: Batch | undefined
   for (const batch of all) {

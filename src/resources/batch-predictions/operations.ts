@@ -71,7 +71,7 @@ export const retrieveResults = operation({
     if (batch.results_url === null) {
       refuse('results_gone', {
         detail: 'The results of the batch were removed; they are kept for 29 days from its creation.',
-        mitigation: 'Create the batch again to have new results.',
+        mitigation: 'Create the batch again to get new results.',
         assumed: [
           ['U040', cleanup],
           ['U056', cleanup],

@@ -59,7 +59,7 @@ test.for<[string, readonly OutcomeRule[], string]>([
   expect(errors.map((_, n) => outcomesOf(batch).erroredAmong(n + 1))).toEqual(errors)
 })
 
-test('a probability is drawn under the seed of the batch, and comes near its share', () => {
+test('a probability depends on the seed of the batch, and is close to its share', () => {
   const rules = one([{ probability: 0.3, status: 'errored' }])
   const draw = (seed: number) => letters(planned(numbered(2_000), { seed, ...rules }))
   expect(draw(1)).toBe(draw(1))
@@ -68,7 +68,7 @@ test('a probability is drawn under the seed of the batch, and comes near its sha
   expect(Math.abs(share - 0.3)).toBeLessThan(0.05)
 })
 
-test('a glob is over the whole id, and slashes, dots and line breaks are letters like others', () => {
+test('a glob matches the whole id, and slashes, dots and line breaks are ordinary characters', () => {
   const ids = ['a/b', '.a', 'a\nb', 'ab', 'b', '__proto__', 'constructor']
   const rules = (glob: string) => one([{ match: { custom_id: glob }, status: 'errored' }])
   expect(letters(planned(ids, rules('*')))).toBe('eeeeeee')
@@ -77,7 +77,7 @@ test('a glob is over the whole id, and slashes, dots and line breaks are letters
   expect(letters(planned(ids, rules('{__proto__,constructor}')))).toBe('sssssee')
 })
 
-test('later stages decide about the items from which they begin, and count from one again', () => {
+test('a later stage applies from its first item on, and counts from one again', () => {
   const stages = [
     { from: 0, outcomes: [{ every: 2, status: 'errored' as const }] },
     { from: 3, outcomes: [] },
@@ -86,14 +86,14 @@ test('later stages decide about the items from which they begin, and count from 
   expect(letters(planned(numbered(9), { stages }))).toBe('sessssese')
 })
 
-test('an item that validation found fault with is errored, whatever the rules say', () => {
+test('an item that failed validation is errored, regardless of the rules', () => {
   const plan = { ...one([{ output: { n: 1 } }]), rejected: [{ index: 1, detail: 'no such file' }] }
   const batch = planned(numbered(3), plan)
   expect(letters(batch)).toBe('oeo')
   expect(outcomesOf(batch).of(1)).toEqual({ status: 'errored', detail: 'no such file' })
 })
 
-test('a given output that does not satisfy the schema makes the item errored and names the place', {
+test('an item is errored if the given output does not satisfy the schema, and its error names the place', {
   tags: ['R100'],
 }, () => {
   const batch = planned(
@@ -105,7 +105,7 @@ test('a given output that does not satisfy the schema makes the item errored and
   expect(invalidOutputs(batch)).toMatchObject([{ stage: 0, rule: 0, errors: [{ pointer: '/n' }] }])
 })
 
-test('outcomes are decided once for a plan', () => {
+test('outcomes are computed once for each plan', () => {
   const batch = planned(numbered(5), one([{ status: 'errored' }]))
   const later: Batch = { ...batch, status: 'in_progress' }
   expect(outcomesOf(later)).toBe(outcomesOf(batch))

@@ -5,7 +5,7 @@ import { validateOutput, whyNoOutput } from './output-schema.ts'
 import type { Batch, OutcomeRule, Plan, RequestCounts } from './schema.ts'
 import { finishedItems, workOrder } from './work.ts'
 
-/** Whether a rule's `match` fits an item. */
+/** A test whether an item satisfies the `match` of a rule. */
 function matcherOf({ match }: OutcomeRule): (customId: string, index: number) => boolean {
   if (match === undefined) return () => true
   const { custom_id, index } = match
@@ -13,12 +13,12 @@ function matcherOf({ match }: OutcomeRule): (customId: string, index: number) =>
     (index === undefined || at === index) && (custom_id === undefined || fitsGlob(custom_id, id))
 }
 
-/** What becomes of one item when it finishes. */
+/** The outcome of one item when it finishes. */
 export type Outcome =
   | { readonly status: 'succeeded'; readonly output: JsonObject | 'generated' }
   | { readonly status: 'errored'; readonly detail: string }
 
-/** The outcomes of all items of a batch, decided once. */
+/** The outcomes of all items of a batch, computed once. */
 export interface Outcomes {
   of(index: number): Outcome
   /** How many of the first `n` items in the order of work are errored. */
@@ -31,10 +31,10 @@ const ALL_SUCCEED: Outcomes = { of: () => GENERATED, erroredAmong: () => 0 }
 
 const DEFAULT_DETAIL = 'The model could not process the item.'
 
-// A plan belongs to one batch and is replaced when it changes, so what follows from it can be kept beside it.
+// A plan belongs to one batch and is replaced when it changes, so its outcomes can be cached by the plan object.
 const decided = new WeakMap<Plan, Outcomes>()
 
-/** The outcomes that follow from plan and items. Without rules nothing is looked at, with rules each item once per plan. */
+/** The outcomes that follow from plan and items. Without rules no item is read, with rules each item once per plan. */
 export function outcomesOf(batch: Batch): Outcomes {
   const { plan } = batch._emulator
   const usual = usualOutcome(batch)
@@ -52,7 +52,7 @@ export function outcomesOf(batch: Batch): Outcomes {
   return outcomes
 }
 
-/** What becomes of an item that no rule is about. A record from outside may be one whose schema was never examined. */
+/** The outcome of an item without a matching rule. The schema of an imported record may not have been examined yet. */
 function usualOutcome({ _emulator: { plan, request } }: Batch): Outcome {
   const detail = plan.no_output === undefined ? whyNoOutput(request.output_schema) : plan.no_output
   return detail === null ? GENERATED : { status: 'errored', detail }
@@ -94,11 +94,11 @@ interface Place {
   readonly position: number
   readonly stage: number
   readonly batch: Batch
-  /** Of an item that is to succeed. */
+  /** The outcome of an item that succeeds without a given output. */
   readonly usual: Outcome
 }
 
-// `every` counts matches, so a decider has to see the items of its stage in order and each once.
+// `every` counts matches, so a decider must get the items of its stage in order, each once.
 function decider(rule: OutcomeRule, { position, stage, batch, usual }: Place) {
   const { every = 1, probability = 1 } = rule
   const { seed } = batch._emulator.plan
@@ -131,7 +131,7 @@ function flagged(position: number, { pointer, detail }: Issue): string {
 export function countsAt(batch: Batch, now: number): RequestCounts {
   const total = batch._emulator.request.items.length
   const finished = finishedItems(batch, now)
-  // Before items are finished, what becomes of them need not be known.
+  // The outcomes are not needed before an item is finished.
   const failures = finished === 0 ? 0 : outcomesOf(batch).erroredAmong(finished)
   const rest = total - finished
   const become = batch._emulator.ended?.rest
@@ -145,7 +145,7 @@ export function countsAt(batch: Batch, now: number): RequestCounts {
   }
 }
 
-/** Outputs that rules give and that do not satisfy the batch's schema: they are never sent (R100). */
+/** Outputs of rules that do not satisfy the batch's schema: they are never sent (R100). */
 export function invalidOutputs(batch: Batch): { stage: number; rule: number; errors: readonly Issue[] }[] {
   const { plan, request } = batch._emulator
   return plan.stages.flatMap(({ outcomes }, stage) =>

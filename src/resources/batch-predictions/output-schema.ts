@@ -6,12 +6,12 @@ import { STEPS_PER_PIECE, stepsSpent } from '../../json-schema/steps.ts'
 export { schemaIssues as checkOutputSchema } from '../../json-schema/check.ts'
 export { type Outputs, outputsOf } from '../../json-schema/outputs.ts'
 
-/** Where a value departs from a schema that `checkOutputSchema` has accepted, by JSON Pointer into the value. */
+/** The issues of a value, with JSON Pointers into it. `checkOutputSchema` must have accepted the schema. */
 export function validateOutput(schema: JsonObject, value: unknown): Issue[] {
   return outputsOf(schema).issues(value as Json)
 }
 
-/** Why no output is made for a schema, with the way out; null where outputs are made. May take a while if that is not known yet. */
+/** Why no output can be generated for a schema, with the fix; null if one can. Slow if the schema is not examined yet. */
 export function whyNoOutput(schema: JsonObject): string | null {
   const issue = outputsOf(schema).unsatisfiable
   if (issue === undefined) return null
@@ -19,7 +19,7 @@ export function whyNoOutput(schema: JsonObject): string | null {
   return `No output was found for output_schema, at ${place}: ${issue.detail}. Change the schema, or give the item an output with an outcome rule that has "output".`
 }
 
-/** What an outcome rule gives that does not satisfy the schema, by pointer into the list of rules. */
+/** The issues of outputs in outcome rules that do not satisfy the schema, with pointers into the list of rules. */
 export function outcomeIssues(
   schema: JsonObject,
   rules: readonly { readonly output?: JsonObject | undefined }[],
@@ -34,7 +34,7 @@ export function outcomeIssues(
   )
 }
 
-/** Yields the lines, and an empty text wherever making them has taken some milliseconds. */
+/** Yields the lines, and an empty text after every few milliseconds of work, so that other requests get their turn. */
 export function* inTurns(schema: JsonObject, lines: Iterable<string>): Generator<string, void> {
   for (let work = outputsOf(schema).pending; work !== undefined && work.next().done !== true; ) yield ''
   let since = stepsSpent()
@@ -46,10 +46,10 @@ export function* inTurns(schema: JsonObject, lines: Iterable<string>): Generator
   }
 }
 
-/** Schemas inside a schema that is examined while a request waits. */
+/** The most schemas inside a schema that is examined during a request. */
 const MAX_AT_ONCE = 60
 
-/** As {@link whyNoOutput}, of a schema that is small; null for another, which is examined when its batch starts. */
+/** As {@link whyNoOutput} for a small schema; null for a large one, which is examined when its batch starts. */
 export function whyNoneAtOnce(schema: JsonObject): string | null {
   return allSchemas(schema).length > MAX_AT_ONCE ? null : whyNoOutput(schema)
 }

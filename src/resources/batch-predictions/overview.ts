@@ -9,14 +9,14 @@ import { type Batch, batchResponse } from './schema.ts'
 import { isTerminal } from './states.ts'
 import { amongFirst, finishedAt, finishedItems } from './work.ts'
 
-/** A batch with its progress, and where it is about to go. */
+/** A batch with its progress, and its predicted phases. */
 const batchSummary = () =>
   batchResponse().extend({
     teamspace_id: z.string(),
     /** Items that are finished now. */
     finished: z.int(),
     held: z.boolean(),
-    /** When the next phases begin if nothing intervenes; null where time alone does not bring it about, or it is over. */
+    /** When the next phases begin if nothing intervenes; null for a past phase, or one that time alone does not reach. */
     predicted: z.strictObject({
       in_progress_at: timestamp().nullable(),
       finalizing_at: timestamp().nullable(),
@@ -26,7 +26,7 @@ const batchSummary = () =>
 
 export type BatchSummary = ShapeOf<typeof batchSummary>
 
-/** A line of the results: of a batch that is not terminal, as its plan says. */
+/** A line of the results; before the batch is terminal, the line that its plan predicts. */
 const plannedResult = () =>
   z.strictObject({
     custom_id: z.string(),
@@ -39,7 +39,7 @@ const plannedResult = () =>
 
 export type PlannedResult = ShapeOf<typeof plannedResult>
 
-/** How many results a page has by default, and how many at most. */
+/** The default and the largest number of results in a page. */
 const [PAGE, LARGEST_PAGE] = [1_000, 10_000]
 
 const resultsPage = () =>
@@ -50,18 +50,18 @@ const resultsPage = () =>
     })
     .prefault({})
 
-/** Some results of a batch. */
+/** A page of the results of a batch. */
 const plannedResults = () => listOf(plannedResult()).extend({ has_more: z.boolean() })
 
 export type PlannedResults = ShapeOf<typeof plannedResults>
 
-/** What the control API shows of batches beside the batch itself. */
+/** Routes of the control API that list batches and their results. */
 export const batchOverviews = [
   control({
     name: 'list',
     method: 'GET',
     path: '/batches',
-    summary: 'List every batch with its progress, and when its next phases are expected',
+    summary: 'List every batch with its progress and the expected instants of its next phases',
     output: () => listOf(batchSummary()),
     handle: (scope) =>
       list(([...scope.tx.rows(batches.name)] as Batch[]).map((batch) => summaryOf(scope, batch))),
@@ -70,7 +70,7 @@ export const batchOverviews = [
     name: 'results',
     method: 'GET',
     path: '/batches/{id}/results',
-    summary: `List the results of a batch in the order of its items, before it is terminal as its plan says: ${PAGE} from offset on, or as many as limit says`,
+    summary: `List the results of a batch in the order of its items; before it is terminal, as its plan predicts (default limit: ${PAGE})`,
     input: () => ({ query: resultsPage() }),
     output: plannedResults,
     handle: (scope, { params, query: { limit = PAGE, offset = 0 } }) =>
@@ -108,7 +108,7 @@ function predictedFor(batch: Batch): BatchSummary['predicted'] {
   return { in_progress_at: shown(begun), finalizing_at: shown(worked), completed_at: shown(completed) }
 }
 
-// A page at a time: to make every line of a large batch at once would keep all other requests waiting.
+// One page at a time: all lines of a large batch at once would block other requests.
 function resultsOf(scope: Scope, batch: Batch, offset: number, limit: number): PlannedResults {
   const { items } = batch._emulator.request
   const isFinished = amongFirst(batch, finishedItems(batch, scope.now))

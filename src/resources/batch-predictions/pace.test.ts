@@ -15,7 +15,7 @@ const counted = fc
   .integer({ min: 1, max: 5_000 })
   .chain((count) => fc.record({ count: fc.constant(count), n: fc.integer({ min: 1, max: count }) }))
 
-test('an item is finished at the very instant that is told for it, and not a millisecond before', () => {
+test('an item is finished exactly at the predicted instant, and not a millisecond earlier', () => {
   fc.assert(
     fc.property(timed, counted, (beat, { count, n }) => {
       const at = timeUntil(beat, count, n) ?? Number.NaN
@@ -25,7 +25,7 @@ test('an item is finished at the very instant that is told for it, and not a mil
   )
 })
 
-test('time takes no item back, and never finishes more than there are', () => {
+test('the number of finished items never decreases with time, and never exceeds the total', () => {
   fc.assert(
     fc.property(timed, counted, ms, ms, (beat, { count }, one, two) => {
       const [early, late] = [Math.min(one, two), Math.max(one, two)]
@@ -49,11 +49,11 @@ test.for<[string, Parameters<typeof beatOf>[0], Beat]>([
     { by: 'item', ms: 1_000, width: 4 },
   ],
   ['no time per item', { per_item: '0s', concurrency: 4 }, { by: 'whole', ms: 0 }],
-])('the pace "%s" is read', ([, pace, beat]) => {
+])('the pace "%s" is parsed', ([, pace, beat]) => {
   expect(beatOf(pace)).toEqual(beat)
 })
 
-test('by polls items finish in step, and no time brings them on', () => {
+test('items at a pace of polls finish in equal steps, and not by time', () => {
   const beat = beatOf({ polls: 4 })
   expect([0, 1, 2, 3, 4, 5].map((polls) => finishedAfter(beat, 10, 1e9, polls))).toEqual([0, 2, 5, 7, 10, 10])
   expect([timeUntil(beat, 10, 0), timeUntil(beat, 10, 1)]).toEqual([0, undefined])
@@ -64,7 +64,7 @@ test('held items do not finish', () => {
   expect(timeUntil(beatOf('hold'), 10, 1)).toBeUndefined()
 })
 
-test('as many items are in flight as are worked on at a time', () => {
+test('the number of items in flight is the concurrency', () => {
   const paces = [{ per_item: '1s', concurrency: 7 }, '10s', 'immediate', 'hold', { polls: 2 }]
   expect(paces.map((pace) => inFlight(beatOf(pace)))).toEqual([7, 1, 0, 0, 0])
 })

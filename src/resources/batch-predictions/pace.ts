@@ -7,14 +7,14 @@ export const phaseDuration = () => durationUpTo('3650d')
 
 const PHASE = '"immediate", "hold", a duration such as 2s, or {"polls": 3}'
 
-/** How a phase passes: at once, never (until released), in a duration, or after a number of polls. */
+/** When a phase ends: at once, never (until released), after a duration, or after a number of polls. */
 function phasePace() {
   const polls = z.strictObject({ polls: intBetween(1, 1_000_000) })
   const named = z.enum(['immediate', 'hold'])
   return z.union([named, phaseDuration(), polls], { error: `must be ${PHASE}` })
 }
 
-/** Items can also pass at a duration for each, `concurrency` at a time (1 when left out). */
+/** Items can also have a duration each, with `concurrency` of them in flight (default 1). */
 function itemPace() {
   const perItem = z.strictObject({ per_item: phaseDuration(), concurrency: intBetween(1, 5_000).optional() })
   return z.union([...phasePace().options, perItem], {
@@ -26,7 +26,7 @@ function itemPace() {
 export const paceSchema = () =>
   z.strictObject({ validating: phasePace(), in_progress: itemPace(), finalizing: phasePace() })
 
-/** Some phases of a pace; the others keep theirs. */
+/** A change of some phases of a pace; the others stay unchanged. */
 export const paceChangeSchema = () => paceSchema().partial()
 
 export type Pace = z.output<ReturnType<typeof paceSchema>>
@@ -50,7 +50,7 @@ export function changePace(pace: Pace, { validating, in_progress, finalizing }: 
   }
 }
 
-/** The pace of one phase, read: nothing moves, so many polls, `ms` for all, or `ms` for each item, `width` at a time. */
+/** The parsed pace of one phase: no progress, a number of polls, `ms` for all items, or `ms` for each with `width` in flight. */
 export type Beat =
   | { readonly by: 'nothing' }
   | { readonly by: 'polls'; readonly polls: number }
@@ -66,7 +66,7 @@ export function beatOf(pace: ItemPace): Beat {
   return ms === 0 ? { by: 'whole', ms } : { by: 'item', ms, width: pace.concurrency ?? 1 }
 }
 
-/** How many of `count` items are finished `elapsed` milliseconds, or so many polls, after work on them began. */
+/** How many of `count` items are finished `elapsed` milliseconds, or `polls` polls, after work on them began. */
 export function finishedAfter(beat: Beat, count: number, elapsed: number, polls: number): number {
   switch (beat.by) {
     case 'nothing':
@@ -80,7 +80,7 @@ export function finishedAfter(beat: Beat, count: number, elapsed: number, polls:
   }
 }
 
-/** Milliseconds until `n` of `count` items are finished; undefined where no time brings that about. */
+/** Milliseconds until `n` of `count` items are finished; undefined if time alone does not finish them. */
 export function timeUntil(beat: Beat, count: number, n: number): number | undefined {
   switch (beat.by) {
     case 'nothing':
@@ -93,7 +93,7 @@ export function timeUntil(beat: Beat, count: number, n: number): number | undefi
   }
 }
 
-/** How many items are being worked on at a time. */
+/** How many items are in flight at the same time. */
 export function inFlight(beat: Beat): number {
   if (beat.by === 'item') return beat.width
   return beat.by === 'whole' && beat.ms > 0 ? 1 : 0

@@ -28,7 +28,7 @@ function completed(items: number): Batch {
   })
 }
 
-test('a line is made only when it is asked for', { tags: ['R217'] }, () => {
+test('a line is generated only when it is read', { tags: ['R217'] }, () => {
   const batch = completed(5_000)
   const { request } = batch._emulator
   const touched = new Set<PropertyKey>()
@@ -48,7 +48,7 @@ test('a line is made only when it is asked for', { tags: ['R217'] }, () => {
   expect(lines.next().done).toBe(true)
 })
 
-test('every reader gets the same bytes, from the record as it stands or read back from a document', {
+test('every reader gets the same bytes, also after the record was exported and imported', {
   tags: ['R216'],
 }, () => {
   const batch = completed(50)
@@ -65,7 +65,7 @@ test('each line ends with its only line break, and quotes in ids are escaped', {
   }
 })
 
-test('other seeds give other outputs', () => {
+test('different seeds give different outputs', () => {
   const batch = completed(20)
   const plan = { ...batch._emulator.plan, seed: 2 }
   const other = { ...batch, _emulator: { ...batch._emulator, plan } }
@@ -85,7 +85,7 @@ function linesOf(rest: 'errored' | 'canceled' | 'expired', plan: object = {}, ow
   return [...resultLines({ ...batch, _emulator }, at(own))].map((line) => JSON.parse(line))
 }
 
-test('a line has exactly its members, and either an output or an error', {
+test('a line has exactly its fields, and either an output or an error', {
   tags: ['R096', 'R098', 'R099'],
 }, () => {
   const [done, , open] = linesOf('expired')
@@ -107,7 +107,7 @@ test.for([
   expect(lines[3].error.type).toMatch(new RegExp(`/[a-z_]*${code}$`))
 })
 
-test('of a batch that failed in validation each rejected item says its own reason, the others the cause', {
+test('after failed validation the lines of rejected items have their own reasons, and other lines the cause', {
   tags: ['R103'],
 }, () => {
   const rejected = [{ index: 3, detail: 'There is no such file.' }]
@@ -117,7 +117,9 @@ test('of a batch that failed in validation each rejected item says its own reaso
   expect([canceled[3].status, canceled[3].error.detail]).toEqual(['canceled', 'It was canceled.'])
 })
 
-test('an item that finished with an error says so although the batch went on', { tags: ['R251'] }, () => {
+test('an item that finished with an error has it in its line, although the batch continued', {
+  tags: ['R251'],
+}, () => {
   const outcomes = [
     { match: { index: 0 }, status: 'errored', detail: 'Unreadable.' },
     { match: { index: 1 }, status: 'succeeded', output: { n: 7 } },
@@ -131,7 +133,7 @@ test('an item that finished with an error says so although the batch went on', {
   expect(second).toMatchObject({ status: 'succeeded', output: { n: 7 }, error: null })
 })
 
-test('in another order, which the seed decides, each line is the same and there once', {
+test('shuffled results have each line exactly once, in an order that depends on the seed', {
   tags: ['U048'],
 }, () => {
   const shuffled = new Settings({ 'batch.results.order': 'shuffled' })

@@ -26,7 +26,7 @@ import {
 import { batchLifecycle, isTerminal } from './states.ts'
 import { amongFirst } from './work.ts'
 
-/** Where and when a batch is looked at: by a request, or by an event, which has no path. */
+/** Where and when a batch is shown: to a request, or to an event, which has no path. */
 export interface Viewpoint extends ProblemPlace {
   /** Virtual milliseconds. */
   readonly now: number
@@ -46,7 +46,7 @@ export function shownBatch(batch: Batch, at: Viewpoint): ShownBatch {
   }
 }
 
-/** A batch as it was shown last, and what that depended on besides the record. */
+/** The last response for a batch, and the values that it depends on besides the record. */
 interface LastView {
   readonly counts: RequestCounts
   readonly sandbox: string
@@ -56,14 +56,14 @@ interface LastView {
 
 const lastViews = new WeakMap<Batch, LastView>()
 
-/** The same as a reply. A client reads one batch again and again, and what has not changed is not serialised again. */
+/** The batch object as a reply. Clients poll a batch often, so an unchanged one is not serialized again. */
 export function batchReply(batch: Batch, at: Viewpoint): LastView['reply'] {
   const { sandbox, pathPrefix = '' } = at
   const last = lastViews.get(batch)
   if (last !== undefined && last.sandbox === sandbox && last.pathPrefix === pathPrefix) {
     const { processing, succeeded, errored } = countsAt(batch, at.now)
     const { counts } = last
-    // The others are those of the record.
+    // The other counts depend only on the record.
     if (counts.processing === processing && counts.succeeded === succeeded && counts.errored === errored)
       return last.reply
   }
@@ -74,8 +74,8 @@ export function batchReply(batch: Batch, at: Viewpoint): LastView['reply'] {
   return reply
 }
 
-// The record has only the code of a problem of ours: its URL depends on where the batch is looked at. Version 0.1.0 has stored
-// the URL that was then the default.
+// A record has only the code of a problem of the emulator, since the URL depends on the request. Version 0.1.0 has stored the
+// URL that was the default then.
 function shownError(error: JsonObject, at: ProblemPlace): JsonObject {
   const code = typeof error.type === 'string' ? error.type.replace(FIRST_TYPE_BASE, '') : ''
   return STORED_CODES.has(code) ? { ...error, type: problemType(at, code) } : error
@@ -83,7 +83,7 @@ function shownError(error: JsonObject, at: ProblemPlace): JsonObject {
 
 const FIRST_TYPE_BASE = 'http://127.0.0.1:4010/__emulator/problems/'
 
-// The URL leads into the sandbox of the request: a client that uses a path stays on it, and a fork has its own name.
+// The URL has the sandbox of the request: a client that uses a path keeps it, and a fork has its own name.
 function resultsUrl({ id, _emulator: { prefix } }: Batch, stored: string, at: Viewpoint): string {
   const { sandbox, pathPrefix = '' } = at
   const wanted = pathPrefix === '' && prefix !== '' ? `/@${sandbox}` : pathPrefix
@@ -117,8 +117,8 @@ export function noteBatch(
 }
 
 /**
- * The result stream of a terminal batch: one line for each item, line break included, each made when it is asked for. The
- * same batch under the same settings gives the same bytes. Specification: Endpoints / Retrieve batch prediction results.
+ * The result stream of a terminal batch: one line for each item, with its line break, generated when it is read. The same
+ * batch and settings give the same bytes. Specification: Endpoints / Retrieve batch prediction results.
  */
 export function resultLines(batch: Batch, at: ProblemPlace): Generator<string, void> {
   return inTurns(batch._emulator.request.output_schema, orderedLines(batch, at))
@@ -131,7 +131,7 @@ function* orderedLines(batch: Batch, at: ProblemPlace): Generator<string, void> 
   for (let n = 0; n < total; n++) yield lineOf(order?.[n] ?? n)
 }
 
-/** The line of an item; of a batch that is not terminal, the one that it has if nothing intervenes. */
+/** The line of an item; before the batch is terminal, the line that it will have if nothing intervenes. */
 export function plannedLine(batch: Batch, at: ProblemPlace): (index: number) => string {
   const { request, progress } = batch._emulator
   return lineMaker(batch, at, isTerminal(batch.status) ? progress.done : request.items.length)
@@ -169,7 +169,7 @@ function lineMaker(
   }
 }
 
-// The same for all items that never finished.
+// The end of a line is the same for all unfinished items.
 function restTail(at: ProblemPlace, { rest, cause }: End): string {
   const kind =
     rest === 'errored'
@@ -190,7 +190,7 @@ function itemProblem(
   return problem(at, code, title, status, detail)
 }
 
-// Fisher and Yates: every order is as likely as another, and the seed decides which.
+// A Fisher-Yates shuffle: every order is equally likely, and the seed determines it.
 function shuffled(total: number, batch: Batch): Uint16Array {
   const order = Uint16Array.from({ length: total }, (_, index) => index)
   const chance = new Chance(batch._emulator.plan.seed, 'order')

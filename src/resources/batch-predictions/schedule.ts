@@ -9,10 +9,10 @@ import type { Batch } from './schema.ts'
 import { cancelDelay, cleanup, expireInValidating } from './settings.ts'
 import { itemBeat, loadOf, timeUntilLoad } from './work.ts'
 
-/** How long after creation results stay. Specification: Limits / Batch predictions, result retention. */
+/** Milliseconds from creation until results are removed. Specification: Limits / Batch predictions, result retention. */
 const RETENTION = 29 * DAY
 
-/** The kinds of events about a batch. It has at most one of each ahead of it. */
+/** The kinds of events of a batch. At most one of each kind is scheduled. */
 export const batchEventKinds = [
   'batch.start',
   'batch.finalize',
@@ -27,8 +27,8 @@ export type BatchEventKind = (typeof batchEventKinds)[number]
 type Ahead = NewEvent & { readonly kind: BatchEventKind }
 
 /**
- * Brings the schedule in line with a batch: exactly the events that its record calls for. A deadline of the same instant
- * as new work is scheduled after it, so that the window's last instant still counts for work (T14).
+ * Updates the schedule of a batch to exactly the events that follow from its record. A deadline at the same instant as new
+ * work is scheduled after it, so that the last instant of the window still counts for work (T14).
  */
 export function scheduleBatch(scope: Scope, batch: Batch): void {
   const ref = refOf(batches, batch)
@@ -54,7 +54,7 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
     after === undefined ? [] : [{ kind, ref, due: since + after, urgency: 'work', description }]
   switch (batch.status) {
     case 'validating': {
-      const description = `Validation ends: processing of ${counted(total, 'item')} begins, or the batch fails if one does not validate.`
+      const description = `Validation ends: processing of ${counted(total, 'item')} begins, or the batch fails if an item is invalid.`
       return work('batch.start', phaseTime(plan.pace.validating, progress.held), description)
     }
     case 'in_progress': {
@@ -73,7 +73,7 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
     case 'cancelling': {
       const begun = Math.max(Date.parse(batch.cancelling_at ?? progress.since), since)
       const delay = progress.held ? undefined : (parseDuration(settings.get(cancelDelay)) ?? 0)
-      const description = 'Cancelling ends: the batch is cancelled, and what is unfinished is canceled.'
+      const description = 'Cancelling ends: the batch is cancelled, and its unfinished items are canceled.'
       return work('batch.cancelled', delay === undefined ? undefined : begun - since + delay, description)
     }
     default:
@@ -95,11 +95,11 @@ function deadlinesAhead(batch: Batch, ref: string, settings: Settings): Ahead[] 
   return deadline(
     'batch.cleanup',
     Date.parse(batch.created_at) + RETENTION + after,
-    'The results of the batch are removed, which they may be from 29 days after its creation.',
+    'The results of the batch are removed: it was created at least 29 days ago.',
   )
 }
 
-// While finalizing all work is done, and while cancelling it has been stopped: neither can expire (T13).
+// A finalizing batch has done all work, and a cancelling one has stopped it, so neither can expire (T13).
 function expires({ status }: Batch, settings: Settings): boolean {
   if (status === 'in_progress') return true
   return status === 'validating' && settings.get(expireInValidating) !== 'wait'

@@ -15,7 +15,7 @@ interface Changes {
   readonly facts?: object
 }
 
-/** The least that a fixture has to say of a batch, with changes. */
+/** A fixture with the required fields of a batch, with changes. */
 function fixture({ request, facts, ...changes }: Changes = {}) {
   return {
     id: 'batch-1',
@@ -53,7 +53,7 @@ const STAMPS: Readonly<Record<string, readonly string[]>> = {
   cancelled: ['cancelling_at', 'cancelled_at'],
 }
 
-test.for(batchStatuses)('a fixture needs no more than the timestamps to have a %s batch', (status) => {
+test.for(batchStatuses)('a fixture needs only the timestamps for a %s batch', (status) => {
   const stamps = Object.fromEntries((STAMPS[status] ?? []).map((stamp) => [stamp, LATER]))
   const batch = batches.schema(settings).parse(fixture({ status, ...stamps }))
   const ended = ['failed', 'expired', 'cancelled'].includes(status)
@@ -134,13 +134,13 @@ test.for<[string, Changes, Changes, string]>([
   },
 )
 
-test('what is not even an object is refused with its place', () => {
+test('a value that is not an object is refused with its place', () => {
   expect(pointersOf(null)).toEqual([''])
   expect(pointersOf(fixture({ facts: { progress: 7 } }))).toEqual(['/_emulator/progress'])
   expect(pointersOf({ ...fixture(), _emulator: 'x' })).toContain('/_emulator')
 })
 
-test('a change of state writes only what changed into the log, never the items', () => {
+test('a change of state writes only the changed fields to the log, never the items', () => {
   const before = batches.schema(settings).parse(fixture({ request: { items: items(5_000) } }))
   const after = {
     ...before,

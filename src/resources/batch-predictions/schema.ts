@@ -12,10 +12,10 @@ const MAX_METADATA = 16
 const MAX_KEY_LENGTH = 64
 const MAX_VALUE_LENGTH = 512
 
-/** What a client keeps with a batch. Its keys are caller strings: `__proto__` is as good a key as any other. */
+/** Data that a client stores with a batch. Any key is valid, also `__proto__`. */
 export type Metadata = Readonly<Record<string, string>>
 
-/** `metadata` of a request or a record; `also` checks what a request must satisfy besides. Specification: Limits / Batch predictions. */
+/** `metadata` of a request or a record; `also` has further checks of a request. Specification: Limits / Batch predictions. */
 export function metadataSchema(also: (metadata: Metadata, complain: Complain) => void = () => {}) {
   const check = (value: unknown, complain: Complain): Metadata => {
     if (!isObject(value)) {
@@ -60,7 +60,7 @@ export function outputSchemaSchema(also: (schema: JsonObject) => string | null =
 
 const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' })
 
-/** What becomes of the items that it matches. The first rule that matches an item decides. */
+/** The outcome of matching items. The first rule that matches an item applies to it. */
 const outcomeRule = () =>
   z
     .strictObject({
@@ -74,12 +74,12 @@ const outcomeRule = () =>
         .optional(),
       /** Only every N-th of the items that match: the N-th, the 2N-th, ... */
       every: intBetween(1, MAX_BATCH_ITEMS).optional(),
-      /** Only this share of them, 0 to 1, drawn under the seed of the batch. */
+      /** Only this share of the matching items, 0 to 1, chosen by the seed of the batch. */
       probability: z
         .number()
         .refine((value) => value >= 0 && value <= 1, { error: 'must be a number from 0 to 1' })
         .optional(),
-      /** `succeeded` when left out. */
+      /** Default `succeeded`. */
       status: z.enum(['succeeded', 'errored']).optional(),
       /** The detail of the error of an errored item. */
       detail: z.string().optional(),
@@ -100,13 +100,13 @@ export const outcomeRulesSchema = () => z.array(outcomeRule())
 
 export type OutcomeRule = z.output<ReturnType<typeof outcomeRule>>
 
-/** Changes of what is still to come of a batch, in the control interface and in fault rules. */
+/** Changes of the pace or the outcomes of a batch, in the control interface and in fault rules. */
 export const planFields = () => ({
   pace: paceChangeSchema().optional(),
   outcomes: outcomeRulesSchema().optional(),
 })
 
-/** How a batch is made to fail: the cause in one sentence, or the whole error that it shows. */
+/** The error of a batch that is failed on request: its cause in one sentence, or the whole error object. */
 export const failureFields = () => ({ detail: z.string().optional(), error: object().optional() })
 
 export type Failure = z.output<z.ZodObject<ReturnType<typeof failureFields>>>
@@ -114,7 +114,7 @@ export type Failure = z.output<z.ZodObject<ReturnType<typeof failureFields>>>
 const count = () => z.number().int().min(0)
 const moment = () => timestamp().nullable().default(null)
 
-/** What was submitted. It never changes: every later version of the record shares this object. */
+/** The submitted request. It never changes: every later version of the record shares this object. */
 const submitted = () =>
   z.strictObject({
     /** An excerpt, for people only: no model reads it, and a prompt may have 100 MiB. */
@@ -125,41 +125,41 @@ const submitted = () =>
         readItems(value, { file: 'file_id', emptyIds: true, refuseUnknown: true }, complain),
       { type: 'array', minItems: 1, maxItems: MAX_BATCH_ITEMS },
     ),
-    /** The model that runs, which differs from the requested one where that is deprecated. */
+    /** The model that is run; it differs from the requested one if that is deprecated. */
     effective_model: nonEmptyText(),
   })
 
-/** Everything besides the request that counts and results follow from. */
+/** The data besides the request that determines counts and results. */
 const planRecord = () =>
   z.strictObject({
     seed: z.number().int().default(0),
     pace: paceSchema().default(DEFAULT_PACE),
-    /** The outcome rules in force from an item on, ascending; the first stage begins at item 0. */
+    /** Stages of outcome rules, each in force from an item on, ascending; the first stage begins at item 0. */
     stages: z
       .array(z.strictObject({ from: count(), outcomes: outcomeRulesSchema() }))
       .default([{ from: 0, outcomes: [] }]),
     /** Items that failed validation, ascending, each with the reason. */
     rejected: z.array(z.strictObject({ index: count(), detail: z.string() })).default([]),
     /**
-     * Items that do not finish like the others, by ascending index; absent: all finish in the order of submission. `slow`
-     * ones start when all others are finished and take ten times as long; `never` ones end with the completion window.
+     * Indexes of items that finish late; absent: all finish in the order of submission. `slow` items start after all others are
+     * finished, and take ten times as long; `never` items end with the completion window.
      */
     late: z.strictObject({ slow: z.array(count()), never: z.array(count()) }).optional(),
-    /** Why items without an output of a rule are errored; null: outputs are made. Decided when processing begins. */
+    /** Why items without an output of a rule are errored; null: outputs are generated. Decided when processing begins. */
     no_output: z.string().nullable().optional(),
   })
 
 export type Plan = z.output<ReturnType<typeof planRecord>>
 export type Stragglers = NonNullable<Plan['late']>
 
-/** Where a batch stands. Items finish in one order, so a number says which are finished. */
+/** The progress of a batch. Items finish in one order, so a number determines which are finished. */
 const progressRecord = () =>
   z.strictObject({
     /** The instant from which the pace of the present phase counts. */
     since: timestamp(),
-    /** Items that were finished by then. */
+    /** The number of items that were finished at that instant. */
     done: count(),
-    /** Items that may still finish; null for all. Cancelling sets it. */
+    /** The number of items that may finish; null for all. Cancelling sets it. */
     most: count().nullable().default(null),
     /** Polls in the present phase. */
     polls: count().default(0),
@@ -169,13 +169,13 @@ const progressRecord = () =>
 
 export type Progress = z.output<ReturnType<typeof progressRecord>>
 
-/** How a batch ended that did not complete: what its unfinished items became, and the cause in one sentence. */
+/** The end of a batch that did not complete: the status of its unfinished items, and the cause in one sentence. */
 const endRecord = () =>
   z.strictObject({ rest: z.enum(['errored', 'canceled', 'expired']), cause: z.string() })
 
 export type End = z.output<ReturnType<typeof endRecord>>
 
-/** Fields that a client gives at creation, records keep and responses repeat. A new one needs one line, here. */
+/** Fields that a client gives at creation, records keep and responses repeat. A new field needs only one line here. */
 export const givenFields = (checkMetadata?: (metadata: Metadata, complain: Complain) => void) => ({
   metadata: metadataSchema(checkMetadata).default({}),
 })

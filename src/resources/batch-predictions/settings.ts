@@ -85,7 +85,7 @@ export const unknownFiles = setting({
 export const itemValidation = setting({
   key: 'batch.validation',
   item: 'U055',
-  description: 'An item that does not validate: the whole batch fails, or only the item is errored.',
+  description: 'An invalid item: the whole batch fails, or only the item is errored.',
   schema: () => z.enum(['batch', 'item']),
   default: 'batch',
 })
@@ -138,7 +138,7 @@ export const expireInValidating = setting({
   key: 'batch.expire_in_validating',
   item: 'T13',
   description:
-    'A batch that is still validating when its completion window ends: expires, fails, or goes on.',
+    'A batch that is still validating when its completion window ends: expires, fails, or continues.',
   schema: () => z.enum(['expire', 'fail', 'wait']),
   default: 'expire',
 })
@@ -146,7 +146,7 @@ export const expireInValidating = setting({
 export const failedItems = setting({
   key: 'batch.failed_items',
   item: 'T17',
-  description: 'What the unfinished items of a failed batch become.',
+  description: 'The status of the unfinished items of a failed batch.',
   schema: () => z.enum(['errored', 'canceled']),
   default: 'errored',
 })
@@ -164,7 +164,7 @@ export const unsatisfiable = setting({
   key: 'batch.unsatisfiable',
   item: 'U079',
   description:
-    'A batch whose output_schema has no output, or none that is found: it is accepted and its items are errored, or its creation is refused (where the schema is small enough to know at once).',
+    'A batch for whose output_schema no output exists or is found: it is accepted and its items are errored, or its creation is refused (if the schema is small enough to be checked at once).',
   schema: () => z.enum(['errored', 'refuse']),
   default: 'errored',
 })

@@ -2,8 +2,8 @@ import { lifecycle } from '../../core/lifecycle.ts'
 import type { Notice } from '../../core/operation.ts'
 
 /**
- * Every move that a batch can make. Rows that the specification shows are `spec`; the others rest on the assumption that
- * they name. Specification: States and transitions / Batch prediction.
+ * Every transition of a batch. Rows that the specification shows are `spec`; the others depend on the assumption that they
+ * name. Specification: States and transitions / Batch prediction.
  */
 export const batchLifecycle = lifecycle([
   { from: 'validating', on: 'start', to: 'in_progress', because: 'U054' },
@@ -38,7 +38,7 @@ export const batchStatuses = [
   'cancelled',
 ] as const satisfies readonly BatchStatus[]
 
-/** True in the four states that nothing leads out of. */
+/** True for the four states without a transition to another. */
 export function isTerminal(status: BatchStatus): boolean {
   return batchLifecycle.terminal(status)
 }

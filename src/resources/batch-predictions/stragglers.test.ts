@@ -13,7 +13,7 @@ import {
   workOrder,
 } from './work.ts'
 
-/** The instants (milliseconds) at which a load of two usual items and one slow one has so many finished. */
+/** The instants (milliseconds) at which one, two and three items of a load are finished. */
 function instants(pace: ItemPace, load = { usual: 2, slow: 1 }) {
   return [1, 2, 3].map((n) => timeUntilLoad(beatOf(pace), load, n))
 }
@@ -29,11 +29,11 @@ test.for([
   expect(instants(pace)).toEqual(expected)
 })
 
-test('slow items alone take ten times as long', () => {
+test('slow items take ten times as long', () => {
   expect(instants({ per_item: '1s' }, { usual: 0, slow: 3 })).toEqual([10_000, 20_000, 30_000])
 })
 
-test('at a pace of polls a slow item takes ten times its share of them', () => {
+test('a slow item at a pace of polls takes ten times its share of polls', () => {
   const batch = running(3, { pace: pace({ polls: 3 }), late: { slow: [0], never: [] } })
   const beat = beatOf({ polls: 3 })
   expect(pollsUntilAll(beat, batch)).toBe(12)
@@ -41,18 +41,18 @@ test('at a pace of polls a slow item takes ten times its share of them', () => {
   expect(finished).toEqual([0, 1, 2, 2, 3])
 })
 
-test('no number of polls finishes what never finishes', () => {
+test('no number of polls finishes an item that never finishes', () => {
   const batch = running(3, { late: { slow: [], never: [1] } })
   expect(pollsUntilAll(beatOf({ polls: 3 }), batch)).toBeUndefined()
 })
 
-test('work takes on the usual items in order, then slow ones, and never the others', () => {
+test('usual items are processed first in order, then slow ones, and the others never', () => {
   const batch = running(5, { late: { slow: [3, 0], never: [1] } })
   expect([...(workOrder(batch) ?? [])]).toEqual([2, 4, 3, 0, 1])
   expect([0, 1, 2, 3, 4].map(amongFirst(batch, 3))).toEqual([false, false, true, true, true])
 })
 
-test('a batch without stragglers has the order of submission, and nothing is made for it', () => {
+test('a batch without stragglers has the order of submission, and stores no order', () => {
   const batch = running(3)
   expect(workOrder(batch)).toBeUndefined()
   expect([0, 1, 2].map(amongFirst(batch, 2))).toEqual([true, true, false])
@@ -67,7 +67,7 @@ test('every version of a batch shares its order', () => {
 test.for([[{ slow: [3], never: [] }], [{ slow: [1], never: [1] }], [{ slow: [1, 1], never: [] }]])(
   'a record whose stragglers are not its items is refused: %o',
   ([late]) => {
-    expect(() => running(3, { late })).toThrow(/must name each item once/)
+    expect(() => running(3, { late })).toThrow(/must have the index of each item/)
   },
 )
 
@@ -95,7 +95,7 @@ const stragglers = fc.integer({ min: 1, max: 30 }).chain((items) =>
     }),
 )
 
-test('an item is finished from its instant on and not a millisecond earlier, and counts always add up', () => {
+test('an item is finished exactly from its instant on, and counts always add up', () => {
   fc.assert(
     fc.property(
       stragglers,

@@ -41,7 +41,7 @@ const batch = fc
 
 const instants = fc.array(fc.integer({ min: 0, max: 400_000 }), { minLength: 1, maxLength: 20 })
 
-test('counts add up at every instant, and time takes nothing back', {
+test('counts add up at every instant, and never decrease with time', {
   tags: ['R086', 'R087', 'R088'],
 }, () => {
   fc.assert(
@@ -61,7 +61,7 @@ test('counts add up at every instant, and time takes nothing back', {
   )
 })
 
-test('the instant told for n items is the first at which n items are finished', () => {
+test('the predicted instant for n items is the first at which n items are finished', () => {
   fc.assert(
     fc.property(batch, fc.integer({ min: 1, max: 60 }), (record, n) => {
       const instant = finishedAt(record, n)
@@ -76,7 +76,7 @@ test('the instant told for n items is the first at which n items are finished', 
   )
 })
 
-test('items that were finished before the present pace began are counted first', () => {
+test('items that were finished before the current pace began stay finished', () => {
   const plan = { pace: { validating: '1s', in_progress: { per_item: '1s' }, finalizing: '1s' } }
   const record = running(10, plan, { since: at(5_000), done: 4 })
   expect([0, 5_999, 6_000, 10_999, 11_000, 99_000].map((ms) => finishedItems(record, START + ms))).toEqual([
@@ -86,17 +86,17 @@ test('items that were finished before the present pace began are counted first',
   expect(finishedAt(record, 6)).toBe(START + 7_000)
 })
 
-test('a held batch finishes nothing, and no instant is told', () => {
+test('a held batch finishes no items and predicts no instant', () => {
   const record = running(10, {}, { held: true, done: 2 })
   expect([finishedItems(record, START + 1e9), finishedAt(record, 3)]).toEqual([2, undefined])
 })
 
-test('of a batch whose processing has not begun no instant is told', () => {
+test('a batch whose processing has not begun predicts no instant', () => {
   const record: Batch = { ...running(3), status: 'validating', in_progress_at: null }
   expect([finishedItems(record, START + 1e9), finishedAt(record, 1)]).toEqual([0, undefined])
 })
 
-test('without outcome rules no item is looked at', () => {
+test('without outcome rules no item is read', () => {
   const record = running(5_000)
   const { request } = record._emulator
   const untouchable = new Proxy(request.items, {
@@ -135,7 +135,7 @@ test.for([
   },
 )
 
-test('while cancelling, only so many items still finish as were being worked on', { tags: ['R104'] }, () => {
+test('a cancelling batch finishes only the items that were in flight', { tags: ['R104'] }, () => {
   const record = running(10, SLOWLY, { most: 3 })
   const cancelling: Batch = { ...record, status: 'cancelling', cancelling_at: at(2_500) }
   expect([0, 1_999, 2_000, 3_000, 9_000].map((ms) => finishedItems(cancelling, START + ms))).toEqual([
@@ -144,7 +144,7 @@ test('while cancelling, only so many items still finish as were being worked on'
   expect([3, 4].map((n) => finishedAt(cancelling, n))).toEqual([START + 3_000, undefined])
 })
 
-test('the instant of items that are finished already is that since which the present phase counts, whatever the state', () => {
+test('the instant of items that are already finished is the start of the current phase, in every state', () => {
   const record: Batch = { ...running(10, SLOWLY, { done: 10, since: at(7_000) }), status: 'finalizing' }
   expect([0, 10, 11].map((n) => finishedAt(record, n))).toEqual([START + 7_000, START + 7_000, undefined])
   expect(finishedAt(running(10, SLOWLY), 11)).toBeUndefined()

@@ -1,15 +1,15 @@
 import { type Beat, beatOf, finishedAfter, timeUntil } from './pace.ts'
 import type { Batch, Stragglers } from './schema.ts'
 
-/** The pace of the items, read. */
+/** The parsed pace of the items. */
 export function itemBeat(batch: Batch): Beat {
   const { plan, progress } = batch._emulator
   return progress.held ? { by: 'nothing' } : beatOf(plan.pace.in_progress)
 }
 
 /**
- * How many items are finished at an instant (virtual milliseconds): the first ones in the order of work. The number
- * depends on the instant only while work is under way; a single item has no event.
+ * How many items are finished at an instant (virtual milliseconds): the first ones in the order of work. The number depends on
+ * the instant only while items are in flight; it is computed, since single items have no events.
  */
 export function finishedItems(batch: Batch, now: number): number {
   const { progress } = batch._emulator
@@ -20,9 +20,8 @@ export function finishedItems(batch: Batch, now: number): number {
 }
 
 /**
- * The instant (virtual milliseconds) at which `n` items are finished, given that nothing intervenes. Undefined when time
- * alone does not bring it about: before processing begins, after it has ended, while held, at a pace of polls, and for items
- * that never finish.
+ * The instant (virtual milliseconds) at which `n` items are finished if nothing intervenes. Undefined if time alone does not
+ * finish them: before processing begins, after it has ended, while held, at a pace of polls, and for items that never finish.
  */
 export function finishedAt(batch: Batch, n: number): number | undefined {
   const { progress, request } = batch._emulator
@@ -34,21 +33,21 @@ export function finishedAt(batch: Batch, n: number): number | undefined {
   return after === undefined ? undefined : since + after
 }
 
-/** How many times as long a slow item takes. */
+/** The factor by which a slow item takes longer. */
 const SLOWDOWN = 10
 
-/** Items that work has still to finish, by how long each takes. */
+/** The numbers of items that are still to be finished, by their speed. */
 export interface Load {
   readonly usual: number
   readonly slow: number
 }
 
-/** How many items work can finish at all. */
+/** The number of items that can finish: all except those that never do. */
 export function finishable({ _emulator: { plan, request } }: Batch): number {
   return request.items.length - (plan.late?.never.length ?? 0)
 }
 
-/** What is left to be finished by work. */
+/** The unfinished items that can still finish. */
 export function loadOf(batch: Batch): Load {
   const { plan, progress } = batch._emulator
   const left = Math.max(0, finishable(batch) - progress.done)
@@ -56,7 +55,7 @@ export function loadOf(batch: Batch): Load {
   return { usual: left - slow, slow }
 }
 
-/** How many items of a load are finished so many milliseconds, or so many polls, after work on them began. */
+/** How many items of a load are finished `elapsed` milliseconds, or `polls` polls, after work on them began. */
 export function loadFinishedAfter(beat: Beat, load: Load, elapsed: number, polls: number): number {
   const { usual, slow } = load
   if (slow === 0) return finishedAfter(beat, usual, elapsed, polls)
@@ -67,7 +66,7 @@ export function loadFinishedAfter(beat: Beat, load: Load, elapsed: number, polls
   return usual + finishedAfter(parts.slow, slow, elapsed - begun, polls - pollsOf(parts.usual))
 }
 
-/** Milliseconds until `n` items of a load are finished; undefined where no time brings that about. */
+/** Milliseconds until `n` items of a load are finished; undefined if time alone does not finish them. */
 export function timeUntilLoad(beat: Beat, load: Load, n: number): number | undefined {
   const { usual, slow } = load
   if (n > usual + slow) return undefined
@@ -79,7 +78,7 @@ export function timeUntilLoad(beat: Beat, load: Load, n: number): number | undef
   return first === undefined || rest === undefined ? undefined : first + rest
 }
 
-/** After how many polls all items are finished, at a pace of polls; undefined where polls do not bring that about. */
+/** The number of polls after which all items are finished; undefined without a pace of polls, or if an item never finishes. */
 export function pollsUntilAll(beat: Beat, batch: Batch): number | undefined {
   if (beat.by !== 'polls' || finishable(batch) < batch._emulator.request.items.length) return undefined
   const load = loadOf(batch)
@@ -88,7 +87,7 @@ export function pollsUntilAll(beat: Beat, batch: Batch): number | undefined {
   return pollsOf(usual) + pollsOf(slow)
 }
 
-// A pace for all of the items is that of so many usual ones: each slow one makes the phase longer.
+// A duration for all items is that of the same number of usual items: each slow item makes the phase longer.
 function partsOf(beat: Beat, { usual, slow }: Load): { readonly usual: Beat; readonly slow: Beat } {
   const all = usual + slow
   switch (beat.by) {
@@ -111,10 +110,10 @@ function pollsOf(beat: Beat): number {
   return beat.by === 'polls' ? beat.polls : 0
 }
 
-// Stragglers never change: every version of a record shares them.
+// Cached by stragglers, which never change: every version of a record shares them.
 const orders = new WeakMap<Stragglers, Uint16Array>()
 
-/** The indexes of all items in the order in which they finish; undefined where that is the order of submission. */
+/** The indexes of all items in the order in which they finish; undefined if that is the order of submission. */
 export function workOrder({ _emulator: { plan, request } }: Batch): Uint16Array | undefined {
   const { late } = plan
   if (late === undefined) return undefined

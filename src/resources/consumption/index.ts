@@ -24,20 +24,20 @@ import {
 const FORM = /^v1:(0|[1-9]\d{0,14})$/
 
 /**
- * The cursor of the row at a position of the result set, counted from 0. It says nothing about the row itself: rows
+ * The cursor of the row at a position of the result set, counted from 0. It does not identify the row itself: rows that are
  * written between two pages shift the window. Specification: List consumption breakdown.
  */
 export function toCursor(position: number): string {
   return Buffer.from(`v1:${position}`).toString('base64url')
 }
 
-/** Where a cursor stands; undefined for a text that is no cursor of ours. It may lie beyond the end of the list. */
+/** The position of a cursor, which may be after the end of the list; undefined for a text that is not from {@link toCursor}. */
 export function fromCursor(cursor: string): Spot | undefined {
   const text = Buffer.from(cursor, 'base64url').toString('latin1')
   const [, digits] = FORM.exec(text) ?? []
   if (digits === undefined) return undefined
   const start = Number(digits)
-  // Decoding overlooks characters that do not belong to the alphabet; only the cursor as it was given is one.
+  // Decoding ignores characters outside the alphabet, so the cursor is encoded again and compared.
   return toCursor(start) === cursor ? { start, end: start + 1 } : undefined
 }
 
@@ -58,7 +58,7 @@ const rowRecord = () =>
     id: nonEmptyText(),
     _emulator: z.strictObject({
       organization_id: z.string(),
-      /** Null for what the organization itself consumed. */
+      /** Null for consumption of the organization itself. */
       teamspace_id: z.string().nullable().default(null),
     }),
   })
@@ -152,7 +152,7 @@ export const consumptionResource: Resource = {
         id: 'U028',
         open: 'The report without start_date or end_date, and with a start after the end.',
         decision:
-          'No end: now. No start: 90 days, the last one being that of the end. A start after the end: an empty list.',
+          'No end: now. No start: the 90 days up to the day of the end. A start after the end: an empty list.',
         reportedIn: 'response',
       },
       {
@@ -165,7 +165,7 @@ export const consumptionResource: Resource = {
         id: 'T23',
         open: 'How far the last day of a date-only end_date reaches.',
         decision:
-          'Up to the next UTC midnight, so that no fraction of its last second is lost. The sentence says the whole day, so nothing is chosen.',
+          'Up to the next UTC midnight, so that no fraction of its last second is lost. The specification requires the whole day, so nothing is chosen.',
         reportedIn: 'nowhere',
         unnamed: 'The sentence of the specification decides it.',
       },

@@ -62,7 +62,7 @@ test.for([
   expect(() => read(start, over)).toThrow(/touches 91 UTC calendar days/)
 })
 
-test('the other way of counting lets 91 dates pass, 92 not', { tags: ['R169', 'T22'] }, () => {
+test('the day count "difference" accepts 91 dates, but not 92', { tags: ['R169', 'T22'] }, () => {
   const values = { 'consumption.day_count': 'difference' }
   const { window, notes } = read('2024-01-01', '2024-03-31', values)
   expect(spanOf(window)).toEqual(['2024-01-01T00:00:00.000Z', '2024-03-31T23:59:59.999Z'])
@@ -70,7 +70,7 @@ test('the other way of counting lets 91 dates pass, 92 not', { tags: ['R169', 'T
   expect(() => read('2024-01-01', '2024-04-01', values)).toThrow(/touches 92/)
 })
 
-test('an overlong window is cut to its last 90 dates, or empty, by the setting', {
+test('a window that is too long is cut to its last 90 dates, or is empty, depending on the setting', {
   tags: ['R169', 'U027'],
 }, () => {
   const cut = read('2024-01-01', '2024-12-31T12:00:00Z', { 'consumption.over_90': 'clamp' })
@@ -79,7 +79,7 @@ test('an overlong window is cut to its last 90 dates, or empty, by the setting',
   expect(read('2024-01-01', '2024-12-31', { 'consumption.over_90': 'empty' }).window).toBeUndefined()
 })
 
-test('whatever the two instants are, a window is accepted exactly when it touches at most 90 dates', {
+test('a window is accepted exactly when it touches at most 90 dates, for any two instants', {
   tags: ['R169'],
 }, () => {
   const instants = fc.integer({ min: 0, max: 200 * DAY }).map((ms) => Date.UTC(2024, 0, 1) + ms)

@@ -53,7 +53,7 @@ export const zoneless = setting({
 export const dateForms = setting({
   key: 'consumption.date_forms',
   item: 'U077',
-  description: 'The forms that dates may have: any calendar form of ISO 8601, or those of RFC 3339 alone.',
+  description: 'The forms that dates may have: any calendar form of ISO 8601, or only those of RFC 3339.',
   schema: () => z.enum(['iso_8601', 'rfc_3339']),
   default: 'iso_8601',
 })
@@ -62,13 +62,13 @@ export const dateForms = setting({
 export interface QueryInstant extends ParsedInstant {
   /** False for a date-time without an offset, which is taken as UTC (T24). */
   readonly zoned: boolean
-  /** Written as in RFC 3339; other forms of ISO 8601 are taken as well (U077). */
+  /** True for the form of RFC 3339; other forms of ISO 8601 are accepted, too (U077). */
   readonly exact: boolean
-  /** It lies between its millisecond and the next one. */
+  /** True for an instant with digits below the millisecond. */
   readonly finer: boolean
 }
 
-// RFC 3339, which a URL can hold as it is, and the other calendar forms of ISO 8601.
+// The form of RFC 3339, and the other calendar forms of ISO 8601.
 const RFC_3339 = /^\d{4}-\d\d-\d\d(?:[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)?$/
 const CALENDAR =
   /^(\d{4})(-?)(\d\d)\2(\d\d)(?:[Tt](\d\d)(?:(:?)(\d\d)(?:\6(\d\d)(?:[.,](\d+))?)?)?([Zz]|[+-]\d\d(?::?\d\d)?)?)?$/
@@ -105,13 +105,13 @@ export function queryInstant(): z.ZodType<QueryInstant, string> {
     .meta({ type: 'string' })
 }
 
-/** A span of virtual milliseconds: `from` belongs to it, `until` does not. */
+/** A span of virtual milliseconds from `from` (inclusive) to `until` (exclusive). */
 export interface Window {
   readonly from: number
   readonly until: number
 }
 
-/** The dates of a query, as far as it has them. */
+/** The dates of a query; each may be absent. */
 export interface Dates {
   readonly start?: QueryInstant | undefined
   readonly end?: QueryInstant | undefined
@@ -119,8 +119,8 @@ export interface Dates {
 
 /**
  * The span that a report covers; undefined for one without rows. Both dates are inclusive: a date alone starts at UTC
- * midnight, and as an end covers its whole day. Instants are compared in milliseconds. Refuses a window that is too
- * long, or upside down where the setting says so. Specification: List consumption breakdown.
+ * midnight, and as an end covers its whole day. Instants are compared in milliseconds. Depending on settings, it refuses a
+ * window that is too long, or whose end is before its start. Specification: List consumption breakdown.
  */
 export function windowOf(
   { start, end }: Dates,
@@ -136,14 +136,14 @@ export function windowOf(
   if (from >= until) return upsideDown(assume)
   const days = (lastDay - startOfDay(from)) / DAY + 1
   if (days <= MAX_DAYS) return { from, until }
-  // Only at this length do the two ways of counting differ, so only here does the response depend on the setting.
+  // The two ways of counting differ only at this length, so only here the response depends on the setting.
   if (days === MAX_DAYS + 1 && assume(dayCount) === 'difference') return { from, until }
   return overlong({ until, lastDay, days }, assume)
 }
 
 type Assume = Request<object, unknown>['assume']
 
-/** What is wrong with a date that is left out or can be read, where the settings say so. */
+/** Issues of an absent or a valid date that settings do not allow. */
 function dateIssues(pointer: string, date: QueryInstant | undefined, assume: Assume): Issue[] {
   if (date === undefined) return assume(withoutDates) === 'reject' ? [{ pointer, detail: 'is required' }] : []
   if (!date.exact && assume(dateForms) === 'rfc_3339')
@@ -155,7 +155,7 @@ function dateIssues(pointer: string, date: QueryInstant | undefined, assume: Ass
 
 function upsideDown(assume: Assume): undefined {
   if (assume(startAfterEnd) === 'reject')
-    refuseInvalid([{ pointer: '/query/start_date', detail: 'must not lie after end_date' }])
+    refuseInvalid([{ pointer: '/query/start_date', detail: 'must not be after end_date' }])
 }
 
 function overlong(
@@ -165,6 +165,6 @@ function overlong(
   const choice = assume(tooLong)
   if (choice === 'clamp') return { from: lastDay - (MAX_DAYS - 1) * DAY, until }
   if (choice === 'empty') return undefined
-  const detail = `the window touches ${days} UTC calendar days, but at most ${MAX_DAYS} are possible; ask for a later start_date or an earlier end_date`
+  const detail = `the window touches ${days} UTC calendar days, but at most ${MAX_DAYS} are possible; use a later start_date or an earlier end_date`
   refuseInvalid([{ pointer: '/query/start_date', detail }])
 }

@@ -7,7 +7,7 @@ import { teamspaces } from '../teamspaces/schema.ts'
 import { CONSENT, type OAuthFlow, oauthFlows } from './oauth.ts'
 import { mcpServers } from './servers.ts'
 
-/** How a provider ends a flow that it does not grant, as RFC 6749 (section 4.1.2.1) writes it. */
+/** The error codes of RFC 6749 (section 4.1.2.1) for a flow that the provider does not grant. */
 const REFUSALS: Readonly<Record<string, string>> = {
   deny: 'access_denied',
   server_error: 'server_error',
@@ -16,7 +16,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 
 /**
  * The page of the provider of an MCP server. It returns to the flow's redirect_uri with a code and the state, or with an
- * error. The code is made when it is allowed: the sandbox keeps digests only, so that the code of the start cannot be shown.
+ * error. A new code is created when access is allowed: the sandbox has only a digest of the code from the start of the flow.
  */
 export const oauthConsent: Consent = {
   name: CONSENT,
@@ -32,7 +32,7 @@ export const oauthConsent: Consent = {
     const teamspace = scope.tx.in(teamspaces).get(_emulator.teamspace_id)
     return {
       title: `Connect ${name} to ${teamspace?.name ?? _emulator.teamspace_id}?`,
-      asker: `Asked for by the MCP server at ${base_url}.`,
+      asker: `Requested by the MCP server at ${base_url}.`,
       grants: ['Use the tools of this server', 'Keep access until it is revoked'],
       facts: [['State', state]],
       returnsTo: flow.redirect_uri,

@@ -28,7 +28,7 @@ export const mcpServersResource: Resource = {
         id: 'U032',
         open: 'How an OAuth flow is started, and whether a state works twice.',
         decision:
-          'The control API or a fixture starts a flow, and a page of the emulator gives the consent; a state works once, and any code is taken where the flow names none.',
+          'The control API or a fixture starts a flow, and a page of the emulator gives the consent; a state works once, and any code is accepted if the flow has none.',
         reportedIn: 'response',
       },
       {
@@ -41,7 +41,7 @@ export const mcpServersResource: Resource = {
         id: 'T21',
         open: 'Which lists carry has_more.',
         decision:
-          'All but data views, whose section shows none; a setting takes it off the list of MCP servers.',
+          'All but data views, whose section shows none; a setting removes it from the list of MCP servers.',
         reportedIn: 'response',
       },
       {
@@ -65,7 +65,7 @@ export const mcpServersResource: Resource = {
         id: 'T37',
         open: 'Whether a completed flow sets oauth_configured of the server.',
         decision:
-          'Yes; tool_count and last_synced_at change only where the record says which tools a sync finds.',
+          'Yes; tool_count and last_synced_at change only if the record lists the tools that a sync finds.',
         reportedIn: 'response',
       },
     ],

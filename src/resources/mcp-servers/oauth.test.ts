@@ -86,7 +86,7 @@ test('2048 characters are accepted and 2049 are not', { tags: ['R144'] }, () => 
   expect(redirectUri().safeParse(of(2049)).error?.issues[0]?.message).toContain('at most 2048')
 })
 
-test('the refusal of a host that parses to loopback names the three ways of writing it', {
+test('the refusal of a host that parses to loopback names the three allowed forms', {
   tags: ['R145'],
 }, () => {
   const problem = redirectProblem('http://2130706433/cb')
@@ -95,7 +95,7 @@ test('the refusal of a host that parses to loopback names the three ways of writ
   expect(problem?.detail).toContain('2130706433')
 })
 
-test('whatever is accepted over http leads to loopback, as any URL parser reads it', {
+test('every http URI that is accepted leads to loopback for any URL parser', {
   tags: ['R145'],
 }, () => {
   const piece = fc.constantFrom(

@@ -15,21 +15,21 @@ import { type McpServer, mcpServers } from './servers.ts'
 /** Hosts to which a redirect may go without TLS. Specification: Complete MCP OAuth flow. */
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
-// Scheme, userinfo, host and port as they were written; the URL parser would already have rewritten them.
+// Scheme, userinfo, host and port as written: a URL parser would normalize them.
 const WRITTEN = /^(https?):\/\/([^/?#@]*@)?(\[[^\]/?#@]*\]|[^/?#@:[\]]+)(:\d{1,5})?(?=[/?#]|$)/i
 
-// URL parsers strip or turn these into something else, so that the text and the address it leads to differ.
+// URL parsers remove or replace these characters, so the text and its address would differ.
 const REWRITTEN = /[\p{Cc}\s\\]/u
 
-/** What is wrong with a redirect URI. `loopback`: whether it is about which hosts count as loopback (T30). */
+/** The problem of a redirect URI. `loopback`: whether it depends on which hosts count as loopback (T30). */
 export interface RedirectProblem {
   readonly detail: string
   readonly loopback: boolean
 }
 
 /**
- * What is wrong with a redirect URI, or undefined: it must be HTTPS, or HTTP to one of three loopback hosts with any port
- * and path. The host is compared as written, because parsing turns `http://2130706433` and `http://127.1` into 127.0.0.1.
+ * The problem of a redirect URI, or undefined: it must be HTTPS, or HTTP to one of three loopback hosts with any port and
+ * path. The host is compared as written, because parsing turns `http://2130706433` and `http://127.1` into 127.0.0.1.
  * Specification: Complete MCP OAuth flow.
  */
 export function redirectProblem(uri: string): RedirectProblem | undefined {
@@ -40,16 +40,16 @@ export function redirectProblem(uri: string): RedirectProblem | undefined {
   const [, scheme = '', userinfo, host = ''] = written
   if (scheme.toLowerCase() === 'https') return undefined
   if (userinfo !== undefined) {
-    return { detail: 'must not carry a user name where it is not https', loopback: true }
+    return { detail: 'must not have a user name unless it is https', loopback: true }
   }
   if (LOOPBACK.includes(host.toLowerCase())) return undefined
   return {
-    detail: `must be https; http is only for ${LOOPBACK.join(', ')}, written so, and the host is "${host}"`,
+    detail: `must be https; http is only for exactly ${LOOPBACK.join(', ')}, and the host is "${host}"`,
     loopback: true,
   }
 }
 
-/** A redirect URI of at most 2048 characters that {@link redirectProblem} finds nothing wrong with. */
+/** A redirect URI of at most 2048 characters without a {@link redirectProblem}. */
 export function redirectUri(): z.ZodType<string> {
   return text(2048)
     .check((context) => {
@@ -68,7 +68,7 @@ const flowRecord = () =>
     id: nonEmptyText(),
     server_id: z.string(),
     state: text(512),
-    /** The code that the provider gives out; null: any code is taken. */
+    /** The code that the provider issues; null: any code is accepted. */
     code: text(4096).nullable().default(null),
     redirect_uri: redirectUri(),
     created_at: timestamp(),
@@ -78,7 +78,7 @@ const flowRecord = () =>
 
 export type OAuthFlow = z.output<ReturnType<typeof flowRecord>>
 
-/** Flows that start-oauth would have begun. */
+/** Flows that start-oauth would have started. */
 export const oauthFlows = collection<OAuthFlow>({
   name: 'oauth_flows',
   label: 'OAuth flow',
@@ -163,7 +163,7 @@ interface Proof {
 
 type Check = Pick<Request<object, McpServer>, 'tx' | 'target' | 'assume' | 'note'>
 
-// The flow that code, state and redirect URI prove. Nothing is consumed when one of them does not fit.
+// The flow of a code, a state and a redirect URI. If one of them does not fit, nothing is consumed.
 function provenFlow(given: Proof, { tx, target: server, assume, note }: Check): OAuthFlow {
   const redirect = redirectProblem(given.redirect_uri)
   if (redirect?.loopback) note('T30')
@@ -184,18 +184,18 @@ const UNKNOWN_STATE: Issue = {
 
 const USED_STATE: Issue = {
   pointer: '/state',
-  detail: 'has already completed its flow; start another one',
+  detail: 'has already completed its flow; start another flow',
 }
 
 function mismatches({ code, redirect_uri }: Proof, flow: OAuthFlow): Issue[] {
   const issues: Issue[] = []
   if (flow.code !== null && flow.code !== presentedSecret(code)) {
-    issues.push({ pointer: '/code', detail: 'is not the code that the provider gave out for this flow' })
+    issues.push({ pointer: '/code', detail: 'is not the code that the provider issued for this flow' })
   }
   if (flow.redirect_uri !== redirect_uri) {
     issues.push({
       pointer: '/redirect_uri',
-      detail: 'is not the redirect_uri that the flow was started with',
+      detail: 'is not the redirect_uri with which the flow was started',
     })
   }
   return issues
@@ -215,7 +215,7 @@ function afterExchange(server: McpServer, sync: Sync, configured: boolean, at: s
     ...(found ? { tool_count: tools.length, last_synced_at: at } : {}),
   }
   if (!configured && !found) return server
-  // A fixture may put the creation after now; an update is still not before it.
+  // The creation in a fixture may be after now, and an update is never before the creation.
   const updated_at = Date.parse(server.created_at) > Date.parse(at) ? server.created_at : at
   return { ...server, metadata, updated_at }
 }
@@ -243,7 +243,7 @@ export const startFlow = control({
   name: 'start-oauth-flow',
   method: 'POST',
   path: '/mcp-oauth-flows',
-  summary: 'Start an OAuth flow: what start-oauth would return, and the code that the provider would give',
+  summary: 'Start an OAuth flow: returns the response of start-oauth, and the code of the provider',
   input: () => ({ body: startBody() }),
   output: startedFlow,
   handle: ({ tx, newId, newUuid, at, controlUrl }, { body: { server_id, redirect_uri } }) => {

@@ -60,7 +60,7 @@ const facts = () =>
     teamspace_id: z.string(),
     /** Whether a re-sync of the tool manifest would work. */
     sync: z.enum(['ok', 'fails']).default('ok'),
-    /** What a re-sync finds; absent: it changes neither tool_count nor last_synced_at (T37). */
+    /** The tools that a re-sync finds; absent: it changes neither tool_count nor last_synced_at (T37). */
     tools: z.array(z.string()).optional(),
   })
 

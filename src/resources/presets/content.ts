@@ -8,26 +8,25 @@ const RETRIEVE = { operation: 'batch-predictions.retrieve' }
 
 /** Bodies that a parser does not expect. The request takes effect, unless the description says otherwise. */
 export const bodies: readonly Preset[] = [
-  body('empty-json-body', 'A success that calls itself JSON and has no body.', [
+  body('empty-json-body', 'A success with the Content-Type of JSON, but without a body.', [
     { body: { text: '', type: 'application/json; charset=utf-8' } },
   ]),
-  body('html-error-page', 'A 502 page of HTML from a proxy in front; the request takes no effect.', [
+  body('html-error-page', 'A 502 with an HTML page, as from a proxy; the request has no effect.', [
     { respond: { status: 502, proxy: true, body: '' } },
     { body: { fixture: 'html-error' } },
   ]),
-  body(
-    'html-with-200',
-    'A 200 with a page to log in, as captive portals send it; the request takes no effect.',
-    [{ respond: { status: 200, proxy: true, body: '' } }, { body: { fixture: 'html-login' } }],
-  ),
-  body('malformed-json', 'A body that calls itself JSON and has a syntax error.', [
+  body('html-with-200', 'A 200 with a login page, as from a captive portal; the request has no effect.', [
+    { respond: { status: 200, proxy: true, body: '' } },
+    { body: { fixture: 'html-login' } },
+  ]),
+  body('malformed-json', 'A JSON body with a syntax error.', [
     { body: { text: '{"object": "list", "data": [,]}', type: 'application/json; charset=utf-8' } },
   ]),
-  body('truncated-json', 'Half of the JSON, with a Content-Length that agrees.', [
+  body('truncated-json', 'Half of the JSON, with the Content-Length of that half.', [
     { body: { truncate: { fraction: 0.5 } } },
   ]),
   body('byte-order-mark', 'A byte order mark in front of the JSON.', [{ body: { prefix_b64: '77u/' } }]),
-  body('unknown-field', 'An object with a member that the client does not know.', [
+  body('unknown-field', 'An object with a field that the client does not know.', [
     { body: { patch: { added_in_a_later_version: { enabled: true } } } },
   ]),
   {
@@ -47,7 +46,7 @@ export const bodies: readonly Preset[] = [
   {
     name: 'missing-optional',
     family: 'body',
-    description: 'A batch comes without its members metadata, error and results_url.',
+    description: 'A batch without its fields metadata, error and results_url.',
     match: RETRIEVE,
     do: [{ body: { patch: { metadata: null, error: null, results_url: null } } }],
   },
@@ -58,16 +57,16 @@ function results(name: string, description: string, actions: readonly Action[], 
   return { name: `ndjson-${name}`, family: 'ndjson', description, match, when, times: 1, do: actions }
 }
 
-// A client that reads again gets all of it.
+// Only the first read fails: a client that reads again gets all results.
 const FIRST_READ = { nth: 1, by: 'resource_id' } as const
 
 const IN_SECOND_LINE = { line: 1, plus_bytes: 10 }
 
-/** Everything that can go wrong with a stream of results. Specification: Download batch prediction results. */
+/** Faults of a stream of results. Specification: Download batch prediction results. */
 export const streams: readonly Preset[] = [
   results(
     'line-split',
-    'Pieces of 37 bytes, 5 ms apart, so that lines are split anywhere; at most five seconds of it.',
+    'Pieces of 37 bytes, 5 ms apart, so that lines are split anywhere; for at most five seconds.',
     [{ pace: { bytes: 37, gap_ms: 5, max_ms: 5_000 } }],
   ),
   results('utf8-split', 'Pieces end inside the characters that have several bytes.', [
@@ -94,13 +93,13 @@ export const streams: readonly Preset[] = [
   ]),
   results(
     'truncated-last-line',
-    'The last line has no line break, and nothing else says that the stream ended early.',
+    'The last line has no line break, and nothing else shows that the stream ended early.',
     [{ lines: { truncate: { fraction: 1, plus_bytes: -8 } } }],
     FIRST_READ,
   ),
   results(
     'truncated-at-newline',
-    'Only the first line is sent, complete, and nothing says that there are more.',
+    'Only the first line is sent, complete, and nothing shows that there are more.',
     [{ lines: { truncate: { line: 1 } } }],
     FIRST_READ,
   ),
@@ -112,20 +111,20 @@ export const streams: readonly Preset[] = [
   ),
   results(
     'stall-mid-stream',
-    'Nothing more comes from inside the second line on, and the connection stays open.',
+    'The stream stops inside the second line, and the connection stays open.',
     [{ pace: { stall_at: IN_SECOND_LINE } }],
     FIRST_READ,
   ),
-  results('out-of-order', 'The lines come in reverse.', [{ lines: { order: 'reverse' } }]),
-  results('duplicate-line', 'The first line comes twice.', [{ lines: { dup: [0] } }]),
+  results('out-of-order', 'The lines are in reverse order.', [{ lines: { order: 'reverse' } }]),
+  results('duplicate-line', 'The first line is sent twice.', [{ lines: { dup: [0] } }]),
 ]
 
-/** Pages that lead a client who walks through them astray. */
+/** Pages that mislead a client that iterates over a list. */
 export const lists: readonly Preset[] = [
   {
     name: 'page-empty-has-more',
     family: 'list',
-    description: 'A page without rows that says there are more.',
+    description: 'A page without rows, but with has_more: true.',
     match: { operation: 'teamspace-users.list' },
     times: 1,
     do: [{ body: { patch: { data: [], has_more: true } } }],
@@ -143,7 +142,7 @@ export const lists: readonly Preset[] = [
     name: 'page-rows-shift',
     family: 'list',
     description:
-      'A data view is made between two pages, so that the second begins with the last row of the first.',
+      'A data view is created between two pages, so that the second begins with the last row of the first.',
     match: { operation: 'data-views.list' },
     when: { nth: 2 },
     times: 1,

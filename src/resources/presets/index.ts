@@ -8,7 +8,7 @@ const RESULTS = { operation: 'batch-predictions.results' }
 
 const EACH_BATCH = { nth: 1, by: 'resource_id' } as const
 
-/** Turns that the life of a batch can take. */
+/** Unusual courses of a batch. */
 const batches: readonly Preset[] = [
   {
     name: 'batch-instant-terminal',
@@ -96,7 +96,7 @@ const batches: readonly Preset[] = [
   },
 ]
 
-/** Webhooks that arrive otherwise than once, in time and in order. */
+/** Webhooks that are duplicated, late, out of order or missing. */
 const webhooks: readonly Preset[] = [
   {
     name: 'webhook-duplicate',
@@ -117,7 +117,7 @@ const webhooks: readonly Preset[] = [
   {
     name: 'webhook-before-create-response',
     family: 'webhook',
-    description: 'The webhook of a batch arrives before the response that says its id.',
+    description: 'The webhook of a batch arrives before the response that has its id.',
     match: CREATE,
     times: 1,
     do: [{ state: { at: 'after-handler', batch: 'instant' } }, { deliver: { when: 'before-response' } }],
@@ -140,7 +140,7 @@ const webhooks: readonly Preset[] = [
   },
 ]
 
-/** What happens to API keys. */
+/** Faults of API keys. */
 const keys: readonly Preset[] = [
   {
     name: 'token-expired-mid-session',
@@ -159,7 +159,7 @@ const keys: readonly Preset[] = [
   },
 ]
 
-/** Every preset, in the order in which presets are listed: reference, control interface, command line and header read it here. */
+/** Every preset, in the order of lists: the reference, the control interface, the command line and the header use this list. */
 export const presets: readonly Preset[] = [
   ...rateLimits,
   ...retries,

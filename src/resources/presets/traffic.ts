@@ -1,7 +1,7 @@
 import type { Preset } from '../../core/faults/preset.ts'
 import type { Action, Primitives } from '../../core/faults/primitive.ts'
 
-/** Makes presets of one family that are about any request. @param times for incidents */
+/** Returns a function that creates presets of one family for any request. @param times how often they fire; for incidents */
 export function anyRequest(family: Preset['family'], times?: number) {
   return (name: string, description: string, actions: readonly Action[]): Preset => {
     const preset = { name, family, description, match: 'everything', do: actions } as const
@@ -14,7 +14,7 @@ const retried = anyRequest('retry')
 const disturbed = anyRequest('connection')
 const connected = anyRequest('connection', 1)
 
-/** A 429; `quota` says what is odd about it. */
+/** A preset with a 429; `quota` has its deviations. */
 function rejection(name: string, description: string, quota: Primitives['quota']): Preset {
   return limited(name, description, [{ quota: { reject: true, remaining: 0, reset_in_s: 2, ...quota } }])
 }
@@ -41,30 +41,30 @@ function withKey(name: string, description: string, actions: readonly Action[]):
   }
 }
 
-/** Every way in which a rate limit can be stated, rightly and wrongly. Specification: Limits / Rate limits. */
+/** Rate limit headers in all forms, correct and wrong. Specification: Limits / Rate limits. */
 export const rateLimits: readonly Preset[] = [
   rejection('rate-limited', 'A 429 with Retry-After: 2, as the service sends it.', {}),
   rejection('retry-after-http-date', 'A 429 whose Retry-After is a date two seconds ahead.', {
     retry_after: 'http-date',
   }),
-  rejection('retry-after-date-past', 'A 429 whose Retry-After is a date that is over by a minute.', {
+  rejection('retry-after-date-past', 'A 429 whose Retry-After is a date one minute in the past.', {
     retry_after: 'http-date',
     reset_in_s: -60,
   }),
-  rejection('retry-after-fractional', 'A 429 with Retry-After: 1.5, which is no integer.', {
+  rejection('retry-after-fractional', 'A 429 with Retry-After: 1.5, which is not an integer.', {
     reset_in_s: 1.5,
   }),
   rejection('retry-after-zero', 'A 429 with Retry-After: 0: retry at once.', { reset_in_s: 0 }),
   rejection('retry-after-garbage', 'A 429 whose Retry-After is neither a number nor a date.', {
     retry_after: { text: 'soon' },
   }),
-  rejection('retry-after-huge', 'A 429 that asks for a year of waiting.', { reset_in_s: 31_536_000 }),
+  rejection('retry-after-huge', 'A 429 whose Retry-After is one year.', { reset_in_s: 31_536_000 }),
   rejection(
     'retry-after-int32-overflow',
     'A 429 whose seconds fit into 32 bits, while their milliseconds do not: a timer fires at once.',
     { reset_in_s: 2_147_484 },
   ),
-  rejection('retry-after-missing', 'A 429 without Retry-After: the client has to back off by itself.', {
+  rejection('retry-after-missing', 'A 429 without Retry-After: the client must choose its own wait.', {
     retry_after: 'missing',
   }),
   {
@@ -74,15 +74,15 @@ export const rateLimits: readonly Preset[] = [
     match: 'everything',
     do: [{ head: { case: 'lower' } }],
   },
-  rejection('remaining-positive-but-429', 'A 429 whose X-RateLimit-Remaining says that requests are left.', {
+  rejection('remaining-positive-but-429', 'A 429 whose X-RateLimit-Remaining is more than 0.', {
     remaining: 17,
   }),
-  refusal('concurrency', 'A 429: the organization has as many unfinished batches as it may have.', {
+  refusal('concurrency', 'A 429: the organization has the maximum number of unfinished batches.', {
     policy: 'org-concurrency',
     limit: 5,
     unit: 'concurrent-requests',
   }),
-  refusal('enqueued-items', 'A 429: the organization has as many unfinished items as it may have.', {
+  refusal('enqueued-items', 'A 429: the organization has the maximum number of unfinished items.', {
     policy: 'org-enqueued-items',
     limit: 10_000,
   }),
@@ -91,7 +91,7 @@ export const rateLimits: readonly Preset[] = [
     limit: 10,
     window_s: 60,
   }),
-  refusal('capacity', 'A 429: the service is short of capacity for batches.', {
+  refusal('capacity', 'A 429: the service has no capacity for more batches.', {
     policy: 'global-capacity',
     limit: 100,
     unit: 'concurrent-requests',
@@ -109,7 +109,7 @@ export const retries: readonly Preset[] = [
   {
     name: 'ambiguous-gateway-5xx',
     family: 'retry',
-    description: 'The request takes effect, but a gateway in front responds with 504 with a page of HTML.',
+    description: 'The request takes effect, but a gateway responds with 504 and an HTML page.',
     match: 'everything',
     do: [
       { respond: { status: 504, effects: 'apply', proxy: true, body: '' } },
@@ -118,10 +118,10 @@ export const retries: readonly Preset[] = [
   },
   withKey(
     'lost-response-after-commit',
-    'The batch is created, then the connection is reset before a byte of the response; the same key replays. Chromium repeats the request by itself.',
+    'The batch is created, then the connection is reset before a byte of the response; the same key replays. Chromium automatically repeats the request.',
     [{ cut: { at: 'after-handler', how: 'rst' } }],
   ),
-  withKey('concurrent-same-key', 'A 409: another request with the same key is still under way.', [
+  withKey('concurrent-same-key', 'A 409: another request with the same key is still in progress.', [
     { idem: { concurrent: true } },
   ]),
   withKey('key-reuse-different-body', 'A 409: the key was used before with another body.', [
@@ -134,21 +134,21 @@ export const retries: readonly Preset[] = [
   ),
 ]
 
-// A preflight leaves an open connection, on which Chromium then sends the request itself.
+// A preflight leaves an open connection, on which Chromium then sends the actual request.
 const REPEATED =
-  'Chromium repeats a request by itself, a POST too, on a connection that it has used before, as for the preflight: the page sees no error.'
+  'Chromium automatically repeats a request, also a POST, on a connection that was used before, for example for the preflight: the page gets no error.'
 const HALF_READ = 'In a page, fetch resolves and reading the body rejects.'
 
-/** Two lengths that differ: Chromium ends the request with an error, and does not repeat it on any connection. */
+/** Two different lengths: Chromium ends the request with an error, and repeats it on no connection. */
 const TWO_LENGTHS = Buffer.from(
   'HTTP/1.1 502 Bad Gateway\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
 ).toString('base64')
 
-/** What happens to connections. The request has taken effect unless the description says otherwise. */
+/** Faults of connections. The request has taken effect, unless the description states otherwise. */
 export const connectionFaults: readonly Preset[] = [
   connected(
     'fin-before-headers',
-    `The connection is closed in order before a byte of the response. ${REPEATED}`,
+    `The connection is closed cleanly before a byte of the response. ${REPEATED}`,
     [{ cut: { at: 'before-head', how: 'fin' } }],
   ),
   connected('rst-before-headers', `The connection is reset before a byte of the response. ${REPEATED}`, [
@@ -156,7 +156,7 @@ export const connectionFaults: readonly Preset[] = [
   ]),
   connected(
     'browser-network-error',
-    "The response is not valid HTTP, so that a page's fetch rejects with a TypeError and Chromium does not repeat it; the request takes no effect.",
+    "The response is not valid HTTP, so a page's fetch rejects with a TypeError and Chromium does not repeat it; the request has no effect.",
     [{ respond: { status: 502, proxy: true, body: '' } }, { raw: { base64: TWO_LENGTHS } }],
   ),
   connected(
@@ -172,18 +172,18 @@ export const connectionFaults: readonly Preset[] = [
     `A chunked body arrives whole, but the connection is closed before the chunk that ends it. ${HALF_READ}`,
     [{ frame: { mode: 'chunked' } }, { cut: { at: 'before-last-chunk', how: 'fin' } }],
   ),
-  connected('content-length-too-long', `Content-Length promises ten bytes that never come. ${HALF_READ}`, [
+  connected('content-length-too-long', `Content-Length is ten bytes more than the body. ${HALF_READ}`, [
     { frame: { mode: 'length', length_delta: 10 } },
   ]),
   {
     name: 'stale-keepalive',
     family: 'connection',
-    description: `The second request on a connection meets a reset, as when a server has closed an idle one; it takes no effect. ${REPEATED}`,
+    description: `The second request on a connection is reset, as when a server has closed an idle connection; it has no effect. ${REPEATED}`,
     match: { connection_request_index: 2 },
     times: 1,
     do: [{ cut: { at: 'before-read', how: 'rst' } }],
   },
-  disturbed('never-answers', 'The connection stays open and silent; the request takes no effect.', [
+  disturbed('never-answers', 'The connection stays open without a response; the request has no effect.', [
     { cut: { at: 'before-handler', how: 'pause' } },
   ]),
   connected(
@@ -191,13 +191,13 @@ export const connectionFaults: readonly Preset[] = [
     'The head of the response arrives, then nothing more. In a page, fetch resolves and reading the body does not end.',
     [{ pace: { stall_at: 'after-head' } }],
   ),
-  disturbed('slow-drip', 'The body comes in pieces of 16 bytes, 50 ms apart, for ten seconds at most.', [
+  disturbed('slow-drip', 'The body is sent in pieces of 16 bytes, 50 ms apart, for at most ten seconds.', [
     { pace: { bytes: 16, gap_ms: 50, max_ms: 10_000 } },
   ]),
   disturbed('slow', 'Every response begins half a second late.', [{ pace: { before_head_ms: 500 } }]),
   disturbed(
     'offline',
-    "Every request meets a reset, as without a network; it takes no effect. A page's fetch rejects with a TypeError.",
+    "Every request is reset, as without a network; it has no effect. A page's fetch rejects with a TypeError.",
     [{ cut: { at: 'before-read', how: 'rst' } }],
   ),
 ]

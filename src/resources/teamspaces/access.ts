@@ -38,19 +38,19 @@ export const serviceManagers = setting({
   key: 'teamspace.of_service_key',
   item: 'U078',
   description:
-    'Who manages a teamspace that a service key has created: the key and account admins of its organization, or the key alone.',
+    'Who manages a teamspace that a service key has created: the key and account admins of its organization, or only the key.',
   schema: () => z.enum(['account_admins', 'key']),
   default: 'account_admins',
 })
 
-/** Of two memberships of one user in one teamspace the one that grants more; undefined while none is live. */
+/** The one of two memberships of a user in a teamspace that grants more; undefined if neither is live. */
 export function stronger(known: Membership | undefined, other: Membership): Membership | undefined {
   if (other.removed_at !== null) return known
   if (known === undefined) return other
   return known.self_joined && !other.self_joined ? other : known
 }
 
-/** What a user holds in a teamspace; undefined where nothing is live. */
+/** The live membership of a user in a teamspace that grants most; undefined without one. */
 export function liveMembership(
   tx: Transaction,
   teamspaceId: string,
@@ -65,8 +65,8 @@ export function liveMembership(
 }
 
 /**
- * Refuses callers who have no business in the teamspace that they act in: a teamspace of another organization, a user
- * without a live membership, and a self-joined user who does anything but converse. Specification: Teamspace, Authentication.
+ * Refuses callers without access to their teamspace: one of another organization, a user without a live membership, and a
+ * self-joined user, except for conversations. Specification: Teamspace, Authentication.
  */
 export function authorize({ caller, operation, tx, settings }: AuthorizeRequest): void {
   const { organization_id, teamspace_id, user_id, kind } = caller
@@ -95,14 +95,14 @@ export function authorize({ caller, operation, tx, settings }: AuthorizeRequest)
   }
 }
 
-/** Takes from a user all that it holds in a teamspace. The records stay as places that list cursors resume from (T28). */
+/** Revokes all memberships of a user in a teamspace. The records stay, as places from which list cursors continue (T28). */
 export function revoke({ tx, at }: Pick<Scope, 'tx' | 'at'>, teamspaceId: string, userId: string): void {
   const held = tx.in(memberships).where(byUser, userId)
   const live = held.filter((each) => each.teamspace_id === teamspaceId && each.removed_at === null)
   for (const membership of live) tx.in(memberships).put({ ...membership, removed_at: at })
 }
 
-/** The teamspace in the path, where the caller may manage it; else `not_found`. */
+/** The teamspace in the path, if the caller may manage it; otherwise `not_found`. */
 export function requireManaged({ tx, caller, params, assume }: Finder): Teamspace {
   return requireVisible(tx, teamspaces, params.teamspace_id, (each) => {
     if (manages(caller, each, tx)) return true
@@ -110,7 +110,7 @@ export function requireManaged({ tx, caller, params, assume }: Finder): Teamspac
   })
 }
 
-// A service key is no member of what it creates: without this no user could ever use such a teamspace.
+// A service key is not a member of the teamspaces that it creates: without this rule no user could use such a teamspace.
 function administers(caller: Caller, { _emulator }: Teamspace, tx: Transaction): boolean {
   const { organization_id, created_by } = _emulator
   if (!caller.account_admin || organization_id !== caller.organization_id || created_by === null) return false
@@ -128,8 +128,8 @@ function manages(caller: Caller, { id, _emulator }: Teamspace, tx: Transaction):
 const joinBody = () => z.strictObject({ user_id: z.string(), role: z.string().default('member') })
 
 /**
- * What a user of the real service does in its interface: joins an open teamspace without approval. A closed one refuses with
- * `conflict`; a member stays one. The service shows no endpoint for it (U003). Specification: Teamspace.
+ * Adds a user to an open teamspace without approval, as users of the real service do in its interface: it shows no endpoint for
+ * that (U003). Refuses a closed teamspace with `conflict`; a member stays a member. Specification: Teamspace.
  */
 export const joinTeamspace = control({
   name: 'join',
@@ -169,9 +169,9 @@ export const joinTeamspace = control({
 })
 
 interface MemberMove {
-  /** This number of new users of the organization become members. */
+  /** The number of new users of the organization that become members. */
   readonly add?: number | undefined
-  /** The user with this id loses all that it holds in the teamspace; lists keep its place for cursors (T28). */
+  /** The id of the user that loses all memberships in the teamspace; lists keep its place for cursors (T28). */
   readonly remove?: string | undefined
 }
 
@@ -189,7 +189,7 @@ const memberMove: Move<MemberMove> = {
   },
 }
 
-/** What faults can do to teamspaces. */
+/** The moves of teamspaces for fault rules. */
 export const teamspaceMoves: readonly AnyMove[] = [memberMove]
 
 function addMember({ tx, at, newId }: Scope, { id: teamspace_id, _emulator }: Teamspace): void {

@@ -30,7 +30,7 @@ export const cloudB = setting({
 
 const clouds = ['cloud_a', 'cloud_b'] as const
 
-/** A cloud provider as records hold it: independent of the names in the settings, so that those may change at any time. */
+/** The name of a cloud provider in records. It is independent of the names in the settings, which may change at any time. */
 export type Cloud = (typeof clouds)[number]
 
 /** The setting that names a cloud. */
@@ -38,12 +38,12 @@ export function nameOfCloud(cloud: Cloud): typeof cloudA {
   return cloud === 'cloud_a' ? cloudA : cloudB
 }
 
-/** The cloud that goes by a name under the settings in force; undefined for a name that none has. */
+/** The cloud with a name in the settings; undefined for an unknown name. */
 export function cloudOf(name: string, settings: Settings): Cloud | undefined {
   return clouds.find((cloud) => settings.get(nameOfCloud(cloud)) === name)
 }
 
-// Records may say cloud_a and cloud_b, or the names that the settings give; they are kept as cloud_a and cloud_b.
+// Records may have cloud_a and cloud_b, or the names in the settings; they are kept as cloud_a and cloud_b.
 function cloud(settings: Settings): z.ZodType<Cloud> {
   const read = (name: string) => clouds.find((each) => each === name) ?? cloudOf(name, settings)
   const names = [...new Set([...clouds, settings.get(cloudA), settings.get(cloudB)])].join(', ')
@@ -53,7 +53,7 @@ function cloud(settings: Settings): z.ZodType<Cloud> {
     .transform((name) => read(name) as Cloud) // the refinement has let no other name pass
 }
 
-/** The bound of a teamspace's name in characters. Specification: Field and parameter bounds. */
+/** The most characters of a teamspace's name. Specification: Field and parameter bounds. */
 export const NAME_MAX = 300
 
 export const access = () => z.enum(['open', 'closed'])
@@ -67,9 +67,9 @@ const teamspaceRecord = (settings: Settings) =>
     created_at: timestamp(),
     _emulator: z.strictObject({
       organization_id: z.string(),
-      /** The key that created it: a service key, which is no member, may manage the teamspaces that it created. */
+      /** The key that created it: a service key, which is not a member, may manage the teamspaces that it created. */
       created_by: z.string().nullable().default(null),
-      /** Self-joined memberships from the time when the teamspace was open; they outlive its closing. */
+      /** Self-joined memberships from the time when the teamspace was open; they stay after it is closed. */
       joined_while_open: z.array(z.string()).default([]),
     }),
   })
@@ -112,7 +112,7 @@ export const users = collection<User>({
     const [first_name, last_name] = [faker.person.firstName(), faker.person.lastName()]
     return {
       id: newId(),
-      // Not just any organization: a user of one without a teamspace could not become a member of anything.
+      // An organization that has a teamspace: other users could not become members of any.
       organization_id: any(teamspaces)._emulator.organization_id,
       email: faker.internet.exampleEmail({ firstName: first_name, lastName: last_name }).toLowerCase(),
       first_name,
@@ -131,7 +131,7 @@ export const membershipRecord = () =>
     role: z.string(),
     agent_ids: z.array(z.string()).default([]),
     created_at: timestamp(),
-    /** When the membership was revoked. It stays as the place that list cursors resume from (T28). */
+    /** When the membership was revoked. The record stays, as the place from which list cursors continue (T28). */
     removed_at: timestamp().nullable().default(null),
     /** Joined without approval, which an open teamspace allows: such a user may only converse. */
     self_joined: z.boolean().default(false),
@@ -142,7 +142,7 @@ export type Membership = z.output<ReturnType<typeof membershipRecord>>
 /** The list of a teamspace's users. */
 export const usersOf = (teamspaceId: string): string => `teamspaces/${teamspaceId}/users`
 
-/** Who belongs to which teamspace. A user may hold several in one; the one that grants most counts. */
+/** The memberships of users in teamspaces. A user may have several in one; the one that grants most counts. */
 export const memberships = collection<Membership>({
   name: 'memberships',
   label: 'membership',
@@ -152,8 +152,8 @@ export const memberships = collection<Membership>({
     const user = tx.in(users).get(user_id)
     return user && { list: usersOf(teamspace_id), cursor: user_id, created_at: user.created_at }
   },
-  // The newest user first, then the one before: generated memberships go to generated users, one each, and given users
-  // keep to the memberships that the fixtures give them.
+  // From the newest user backwards: generated users get one generated membership each, and users from fixtures keep only the
+  // memberships in the fixtures.
   generate: ({ chance, n, start, newId, ago, all, any }) => {
     const everyone = all(users)
     const user = everyone.at(-1 - (n % everyone.length)) ?? any(users)
@@ -170,11 +170,11 @@ export const memberships = collection<Membership>({
   },
 })
 
-/** Every request asks for the memberships of its caller, every list of users for those of a teamspace. */
+/** Indexes: every request reads the memberships of its caller, every list of users those of a teamspace. */
 export const byUser: Index<Membership> = { keyOf: ({ user_id }) => user_id }
 export const byTeamspace: Index<Membership> = { keyOf: ({ teamspace_id }) => teamspace_id }
 
-// The last rule is that of closed teamspaces: joining one needs approval (R026).
+// The last rule is for closed teamspaces: joining one needs approval (R026).
 function checkMembership(membership: Membership, tx: Transaction): readonly Issue[] {
   const teamspace = tx.in(teamspaces).get(membership.teamspace_id)
   const user = tx.in(users).get(membership.user_id)
@@ -190,6 +190,6 @@ function checkMembership(membership: Membership, tx: Transaction): readonly Issu
   const joinedUnaided = membership.self_joined && membership.removed_at === null
   const { id, access, _emulator } = teamspace
   if (!joinedUnaided || access === 'open' || _emulator.joined_while_open.includes(membership.id)) return []
-  const detail = `the teamspace "${id}" is closed, so no user joins it without approval; set self_joined to false for an approved member, or name the membership in joined_while_open of the teamspace if it was made while that was open`
+  const detail = `the teamspace "${id}" is closed, so no user joins it without approval; set self_joined to false for an approved member, or name the membership in joined_while_open of the teamspace if it was created while the teamspace was open`
   return [{ pointer: '/self_joined', detail }]
 }

@@ -149,7 +149,7 @@ function checkCloud(given: unknown, target: Teamspace, assume: Assume): void {
 
 function checkEmpty(assume: Assume): void {
   if (assume(emptyPatch) === 'noop') return
-  refuseInvalid([{ pointer: '', detail: 'names nothing that can be updated; give name or access' }])
+  refuseInvalid([{ pointer: '', detail: 'has no field that can be updated; give name or access' }])
 }
 
 // Closing a teamspace removes no member: users who joined while it was open stay.

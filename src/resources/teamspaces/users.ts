@@ -41,13 +41,13 @@ class Listed {
     this.membership = membership
   }
 
-  /** As responses show it, made once. */
+  /** The user as in responses, computed once. */
   get item(): object {
     this.#item ??= itemOf(this)
     return this.#item
   }
 
-  /** The same as JSON. */
+  /** {@link item} as JSON, computed once. */
   get text(): string {
     this.#text ??= JSON.stringify(this.item)
     return this.#text
@@ -83,7 +83,7 @@ export const listUsers = operation({
   },
 })
 
-// A user who left is an entry without a record.
+// A user who has left is an entry without a record, so that cursors keep their place.
 function entriesOf(tx: Transaction, teamspaceId: string): Iterable<Entry<Listed>> {
   const entries = new Map<string, Entry<Listed>>()
   for (const each of tx.in(memberships).where(byTeamspace, teamspaceId)) {
@@ -96,7 +96,7 @@ function entriesOf(tx: Transaction, teamspaceId: string): Iterable<Entry<Listed>
   return entries.values()
 }
 
-/** Whether a user is found. Exported for its test. */
+/** A test whether a search finds a user. Exported for its test. */
 export function matcher(search: string, mode: 'substring' | 'prefix' | 'exact'): (user: User) => boolean {
   const wanted = search.toLowerCase()
   const compare = {

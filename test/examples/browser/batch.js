@@ -1,4 +1,4 @@
-// A page on another origin than the service. Where the service is stands in the address of the page: #base=...&key=...
+// A page on another origin than the service. The address of the page contains the service: #base=...&key=...
 const place = new URLSearchParams(location.hash.slice(1))
 const at = (id) => document.getElementById(id)
 
@@ -43,7 +43,7 @@ async function call(method, path, json) {
     body: json === undefined ? undefined : JSON.stringify(json),
   })
   const { headers } = answer
-  // A page can read these across origins only because the service exposes them.
+  // A page can read these headers across origins only because the service exposes them.
   at('left').textContent = `${headers.get('x-ratelimit-remaining')} of ${headers.get('x-ratelimit-limit')}`
   if (answer.ok) return answer
   if (answer.status === 429) {
@@ -53,7 +53,7 @@ async function call(method, path, json) {
   throw new Error(`${answer.status} ${(await answer.json()).detail ?? ''}`)
 }
 
-/** The lines of a stream, each as soon as it is whole: a chunk may end anywhere, also within a character. */
+/** The lines of a stream, each as soon as it is complete: a chunk may end anywhere, even within a character. */
 async function* linesOf({ body }) {
   let rest = ''
   for await (const text of body.pipeThrough(new TextDecoderStream())) {

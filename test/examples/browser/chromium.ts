@@ -9,7 +9,7 @@ const USUAL = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ]
 
-/** The browser of this machine: the one that CHROMIUM_PATH or CHROME_PATH names, or one at a usual place. Throws without any. */
+/** The path of Chromium: from CHROMIUM_PATH or CHROME_PATH, or a usual place. Throws if there is none. */
 export function chromiumPath(): string {
   const { CHROMIUM_PATH, CHROME_PATH } = process.env
   const found = [CHROMIUM_PATH, CHROME_PATH, ...USUAL].find((path) => path !== undefined && existsSync(path))

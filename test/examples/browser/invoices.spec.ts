@@ -1,5 +1,5 @@
-// A page in a browser against the emulated service. The page has an origin of its own, as a frontend has; pages on loopback
-// origins may call the service without any setting.
+// A page in a browser with the emulated service. The page has its own origin, like a frontend; pages on loopback origins may
+// call the service without any setting.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,7 @@ const TYPES = new Map([
   ['batch.js', 'text/javascript'],
 ])
 
-/** The frontend, on a port of its own: the two files beside this one. */
+/** The frontend on a separate port: the two files next to this one. */
 const test = base.extend<object, { frontend: string }>({
   frontend: [
     // biome-ignore lint/correctness/noEmptyPattern: Playwright reads from the pattern what a fixture needs.
@@ -30,11 +30,11 @@ const test = base.extend<object, { frontend: string }>({
   ],
 })
 
-// Each poll shows the next state, so that the page gets there as fast as it asks.
+// With this scenario each poll shows the next state, so the page does not have to wait.
 test.use({ sandboxOptions: { scenario: 'happy-path' } })
 
-test('a page has three invoices read', async ({ page, sandbox, frontend }) => {
-  // One poll is refused, and the page has to be able to read Retry-After, which its own origin does not own.
+test('a page submits three invoices and shows the results', async ({ page, sandbox, frontend }) => {
+  // One poll is refused. The page can read Retry-After across origins only because the service exposes it.
   await sandbox.faults.preset('retry-after-zero', {
     match: { operation: 'batch-predictions.retrieve' },
     times: 1,
@@ -52,7 +52,7 @@ test('a page has three invoices read', async ({ page, sandbox, frontend }) => {
   await expect(sandbox).toHaveRespectedRetryAfter()
 })
 
-test('a user finishes a connection at the address of the response', async ({ page, sandbox }) => {
+test('a user completes a connection at the URL of the response', async ({ page, sandbox }) => {
   const created = await sandbox.fetch('/connections', { json: { connector_id: 'drive' } })
   const { redirect_url } = (await created.json()) as { readonly redirect_url: string }
 

@@ -5,13 +5,13 @@ import { chromiumPath } from './chromium.ts'
 
 export default defineConfig({
   testDir: '.',
-  // What a failure leaves behind: a picture of the page, and what the emulated service has seen.
+  // The folder for screenshots and the requests of the emulated service after a failure.
   outputDir: join(tmpdir(), 'workspace-emulator-browser-example'),
   reporter: 'list',
-  // On a machine that is busy a browser takes its time.
+  // A browser is slow on a busy machine.
   timeout: 300_000,
   expect: { timeout: 60_000 },
-  // Without paths, so that the package is the built one, as it is where it was installed.
+  // Without paths, so that the built package is used, as after an installation.
   tsconfig: './tsconfig.json',
   use: {
     screenshot: 'only-on-failure',

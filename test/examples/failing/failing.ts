@@ -1,8 +1,8 @@
 import { test } from 'agent-workspace-emulator/vitest'
 import { describe, expect } from 'vitest'
 
-// What a failure looks like: `npx vitest run --config test/examples/failing/vitest.config.ts`. Most of these tests are meant to
-// fail; src/adapters/testing/report.test.ts runs them and reads what Vitest prints.
+// An example of failures: `npx vitest run --config test/examples/failing/vitest.config.ts`. Most of these tests fail on
+// purpose; src/adapters/testing/report.test.ts runs them and checks Vitest's output.
 
 let last: string | undefined
 

@@ -5,7 +5,7 @@ export default defineConfig({
     root: import.meta.dirname,
     include: ['failing.ts'],
     maxWorkers: 1,
-    // Only the test that is meant to be given up takes long.
+    // Only the test with its own timeout is expected to reach it.
     testTimeout: 300_000,
     hookTimeout: 300_000,
   },

@@ -1,16 +1,16 @@
 import type { BatchBody } from 'agent-workspace-emulator'
 import type { ResultLine, Service } from '../invoices.ts'
 
-/** A whole batch, by one HTTP client and its own retries: created under a key, polled until it is terminal, read. */
+/** A whole batch with one HTTP client and its retries: create it under a key, poll until it is terminal, read the results. */
 export type RunBatch = (service: Service, batch: BatchBody, key: string) => Promise<ResultLine[]>
 
-/** As a batch is answered, as far as a client needs it. */
+/** The fields of a batch that a client needs. */
 export interface Batch {
   readonly id: string
   readonly status: string
 }
 
-/** Polls until the batch is over. No pause in between: the sandboxes of these examples count polls, not time. */
+/** Polls until the batch is terminal. There is no pause: in these examples the state depends on the number of polls. */
 export async function untilTerminal(poll: () => Promise<Batch>): Promise<void> {
   const { status } = await poll()
   if (!['completed', 'failed', 'expired', 'cancelled'].includes(status)) await untilTerminal(poll)
@@ -24,8 +24,8 @@ export function linesOf(text: string): ResultLine[] {
 }
 
 /**
- * Reads again what broke off in its middle. Clients whose retries end with the head of a response leave that to their callers; for
- * a GET it is always safe.
+ * Reads again after a broken body. Clients whose retries end with the head of a response leave that to the caller; for a GET
+ * it is always safe.
  */
 export async function readAgain<T>(read: () => Promise<T>, times = 3): Promise<T> {
   try {

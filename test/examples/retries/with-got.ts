@@ -1,16 +1,16 @@
 import got from 'got'
 import { type Batch, linesOf, type RunBatch, untilTerminal } from './exchange.ts'
 
-/** Got buffers a response before it hands it on, so that its retries also mend one that breaks off in the middle. */
+/** Got buffers a response before it returns it, so its retries also cover a response that breaks off in the middle. */
 export const runWithGot: RunBatch = async ({ baseUrl, apiKey }, batch, key) => {
   const client = got.extend({
     prefixUrl: baseUrl,
     headers: { authorization: `Bearer ${apiKey}` },
     retry: {
       limit: 5,
-      // Only because of the key: without it, a POST that is sent again may be done twice.
+      // Safe only because of the key: without it, a repeated POST may take effect twice.
       methods: ['GET', 'POST'],
-      // Bounds its own back-off, which begins at a second. What Retry-After says is kept whatever this is.
+      // Limits Got's own back-off, which starts at one second. Retry-After is not limited by it.
       backoffLimit: 100,
     },
   })

@@ -1,18 +1,18 @@
 import ky from 'ky'
 import { type Batch, linesOf, type RunBatch, readAgain, untilTerminal } from './exchange.ts'
 
-/** Ky repeats a request until it has the head of a response. What breaks behind the head is its caller's to read again. */
+/** Ky retries until it has the head of a response. If the body breaks off, the caller has to read it again. */
 export const runWithKy: RunBatch = async ({ baseUrl, apiKey }, batch, key) => {
   const client = ky.create({
     prefixUrl: baseUrl,
     headers: { authorization: `Bearer ${apiKey}` },
-    // Its usual ten seconds are for a request and all of its retries together, and storms last.
+    // The default of ten seconds covers a request with all of its retries, and a storm may last longer.
     timeout: false,
     retry: {
       limit: 5,
-      // Only because of the key: without it, a POST that is sent again may be done twice.
+      // Safe only because of the key: without it, a repeated POST may take effect twice.
       methods: ['get', 'post'],
-      // Bounds its own back-off, which begins at 0.3 s. What Retry-After says is kept whatever this is.
+      // Limits Ky's own back-off, which starts at 0.3 s. Retry-After is not limited by it.
       backoffLimit: 100,
     },
   })

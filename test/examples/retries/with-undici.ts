@@ -2,15 +2,15 @@ import { Agent, RetryAgent, request } from 'undici'
 import { type Batch, linesOf, type RunBatch, readAgain, untilTerminal } from './exchange.ts'
 
 /**
- * The retry agent would go on in the middle of a body that broke off, by a Range request. The service knows none, so that half
- * a body is its caller's to read again.
+ * The retry agent would continue a broken body with a Range request. The service does not support Range, so the caller has to
+ * read the body again.
  */
 export const runWithUndici: RunBatch = async ({ baseUrl, apiKey }, batch, key) => {
   const dispatcher = new RetryAgent(new Agent(), {
     maxRetries: 5,
-    // Only because of the key: without it, a POST that is sent again may be done twice.
+    // Safe only because of the key: without it, a repeated POST may take effect twice.
     methods: ['GET', 'POST'],
-    // Bounds its own back-off, which begins at half a second, and also what it takes from Retry-After: keep it above that.
+    // Limits its own back-off, which starts at half a second, and also Retry-After: choose a value above the expected ones.
     minTimeout: 50,
     maxTimeout: 30_000,
   })

@@ -1,15 +1,15 @@
 import { connect, type Socket } from 'node:net'
 import { later } from '../../../src/adapters/realtime.ts'
 
-/** A response as it stood on the wire. */
+/** A response as received. */
 export interface RawResponse {
   readonly status: number
-  /** Names in lower case; a repeated one has its values joined by a comma. */
+  /** Names in lower case; values of a repeated header are joined by a comma. */
   readonly headers: ReadonlyMap<string, string>
   readonly text: string
 }
 
-/** How an exchange went without a response. */
+/** The reason why an exchange has no response. */
 export type NoResponse = 'closed' | 'silent' | 'malformed'
 
 interface Waiting {
@@ -18,8 +18,8 @@ interface Waiting {
 }
 
 /**
- * One HTTP/1.1 connection to 127.0.0.1, kept alive and made anew when the other side has closed it. It sends whatever bytes
- * it is given, which no client library does, and reads answers strictly.
+ * One HTTP/1.1 connection to 127.0.0.1, kept alive, and opened again when the server has closed it. Unlike client libraries,
+ * it sends any bytes and reads responses strictly.
  */
 export class Connection {
   readonly #port: number
@@ -27,10 +27,10 @@ export class Connection {
   #socket: Socket | undefined
   #received: Buffer = Buffer.alloc(0)
   #waiting: Waiting | undefined
-  /** Connections made so far. */
+  /** Connections opened so far. */
   made = 0
 
-  /** @param patience real milliseconds without a response after which an exchange is given up */
+  /** @param patience real milliseconds without a response before an exchange is given up */
   constructor(port: number, patience = 120_000) {
     this.#port = port
     this.#patience = patience
@@ -50,7 +50,7 @@ export class Connection {
     })
   }
 
-  /** Ends the connection; the next exchange makes another. */
+  /** Closes the connection; the next exchange opens another. */
   close(): void {
     this.#socket?.destroy()
     this.#socket = undefined
@@ -104,7 +104,7 @@ export class Connection {
 
 type Read = { readonly response: RawResponse; readonly length: number } | 'incomplete' | 'malformed'
 
-/** Reads one response from the start of what has been received. */
+/** Parses one response from the start of the received bytes. */
 function readResponse(received: Buffer, isHead: boolean): Read {
   const end = received.indexOf('\r\n\r\n')
   if (end === -1) return 'incomplete'

@@ -1,11 +1,11 @@
-/** Errors that nobody caught: each would end a process of the emulator. */
+/** Uncaught errors: each would end a process of the emulator. */
 export interface Crashes {
   readonly rejections: readonly unknown[]
   readonly exceptions: readonly unknown[]
   stop(): void
 }
 
-/** Counts what nobody catches, from now on. The process lives on, so that a proof can tell what it was doing. */
+/** Collects uncaught errors from now on. The process continues, so that a proof can report what it was doing. */
 export function watchCrashes(): Crashes {
   const rejections: unknown[] = []
   const exceptions: unknown[] = []

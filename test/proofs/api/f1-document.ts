@@ -2,40 +2,40 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { isObject, type JsonObject } from '../../../src/core/json.ts'
 
-/** One operation as the OpenAPI document of the emulated API describes it. */
+/** One operation as described in the OpenAPI document of the emulated API. */
 export interface Described {
   readonly name: string
   readonly method: string
-  /** Path template below `/v1`. */
+  /** Path template relative to `/v1`. */
   readonly path: string
   readonly segments: readonly string[]
   readonly query: readonly { readonly name: string; readonly schema: JsonObject }[]
   readonly idempotent: boolean
   readonly contract: boolean
-  /** Schema of the request body; undefined for an operation that has none. */
+  /** Schema of the request body; undefined if the operation has none. */
   readonly body: JsonObject | undefined
   readonly bodyRequired: boolean
-  /** Whether errors are problem details. */
+  /** Whether its errors are problem details. */
   readonly isProblem: boolean
   readonly success: number
   /** Content type of a success; undefined when it has no body. */
   readonly media: string | undefined
-  /** Whether a body is one that the document allows. */
+  /** Whether the document allows this body. */
   readonly accepts: (body: unknown) => boolean
-  /** What is wrong with the body of a success, or with one line of it; undefined when nothing is. */
+  /** The problem in the body of a success, or in one of its lines; undefined if it is valid. */
   readonly judge: (body: unknown) => string | undefined
 }
 
-/** The document, ready to make requests from and to hold answers against. */
+/** The parsed document, to generate requests and to check responses. */
 export interface ApiDocument {
   readonly operations: readonly Described[]
-  /** The operation that a request leads to; undefined for none. HEAD leads where GET does. */
+  /** The operation of a request, or undefined. HEAD has the operation of GET. */
   readonly match: (method: string, path: string) => Described | undefined
   readonly standardError: (body: unknown) => string | undefined
   readonly problem: (body: unknown) => string | undefined
 }
 
-/** Reads the OpenAPI document. Throws when it is not of the form that the emulator gives it. */
+/** Reads the OpenAPI document. Throws if its form is not the one that the emulator produces. */
 export function readDocument(document: unknown): ApiDocument {
   const ajv = new Ajv2020({ strict: false, allErrors: false, ownProperties: true })
   formats.default(ajv)
@@ -43,7 +43,7 @@ export function readDocument(document: unknown): ApiDocument {
   ajv.addSchema({ $id: 'api', components: must(root.components) })
   const judgeOf = (schema: JsonObject): ((value: unknown) => string | undefined) => {
     const { $ref: name } = schema
-    // A named schema refers to others of its document.
+    // A named schema may refer to other schemas of its document.
     const valid = ajv.compile(
       typeof name === 'string' && name.startsWith('#') ? { $ref: `api${name}` } : schema,
     )
@@ -117,7 +117,7 @@ function matching(
   )[0]
 }
 
-/** Whether a segment of a template stands for a parameter. */
+/** Whether a segment of a path template is a parameter. */
 export function isParameter(segment: string): boolean {
   return segment.startsWith('{')
 }

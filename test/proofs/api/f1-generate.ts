@@ -8,21 +8,21 @@ import { type Sent, toSent } from './f1-wire.ts'
 
 /** One request of a generated script. */
 export interface Generated {
-  /** Virtual milliseconds that pass before it. */
+  /** Virtual milliseconds that pass before the request. */
   readonly ms: number
   readonly sent: Sent
-  /** Whether nothing was done to it, so that the service has no reason to call it malformed. */
+  /** Whether the request is unchanged, so that the service has no reason to refuse it as malformed. */
   readonly isValid: boolean
-  /** The operation that it was made for; a mutation may lead it elsewhere. */
+  /** The operation for which it was generated; a mutation may change the route. */
   readonly operation: string
-  /** What was done to it. */
+  /** The mutations, as text. */
   readonly mutations: string
 }
 
-/** In ten. */
+/** Requests with mutations, of ten. */
 const MUTATED = 4
 
-/** The next request: of any operation, valid six times out of ten. @param port that its Host header names */
+/** Generates a request of any operation; six of ten are valid. @param port the port in its Host header */
 export function generate(document: ApiDocument, source: Source, port: number): Generated {
   const { chance } = source
   const ms = pause(chance)
@@ -38,14 +38,14 @@ export function generate(document: ApiDocument, source: Source, port: number): G
   }
 }
 
-/** Remembers the cursors of a response for later requests. */
+/** Stores the cursors of a response for later requests. */
 export function learn({ memory }: Source, operation: string, status: number, text: string): void {
   if (operation !== 'consumption.list' || status !== 200 || text === '') return
   const body: unknown = JSON.parse(text)
   if (isObject(body) && typeof body.last_id === 'string') memory.cursors.push(body.last_id)
 }
 
-// Mostly a moment, so that rate windows fill; now and then long enough for batches to go on, end and be cleaned up.
+// Mostly short, so that rate windows fill; sometimes long enough for batches to progress, end and be cleaned up.
 function pause(chance: Chance): number {
   const draw = chance.int(0, 199)
   if (draw === 0) return chance.int(0, 3 * 86_400_000)

@@ -7,10 +7,10 @@ import { workspaceService } from '../../../src/service.ts'
 import type { RawResponse } from './connection.ts'
 import type { Sent } from './f1-wire.ts'
 
-/** Headers that count once; Node drops the others of the same name. */
+/** Headers of which Node keeps only the first. */
 const SINGLE = new Set(['authorization', 'content-type', 'content-length', 'host', 'origin', 'if-none-match'])
 
-/** As much of an IncomingMessage as the API looks at, without a socket. */
+/** The part of an IncomingMessage that the API uses, without a socket. */
 class Request extends Readable {
   readonly method: string
   readonly url: string
@@ -38,11 +38,11 @@ class Request extends Readable {
     this.headersDistinct = distinct
   }
 
-  // What there is to read is pushed when it arrives.
+  // Nothing to do: data is pushed when it arrives.
   override _read(): void {}
 }
 
-/** As much of a ServerResponse as the API writes to. */
+/** The part of a ServerResponse that the API uses. */
 class Response {
   readonly destroyed = false
   readonly #isHead: boolean
@@ -95,14 +95,14 @@ class Response {
   }
 }
 
-/** A request whose head has arrived. */
+/** A request whose head has arrived, but not yet its body. */
 export interface Arriving {
-  /** The next piece of its body arrives; null: there is no more. */
+  /** Adds the next chunk of the body; null ends it. */
   readonly feed: (piece: Buffer | null) => void
   readonly response: Promise<RawResponse | 'closed'>
 }
 
-/** Hands the head of a request to the API; the body comes when it is fed. */
+/** Passes the head of a request to the API; `feed` of the result adds the body. */
 export function beginInProcess(api: Api, sent: Sent): Arriving {
   const request = new Request(sent)
   const reply = new Promise<RawResponse | 'closed'>((resolve) => {
@@ -112,7 +112,7 @@ export function beginInProcess(api: Api, sent: Sent): Arriving {
   return { feed: (piece) => void request.push(piece), response: reply }
 }
 
-/** Has a request answered without a socket: everything but Node's parser and the bytes on the wire. */
+/** Sends a request to the API without a socket: this skips only Node's parser and the bytes on the wire. */
 export function respondInProcess(api: Api, sent: Sent): Promise<RawResponse | 'closed'> {
   const { feed, response } = beginInProcess(api, sent)
   if (sent.body !== undefined && sent.body.length > 0) feed(sent.body)
@@ -120,7 +120,7 @@ export function respondInProcess(api: Api, sent: Sent): Promise<RawResponse | 'c
   return response
 }
 
-/** The API of a running emulator, over the same sandboxes, without its server. */
+/** The API of a running emulator on the same sandboxes, without its server. */
 export function apiInProcess({ port, sandboxes }: Pick<RunningEmulator, 'port' | 'sandboxes'>): Api {
   const hosts = allowHosts('127.0.0.1')
   return new Api({

@@ -59,7 +59,7 @@ function brokenBy(sent: Sent, response: RawResponse, isValid = false): string[] 
 
 const create = sentOf('POST', '/pages', { name: 'Plan' })
 
-test('a response that is as described breaks nothing', () => {
+test('a response that agrees with the document breaks no promise', () => {
   expect(brokenBy(create, responseOf(200, PAGE), true)).toEqual([])
   expect(brokenBy(sentOf('GET', '/nothing'), responseOf(404, ERROR))).toEqual([])
 })
@@ -71,7 +71,7 @@ test.each([
   ['another type', responseOf(200, PAGE, { 'content-type': 'text/html' })],
   ['no JSON', responseOf(200, '{')],
 ])('a success with %s breaks the response schema', (_, response) => {
-  expect(brokenBy(create, response)).toEqual(['answer schema'])
+  expect(brokenBy(create, response)).toEqual(['response schema'])
 })
 
 test.each([
@@ -83,7 +83,7 @@ test.each([
   expect(brokenBy(create, responseOf(404, body))).toEqual(['error form'])
 })
 
-test('errors of batches are problems whose instance is the path, those of others are not', () => {
+test('only errors of batches are problem details with the path as instance', () => {
   const sent = sentOf('GET', '/batch-predictions/b-1')
   const problem = {
     type: 'http://x/not_found',
@@ -99,19 +99,19 @@ test('errors of batches are problems whose instance is the path, those of others
   expect(brokenBy(create, responseOf(404, problem, type))).toEqual(['error form'])
 })
 
-test('only an endpoint without a contract may respond with 501, and nothing another 5xx', () => {
+test('only an endpoint without a contract may respond with 501, and none with another 5xx', () => {
   const unknown = { ...ERROR, status_code: 501, statusCode: 501 }
   expect(brokenBy(sentOf('POST', '/converse', {}), responseOf(501, unknown))).toEqual([])
   expect(brokenBy(create, responseOf(501, unknown))).toEqual(['unsolicited 5xx'])
 })
 
-test('a valid request must not be called malformed', () => {
+test('a valid request must not be refused as malformed', () => {
   const refused = { ...ERROR, status_code: 400, statusCode: 400, error: 'validation_failed' }
   expect(brokenBy(create, responseOf(400, refused))).toEqual([])
   expect(brokenBy(create, responseOf(400, refused), true)).toEqual(['error form'])
 })
 
-test('what the document forbids must not be accepted', () => {
+test('a body that the document forbids must not be accepted', () => {
   expect(brokenBy(sentOf('POST', '/pages', { name: 5 }), responseOf(200, PAGE))).toEqual(['accepted'])
   const list = { object: 'list', data: [] }
   expect(brokenBy(sentOf('GET', '/data-views?limit=100'), responseOf(200, list))).toEqual([])
@@ -128,7 +128,7 @@ test.each(['x-ratelimit-limit', 'x-ratelimit-reset', 'x-emulator-request-id', 'd
   },
 )
 
-test('Retry-After is there exactly when nothing remains', () => {
+test('Retry-After is present exactly when no requests remain', () => {
   expect(brokenBy(create, responseOf(200, PAGE, { 'retry-after': '5' }))).toEqual(['headers'])
   expect(brokenBy(create, responseOf(200, PAGE, { 'x-ratelimit-remaining': '0' }))).toEqual(['headers'])
   expect(

@@ -4,15 +4,15 @@ import type { ApiDocument, Described } from './f1-document.ts'
 import type { Sent } from './f1-wire.ts'
 
 /** The promise that a response breaks. */
-export type Broken = 'unsolicited 5xx' | 'answer schema' | 'error form' | 'headers' | 'accepted'
+export type Broken = 'unsolicited 5xx' | 'response schema' | 'error form' | 'headers' | 'accepted'
 
-/** A broken promise, and how. */
+/** A broken promise, and its details. */
 export interface Violation {
   readonly broken: Broken
   readonly detail: string
 }
 
-/** Codes with which a request is told that it is malformed; a valid one must never hear any of them. */
+/** Error codes for malformed requests; a valid request must never get one. */
 const MALFORMED = [
   'validation_failed',
   'malformed_json',
@@ -24,7 +24,7 @@ const MALFORMED = [
   'payload_too_large',
 ]
 
-/** Holds one response against the document and against what every response has. */
+/** Checks one response against the document and against the rules for all responses. */
 export function judge(
   document: ApiDocument,
   sent: Sent,
@@ -39,8 +39,7 @@ export function judge(
     sent.method === 'OPTIONS' && has(sent, 'Origin') && has(sent, 'Access-Control-Request-Method')
   for (const problem of headerProblems(response, isPreflight)) say('headers', problem)
   if (isPreflight) {
-    if (response.status !== 204 && response.status < 400)
-      say('headers', `a preflight is answered ${response.status}`)
+    if (response.status !== 204 && response.status < 400) say('headers', `a preflight got ${response.status}`)
     return violations
   }
   const path = /^(?:\/@[^/?]*)?\/v1([^?]*)/.exec(sent.target)?.[1]
@@ -54,7 +53,7 @@ export function judge(
     if (isValid) say('error form', refusedThoughValid(response))
   } else if (operation === undefined) say('accepted', `${response.status} without an operation`)
   else {
-    say('answer schema', successProblem(sent, response, operation))
+    say('response schema', successProblem(sent, response, operation))
     say('accepted', acceptedThoughInvalid(sent, operation))
   }
   return violations
@@ -107,7 +106,7 @@ function errorProblem(
   return undefined
 }
 
-// What RFC 3986 allows in a path stays as it was sent.
+// Characters that RFC 3986 allows in a path are unchanged.
 function asReference(path: string): string {
   return [...path]
     .map((each, at) => {
@@ -125,27 +124,28 @@ function refusedThoughValid({ text }: RawResponse): string | undefined {
 
 function successProblem({ method }: Sent, response: RawResponse, operation: Described): string | undefined {
   const { success, media, name } = operation
-  if (response.status !== success) return `${name} is answered ${response.status} and not ${success}`
+  if (response.status !== success) return `${name} got ${response.status} and not ${success}`
   const type = response.headers.get('content-type')
   if (media === undefined)
     return type === undefined && response.text === '' ? undefined : `${name} has a body`
-  if (type?.startsWith(media) !== true) return `${name} is answered as ${type}`
-  if (method === 'HEAD') return response.text === '' ? undefined : 'the answer to HEAD has a body'
+  if (type?.startsWith(media) !== true) return `${name} got the type ${type}`
+  if (method === 'HEAD') return response.text === '' ? undefined : 'the response to HEAD has a body'
   const bodies = media === 'application/x-ndjson' ? response.text.split('\n').slice(0, -1) : [response.text]
   for (const text of bodies) {
     const body = parsed(text)
-    const issue = body === undefined ? 'is no JSON' : operation.judge(body)
+    const issue = body === undefined ? 'is not JSON' : operation.judge(body)
     if (issue !== undefined) return `${name}: ${issue}: ${text}`
   }
   return undefined
 }
 
-// What the document forbids must not be taken, and what it bounds must not be exceeded.
+// The emulator must not accept bodies that the document forbids, or parameters beyond their bounds.
 function acceptedThoughInvalid({ target, body, headers }: Sent, operation: Described): string | undefined {
   if (operation.body !== undefined && body !== undefined && !has({ headers }, 'Content-Encoding')) {
     const json = parsed(body.toString().replace(/^\uFEFF/, ''))
-    if (json === undefined) return body.length === 0 ? undefined : `${operation.name} took what is no JSON`
-    if (!operation.accepts(json)) return `${operation.name} took a body that the document forbids`
+    if (json === undefined)
+      return body.length === 0 ? undefined : `${operation.name} accepted a body that is not JSON`
+    if (!operation.accepts(json)) return `${operation.name} accepted a body that the document forbids`
   }
   const query = new URLSearchParams(target.split('?')[1] ?? '')
   for (const { name, schema } of operation.query) {

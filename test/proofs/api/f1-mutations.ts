@@ -5,7 +5,7 @@ import { KEYS } from '../../support/base-state.ts'
 import { type Draft, type Source, someId } from './f1-valid.ts'
 import { pick, TEXTS } from './f1-values.ts'
 
-/** Something that is done to a valid request; it may happen to leave a valid one. */
+/** A change to a valid request; the result may still be valid. */
 export interface Mutation {
   readonly name: string
   readonly apply: (draft: Draft, source: Source) => void
@@ -170,7 +170,7 @@ function setHeader({ headers }: Draft, name: string, value: string): void {
   else headers[at] = [name, value]
 }
 
-/** Every place in a JSON value, as a function that puts another value there. */
+/** For each place in a JSON value, a function that replaces the value there. */
 function places(value: Json, put: (next: Json) => void): ((next: Json) => void)[] {
   const own = [put]
   if (Array.isArray(value)) {
@@ -183,7 +183,7 @@ function places(value: Json, put: (next: Json) => void): ((next: Json) => void)[
   return own
 }
 
-/** Puts one of these values into some place of the body. */
+/** Replaces the value at a random place of the body with one of these values. */
 const somewhere =
   (values: readonly Json[]) =>
   (draft: Draft, { chance }: Source) => {
@@ -203,7 +203,7 @@ const onObject =
     draft.json = Object.fromEntries(entries)
   }
 
-/** Everything that can be done to a request. */
+/** All mutations of a request. */
 export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'wrong type',
@@ -249,7 +249,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: 'large body',
     apply: (draft, { chance }) => {
-      // Rarely: reading one costs as much as a hundred others.
+      // Rarely, because reading one body of 1 MiB costs as much as a hundred other requests.
       if (chance.int(0, 29) === 0) draft.raw = Buffer.from(`{"name":"${'x'.repeat(1_048_576)}"}`)
     },
   },

@@ -16,16 +16,16 @@ import { Memory, type Source } from './f1-valid.ts'
 import { inWords, toBytes } from './f1-wire.ts'
 import { proofEmulator } from './sandbox.ts'
 
-/** Requests between two resets of the sandbox, so that it stays small and a failure can be had again from its segment. */
+/** Requests between two resets. Resets keep the sandbox small and let a failure be reproduced from its segment. */
 const SEGMENT = 500
 
-/** How many requests are made; every how many of them goes over a socket, and has the whole state compared around it. */
+/** The number of requests; every n-th goes over a socket, and around every n-th the whole state is compared. */
 const SIZES = {
   short: { requests: 2_500, httpEvery: 5, digestEvery: 20 },
   long: { requests: 1_000_000, httpEvery: 10, digestEvery: 200 },
 } as const satisfies Record<Scale, object>
 
-/** Violations that are told one by one; the others are only counted. */
+/** Violations that are reported in full; others are only counted. */
 const MAX_COMPLAINTS = 20
 
 const SEED = 20_260_301
@@ -39,7 +39,7 @@ interface Run {
   readonly counts: Counts
 }
 
-/** What is counted over a whole run. */
+/** The counts of a whole run. */
 class Counts {
   http = 0
   inProcess = 0
@@ -60,11 +60,11 @@ class Counts {
 export const f1: Proof = {
   id: 'F1',
   promise:
-    'No generated request, valid or mutated, ends the emulator, gets an unsolicited 5xx or a response that its description forbids, or changes anything when it is refused.',
+    'No generated request, valid or mutated, ends the emulator or gets an unexpected 5xx or a response that its description forbids, and a refused request changes nothing.',
   run: (scale, say) => runRequests(SIZES[scale], say),
 }
 
-/** Makes so many requests: over HTTP, or to the API in process. */
+/** Sends this many requests: over HTTP, or to the API in process. */
 export async function runRequests(
   size: { readonly requests: number; readonly httpEvery: number; readonly digestEvery: number },
   say: (line: string) => void,
@@ -86,7 +86,7 @@ export async function runRequests(
       if (segment % 100 === 99) say(`F1: ${(segment + 1) * SEGMENT} requests`)
     }
     const seconds = (performance.now() - started) / 1000
-    if (defects.length > 0) say(`F1: the emulator was surprised: ${String(defects[0])}`)
+    if (defects.length > 0) say(`F1: the emulator reported an internal error: ${String(defects[0])}`)
     return figures(run.counts, {
       seed,
       seconds,
@@ -143,7 +143,7 @@ async function runSegment(
 
 interface Manner {
   readonly viaHttp: boolean
-  /** Whether the whole state is compared, and not only how often it was written to. */
+  /** Whether the whole state is compared, or only the revision. */
   readonly digest: boolean
   readonly source: Source
   readonly where: string
@@ -190,7 +190,7 @@ async function one(
   learn(source, operation, response.status, response.text)
 }
 
-/** Grows with every commit of any sandbox, and when one is made. */
+/** Increases with every commit of any sandbox, and with every new sandbox. */
 function revisionOf({ sandboxes }: RunningEmulator): number {
   return sandboxes.list().reduce((sum, { sandbox }) => sum + sandbox.store.revision + 1, 0)
 }
@@ -222,7 +222,7 @@ function figures(counts: Counts, { seed, seconds, exceptions, rejections, defect
     tried('valid', counts.valid),
     tried('mutated', counts.mutated),
     tried('statuses', statuses.join(', ')),
-    tried('sandbox digests compared around refusals', counts.digests),
+    tried('sandbox digests compared before and after refusals', counts.digests),
     tried('requests per second', Math.round(total / seconds)),
     atLeast('operations called', counts.operations.size, workspaceService.operations.size),
     atLeast(
@@ -230,16 +230,16 @@ function figures(counts: Counts, { seed, seconds, exceptions, rejections, defect
       Math.round((100 * counts.succeeded) / counts.valid),
       60,
     ),
-    atLeast('answers 429', counts.limited, 1),
-    none('exits (errors that nobody caught)', exceptions),
+    atLeast('responses with 429', counts.limited, 1),
+    none('uncaught errors', exceptions),
     none('unhandled rejections', rejections),
-    none('defects that the emulator noticed itself', defects),
+    none('internal errors reported by the emulator', defects),
     none('requests without a response', counts.unanswered),
     none('unsolicited 5xx', counts.broken.get('unsolicited 5xx') ?? 0),
-    none('answers that their schema forbids', counts.broken.get('answer schema') ?? 0),
+    none('responses that violate their schema', counts.broken.get('response schema') ?? 0),
     none('errors of another form, or of valid requests', counts.broken.get('error form') ?? 0),
-    none('answers with missing or wrong headers', counts.broken.get('headers') ?? 0),
-    none('requests taken that the document forbids', counts.broken.get('accepted') ?? 0),
+    none('responses with missing or wrong headers', counts.broken.get('headers') ?? 0),
+    none('accepted requests that the document forbids', counts.broken.get('accepted') ?? 0),
     none('refused requests that changed the sandbox', counts.changed),
   ]
 }

@@ -6,32 +6,32 @@ import { type Described, isParameter } from './f1-document.ts'
 import { objectOf, pick, sampleOf } from './f1-values.ts'
 import { flowOf, MANY, messageOf } from './sandbox.ts'
 
-/** A request before it is bytes, so that it can still be mutated. */
+/** A request before it becomes bytes, so that it can still be mutated. */
 export interface Draft {
   method: string
-  /** Segments of the path below the base URL, percent-encoded. */
+  /** Segments of the path after the base URL, percent-encoded. */
   segments: string[]
   query: [string, string][]
-  /** Stands behind the query, as it is. */
+  /** Appended to the query unchanged. */
   tail: string
   headers: [string, string][]
-  /** Stands in front of `/v1`. */
+  /** The path before `/v1`. */
   prefix: string
   base: string
   /** JSON to send; undefined for none. */
   json: Json | undefined
   /** Bytes to send instead of the JSON. */
   raw: Buffer | undefined
-  /** What was done to it; none for a request that is valid. */
+  /** The names of its mutations; empty for a valid request. */
   readonly mutations: string[]
 }
 
-/** What a generator remembers of the sandbox while it works through it: what is used up, and cursors that it has seen. */
+/** The state of a generator during a run: used records, and cursors from responses. */
 export class Memory {
   readonly cursors: string[] = []
   readonly #next = new Map<string, number>()
 
-  /** The number of a record that the operation has not used up. */
+  /** The number of the next record that this operation has not used; starts again after the last one. */
   fresh(operation: string): number {
     const next = ((this.#next.get(operation) ?? -1) + 1) % MANY
     this.#next.set(operation, next)
@@ -39,14 +39,14 @@ export class Memory {
   }
 }
 
-/** What a request is made from. */
+/** The inputs of a generated request. */
 export interface Source {
   readonly sandbox: Sandbox
   readonly memory: Memory
   readonly chance: Chance
 }
 
-/** A request that the document allows, about records that are there, by a caller who may make it. */
+/** A request that the document allows, about existing records, from a caller with the right to send it. */
 export function validRequest(operation: Described, source: Source): Draft {
   const { chance, memory } = source
   const n = memory.fresh(operation.name)
@@ -96,7 +96,7 @@ function paramsOf({ name }: Described, { sandbox, chance }: Source, n: number): 
   }
 }
 
-/** The id of one of the last records of a collection; a placeholder where there is none. */
+/** The id of one of the last records of a collection; a placeholder if it is empty. */
 export function someId(sandbox: Sandbox, collection: string, chance: Chance): string {
   const rows = sandbox.store.rows(collection)
   if (rows.size === 0) return 'none-there'

@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from '../../../src/core/json.ts'
 import type { Chance } from '../../../src/core/random.ts'
 
-/** Texts that have broken programs before. */
+/** Texts that often reveal bugs. */
 export const TEXTS = [
   'Plan',
   'a',
@@ -29,12 +29,12 @@ export const TEXTS = [
   '\uFEFFx',
 ] as const
 
-/** Samples for the patterns that the document has. */
+/** Samples that match the patterns in the document. */
 const BY_PATTERN = ['Document:created', 'Task:updated', 'A:b', 'user.name@example.com']
 
 /**
- * A value that a JSON Schema of the document allows. A member that may be anything is left out: it stands for one that is
- * known and refused.
+ * A value that a JSON Schema of the document allows. Fields that may be anything are omitted: they are placeholders for known
+ * fields that are refused.
  */
 export function sampleOf(schema: JsonObject, chance: Chance): Json {
   if (schema.const !== undefined) return schema.const
@@ -62,7 +62,7 @@ export function sampleOf(schema: JsonObject, chance: Chance): Json {
   }
 }
 
-/** An object with every member that is required, and some of the others. */
+/** An object with every required field, and some of the others. */
 export function objectOf(schema: JsonObject, chance: Chance): JsonObject {
   const required = Array.isArray(schema.required) ? schema.required : []
   const members: [string, Json][] = []
@@ -100,7 +100,7 @@ function textOf(schema: JsonObject, chance: Chance): string {
   return text.length < least || text.length > most ? 'x'.repeat(Math.max(1, least)) : text
 }
 
-/** One of the choices, of which there is at least one. */
+/** One of the choices, which must not be empty. */
 export function pick<T>(chance: Chance, choices: readonly T[]): T {
   const [first, ...others] = choices
   if (first === undefined) throw new Error('there is nothing to choose from')

@@ -1,6 +1,6 @@
 import type { Draft } from './f1-valid.ts'
 
-/** A request as it is sent. */
+/** A request that is ready to be sent. */
 export interface Sent {
   readonly method: string
   readonly target: string
@@ -8,7 +8,7 @@ export interface Sent {
   readonly body: Buffer | undefined
 }
 
-/** Makes the request of a draft, addressed to 127.0.0.1. */
+/** Creates the request of a draft, addressed to 127.0.0.1. */
 export function toSent(draft: Draft, port: number): Sent {
   const query = new URLSearchParams(draft.query).toString()
   const path = `${draft.prefix}${draft.base}${draft.segments.join('/')}`
@@ -31,7 +31,7 @@ export function toBytes({ method, target, headers, body }: Sent): Buffer {
   return body === undefined ? head : Buffer.concat([head, body])
 }
 
-/** A request in the words of a report: enough to send it again by hand. */
+/** A request as text for a report: enough to send it again by hand. */
 export function inWords({ method, target, headers, body }: Sent): string {
   const shown = headers.map(([name, value]) => `${name}: ${cut(value, 80)}`).join(' | ')
   return `${method} ${cut(target, 200)} [${shown}] ${body === undefined ? '' : cut(body.toString(), 600)}`

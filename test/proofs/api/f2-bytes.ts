@@ -1,7 +1,7 @@
 import type { Chance } from '../../../src/core/random.ts'
 import { pick } from './f1-values.ts'
 
-/** Tokens that mean something to a parser of HTTP. */
+/** Tokens with a meaning for an HTTP parser. */
 const TOKENS = [
   '\r\n',
   '\n',
@@ -54,7 +54,7 @@ const CHANGES: readonly Change[] = [
   },
 ]
 
-/** Changes one to four things about some bytes. */
+/** Applies one to four random changes to some bytes. */
 export function mutateBytes(bytes: Buffer, chance: Chance): Buffer {
   let next = bytes
   const times = chance.int(1, 4)

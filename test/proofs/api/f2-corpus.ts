@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { KEYS } from '../../support/base-state.ts'
 
-/** Bytes that a broken or hostile client sends, and what is odd about them. */
+/** Bytes that a broken or hostile client sends, and a description of the defect. */
 export interface Malformed {
   readonly description: string
   readonly bytes: Buffer
@@ -9,7 +9,7 @@ export interface Malformed {
 
 const AUTH = `Authorization: Bearer ${KEYS.KU}`
 
-/** Every way of being no HTTP, or hardly any, that is known to have troubled a server. @param port where it listens */
+/** Known malformed and borderline HTTP requests that have caused trouble in servers. @param port the port in their Host */
 export function corpus(port: number): readonly Malformed[] {
   const host = `Host: 127.0.0.1:${port}`
   const get = (line: string, ...headers: readonly string[]) =>
@@ -117,7 +117,7 @@ export function corpus(port: number): readonly Malformed[] {
     ['negative chunk size', post([chunked], `-c\r\n${page}\r\n0\r\n\r\n`)],
     ['huge chunk size', post([chunked], `${'f'.repeat(20)}\r\n${page}`)],
     ['chunk without an end', post([chunked], `c\r\n${page}`)],
-    ['chunk longer than told', post([chunked], `5\r\n${page}\r\n0\r\n\r\n`)],
+    ['chunk longer than declared', post([chunked], `5\r\n${page}\r\n0\r\n\r\n`)],
     ['chunk extensions', post([chunked], `c;a=b;c="d"\r\n${page}\r\n0\r\n\r\n`)],
     ['huge chunk extension', post([chunked], `c;${'x'.repeat(40_000)}\r\n${page}\r\n0\r\n\r\n`)],
     ['trailers', post([chunked], `c\r\n${page}\r\n0\r\nX-After: 1\r\nContent-Length: 5\r\n\r\n`)],
@@ -130,8 +130,8 @@ export function corpus(port: number): readonly Malformed[] {
     ['body of a GET', `${get(list, length(5))}abcde`],
     ['smuggled request', post([length(0)], 'GET /v1/nothing HTTP/1.1\r\nX: ')],
     ['three in one', get(list) + get(list) + get(list)],
-    ['noise behind a request', `${get(list)}\0\0\0 noise\r\n\r\n`],
-    ['noise behind a body', `${post([length(12)], page)}}}}}`],
+    ['noise after a request', `${get(list)}\0\0\0 noise\r\n\r\n`],
+    ['noise after a body', `${post([length(12)], page)}}}}}`],
     [
       'upgrade to a websocket',
       get(list, 'Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Key: x'),

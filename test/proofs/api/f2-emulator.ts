@@ -7,18 +7,18 @@ import { busyCollections } from './sandbox.ts'
 
 const CLI = 'dist/cli.js'
 
-/** The built emulator in a process of its own, in memory, its clock standing still. */
+/** The built emulator in a separate process, in memory, with a frozen clock. */
 export interface OwnProcess {
   readonly port: number
-  /** Whether it still runs. */
+  /** Whether the process still runs. */
   readonly isAlive: () => boolean
-  /** What it has said on stderr. */
+  /** The text on stderr so far. */
   readonly said: () => string
-  /** Ends it, and resolves when it is gone. */
+  /** Stops the process, and resolves when it has ended. */
   stop(): Promise<void>
 }
 
-/** Starts the built command with the busy sandbox. Rejects with what it said when it ends instead. */
+/** Starts the built command with the busy sandbox. Rejects with its output if it ends before it is ready. */
 export async function ownProcess(): Promise<OwnProcess> {
   if (!existsSync(CLI)) throw new Error(`${CLI} is missing. Run "npm run build" first.`)
   const folder = mkdtempSync(join(tmpdir(), 'proof-'))

@@ -17,23 +17,23 @@ const SIZES = {
 
 const SEED = 20_260_302
 
-/** Bytes sent at the same time, each over a connection of its own. */
+/** Connections at the same time, each with its own bytes. */
 const AT_ONCE = 10
 
-/** Real milliseconds that a connection is given to end by itself: a server waits that long for the rest of a request. */
+/** Real milliseconds until the proof closes a connection, which a server may keep open to wait for the rest of a request. */
 const PATIENCE = 2_000
 
-/** Real milliseconds within which a normal request is answered behind a block of malformed ones. */
+/** Maximum real milliseconds of a normal request after a block of malformed ones. */
 const PROMPT = 50
 
 /** F2: malformed requests over raw sockets. */
 export const f2: Proof = {
   id: 'F2',
-  promise: 'No bytes on a connection end the emulator or keep it from answering the next request at once.',
+  promise: 'The emulator survives any bytes on a connection and responds to the next request at once.',
   run: (scale, say) => runBytes(SIZES[scale], say, scale === 'long'),
 }
 
-/** Sends the corpus, then so many mutations of it. @param timed whether slow normal requests break the promise */
+/** Sends the corpus, then this many mutations of it. @param timed whether slow normal requests fail the proof */
 export async function runBytes(
   { mutations, block }: { readonly mutations: number; readonly block: number },
   say: (line: string) => void,
@@ -74,7 +74,7 @@ class Run {
     this.#say = say
   }
 
-  /** Sends some bytes, a few connections at a time, then a normal request. */
+  /** Sends some bytes, ten connections at a time, then a normal request. */
   async block(description: string, all: readonly Buffer[]): Promise<void> {
     for (let from = 0; from < all.length; from += AT_ONCE) {
       const some = all.slice(from, from + AT_ONCE)
@@ -93,7 +93,7 @@ class Run {
         this.#failed += 1
         this.#complain('a 5xx', description, head, sent)
       }
-      // What is not of the API has no rate windows.
+      // Responses outside the API have no rate-limit headers.
       const isOfControl = sent.includes('__emulator')
       if (!isOfControl && status !== 100 && !/\r\nx-ratelimit-limit: \d/i.test(head)) {
         this.#unformed += 1
@@ -116,7 +116,7 @@ class Run {
     connection.close()
     if (typeof response !== 'string' && response.status === 200) return
     this.#refused += 1
-    this.#say(`F2: behind "${description}" a normal request got ${JSON.stringify(response)}`)
+    this.#say(`F2: after "${description}" a normal request got ${JSON.stringify(response)}`)
   }
 
   #complain(what: string, description: string, text: string, sent: Buffer): void {
@@ -130,12 +130,12 @@ class Run {
     const times = this.#times.toSorted((a, b) => a - b)
     const percentile = Math.round(times[Math.floor((times.length - 1) * 0.99)] ?? 0)
     const defects = this.#emulator.said().match(/defect/gi)?.length ?? 0
-    if (this.#emulator.said() !== '') this.#say(`F2: it said ${this.#emulator.said().slice(0, 2_000)}`)
+    if (this.#emulator.said() !== '') this.#say(`F2: it printed ${this.#emulator.said().slice(0, 2_000)}`)
     return [
       tried('seed', seed),
       tried('malformed requests of the corpus', entries),
       tried('byte mutations', mutations),
-      tried('normal requests in between', times.length),
+      tried('normal requests after them', times.length),
       tried('slowest normal request', `${Math.round(times.at(-1) ?? 0)} ms`),
       {
         what: 'normal requests, 99th percentile',
@@ -144,18 +144,18 @@ class Run {
         holds: !timed || percentile < PROMPT,
       },
       none('exits', this.#emulator.isAlive() ? 0 : 1),
-      none('defects that the emulator noticed itself', defects),
-      none('normal requests that were not answered 200', this.#refused),
-      none('answers 5xx', this.#failed),
-      none('answers without rate-limit headers', this.#unformed),
-      none('answers with HTML or a stack', this.#html),
+      none('internal errors reported by the emulator', defects),
+      none('normal requests with another status than 200', this.#refused),
+      none('responses with 5xx', this.#failed),
+      none('responses without rate-limit headers', this.#unformed),
+      none('responses with HTML or a stack', this.#html),
     ]
   }
 }
 
 /**
- * Sends bytes over a connection of its own, says that no more will come, and collects what comes until it ends.
- * @param abruptly resets the connection instead, as a client that crashes
+ * Sends bytes over a new connection, ends its side, and collects the response until the connection ends.
+ * @param abruptly resets the connection instead, like a client that crashes
  */
 function sendRaw(port: number, bytes: Buffer, abruptly: boolean): Promise<string> {
   return new Promise((resolve) => {

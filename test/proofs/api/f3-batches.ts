@@ -19,15 +19,15 @@ const MAX_COMMANDS = 100
 /** Sequences between two lines of progress. */
 const PART = 500
 
-/** F3: sequences of commands over the batch API, beside a model of it, and races. */
+/** F3: sequences of commands over the batch API, compared with a model of it, and races. */
 export const f3: Proof = {
   id: 'F3',
   promise:
-    'No sequence of requests, time, faults, snapshots and restarts makes batches differ from their model, and no order of arrival gives a race two outcomes.',
+    'Batches agree with their model after every sequence of requests, time, faults, snapshots and restarts, and a race has exactly one outcome for every order of arrival.',
   run: (scale, say) => runBatches(SIZES[scale], say),
 }
 
-/** Runs so many sequences in memory, so many on a disk, and so many interleavings of each race. */
+/** Runs this many sequences in memory, this many on disk, and this many interleavings of each race. */
 export async function runBatches(
   size: { readonly sequences: number; readonly onDisk: number; readonly races: number },
   say: (line: string) => void,
@@ -47,7 +47,7 @@ export async function runBatches(
     tried('sequences in memory', sequences),
     tried('sequences on a disk', tally.sequences - sequences),
     tried('commands', tally.commands),
-    atLeast('moves of the life cycle that came up', tally.moves.size, MOVES.size),
+    atLeast('status changes that occurred', tally.moves.size, MOVES.size),
     none('divergences from the model', tally.divergences),
     ...(await runRaces(size.races, seed, say)),
   ]
@@ -57,11 +57,11 @@ interface Tally {
   sequences: number
   commands: number
   divergences: number
-  /** Arrows of the life cycle that batches have gone. */
+  /** Arrows of the lifecycle that batches have taken. */
   readonly moves: Set<string>
 }
 
-/** A cancel of what is being cancelled changes nothing that the model would see. */
+/** Without arrows to the same state, such as a second cancel: the model cannot see them. */
 const MOVES = new Set(
   batchLifecycle.arrows.filter(({ from, to }) => from !== to).map(({ from, to }) => `${from} ${to}`),
 )

@@ -30,18 +30,18 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const STATES = ['in_progress', 'finalizing', 'completed', 'failed', 'cancelling', 'cancelled', 'expired']
 
-/** The emulator, as the model's counterpart. */
+/** The real sandbox that is compared with the model. */
 export interface Real {
   readonly origin: Origin
   sandbox: Sandbox
   saved: SandboxState | undefined
-  /** Commands run so far; those whose time has not come are left out. */
+  /** Commands run so far, without those that were skipped because their time had not come. */
   ran: number
 }
 
 type Work = (model: Model, real: Real) => void
 
-/** One step that is taken in the emulator and in the model; it throws when they differ afterwards. */
+/** One step that runs in the emulator and in the model; throws if they differ afterwards. */
 export class Step implements fc.Command<Model, Real> {
   readonly #says: string
   readonly #work: Work
@@ -118,7 +118,7 @@ function onOne(description: string, work: (model: Model, real: Real, id: string,
   )
 }
 
-/** Every command, with weights: a restart costs as much as a hundred requests. */
+/** All commands with their weights: a restart costs as much as a hundred requests. */
 export const COMMANDS: readonly { readonly weight: number; readonly arbitrary: fc.Arbitrary<Step> }[] = [
   { weight: 200, arbitrary: createStep },
   { weight: 400, arbitrary: advanceStep },
@@ -136,10 +136,10 @@ export const COMMANDS: readonly { readonly weight: number; readonly arbitrary: f
   { weight: 5, arbitrary: fc.constant(new Step('put state', putState)) },
 ]
 
-/** A restart of a sandbox that is nowhere but in memory. */
+/** A restart of a sandbox that exists only in memory. */
 export const RESTART = { weight: 10, arbitrary: fc.constant(new Step('restart', restart)) } as const
 
-/** Compares everything that is there once all has come to its end. */
+/** Compares emulator and model after everything has finished. */
 export function checkEnd(model: Model, real: Real): void {
   clearFaults(model, real)
   advance(model, real, 60 * DAY)
@@ -181,7 +181,7 @@ function createInvalid(model: Model, real: Real): void {
   if (!isRefused(fate, status)) assert.equal(status, fate.status ?? 400)
 }
 
-// A request that a fault answers in the place of the service has done nothing, and nothing more is to be seen.
+// If a fault responds instead of the service, the request has had no effect and nothing more needs a check.
 function isRefused({ takesEffect, status: wanted }: Fate, status: number): boolean {
   if (!takesEffect) assert.equal(status, wanted, 'the status of the fault')
   return !takesEffect
@@ -250,7 +250,7 @@ function end(control: string, state: string) {
 
 function armFault(model: Model, real: Real, fault: ModelFault | 'mask'): void {
   clearFaults(model, real)
-  // Those that were met belong to one arming alone.
+  // Requests that met the fault count only for one arming.
   const armed: ModelFault =
     fault === 'mask' ? { kind: 'mask', preset: 'ambiguous-gateway-5xx', status: 504, met: new Set() } : fault
   change(real.sandbox, (scope) => arm(scope, real.sandbox.service, draftOf(armed), 'control', scope.at))
@@ -289,7 +289,7 @@ function reset(model: Model, real: Real): void {
   resetModel(model, real.sandbox.clock.now)
 }
 
-// The document of the sandbox takes the place of the sandbox.
+// Replaces the sandbox with its own document.
 function putState(_: Model, { sandbox }: Real): void {
   loadDocument(sandbox, documentOf(sandbox))
 }

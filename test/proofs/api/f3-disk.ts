@@ -14,7 +14,7 @@ import type { Origin } from './f3-sandbox.ts'
 
 const FILE = 'default.json'
 
-/** An emulator whose sandbox is on a disk. */
+/** A sandbox whose state is saved on disk. */
 export class DiskReal implements Real {
   readonly origin: Origin
   sandbox: Sandbox
@@ -29,26 +29,26 @@ export class DiskReal implements Real {
     this.sandbox = new Sandbox(origin.options, origin.start)
   }
 
-  /** A new sandbox in a folder of its own; the caller disposes of it. */
+  /** Creates a sandbox in a separate folder; the caller disposes it. */
   static async make(origin: Origin): Promise<DiskReal> {
     const real = new DiskReal(origin)
     await real.#open()
     return real
   }
 
-  /** Ends in order and begins again. */
+  /** Closes the files in order and opens them again. */
   async reopen(): Promise<void> {
     await this.#persistence?.close()
     await this.#open()
   }
 
-  /** Begins again from the files as they are at this moment, as after a SIGKILL. */
+  /** Opens a copy of the current files, as after a SIGKILL. */
   async die(): Promise<void> {
     const dead = this.#persistence
     const from = this.#path()
     this.#folder += 1
     mkdirSync(this.#path())
-    // The lock goes with the process that held it.
+    // Without the lock: the dead process no longer holds it.
     for (const name of readdirSync(from))
       if (name === FILE || name.startsWith(`${FILE}.journal`))
         cpSync(join(from, name), join(this.#path(), name))
@@ -85,7 +85,7 @@ export class DiskReal implements Real {
   }
 }
 
-/** A step of the model, taken where a sandbox is on a disk. */
+/** A step of the model, run on a sandbox on disk. */
 export class OnDisk implements fc.AsyncCommand<Model, DiskReal> {
   readonly #step: Step
 
@@ -106,7 +106,7 @@ export class OnDisk implements fc.AsyncCommand<Model, DiskReal> {
   }
 }
 
-/** A new start from the disk, after which everything is as the model says. */
+/** A restart from the disk; afterwards everything must agree with the model. */
 export class Reopen implements fc.AsyncCommand<Model, DiskReal> {
   readonly #isKilled: boolean
 
@@ -122,7 +122,7 @@ export class Reopen implements fc.AsyncCommand<Model, DiskReal> {
     real.ran += 1
     await (this.#isKilled ? real.die() : real.reopen())
     if (real.sandbox.clock.now !== now)
-      throw new Error(`the clock stands at ${real.sandbox.clock.now}, not ${now}`)
+      throw new Error(`the clock is at ${real.sandbox.clock.now}, not ${now}`)
   }
 
   toString(): string {
@@ -130,5 +130,5 @@ export class Reopen implements fc.AsyncCommand<Model, DiskReal> {
   }
 }
 
-/** Both ways of a new start. */
+/** A restart in order, or after a kill. */
 export const REOPENS = fc.boolean().map((isKilled) => new Reopen(isKilled))

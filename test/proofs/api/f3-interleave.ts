@@ -4,10 +4,10 @@ import type { RawResponse } from './connection.ts'
 import { beginInProcess } from './f1-in-process.ts'
 import type { Sent } from './f1-wire.ts'
 
-/** One thing after the other that one participant of a race does. */
+/** The steps of one participant of a race, in order. */
 export type Strand = readonly (() => void)[]
 
-/** A request as a strand: its head, the pieces of its body, its end. The response comes when all of it has arrived. */
+/** A request as a strand: its head, the chunks of its body, its end. Its response comes after the last step. */
 export function requestStrand(
   api: Api,
   sent: Sent,
@@ -36,9 +36,9 @@ function cut(body: Buffer, pieces: number): Buffer[] {
 }
 
 /**
- * Runs the steps of all strands, each strand in its order, mixed as the seed draws it; between two steps the emulator has
- * none, one or two turns of the event loop.
- * @returns the mixture in words, to tell how many different ones there were
+ * Runs the steps of all strands, each strand in its own order, interleaved at random by the seed. Between two steps, zero to
+ * two turns of the event loop pass.
+ * @returns the interleaving as text, to count different ones
  */
 export async function interleave(strands: readonly Strand[], seed: number): Promise<string> {
   const chance = new Chance(seed, 'interleave')

@@ -2,25 +2,25 @@ import { type ModelBatch, passTime } from '../../support/batch-model.ts'
 
 const DAY = 86_400_000
 
-/** What the model knows of an idempotency key. */
+/** An idempotency key in the model. */
 export interface ModelKey {
   readonly id: string
   readonly items: number
   readonly until: number
-  /** The response that the key stands for; undefined while the only one so far was lost. */
+  /** The response stored under the key; undefined while the only one so far was lost. */
   text: string | undefined
 }
 
-/** Faults that the model knows: what becomes of the request that one meets. */
+/** The faults of the model, by their effect on a request. */
 export type ModelFault =
-  /** The next request is answered so, and nothing happens. */
+  /** The next request gets this status and has no effect. */
   | { readonly kind: 'refuse'; readonly preset: string; readonly status: number }
-  /** The next request takes effect, and its response is lost on the way. */
+  /** The next request takes effect, and its response is lost. */
   | { readonly kind: 'lose'; readonly preset: string }
-  /** The first creation under each key takes effect and is answered so. */
+  /** The first creation under each key takes effect and gets this status. */
   | { readonly kind: 'mask'; readonly preset: string; readonly status: number; readonly met: Set<string> }
 
-/** What the model expects of a whole state. Plain data, so that a snapshot of it is a copy. */
+/** The expected state. Plain data, so that `structuredClone` makes a snapshot. */
 export interface Model {
   now: number
   batches: Map<string, ModelBatch>
@@ -34,40 +34,40 @@ export function newModel(now: number): Model {
   return { now, batches: new Map(), keys: new Map(), fault: undefined, saved: undefined }
 }
 
-/** Lets time pass for everything that is under way. */
+/** Advances everything that is in progress. */
 export function passModel(model: Model, ms: number): void {
   model.now += ms
   for (const batch of model.batches.values()) passTime(batch, model.now)
 }
 
-/** The key's record, as long as it lives. */
+/** The record of a key until it expires. */
 export function liveKey({ keys, now }: Model, key: string | undefined): ModelKey | undefined {
   const known = key === undefined ? undefined : keys.get(key)
   return known !== undefined && now < known.until ? known : undefined
 }
 
-/** Remembers what a key stands for, for 24 hours. */
+/** Stores the record of a key for 24 hours. */
 export function keepKey(model: Model, key: string, record: Omit<ModelKey, 'until'>): void {
   model.keys.set(key, { ...record, until: model.now + DAY })
 }
 
-/** Keeps the sandbox as it is. */
+/** Saves the sandbox as a snapshot. */
 export function saveModel(model: Model): void {
   const { saved: _, ...sandbox } = model
   model.saved = structuredClone(sandbox)
 }
 
-/** Goes back to what was kept; what was kept stays. */
+/** Restores the snapshot; the snapshot is kept. */
 export function restoreModel(model: Model): void {
   Object.assign(model, structuredClone(model.saved))
 }
 
-/** Starts anew. What was kept stays. */
+/** Starts again; the snapshot is kept. */
 export function resetModel(model: Model, now: number): void {
   Object.assign(model, { ...newModel(now), saved: model.saved })
 }
 
-/** What becomes of the next request of an operation: whether it takes effect, and the status that is seen, if any other. */
+/** The outcome of the next request of an operation: whether it takes effect, and the status that replaces its own, if any. */
 export interface Fate {
   readonly takesEffect: boolean
   readonly status: number | undefined
@@ -76,7 +76,7 @@ export interface Fate {
 
 const UNTOUCHED: Fate = { takesEffect: true, status: undefined, isLost: false }
 
-/** Uses the armed fault up where it meets this request. */
+/** Applies the armed fault to this request if it matches. */
 export function meetFault(model: Model, operation: string, key: string | undefined): Fate {
   const { fault } = model
   if (fault === undefined) return UNTOUCHED

@@ -25,9 +25,9 @@ interface Stage {
 
 interface Race {
   readonly name: string
-  /** Runs one interleaving and throws when it has not exactly one outcome. @returns the mixture, and the outcome */
+  /** Runs one interleaving; throws unless it has exactly one outcome. @returns the interleaving, and the outcome */
   readonly run: (stage: Stage, seed: number) => Promise<readonly [mixture: string, outcome: string]>
-  /** Outcomes that have to come up, for the draws to be worth anything. */
+  /** The least number of different outcomes, so that the draws are varied enough. */
   readonly outcomes: number
 }
 
@@ -38,7 +38,7 @@ const RACES: readonly Race[] = [
   { name: 'PATCH against PATCH', run: patches, outcomes: 6 },
 ]
 
-/** Runs so many interleavings of each race. */
+/** Runs this many interleavings of each race. */
 export async function runRaces(count: number, seed: number, say: (line: string) => void): Promise<Figure[]> {
   const { emulator, defects } = await proofEmulator({
     limits: false,
@@ -66,11 +66,11 @@ export async function runRaces(count: number, seed: number, say: (line: string) 
       }
       figures.push(
         atLeast(`${name}: different interleavings`, mixtures.size, Math.floor(count / 4)),
-        atLeast(`${name}: outcomes that came up`, seen.size, outcomes),
+        atLeast(`${name}: outcomes that occurred`, seen.size, outcomes),
         none(`${name}: interleavings without exactly one outcome`, wrong),
       )
     }
-    figures.push(none('races: defects that the emulator noticed itself', defects.length))
+    figures.push(none('races: internal errors reported by the emulator', defects.length))
     return figures
   } finally {
     await emulator.close()
@@ -124,7 +124,7 @@ async function claims(stage: Stage, seed: number) {
   return [mixture, String(winner)] as const
 }
 
-/** Four creations under one key, one with another body: one batch, and every caller learns of the same one or of the conflict. */
+/** Four creations under one key, one with another body: one batch is created, and all responses name it or the conflict. */
 async function sameKeys(stage: Stage, seed: number) {
   const key = [['Idempotency-Key', 'race']] as const
   const same = sentOf(stage.port, 'POST', '/batch-predictions', batchBody(2), key)
@@ -140,7 +140,7 @@ async function sameKeys(stage: Stage, seed: number) {
   return [mixture, isOther ? 'other' : 'same'] as const
 }
 
-/** Two cancels while the completion window ends: the batch is cancelled or expired, and every response agrees with that. */
+/** Two cancels while the completion window ends: the batch is cancelled or expired, and every response agrees with it. */
 async function cancels(stage: Stage, seed: number) {
   const { sandbox, port } = stage
   const chance = new Chance(seed, 'cancel')
@@ -166,7 +166,7 @@ async function cancels(stage: Stage, seed: number) {
   return [mixture, String(last.status)] as const
 }
 
-/** Three changes of one teamspace: each response is the record after it, and none takes back what another has set. */
+/** Three changes of one teamspace: each response is the record after the change, and no change undoes another. */
 async function patches(stage: Stage, seed: number) {
   const changes: readonly JsonObject[] = [
     { name: 'first' },
@@ -188,7 +188,7 @@ async function patches(stage: Stage, seed: number) {
   for (const { response, change } of order) {
     assert.equal(response.status, 200)
     const shown = JSON.parse(response.text) as JsonObject
-    // The first one changes what was there before; its own members are checked all the same.
+    // The fields of the first change are also checked, on top of the record that it changes.
     expected = { ...(expected ?? shown), ...change }
     assert.deepEqual(shown, expected)
   }

@@ -7,7 +7,7 @@ import { assumptions } from '../../../src/resources/index.ts'
 import { workspaceService } from '../../../src/service.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 
-/** What sandboxes of one sandbox are made from. */
+/** The options and the starting state of the sandboxes of one proof. */
 export interface Origin {
   readonly options: SandboxOptions
   readonly start: SandboxState
@@ -16,8 +16,8 @@ export interface Origin {
 const files = [{ id: 'file-pdf', teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 }]
 
 /**
- * A sandbox of its own for each call of {@link sandboxFrom}, without rate limits, its clock standing still.
- * @param extra records beside those of the base sandbox
+ * The origin of {@link sandboxFrom}, which creates a separate sandbox on each call: no rate limits, frozen clock.
+ * @param extra records in addition to those of the base sandbox
  */
 export async function originOf(
   settings: JsonObject,
@@ -46,7 +46,7 @@ export async function originOf(
   return { options, start: built.state }
 }
 
-/** A sandbox that starts as the sandbox stands. */
+/** Creates a sandbox in the starting state of its origin. */
 export function sandboxFrom({ options, start }: Origin): Sandbox {
   return new Sandbox(options, start)
 }

@@ -1,8 +1,8 @@
 import type { Chance } from '../../../src/core/random.ts'
 
 /**
- * Real or virtual milliseconds until the next arrival: bursts, moments, steady arrivals, pauses about as long as the window,
- * and clients that wait as they are told.
+ * Real or virtual milliseconds until the next arrival: bursts, short pauses, steady arrivals, pauses about as long as the
+ * window, and clients that wait as long as the response requires.
  */
 export function gap(
   chance: Chance,

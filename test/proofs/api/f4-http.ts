@@ -21,7 +21,7 @@ const RULES: readonly [Rule, ...Rule[]] = [
 
 const ARRIVALS = 40
 
-/** Lets requests arrive over HTTP while the clock is moved, and holds the headers of every response against the reference. */
+/** Sends requests over HTTP while the clock moves, and compares the headers of every response with the reference. */
 export async function overHttp(patterns: number, seed: number, say: (line: string) => void) {
   const overrides = RULES.map(({ operation, limit, window }) => ({
     operation,

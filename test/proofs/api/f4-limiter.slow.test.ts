@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { broken } from '../proof.ts'
 import { f4 } from './f4-limiter.ts'
 
-// A machine that is busy with something else may take ten times as long.
-test('F4 the rate limiter agrees with its definition, however requests arrive', {
+// A busy machine may need ten times as long.
+test('F4 the rate limiter agrees with its definition for every pattern of arrivals', {
   timeout: 300_000,
 }, async () => {
   const told: string[] = []

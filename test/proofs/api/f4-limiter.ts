@@ -12,18 +12,18 @@ const SIZES = {
 
 const SEED = 20_260_304
 
-/** Windows of one limiter that are asked in turn, so that one could be taken for another. */
+/** Keys of one limiter that are used in turn, so that a mix-up of their windows is detected. */
 const KEYS = ['a', 'b', '__proto__']
 
 /** F4: the rate limiter. */
 export const f4: Proof = {
   id: 'F4',
   promise:
-    'However requests arrive, the limiter agrees with its definition, no span of the window has more than the limit, and waiting Retry-After is enough.',
+    'For any pattern of requests the limiter agrees with its definition, no window has more requests than the limit, and a wait of Retry-After is enough.',
   run: (scale, say) => runArrivals(SIZES[scale], say),
 }
 
-/** Runs so many patterns through the limiter itself, and so many through the headers of responses. */
+/** Runs this many patterns through the limiter itself, and this many over HTTP through the headers of responses. */
 export async function runArrivals(
   size: { readonly patterns: number; readonly overHttp: number },
   say: (line: string) => void,
@@ -44,10 +44,10 @@ export async function runArrivals(
     atLeast('refused', tally.refused, size.patterns),
     none('differences from the reference', tally.differences),
     none('patterns with more than the limit in some span', tally.crowded),
-    none('times that waiting Retry-After was not enough', tally.insufficient),
-    tried('patterns through HTTP', size.overHttp),
-    tried('requests through HTTP', http.requests),
-    atLeast('answers 429 through HTTP', http.refused, size.overHttp),
+    none('waits of Retry-After that were not enough', tally.insufficient),
+    tried('patterns over HTTP', size.overHttp),
+    tried('requests over HTTP', http.requests),
+    atLeast('responses with 429 over HTTP', http.refused, size.overHttp),
     none('headers that differ from the reference', http.differences),
   ]
 }
@@ -94,7 +94,7 @@ function agrees(response: Admitted, wanted: Verdict, limit: number): boolean {
   )
 }
 
-// Asked of a copy that is saved and loaded: the pattern itself may wait less.
+// Checked on a copy that was saved and loaded, because the pattern itself may wait less.
 function isEnough(
   limiter: RateLimiter,
   key: string,

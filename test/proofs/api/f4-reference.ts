@@ -1,4 +1,4 @@
-/** What a window says of one request. Seconds of the Unix epoch, and from now. */
+/** The decision of a window about one request. Times are in seconds: of the Unix epoch, and from now. */
 export interface Verdict {
   readonly admitted: boolean
   readonly remaining: number
@@ -6,7 +6,7 @@ export interface Verdict {
   readonly retryAfter: number | undefined
 }
 
-/** A sliding window by its definition: it remembers everything and counts anew each time. */
+/** A sliding window by its definition: it keeps all admitted requests and counts them again each time. */
 export class ReferenceWindow {
   readonly admitted: number[] = []
   readonly #limit: number
@@ -21,7 +21,7 @@ export class ReferenceWindow {
     const admitted = this.#inside(now).length < this.#limit
     if (admitted) this.admitted.push(now)
     const inside = this.#inside(now)
-    // The first whole second at which one of them has left; there is one, the present request at the latest.
+    // The first whole second at which an admitted request has left the window. There is always one, at least the present request.
     const reset = Math.min(...inside.map((each) => Math.ceil((each + this.#window) / 1000)))
     const remaining = this.#limit - inside.length
     const retryAfter = remaining > 0 ? undefined : Math.max(1, Math.ceil(reset - now / 1000))
@@ -33,7 +33,7 @@ export class ReferenceWindow {
   }
 }
 
-/** The most requests admitted in any span that is as long as the window; instants in order. */
+/** The largest number of requests admitted in any span as long as the window; `admitted` is in order. */
 export function mostInAnySpan(admitted: readonly number[], window: number): number {
   let most = 0
   let first = 0

@@ -14,18 +14,18 @@ const SIZES = {
 
 const SEED = 20_260_305
 
-/** Differences that are told one by one. */
+/** Differences that are reported in full. */
 const MAX_TOLD = 5
 
 /** F5: hidden dependence. */
 export const f5: Proof = {
   id: 'F5',
   promise:
-    'Nothing depends on the order in which records, lists, result lines or members stand, on the instant at which a sandbox starts, or on the time zone.',
+    'No response depends on the order of records, lists, result lines or fields, on the instant at which a sandbox starts, or on the time zone.',
   run: (scale, say) => runVariants(SIZES[scale], say),
 }
 
-/** Plays a generated script to sandboxes that differ in what must not matter, and runs the suite under three zones. */
+/** Replays a generated script in sandboxes with irrelevant differences, and runs the suite in three zones. */
 export async function runVariants(
   { requests, withSuite }: { readonly requests: number; readonly withSuite: boolean },
   say: (line: string) => void,
@@ -62,9 +62,11 @@ async function compare(
     if (different <= MAX_TOLD)
       say(`F5: ${name}, request ${n}: ${inWords(exchange.sent)}\n  was ${first}\n  is  ${second}`)
   }
-  const figure = none(`${name}: answers that differ`, different)
-  // A sandbox in which nothing looks different would show nothing.
-  return normal === whole ? [figure] : [atLeast(`${name}: answers in which it is seen`, shown, 1), figure]
+  const figure = none(`${name}: responses that differ`, different)
+  // If no response differs before normalization, the variant tests nothing.
+  return normal === whole
+    ? [figure]
+    : [atLeast(`${name}: responses in which it is visible`, shown, 1), figure]
 }
 
 async function otherZones(
@@ -81,12 +83,12 @@ async function otherZones(
     const { code, out, err } = await runNode(args, zone)
     if (code !== 0) throw new Error(`the script under TZ=${zone} ended with ${code}: ${err}`)
     const told: unknown = JSON.parse(out)
-    if (!isObject(told)) throw new Error(`the script said ${out}`)
+    if (!isObject(told)) throw new Error(`the script printed ${out}`)
     offsets.add(told.offset)
     if (told.digest !== here) different += 1
     say(`F5: TZ=${zone} ${told.digest === here ? 'gives the same responses' : 'gives other responses'}`)
   }
-  // A zone that the machine does not know would be UTC, and show nothing.
+  // Node uses UTC for an unknown zone, and the proof would test nothing.
   if (offsets.size !== ZONES.length) throw new Error('the machine lacks the time zones that this proof needs')
   return different
 }

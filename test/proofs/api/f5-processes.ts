@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process'
 
-/** What a process has said and how it ended. */
+/** The output of a process and how it ended. */
 export interface Ended {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
-/** The zone that is ahead of UTC by most, and one that is behind it by half an hour more than whole hours. */
+/** The zone with the largest offset from UTC, and one whose offset includes half an hour. */
 export const ZONES = ['Pacific/Kiritimati', 'America/St_Johns'] as const
 
-/** Runs Node with some arguments in a time zone, and waits for its end. */
+/** Runs Node with these arguments in a time zone, and waits for its end. */
 export function runNode(args: readonly string[], zone: string): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {

@@ -11,25 +11,25 @@ import { Memory, type Source } from './f1-valid.ts'
 import type { Sent } from './f1-wire.ts'
 import { busyCollections, proofEmulator } from './sandbox.ts'
 
-/** The port that Host headers name: the same in every sandbox, so that nothing else differs. */
+/** The port in Host headers: the same for every sandbox, so that responses do not differ by it. */
 const PORT = 4010
 
-/** A request of a script and what came of it. */
+/** A request of a script and its response. */
 export interface Exchange extends Generated {
   readonly response: RawResponse
 }
 
 export type Collections = Readonly<Record<string, readonly object[]>>
 
-/** How a sandbox is made that a script is played to. */
+/** The options of a sandbox in which a script is replayed. */
 export interface Setting {
   readonly collections?: Collections
   readonly options?: InternalOptions
-  /** What is done to each request before it is sent. */
+  /** Changes each request before it is sent. */
   readonly change?: (sent: Sent) => Sent
 }
 
-/** Generates a script against a new sandbox, and keeps every response. */
+/** Generates a script against a new sandbox, and records every response. */
 export async function record(
   requests: number,
   seed: number,
@@ -45,11 +45,11 @@ export async function record(
     const script: Exchange[] = []
     while (script.length < requests) {
       const next = generate(document, source, PORT)
-      // What is not the API's goes through the server, whose port differs.
+      // Paths outside the API go through the server, and its port differs.
       if (!api.owns(next.sent.target)) continue
       advanceTo(sandbox, sandbox.clock.now + next.ms)
       const reply = await responseOf(api, next.sent)
-      if (reply === 'closed') throw new Error('a request was not answered')
+      if (reply === 'closed') throw new Error('a request got no response')
       learn(source, next.operation, reply.status, reply.text)
       script.push({ ...next, response: reply })
     }
@@ -59,26 +59,26 @@ export async function record(
   }
 }
 
-/** Every response to a script in one word. */
+/** One digest of all responses to a script. */
 export function digestOf(script: readonly Exchange[]): string {
   const hash = createHash('sha256')
   for (const { response } of script) hash.update(whole(response))
   return hash.digest('hex')
 }
 
-// Where a request names no host, URLs in its response lead to the port of the emulator, and each has one of its own.
+// If a request has no valid Host, URLs in its response contain the real port, which differs between emulators.
 async function responseOf(...asked: Parameters<typeof respondInProcess>) {
   const response = await respondInProcess(...asked)
   if (response === 'closed') return response
   return { ...response, text: response.text.replaceAll(/(?<=127\.0\.0\.1:)\d+/g, 'port') }
 }
 
-/** A response as it is. */
+/** A response with all its parts, as text. */
 export function whole({ status, headers, text }: RawResponse): string {
   return JSON.stringify([status, [...headers], text])
 }
 
-/** Plays a script to another sandbox. @returns the responses, in order */
+/** Sends a script to another sandbox. @returns the responses, in order */
 export async function replay(
   script: readonly Generated[],
   setting: Setting,
@@ -92,7 +92,7 @@ export async function replay(
     for (const { ms, sent } of script) {
       advanceTo(sandbox, sandbox.clock.now + ms)
       const response = await responseOf(api, change(sent))
-      if (response === 'closed') throw new Error('a request was not answered')
+      if (response === 'closed') throw new Error('a request got no response')
       responses.push(response)
     }
     return responses

@@ -4,7 +4,7 @@ import { runNode } from './f5-processes.ts'
 
 const VITEST = 'node_modules/vitest/vitest.mjs'
 
-/** Runs the tests of the specification in a time zone, files and tests in an order that the seed draws. */
+/** Runs the tests of the specification in a time zone; the seed determines the order of files and tests. */
 export async function runSuite(
   zone: string,
   seed: number,

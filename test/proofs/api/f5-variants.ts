@@ -6,21 +6,21 @@ import type { Sent } from './f1-wire.ts'
 import { type Collections, type Exchange, type Setting, whole } from './f5-replay.ts'
 import { busyCollections } from './sandbox.ts'
 
-/** A sandbox that differs in something that nothing may depend on, and what of a response may differ there. */
+/** A sandbox that differs in a property that responses must not depend on, and the permitted differences. */
 export interface Variant {
   readonly name: string
   readonly setting: Setting
-  /** Requests whose answers rest on what differs. */
+  /** Exchanges that may differ, because their responses depend on the property. */
   readonly leavesOut?: (exchange: Exchange) => boolean
-  /** A response of the first sandbox, and one of this, without what may differ. */
+  /** A response as text without the parts that may differ. */
   readonly normal?: (response: RawResponse, start: number) => string
-  /** The instant at which this sandbox starts, where it is another. */
+  /** The start of this sandbox, if it differs. */
   readonly start?: number
 }
 
 const BEGIN = Date.parse(START)
 
-/** The assumption that names the order of lists. */
+/** The assumption about the order of lists. */
 const LIST_ORDER = 'U020'
 
 /** Whole seconds on other calendar days: a leap day, the ends of a year and of summer time, the last day of 32 bits. */
@@ -31,7 +31,7 @@ const CLOCKS = [
   '2038-01-19T03:14:07Z',
 ]
 
-/** Everything that answers must not depend on. */
+/** All properties that responses must not depend on. */
 export function variants(seed: number): readonly Variant[] {
   return [
     { name: 'the same sandbox again', setting: {} },
@@ -51,7 +51,7 @@ export function variants(seed: number): readonly Variant[] {
     {
       name: 'members in another order',
       setting: { change: withMembersReversed },
-      // What a model makes up is drawn in the order in which the schema asks for it.
+      // Generated outputs are drawn in the order of the properties in the schema.
       leavesOut: ({ sent }) => /\/results(?:\?|$)/.test(sent.target),
       normal: withoutMemberOrder,
     },
@@ -73,7 +73,7 @@ function shuffled(records: readonly object[], seed: number): readonly object[] {
     .map(({ record }) => record)
 }
 
-// Which records a page has depends on the order, as it should.
+// The records on a page depend on the order, as they should.
 function isPage({ sent }: Exchange): boolean {
   return /\?|\/users$|\/data-views|consumption/.test(sent.target)
 }
@@ -83,7 +83,7 @@ function withoutOrder(response: RawResponse): string {
   const type = headers.get('content-type') ?? ''
   if (type === 'application/x-ndjson')
     return whole({ status, headers, text: text.split('\n').sort().join('\n') })
-  // An order that is set is no longer assumed; a HEAD request shows that in its headers alone.
+  // A configured order is no longer assumed; in a response to HEAD, only the headers show that.
   const assumed = headers
     .get('x-emulator-assumed')
     ?.split(',')
@@ -99,7 +99,7 @@ function withMembersReversed({ body, headers, ...sent }: Sent): Sent {
   const json = body === undefined ? undefined : parsed(body.toString())
   if (!isObject(json)) return { ...sent, headers, body }
   const text = JSON.stringify(reversed(json), null, 1)
-  // JSON that says something twice, in numbers that change, or in bytes that are no UTF-8 would not be the same request.
+  // Bodies with duplicate fields, numbers that change, or invalid UTF-8 would change in JSON.parse, so they stay as they are.
   if (body?.equals(Buffer.from(JSON.stringify(json))) !== true) return { ...sent, headers, body }
   const next = Buffer.from(text)
   const renamed = headers.map(
@@ -118,7 +118,7 @@ function reversed(value: Json): Json {
   )
 }
 
-// Opaque records come back in the order in which they came, and the first of several faults may be another.
+// Opaque records are returned in the order in which they were sent, and the first of several issues may differ.
 function withoutMemberOrder({ status, headers, text }: RawResponse): string {
   if (status >= 400) return JSON.stringify([status, [...headers.keys()]])
   return JSON.stringify([status, [...headers], sorted(parsed(text) ?? text)])
@@ -140,7 +140,7 @@ function atClock(clock: string): Variant {
     name: `started at ${clock}`,
     start,
     setting: { options: { clock }, collections: moved(start - BEGIN) },
-    // A report is about calendar days, and so are the dates in its query.
+    // The consumption report is about calendar days, and so are the dates in its query.
     leavesOut: ({ sent }) => /consumption/i.test(sent.target),
     normal: withoutTime,
   }
@@ -156,13 +156,13 @@ function moved(by: number): Collections {
   return JSON.parse(later) as Collections
 }
 
-// Every instant as its distance from the start.
+// Replaces every instant by its distance from the start.
 function withoutTime({ status, headers, text }: RawResponse, start: number): string {
   const relative = new Map(headers)
   relative.set('date', String(Date.parse(headers.get('date') ?? '') - start))
   relative.set('x-ratelimit-reset', String(Number(headers.get('x-ratelimit-reset')) - start / 1000))
   const distant = text.replaceAll(INSTANT, (instant) => `T${Date.parse(instant) - start}`)
-  // The dates that a model makes up lie some days before its own; the time of day decides which day that is.
+  // Generated dates are some days before the sandbox's date, and the time of day decides which day that is.
   if (headers.get('content-type') === 'application/x-ndjson')
     return JSON.stringify([status, [...relative], distant.replaceAll(DATE, 'date')])
   return JSON.stringify([status, [...relative], distant])

@@ -7,9 +7,9 @@ import { timing } from '../timing.ts'
 
 interface Plan {
   readonly connections: number
-  /** Requests on each, sent at once. */
+  /** Requests on each connection, sent at once. */
   readonly requests: number
-  /** Milliseconds for which nobody reads. */
+  /** Milliseconds during which no response is read. */
   readonly unread: number
 }
 
@@ -18,12 +18,12 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
   long: { connections: 8, requests: 1_000, unread: 20_000 },
 }
 
-/** Requests of a client that reads all responses in the end. */
+/** The number of requests of a client that reads all responses in the end. */
 const READ = 20
 
 const STATUS_LINE = 'HTTP/1.1 200 OK\r\n'
 
-/** MiB above what the process had when it was ready. */
+/** MiB in addition to the memory of the process when it was ready. */
 const MAX_MEMORY = 200
 
 function requestsOf(port: number, count: number, last: string): string {
@@ -31,10 +31,10 @@ function requestsOf(port: number, count: number, last: string): string {
   return `${`${head}\r\n`.repeat(count - 1)}${head}Connection: ${last}\r\n\r\n`
 }
 
-/** A client that sends requests and reads nothing. */
+/** A client that sends requests and does not read. */
 function sender(port: number, bytes: string): Socket {
   const socket = connect(port, '127.0.0.1')
-  // Cut by the emulator, or in the end by the proof.
+  // The emulator may cut the connection, and the proof closes it at the end.
   socket.on('error', () => {})
   socket.pause()
   socket.write(bytes)
@@ -59,15 +59,15 @@ async function unread({ port, resident }: Probed, plan: Plan, scale: Scale): Pro
   for (const each of senders) each.destroy()
   client.close()
   return [
-    tried('requests that nobody reads the responses to', `${plan.connections} x ${plan.requests}`),
+    tried('requests whose responses are not read', `${plan.connections} x ${plan.requests}`),
     tried('resident memory at the start', `${Math.round(before)} MiB`),
-    // How much garbage there is at the moment depends on the machine.
+    // The amount of garbage at a given moment depends on the machine.
     timing(scale, below('most memory above the start', above, MAX_MEMORY, 'MiB')),
-    none('other requests not answered meanwhile', failed),
+    none('other requests without a response during this time', failed),
   ]
 }
 
-/** The statuses of all responses to a client that begins to read late. */
+/** The statuses of all responses to a client that starts to read late. */
 async function readLate({ port }: Probed): Promise<readonly Figure[]> {
   const socket = sender(port, requestsOf(port, READ, 'close'))
   await pause(200)
@@ -76,12 +76,12 @@ async function readLate({ port }: Probed): Promise<readonly Figure[]> {
   socket.on('data', (data: Buffer) => {
     const text = tail + data.toString('latin1')
     responses += text.split(STATUS_LINE).length - 1
-    // A status line may come in two pieces, and must not be counted twice.
+    // A status line may arrive in two chunks; keep its first part, but never count a line twice.
     tail = text.slice(-STATUS_LINE.length + 1)
   })
   socket.resume()
   await new Promise((resolve) => socket.once('close', resolve))
-  return [tried('requests that are read late', READ), none('of them not answered', READ - responses)]
+  return [tried('requests that are read late', READ), none('of them without a response', READ - responses)]
 }
 
 async function run(scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {
@@ -97,6 +97,6 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
 export const f7: Proof = {
   id: 'F7',
   promise:
-    'The memory of a connection is bounded whatever is pipelined on it, even if nobody reads the responses.',
+    'The memory of a connection is bounded for any pipelined requests, even if their responses are not read.',
   run,
 }

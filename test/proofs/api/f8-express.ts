@@ -12,7 +12,7 @@ interface VitestReport {
   }[]
 }
 
-/** The test files that send requests by `testEmulator`, relative to the project. */
+/** The paths of the test files that send requests with `testEmulator`, relative to the project. */
 function files(): readonly string[] {
   return readdirSync('test/spec', { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts') && !path.endsWith('express.test.ts'))
@@ -47,8 +47,8 @@ async function run(): Promise<readonly Figure[]> {
   )
   return [
     tried('test files', paths.length),
-    tried('tests that pass by node:http', passed(socket)),
-    tried('tests that pass by supertest and Express', passed(express)),
+    tried('tests that pass on node:http', passed(socket)),
+    tried('tests that pass on supertest and Express', passed(express)),
     none(`tests with another outcome${others[0] === undefined ? '' : `: ${others[0]}`}`, others.length),
   ]
 }

@@ -3,22 +3,22 @@ import { type InternalOptions, openEmulator, type RunningEmulator } from '../../
 import { baseCollections, START } from '../../support/base-state.ts'
 import { sampleRecords } from '../../support/sample-calls.ts'
 
-/** How many records there are of what can be used up once. */
+/** The number of records of each kind that can be used only once. */
 export const MANY = 40
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const uuidOf = (n: number) => `${String(n).padStart(8, '0')}-2222-4333-8444-555555555555`
 
-/** The n-th message of the sandbox: which conversation it is in. */
+/** The conversation and id of the n-th message of the sandbox. */
 export const messageOf = (n: number) => ({ conversation_id: `conversation-${n + 10}`, message_id: uuidOf(n) })
 
-/** The n-th OAuth flow that waits for its callback. */
+/** The n-th OAuth flow, which waits for its callback. */
 export const flowOf = (n: number) => ({
   state: `state-${n}`,
   redirect_uri: 'https://app.example/callback',
 })
 
-/** Records of every kind, enough of each that some are left when requests have used others up. */
+/** Records of each kind, enough that some are left after requests have used others up. */
 export function busyCollections(): Readonly<Record<string, readonly object[]>> {
   const numbers = Array.from({ length: MANY }, (_, n) => n)
   const like = (name: string, change: (n: number) => object): object[] => {
@@ -86,10 +86,10 @@ export function busyCollections(): Readonly<Record<string, readonly object[]>> {
   return Object.fromEntries([...names].map((name) => [name, join(name)]))
 }
 
-/** An emulator of a busy sandbox, in memory, whose clock stands still at {@link START}. */
+/** An emulator of a busy sandbox, in memory, with a clock frozen at {@link START}. */
 export interface ProofEmulator {
   readonly emulator: RunningEmulator
-  /** What went wrong on the emulator's side so far. */
+  /** Internal errors of the emulator so far. */
   readonly defects: readonly unknown[]
 }
 

@@ -2,25 +2,25 @@ import { type KillReport, killRounds } from '../../crash/kill-rounds.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { timing } from '../timing.ts'
 
-/** Each part is a sandbox of its own, so that restarts do not slow down as it grows. */
+/** Each part is a new sandbox, so that restarts do not slow down as it grows. */
 const SIZES = {
   short: { parts: 1, rounds: 3 },
   long: { parts: 10, rounds: 100 },
 }
 
-/** No part is begun after so many milliseconds. */
-const LONGEST = 8 * 60_000
+/** No part starts after this many milliseconds. */
+const MAX_DURATION = 8 * 60_000
 
 /** D1: kill -9 at random moments while four clients write. */
 export const d1: Proof = {
   id: 'D1',
   promise:
-    'Nothing acknowledged is lost, done twice or left untold when the process is killed while writing.',
+    'No acknowledged write is lost, repeated or left without its webhook when the process is killed during a write.',
   run: async (scale, say) => {
     const { parts, rounds } = SIZES[scale]
     const begun = performance.now()
     const reports: KillReport[] = []
-    for (let part = 1; part <= parts && performance.now() - begun < LONGEST; part++) {
+    for (let part = 1; part <= parts && performance.now() - begun < MAX_DURATION; part++) {
       const report = await killRounds(rounds, part)
       reports.push(report)
       say(`D1: part ${part} of ${parts}: ${rounds} kills, ${report.acknowledged} writes acknowledged`)
@@ -35,12 +35,12 @@ function figures(scale: Scale, reports: readonly KillReport[]): Figure[] {
   return [
     tried('kills', sum('rounds')),
     timing(scale, atLeast('kills inside a checkpoint, %', inside, 10)),
-    atLeast('writes acknowledged', sum('acknowledged'), sum('rounds')),
+    atLeast('acknowledged writes', sum('acknowledged'), sum('rounds')),
     none('acknowledged pages lost', sum('lost')),
-    none('batches made twice, agents claimed twice', sum('doubled')),
+    none('batches created twice, agents claimed twice', sum('doubled')),
     none('ends of batches without a webhook', sum('untold')),
     none('snapshots that cannot be restored', sum('unrestorable')),
     none('restarts with an unreadable file', sum('unreadable')),
-    none('writes answered with an error', sum('refused')),
+    none('writes with an error response', sum('refused')),
   ]
 }

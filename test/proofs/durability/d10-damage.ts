@@ -3,17 +3,17 @@ import type { Chance } from '../../../src/core/random.ts'
 // biome-ignore lint/suspicious/noExplicitAny: documents are broken into every shape.
 export type Loose = any
 
-/** What must come of a document. */
+/** The expected result for a damaged document. */
 export interface Damaged {
-  /** So many records and members have been made invalid. */
+  /** The number of records and fields that were made invalid. */
   readonly broken: number
-  /** What must be set aside: these, and what refers to them. */
+  /** The records that must be set aside: the invalid ones, and those that refer to them. */
   readonly pointers: readonly string[]
-  /** The ids of the notes that must be in force. */
+  /** The ids of the notes that must be loaded. */
   readonly valid: readonly string[]
 }
 
-/** Ways to make a note invalid. */
+/** Changes that make a note invalid. */
 const WAYS: readonly [(note: Loose) => unknown, ...((note: Loose) => unknown)[]] = [
   (note) => ({ ...note, text: 7 }),
   ({ text: _, ...note }) => note,
@@ -27,7 +27,7 @@ const WAYS: readonly [(note: Loose) => unknown, ...((note: Loose) => unknown)[]]
 
 type Besides = readonly [pointer: string, damage: (document: Loose) => unknown]
 
-/** Ways to make something else invalid. */
+/** Changes that make another part of the document invalid. */
 export const BESIDES: readonly [Besides, ...Besides[]] = [
   ['/schedule/1', ({ schedule }) => Object.assign(schedule[1], { due_at: 'soon' })],
   ['/schedule/2', ({ schedule }) => schedule.splice(2, 1, 'no event')],
@@ -42,7 +42,7 @@ export const BESIDES: readonly [Besides, ...Besides[]] = [
   ['/revision', (document) => Object.assign(document, { revision: -7 })],
 ]
 
-/** Makes some notes of a document invalid, some twice there, and something besides. */
+/** Makes some notes of a document invalid, duplicates some, and damages another part. */
 export function invalidate(document: Loose, chance: Chance): Damaged {
   const { notes } = document.collections
   const gone = new Set<number>()

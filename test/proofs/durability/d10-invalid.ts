@@ -27,11 +27,11 @@ interface Tally {
   unkept: number
 }
 
-/** D10: state files in which some records are invalid, and nothing beside them that they could be read from instead. */
+/** D10: state files with some invalid records, and without a journal or previous file to read them from. */
 export const d10: Proof = {
   id: 'D10',
   promise:
-    'One invalid record is one invalid record: it is set aside with those that refer to it, named and kept, and the rest is in force.',
+    'An invalid record and the records that refer to it are set aside, named and kept; all other records are loaded.',
   run: async (scale, say) => {
     const text = await documentText()
     const tally: Tally = { broken: 0, setAside: 0, lost: 0, wrong: 0, unkept: 0 }
@@ -47,18 +47,18 @@ export const d10: Proof = {
 function figures(trials: number, { broken, setAside, lost, wrong, unkept }: Tally): Figure[] {
   return [
     tried('state files', trials),
-    tried('records and members made invalid', `${broken}, of ${BESIDES.length + 2} kinds`),
+    tried('records and fields made invalid', `${broken}, of ${BESIDES.length + 2} kinds`),
     atLeast('set aside, with those that refer to them', setAside, broken),
-    none('files of which something valid was not in force', lost),
-    none('files of which something valid was set aside, or something invalid was not', wrong),
+    none('files with a valid record that was not loaded', lost),
+    none('files with a valid record that was set aside, or an invalid one that was not', wrong),
     none(
-      'files of which something was set aside, and is not kept as it was with its place and reason',
+      'files with a record that was set aside and is not kept unchanged with its place and reason',
       unkept,
     ),
   ]
 }
 
-/** A state file with notes of which two thirds refer to another one, with a schedule and idempotency records. */
+/** A state file with notes, a schedule and idempotency records; two thirds of the notes refer to another note. */
 async function documentText(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
   try {

@@ -20,11 +20,10 @@ interface Tally {
   lost: number
 }
 
-/** D11: copies of the state file are put back at any age, while the emulator runs, after it has ended, and after a kill. */
+/** D11: copies of any age replace the state file while the emulator runs, after it has stopped, and after a kill. */
 export const d11: Proof = {
   id: 'D11',
-  promise:
-    'A state file that nobody has edited, of whatever age, takes the sandbox back to it, and the state that it replaces is kept.',
+  promise: 'An unedited state file of any age restores the sandbox, and the replaced state is kept.',
   run: async (scale, say) => {
     const tally: Tally = { restored: 0, oldest: 0, wrong: 0, unkept: 0, lost: 0 }
     const { lives, steps } = SIZES[scale]
@@ -46,14 +45,14 @@ export const d11: Proof = {
 function figures(lives: number, { restored, oldest, wrong, unkept, lost }: Tally): Figure[] {
   return [
     tried('histories', lives),
-    tried('copies put back', `${restored}, up to ${oldest} checkpoints old`),
-    none('states that were not that of the copy', wrong),
+    tried('restored copies', `${restored}, up to ${oldest} checkpoints old`),
+    none('states that differ from the copy', wrong),
     none('replaced states that were not kept, or cannot be loaded', unkept),
     none('states that were not the same after a restart or a kill', lost),
   ]
 }
 
-/** A sandbox that is written to, copied, gone back with, ended and killed. */
+/** A sandbox with random writes, copies, restored copies, stops and kills. */
 class History {
   readonly #folder: string
   readonly #file: string
@@ -100,7 +99,7 @@ class History {
     this.#copies.push({ path, content: contentOf(emulator.sandbox.document()), at: this.#checkpoints })
   }
 
-  /** Puts one of the copies in the file's place. @returns what the state has to be */
+  /** Replaces the file with one of its copies. @returns the expected state */
   #putBack(): string | undefined {
     const copy = this.#copies[this.#chance.int(0, Math.max(0, this.#copies.length - 1))]
     if (copy === undefined) return undefined
@@ -114,7 +113,7 @@ class History {
     const stands = readFileSync(this.#file)
     const before = contentOf(emulator.sandbox.document())
     const expected = this.#putBack()
-    // A file that says what it said is no change: what has been written since stays.
+    // A copy equal to the current file is not an edit, so later writes are kept.
     const isSame = readFileSync(this.#file).equals(stands)
     await emulator.persistence.checkpointNow()
     this.#checkpoints += 1
@@ -122,7 +121,7 @@ class History {
       this.#compare(emulator, isSame ? before : expected, isSame ? undefined : before)
   }
 
-  /** Ends or kills it, puts a copy back now and then, and starts it again. */
+  /** Stops or kills the emulator, sometimes restores a copy, and starts it again. */
   async #liveAgain(emulator: Opened, killed: boolean): Promise<Opened> {
     const before = contentOf(emulator.sandbox.document())
     const left = new Map(
@@ -167,7 +166,7 @@ function loaded(path: string): string | undefined {
   return 'issues' in checked ? undefined : contentOf(documentOf(checked.state, testService, 'default'))
 }
 
-/** All but the number of the last commit, which always grows. */
+/** All fields except the number of the last commit, which always increases. */
 function contentOf({ revision: _, ...content }: Document): string {
   return JSON.stringify(content)
 }

@@ -4,23 +4,23 @@ import { Client, Refused } from '../client.ts'
 import { Stage, type Started, within } from '../stage.ts'
 import { HOWS, type How } from './d3-faulty-files.ts'
 
-/** What real processes have shown. */
+/** The results of real processes. */
 export interface Children {
   lives: number
-  /** In so many the fault has struck. */
+  /** The number of runs in which the fault occurred. */
   struck: number
   lost: number
-  /** Pages that are there although their request was refused. */
+  /** Pages that exist although their request was refused. */
   doubled: number
-  /** Ends that nobody asked for, or with a stack trace. */
+  /** Ends without a signal, or with a stack trace. */
   crashes: number
   unreadable: number
 }
 
-/** Pages that a life makes; a snapshot comes after each tenth. */
+/** Pages that a run creates; a snapshot follows each tenth. */
 const PAGES = 30
 
-/** Operations on the disk that a life consists of, about. */
+/** The approximate number of disk operations in a run. */
 const OPERATIONS = 130
 
 interface Sent {
@@ -29,8 +29,8 @@ interface Sent {
 }
 
 /**
- * Real processes, in each of which one operation of the file system goes wrong.
- * @param count of lives; the operations are spread evenly, the kinds of faults come by turns
+ * Real processes; in each of them one operation of the file system fails.
+ * @param count the number of runs; operations are spread evenly, and the kinds of faults are used in turn
  */
 export async function childrenDie(count: number, say: (line: string) => void): Promise<Children> {
   const seen: Children = { lives: 0, struck: 0, lost: 0, doubled: 0, crashes: 0, unreadable: 0 }
@@ -98,7 +98,7 @@ class Child {
         }
       }
     } catch {
-      // The process is gone: what was under way was not acknowledged.
+      // The process has ended: writes in flight were not acknowledged.
     } finally {
       client.close()
     }
@@ -125,7 +125,7 @@ class Child {
   }
 }
 
-/** Whether a start that was not possible has been told, beside what was logged, in one line that says what to do. */
+/** Whether a failed start was reported in one line with a fix, in addition to log entries. */
 function isClear({ log }: Started): boolean {
   const [end, ...others] = log.filter(({ level }) => level === 'raw' || level === 'end')
   return others.length === 0 && /as planned.*Run "workspace-emulator doctor"/.test(end?.message ?? '')

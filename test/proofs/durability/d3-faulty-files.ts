@@ -1,11 +1,11 @@
 import { type Files, nodeFiles } from '../../../src/adapters/storage/files.ts'
 import { Killed, unsynced } from '../../support/mortal-files.ts'
 
-/** What becomes of one operation. The last: the disk is full from then on. */
+/** The faults of one operation. `full`: from then on the disk is full. */
 export const HOWS = ['before', 'after', 'half', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE', 'full'] as const
 export type How = (typeof HOWS)[number]
 
-/** Operations that change what is on the disk. */
+/** Operations that change the disk. */
 const CHANGES = [
   'open',
   'write',
@@ -26,19 +26,19 @@ const WRITES: readonly string[] = ['write', 'writeSoon']
 
 type Operation = (...args: never[]) => unknown
 
-/** The real file system, of which the n-th operation goes wrong. */
+/** The real file system with a fault at the n-th operation. */
 export class FaultyFiles {
   /** The names of all operations so far, in order. */
   readonly done: string[] = []
   readonly files: Files
-  /** Whether the process would have ended by now: nothing reaches the disk any more. */
+  /** Whether the process is dead in the simulation: nothing is written to the disk after that. */
   isDead = false
-  /** Whether an operation has gone wrong. */
+  /** Whether the fault has occurred. */
   hasStruck = false
   readonly #at: number
   readonly #how: How
 
-  /** @param at counted from 1; Infinity for a life without a fault */
+  /** @param at counted from 1; Infinity for a run without a fault */
   constructor(at: number, how: How) {
     this.#at = at
     this.#how = how
@@ -48,7 +48,7 @@ export class FaultyFiles {
 
   #wrap(name: string, operation: Operation): Operation {
     return (...args) => {
-      // Descriptors of the dead process are closed, as the system would.
+      // The system closes the descriptors of a process that has ended.
       if (this.isDead && name === 'close') return operation(...args)
       if (this.isDead) throw new Killed()
       this.done.push(name)
@@ -71,7 +71,7 @@ export class FaultyFiles {
         if (WRITES.includes(name)) writeHalf(args)
         return this.#die()
       default:
-        // The system closes in any case.
+        // The system closes the descriptor even if `close` fails.
         if (name === 'close') return operation(...args)
         throw systemError(this.#how === 'full' ? 'ENOSPC' : this.#how, name)
     }
@@ -88,12 +88,12 @@ export class FaultyFiles {
   }
 }
 
-/** Whether a fault of this kind in an operation of this name differs from those of other kinds. */
+/** Whether this kind of fault can have its own effect in an operation of this name. */
 export function isWorthIt(name: string, how: How): boolean {
   if (how === 'half') return WRITES.includes(name)
-  // A process that is killed around what changes nothing is one that is killed around what comes before or after.
+  // A kill around an operation that changes nothing equals a kill around the operation before or after it.
   if (how === 'before' || how === 'after') return (CHANGES as readonly string[]).includes(name)
-  // Closing never fails.
+  // Errors of `close` are not simulated.
   return how === 'full' ? GROWS.includes(name) : name !== 'close'
 }
 

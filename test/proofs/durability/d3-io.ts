@@ -6,13 +6,13 @@ import { type Children, childrenDie } from './d3-children.ts'
 import { HOWS, type How, isWorthIt } from './d3-faulty-files.ts'
 import { type Beginning, beginning, liveWith, type Verdict } from './d3-life.ts'
 
-/** Each so-manieth operation, and how many real processes. */
+/** Every n-th operation is tested (`stride`), and this many real processes. */
 const SIZES = {
   short: { stride: 307, children: 1 },
   long: { stride: 1, children: 120 },
 }
 
-/** So many faults are shown. */
+/** The number of problems that are printed. */
 const SHOWN = 10
 
 interface Seen {
@@ -23,11 +23,10 @@ interface Seen {
   unreadable: number
 }
 
-/** D3: a life of some hundred operations, once for each thing that can happen to each of its file operations. */
+/** D3: a run of some hundred operations, repeated once for each fault at each of its file operations. */
 export const d3: Proof = {
   id: 'D3',
-  promise:
-    'Whatever file operation a process dies in, or is refused by the system, nothing acknowledged is lost and nothing crashes.',
+  promise: 'A kill or a system error in any file operation loses no acknowledged write and causes no crash.',
   run: async (scale, say) => {
     const { stride, children } = SIZES[scale]
     const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
@@ -43,7 +42,7 @@ export const d3: Proof = {
         operations = Math.max(operations, await liveWithEach(how, stride, folder, begin, seen, say))
         say(`D3: ${how}: done, ${seen.lives} lives so far`)
       }
-      for (const each of leftover) say(`D3: nobody has handled ${each}`)
+      for (const each of leftover) say(`D3: unhandled rejection: ${each}`)
       return figures(seen, operations, leftover.length, await childrenDie(children, say))
     } finally {
       process.off('unhandledRejection', onLeftover)
@@ -54,23 +53,23 @@ export const d3: Proof = {
 
 function figures(seen: Seen, operations: number, leftover: number, children: Children): Figure[] {
   return [
-    tried('file operations of a life', operations),
-    tried('lives with one fault', `${seen.lives} of 8 kinds: ${HOWS.join(', ')}`),
-    // A life has a few operations more or less than the one that was counted.
-    below('lives in which it did not strike', seen.lives - seen.struck, Math.max(5, seen.lives / 20)),
-    none('lives after which something acknowledged was lost', seen.lost),
-    none('lives with any error but that of the system', seen.crashes),
-    none('lives that left something unreadable or half written', seen.unreadable),
-    none('rejections that nobody handled', leftover),
-    tried('real processes with one fault', `${children.lives}, which struck in ${children.struck}`),
+    tried('file operations of a run', operations),
+    tried('runs with one fault', `${seen.lives} of 8 kinds: ${HOWS.join(', ')}`),
+    // Runs can have a few operations more or fewer than the counted one.
+    below('runs in which the fault did not occur', seen.lives - seen.struck, Math.max(5, seen.lives / 20)),
+    none('runs that lost an acknowledged write', seen.lost),
+    none('runs with an error other than that of the system', seen.crashes),
+    none('runs that left an unreadable or partial file', seen.unreadable),
+    none('unhandled rejections', leftover),
+    tried('real processes with one fault', `${children.lives}; the fault occurred in ${children.struck}`),
     none('acknowledged pages lost by them', children.lost),
-    none('refused pages made by them', children.doubled),
+    none('refused pages created by them', children.doubled),
     none('crashes of them', children.crashes),
     none('unreadable files left by them', children.unreadable),
   ]
 }
 
-/** @returns how many operations a life of this kind has */
+/** @returns the number of operations in a run of this kind */
 async function liveWithEach(
   how: How,
   stride: number,
@@ -82,7 +81,7 @@ async function liveWithEach(
   const undisturbed = await liveWith(Number.POSITIVE_INFINITY, how, folder, begin)
   judge(undisturbed, `${how} at no operation`, seen, say)
   const worthIt = undisturbed.operations.flatMap((name, n) => (isWorthIt(name, how) ? [n + 1] : []))
-  // Kinds begin at different operations, so that a sample is spread over the life.
+  // Kinds start at different operations, so that a sample is spread over the run.
   for (let n = HOWS.indexOf(how) % stride; n < worthIt.length; n += stride) {
     const at = worthIt[n] ?? 1
     const verdict = await liveWith(at, how, folder, begin)

@@ -8,13 +8,13 @@ import { FaultyFiles, type How } from './d3-faulty-files.ts'
 import { BY_HAND, EDITED, type Model, type Notes, snapshotsIn, survivors } from './d3-survivors.ts'
 import { crashedEmulator } from './d6-state.ts'
 
-/** What each life begins with: what a killed process has left, half a line and half a checkpoint included. */
+/** The files at the start of each run: those of a killed process, with half a line and half a checkpoint. */
 export interface Beginning {
   readonly files: ReadonlyMap<string, Buffer>
   readonly notes: Notes
 }
 
-/** Whatever is wrong with a life: none where all is well. */
+/** The problems of a run; all empty if the run is correct. */
 export interface Verdict {
   readonly lost: readonly string[]
   readonly crashes: readonly string[]
@@ -25,13 +25,13 @@ export interface Verdict {
 
 const COMMITS = 140
 const EVERY = 20
-/** Milliseconds. */
+/** In milliseconds. */
 const UNTIL_CLOSED = 10_000
-/** The numbers of the commits that come before an edit, and while it is being taken. */
+/** The numbers of the commits before an edit and during its checkpoint. */
 const [BEFORE_EDIT, AFTER_EDIT] = [47, 49]
 const INVALID = '{'
 
-/** @param folder an empty one */
+/** @param folder an empty folder */
 export async function beginning(folder: string): Promise<Beginning> {
   const file = join(folder, 'sandbox.json')
   const { files } = await crashedEmulator(file, 'a failed checkpoint')
@@ -47,7 +47,7 @@ export async function beginning(folder: string): Promise<Beginning> {
   return { files: new Map([...files, ...left]), notes }
 }
 
-/** Lives once with a fault at one operation, starts again, and compares. @param parent a folder for the folder of this life */
+/** Runs with a fault at one operation, starts again, and compares. @param parent the folder in which the run gets its own */
 export async function liveWith(at: number, how: How, parent: string, begin: Beginning): Promise<Verdict> {
   const folder = mkdtempSync(join(parent, 'life-'))
   for (const [name, content] of begin.files) writeFileSync(join(folder, name), content)
@@ -71,7 +71,7 @@ export async function liveWith(at: number, how: How, parent: string, begin: Begi
   }
 }
 
-/** A sandbox that is opened, written to, checkpointed, saved to snapshots, edited by hand, and closed. */
+/** A sandbox that is opened, written, checkpointed, saved to snapshots, edited by hand, and closed. */
 class Life {
   readonly crashes: string[] = []
   readonly #file: string
@@ -86,7 +86,7 @@ class Life {
     this.#model = model
   }
 
-  /** Returns when it is over, by its own end or by that of its process. */
+  /** Resolves when the run is over, whether it ended in order or its process died. */
   async run(): Promise<void> {
     const { files } = this.#faulty
     const emulator = await open(this.#file, { files }).catch((error: unknown) => this.#failed(error))
@@ -113,7 +113,7 @@ class Life {
     if (n === 60) await this.#edit(emulator)
   }
 
-  /** True when it stands. */
+  /** Resolves to true if the checkpoint was written. */
   #checkpoint({ persistence }: Opened): Promise<boolean> {
     return persistence.checkpointNow().then(
       () => true,
@@ -161,7 +161,7 @@ class Life {
     return true
   }
 
-  // The journal holds something that the edited file lacks.
+  // The commit before the edit is in the journal, but not in the edited file.
   async #edit(emulator: Opened): Promise<void> {
     if ((await turning(emulator, this.#checkpoint(emulator))) !== true) return
     this.#commit(emulator, BEFORE_EDIT)
@@ -179,8 +179,8 @@ class Life {
 
   async #refusedEdit(emulator: Opened): Promise<void> {
     this.#model.notes = texts(emulator.sandbox)
-    // One that still waits for the disk must not be written over; a full disk has no space to keep what is refused; and of a
-    // file that says nothing any more, a kill leaves nothing.
+    // Skipped where the file may still change: a write may be pending, a full disk cannot keep the refused file, and an
+    // invalid file leaves nothing to load after a kill.
     const isRisky = ['full', 'before', 'after', 'half'].includes(this.#how)
     if (isRisky || this.#model.notes[BY_HAND] !== EDITED) return
     writeFileSync(this.#file, INVALID)
@@ -194,7 +194,7 @@ class Life {
     return kept.some((name) => readFileSync(join(folder, name), 'utf8') === text)
   }
 
-  // What the system refuses is told as that, and nothing else may go wrong.
+  // Errors of the system must be reported as such, and no other error may occur.
   #failed(error: unknown): undefined {
     const { isDead } = this.#faulty
     const isRefusal = error instanceof Refusal && error.code === 'storage_unavailable'
@@ -203,7 +203,7 @@ class Life {
   }
 }
 
-/** Lets timers fire until a promise is kept. One that waits for a disk that stays full is given up after some milliseconds. */
+/** Fires timers until a promise is settled. Gives up after `patience` milliseconds, for a promise that waits for a full disk. */
 async function turning<T>(
   { timers }: Opened,
   promise: Promise<T> | undefined,

@@ -17,34 +17,34 @@ import { unsynced } from '../../support/mortal-files.ts'
 
 export type Notes = Readonly<Record<string, string>>
 
-/** The note that a hand edit adds, and its text. */
+/** The id and text of the note that a hand edit adds. */
 export const [BY_HAND, EDITED] = ['by-hand', 'edited']
 
-/** What was acknowledged, and what may be there besides. */
+/** The acknowledged state, and states that are also allowed. */
 export interface Model {
   notes: Notes
-  /** If the commit under way at the end got into the log after all. */
+  /** The notes if the commit in flight at the end was written after all. */
   possible: Notes
   readonly snapshots: Map<string, Notes>
-  /** Savings and deletions of snapshots that were refused, or under way at the end: they may have taken effect all the same. */
+  /** Snapshot saves and deletions that were refused or in flight at the end: they may still have taken effect. */
   unsure: { readonly name: string; readonly notes: Notes | undefined }[]
-  /** Whether the file was edited by hand: the note `by-hand` has to come out of that. */
+  /** Whether the file was edited by hand, so that the note `by-hand` must exist. */
   edited: boolean
-  /** Whether it was edited into something invalid, which has to be kept beside. */
+  /** Whether it was edited into an invalid file, which must be kept as a separate file. */
   refused: boolean
 }
 
-/** What the next process finds, and whether it can go on with it. */
+/** The state that the next process finds, and whether it can continue. */
 export async function survivors(folder: string, model: Model) {
   const [lost, unreadable]: [string[], string[]] = [[], []]
-  // The process that died here lives on as this one.
+  // The simulated process is this one and still runs, so its lock must be removed.
   for (const name of readdirSync(folder)) if (name.includes('.lock')) rmSync(join(folder, name))
   const file = join(folder, 'sandbox.json')
   const again = await open(file, { files: unsynced })
   const notes = texts(again.sandbox)
   if (!acceptable(model).includes(JSON.stringify(notes))) lost.push(difference(model.notes, notes))
   if (model.edited && notes[BY_HAND] !== EDITED) lost.push('an edit by hand')
-  // An edit of which the journal does not say yet that it was taken is taken now.
+  // An edit that the journal does not record yet is accepted now.
   const harmless = ['journal_torn', ...(model.edited ? ['edit_taken'] : [])]
   const bad = again.notices.filter(({ event }) => !harmless.includes(event))
   unreadable.push(...bad.map(({ message }) => message))
@@ -96,7 +96,7 @@ function textsIn(store: Store): Notes {
   return Object.fromEntries([...store.rows('notes').values()].map((row) => [row.id, (row as Note).text]))
 }
 
-/** The snapshots beside a state file. */
+/** The snapshots next to a state file. */
 export function snapshotsIn(folder: string, files: Files): SnapshotFiles {
   return new SnapshotFiles({
     directory: join(folder, 'snapshots'),

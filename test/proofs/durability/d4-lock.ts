@@ -9,24 +9,24 @@ const SIZES = {
   long: { starts: 50, rounds: 4 },
 }
 
-/** Milliseconds that the start after a kill may take. */
+/** Maximum milliseconds of the start after a kill. */
 const RESTART = 1_000
 
-/** What one round of simultaneous starts has shown. */
+/** The result of one round of simultaneous starts. */
 interface Round {
   readonly winners: readonly Started[]
-  /** Losers that did not end with 1 and one line that names a process of this round. */
+  /** Losers that did not end with code 1 and one line that names a process of this round. */
   readonly unclear: readonly string[]
 }
 
 /**
- * D4: many processes start on one directory at once. In the first round it is empty, in the others the lock of a killed
- * process lies there, which each of them takes for dead and wants to take over.
+ * D4: many processes start on one directory at once. In the first round it is empty; in the others it contains the lock of a
+ * killed process, which each of them tries to take over.
  */
 export const d4: Proof = {
   id: 'D4',
   promise:
-    'Of simultaneous starts on one directory exactly one wins, and a killed process leaves nothing to clean up.',
+    'Exactly one of several simultaneous starts on one directory succeeds, and a killed process leaves nothing to clean up.',
   run: async (scale, say) => {
     const { starts, rounds } = SIZES[scale]
     await using stage = new Stage()
@@ -61,13 +61,13 @@ function figures(
   ]
 }
 
-/** All start before anybody is waited for. Anyone who is ready has won; it runs on. */
+/** Starts all at once. Each process that becomes ready has won; it keeps running. */
 async function contest(stage: Stage, count: number): Promise<Round> {
   const all = Array.from({ length: count }, () => stage.start())
   const pids = all.map(({ child }) => child.pid)
   const [winners, unclear]: [Started[], string[]] = [[], []]
   const runEvents = async (each: Started): Promise<void> => {
-    // Anyone who is not ready has ended: that breaks its promise of a port.
+    // A process that ended before it was ready rejects the promise of its port.
     const isReady = await each.port.then(
       () => true,
       () => false,

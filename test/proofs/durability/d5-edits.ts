@@ -10,16 +10,16 @@ const EDITS = { short: 3, long: 100 }
 // biome-ignore lint/suspicious/noExplicitAny: documents are edited into every shape, also wrong ones.
 type Loose = any
 
-/** What may become of an edit: it is in the sandbox, or it is refused, said, and kept beside byte for byte. */
+/** The outcome of an edit: applied to the sandbox, or refused, reported, and kept byte for byte as a separate file. */
 type Outcome = 'taken' | 'refused' | 'said'
 
 /** A kind of edit. */
 interface Kind {
   readonly name: string
   readonly save: Save
-  /** `said`: taken, or refused and said. */
+  /** `said`: either accepted, or refused and reported. */
   readonly expected: Outcome
-  /** Makes the text to save. @param id of the page that the edit adds, or is about */
+  /** Creates the text to save. @param id the page that the edit adds or changes */
   readonly text: (document: Loose, id: string) => string
   /** Whether the API changes the same record after the file was read and before it is saved. */
   readonly conflicts?: boolean
@@ -46,7 +46,7 @@ const half = (document: Loose, id: string): string => {
 const [MADE, BY_THE_API, EDITED] = ['made', 'changed by the API', 'edited']
 const PAGE = { name: MADE, teamspace_id: 'ts-a', scope: 'teamspace', created_at: '2026-01-01T00:00:00.000Z' }
 
-/** By turns. */
+/** Used in turn. */
 const KINDS: readonly Kind[] = [
   { name: 'in place', save: inPlace, expected: 'taken', text: adding },
   { name: 'by renaming', save: byRenaming, expected: 'taken', text: adding },
@@ -73,11 +73,11 @@ interface Seen {
   readonly taken: Set<string>
 }
 
-/** D5: people edit the state file while clients write. */
+/** D5: the state file is edited by hand while clients write. */
 export const d5: Proof = {
   id: 'D5',
   promise:
-    'Of hand edits of the state file while the emulator runs none is lost in silence, and none stops it.',
+    'No hand edit of the state file while the emulator runs is lost without a message, and none stops the emulator.',
   run: async (scale, say) => {
     const edits = EDITS[scale]
     await using stage = new Stage()
@@ -111,14 +111,14 @@ function figures(
 ): Figure[] {
   return [
     tried('edits while running', `${edits}: ${KINDS.map(({ name }) => name).join('; ')}`),
-    tried('edits taken', seen.taken.size),
-    tried('pages made by the API meanwhile', made),
-    none('edits lost in silence', seen.lost),
+    tried('accepted edits', seen.taken.size),
+    tried('pages created over the API during the edits', made),
+    none('edits lost without a message', seen.lost),
     none('refused edits, or records that an edit replaced, that were not kept', seen.unkept),
-    none('edits refused although right, or taken although wrong', seen.wrong),
+    none('valid edits that were refused, or invalid ones that were accepted', seen.wrong),
     none('crashes', after.crashes),
-    none('lines on stderr that are no log entry, or say that there is a defect', after.traces),
-    none('taken edits and pages of the API missing after a restart', after.missing),
+    none('lines on stderr that are no log entry, or report an internal error', after.traces),
+    none('accepted edits and pages of the API missing after a restart', after.missing),
   ]
 }
 
@@ -129,7 +129,7 @@ interface Scene {
   readonly say: (line: string) => void
 }
 
-/** One edit, from reading the file to what becomes of it. */
+/** One edit, from reading the file to its outcome. */
 class Attempt {
   readonly #scene: Scene
   readonly #kind: Kind
@@ -152,7 +152,7 @@ class Attempt {
     await save(file, edit)
     const outcome = await this.#outcome()
     if (outcome === 'taken') seen.taken.add(this.#id)
-    // The next edit is made on a file that the emulator has written again.
+    // The next edit must start from a file that the emulator has written again.
     await comesTrue(() => ![edit, ''].includes(read(file)))
     if (outcome === undefined) seen.lost += 1
     else if (expected !== 'said' && outcome !== expected) seen.wrong += 1
@@ -166,7 +166,7 @@ class Attempt {
     return `/__emulator/state/pages/${this.#id}`
   }
 
-  /** The record is there and in the file, which is not edited before it has been written. */
+  /** Waits until the record is in the file, before the file is edited. */
   async #prepareConflict(): Promise<void> {
     await this.#scene.client.put(this.#path, PAGE)
     await comesTrue(() => readFileSync(this.#scene.file, 'utf8').includes(`"${this.#id}"`))
@@ -192,7 +192,7 @@ class Attempt {
   async #isKept(outcome: Outcome | undefined, edit: string): Promise<boolean> {
     if (outcome === 'refused') {
       const texts = this.#notices('edit_refused').map(({ kept = '' }) => read(kept))
-      // Of one that is saved too slowly, what has been looked at is its first half.
+      // If the file was saved too slowly, only its first half was read and kept.
       return texts.some((text) => text !== '' && (text === edit || this.#kind.expected === 'said'))
     }
     if (this.#kind.conflicts !== true) return true
@@ -210,7 +210,7 @@ function read(file: string): string {
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
-/** A client that makes pages all the time. */
+/** A client that creates pages without a pause. */
 class Traffic {
   readonly #client: Client
   readonly #made: string[] = []
@@ -223,10 +223,10 @@ class Traffic {
     this.#running.catch(() => {})
   }
 
-  /** Ends it; the ids that were acknowledged. */
+  /** Stops it. @returns the acknowledged ids */
   async end(): Promise<readonly string[]> {
     this.#goesOn = false
-    // A crash is counted by who looks at the process.
+    // A crash is counted where the process is checked.
     await this.#running.catch(() => {})
     this.#client.close()
     return this.#made

@@ -1,12 +1,12 @@
 import { closeSync, ftruncateSync, openSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { pause } from '../stage.ts'
 
-/** How an editor, or a person, brings a text into a file. Resolves when it is done with it. */
+/** A way in which an editor writes a text to a file; resolves when it has finished. */
 export type Save = (file: string, text: string) => Promise<void>
 
-/** Much shorter than what the emulator waits for the rest of a half-saved file: three times 200 ms. */
+/** In milliseconds; much shorter than the 3 x 200 ms that the emulator waits for the rest of a half-saved file. */
 const SHORT = 20
-/** Longer. */
+/** In milliseconds; longer than that. */
 const LONG = 1_500
 
 export const inPlace: Save = async (file, text) => writeFileSync(file, text)
@@ -16,17 +16,17 @@ export const byRenaming: Save = async (file, text) => {
   renameSync(`${file}~`, file)
 }
 
-/** The file is emptied, and filled a little later. */
+/** Empties the file, and fills it a little later. */
 export const emptiedFirst: Save = async (file, text) => {
   writeFileSync(file, '')
   await pause(SHORT)
   writeFileSync(file, text)
 }
 
-/** The first half, and a little later the second one. */
+/** Writes the first half, and the second half a little later. */
 export const inHalves: Save = (file, text) => slowly(file, text, SHORT)
 
-/** The same so slowly that the first half is taken for all there is. */
+/** Writes so slowly that the emulator reads the first half as the whole file. */
 export const tooSlowly: Save = (file, text) => slowly(file, text, LONG)
 
 async function slowly(file: string, text: string, ms: number): Promise<void> {

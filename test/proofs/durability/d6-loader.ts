@@ -12,27 +12,27 @@ import { type Damage, damaged, damagesOf, inWords } from './d6-damage.ts'
 import { type Crashed, crashedEmulator, HALF_WAY, stateOf } from './d6-state.ts'
 import { MemoryFiles } from './memory-files.ts'
 
-/** Each so-manieth cut and flip; and of these each so-manieth is also lived with, on the real disk. */
+/** Every n-th cut and flip is loaded (`tried`); every n-th of these is also used for a restart on the real disk (`livedWith`). */
 const STRIDES = {
   short: { tried: 797, livedWith: 8 },
   long: { tried: 1, livedWith: 400 },
 }
 
-/** In memory, so that every path in a message is known. */
+/** A path in memory, so that the paths in messages are known. */
 const FILE = '/data/sandbox.json'
 const CONTEXT = { service: testService, assumptions: testAssumptions, strict: false }
 
-/** So many of each fault are shown. */
+/** The number of each fault that are printed. */
 const SHOWN = 5
 
-/** What may not be. */
+/** The faults that break the promise. */
 type Fault = 'crash' | 'silent' | 'no prefix' | 'no place' | 'destroyed'
 
-/** D6: the files of sandboxes with three pasts, each damaged in every way that a cut or one bit can do. */
+/** D6: the files of sandboxes with three histories, each with every possible cut and every flipped bit. */
 export const d6: Proof = {
   id: 'D6',
   promise:
-    'A damaged state file loses nothing, a damaged journal gives an exact prefix of what was, or a refusal that names the place; never a silent gap.',
+    'A damaged state file loses no data; a damaged journal gives an exact prefix of the state, or a refusal that names the place, and never a silent gap.',
   run: async (scale, say) => {
     const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
     const tally = new Tally(say)
@@ -88,14 +88,14 @@ class Tally {
     const count = (fault: Fault): number => this.#faults.get(fault) ?? 0
     return [
       tried('cuts and flipped bits', `${this.tried} in ${this.files.join(', ')}`),
-      tried('of these said to the owner', this.#said),
-      tried('of these lived with on the real disk', this.#lived),
+      tried('of these reported to the user', this.#said),
+      tried('of these used for a restart on the real disk', this.#lived),
       none('loads that threw', count('crash')),
-      none('sandboxes that are no prefix of what was', count('no prefix')),
-      none('sandboxes that lack something in silence', count('silent')),
+      none('sandboxes that are no prefix of the state', count('no prefix')),
+      none('sandboxes that lack data without a message', count('silent')),
       none('messages that name no file and place', count('no place')),
-      none('contents that are not there any more', count('destroyed')),
-      none('sandboxes that could not go on', this.#stuck),
+      none('contents that no longer exist', count('destroyed')),
+      none('sandboxes that could not continue', this.#stuck),
     ]
   }
 }
@@ -105,7 +105,7 @@ interface Loaded {
   readonly said: boolean
 }
 
-/** Loads the files with one of them damaged, in memory. */
+/** Loads the files in memory, one of them damaged. */
 async function load(crashed: Crashed, damage: Damage): Promise<Loaded> {
   const memory = new MemoryFiles([...crashed.files].map(([name, content]) => [`/data/${name}`, content]))
   const path = `/data/${damage.file}`
@@ -117,12 +117,12 @@ async function load(crashed: Crashed, damage: Damage): Promise<Loaded> {
     const aside = new SetAside(memory, FILE, (notice) => void notices.push(notice))
     found = await recover(CONTEXT, aside)
   } catch (error) {
-    // A flipped bit can make a higher version of the format; that is refused, with everything left in its place.
+    // A flipped bit can increase the version of the format; such a file is refused, and all files stay in place.
     if (error instanceof NewerFormat && error.message.startsWith(`${path} has the format`))
       return { said: true }
     return { fault: 'crash', said: false }
   }
-  // An edit is said when it is taken, by the first look at the file.
+  // An accepted edit is reported later, by the first check of the file.
   const said = notices.length > 0 || found?.file === 'edited'
   const fault =
     faultOf({ damage, broken }, crashed, found, notices) ??
@@ -140,23 +140,23 @@ function faultOf(
   if (found === undefined) return isSilent ? 'silent' : placeFault(damage, notices)
   const state = stateOf(found.loaded.state.store)
   const at = states.indexOf(state)
-  // All that is lost with one file is in the others; and a journal that says nothing is none.
+  // The other files contain everything that one damaged file has lost, so the last state is always correct.
   if (at === states.length - 1) return undefined
-  // Whatever is wrong with the state file alone, the one before it and the journal have all of it.
+  // If only the state file is damaged, the previous one and the journal contain everything.
   if (damage.file === basename(FILE)) return 'no prefix'
-  // Without the checkpoint before it, an edited file alone is in force.
+  // If the previous checkpoint is damaged, only the edited file can be loaded.
   const isAlone = state === edited && damage.file.endsWith('.previous')
   if (at === -1 && !isAlone) return 'no prefix'
-  // A journal that ends behind a line that knows nothing of the state file beside it tells of an edit: it cannot know better.
+  // A journal cut at the end of a line may lack the entry about the state file; this cannot be distinguished from an edit.
   const endsWithLine = damage.bit === undefined && broken.at(-1) === 0x0a
   if (!isSilent) return endsWithLine ? undefined : placeFault(damage, notices)
-  // Where the last line ends nobody can see that there were more.
+  // A journal cut at the end of a line cannot show that there were more lines.
   return damage.bit === undefined && damage.file === `${basename(FILE)}.journal` ? undefined : 'silent'
 }
 
 /**
- * Some message names the file, and a byte or a line of it; or the next file of the journal, where it finds that there is a
- * gap. Of a checkpoint that does not match its digest nobody knows the place.
+ * Some message must name the file and a byte or line of it, or the next file of the journal, which reveals the gap. For a
+ * checkpoint that does not match its digest, the place is unknown.
  */
 function placeFault({ file }: Damage, notices: readonly StorageNotice[]): Fault | undefined {
   if (
@@ -169,14 +169,14 @@ function placeFault({ file }: Damage, notices: readonly StorageNotice[]): Fault 
   return notices.some(({ message }) => place.test(message)) ? undefined : 'no place'
 }
 
-/** Whether what the file said lies somewhere: in place, or beside. Of half a line at the end, what stands before it. */
+/** Whether the damaged content still exists, in place or set aside; if the last line is torn, the content before that line. */
 function isThere(memory: MemoryFiles, broken: Buffer, notices: readonly StorageNotice[]): boolean {
   const torn = notices.some(({ event }) => event === 'journal_torn')
   const content = torn ? broken.subarray(0, broken.lastIndexOf(0x0a) + 1) : broken
   return [...memory.contents.values()].some((each) => each.equals(content) || each.equals(broken))
 }
 
-/** Starts on the damaged files, writes, ends, and starts again: what was written is there. */
+/** Starts on the damaged files, writes, stops, and starts again: the written note must exist. */
 async function goesOn({ files }: Crashed, damage: Damage, parent: string, say: (line: string) => void) {
   const folder = mkdtempSync(join(parent, 'damaged-'))
   for (const [name, content] of files)

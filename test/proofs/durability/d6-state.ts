@@ -9,23 +9,23 @@ import type { Store } from '../../../src/core/state/store.ts'
 import { open, put, START, testAssumptions, testService } from '../../support/disk-emulator.ts'
 import { unsynced } from '../../support/mortal-files.ts'
 
-/** The files of a process that was killed: a state file, the one before it, and the journal of both. */
+/** The files of a killed process: a state file, the previous one, and the journal of both. */
 export interface Crashed {
-  /** By name. */
+  /** Contents by name. */
   readonly files: ReadonlyMap<string, Buffer>
-  /** The sandbox at the beginning, and after each commit. */
+  /** The sandbox at the start, and after each commit. */
   readonly states: readonly string[]
-  /** The sandbox that the state file alone is, where somebody has edited it. */
+  /** The sandbox of the state file alone, if the file was edited. */
   readonly edited: string | undefined
 }
 
 const COMMITS = 40
 
-/** What has happened half way: nothing, a checkpoint that failed, or an edit of the file by hand, and then that. */
+/** The event in the middle of the run: none, a failed checkpoint, or an edit of the file by hand and then a failed checkpoint. */
 export const HALF_WAY = ['nothing', 'a failed checkpoint', 'an edit'] as const
 export type HalfWay = (typeof HALF_WAY)[number]
 
-/** Lives through commits of every kind, and is killed. @param file in an empty folder */
+/** Runs through commits of every kind, and is killed. @param file in an empty folder */
 export async function crashedEmulator(file: string, halfWay: HalfWay): Promise<Crashed> {
   let full = false
   const files: Files = {
@@ -61,7 +61,7 @@ export async function crashedEmulator(file: string, halfWay: HalfWay): Promise<C
   return { files: left, states, edited }
 }
 
-/** Adds a note to the file by hand; the sandbox that the file alone would be. */
+/** Adds a note to the file by hand. @returns the sandbox of the file alone */
 function edit(file: string): string {
   const document = JSON.parse(readFileSync(file, 'utf8'))
   document.collections.notes.push({ id: 'by-hand', text: 'edited' })
@@ -78,7 +78,7 @@ function shoutLater(sandbox: Sandbox, n: number): void {
   )
 }
 
-/** Everything that a sandbox holds, in a form that can be compared. */
+/** The whole state of a sandbox as text that can be compared. */
 export function stateOf(store: Store): string {
   const tables = ['notes', ...Object.values(CORE_TABLES)].map((table) => [
     table,
@@ -88,7 +88,7 @@ export function stateOf(store: Store): string {
   return JSON.stringify({ tables, facts, revision: store.revision })
 }
 
-/** Contents by name, locks aside: as the next process finds them. */
+/** Contents by name, without locks, as the next process finds them. */
 function filesBeside(file: string): Map<string, Buffer> {
   const names = readdirSync(dirname(file)).filter(
     (name) => name.startsWith(basename(file)) && !name.includes('.lock'),

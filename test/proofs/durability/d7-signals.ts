@@ -8,23 +8,23 @@ import { timing } from '../timing.ts'
 
 const TRIALS = { short: 3, long: 100 }
 
-/** Milliseconds that the end may take. */
+/** Maximum milliseconds from the signal to the end. */
 const UNTIL_GONE = 2_000
 
-/** Milliseconds between two signals of one pair, at most. */
+/** Maximum milliseconds between two signals of one pair. */
 const PAIR = 50
 
-/** A way to tell the emulator to stop. */
+/** A way to stop the emulator. */
 interface Way {
   readonly name: string
   readonly signals: readonly NodeJS.Signals[]
   readonly throughNpm?: boolean
 }
 
-/** The default sandbox, and one that persists beside it. */
+/** The default sandbox, and a second one that is saved to disk. */
 const SANDBOXES = ['', '/@kept']
 
-/** By turns. */
+/** Used in turn. */
 const WAYS: readonly Way[] = [
   { name: 'SIGINT', signals: ['SIGINT'] },
   { name: 'SIGINT twice', signals: ['SIGINT', 'SIGINT'] },
@@ -33,7 +33,7 @@ const WAYS: readonly Way[] = [
   { name: 'SIGHUP', signals: ['SIGHUP'] },
 ]
 
-/** What every end has to leave as it is: files of the emulator's own, and one that a user has put beside them. */
+/** Files that no stop may delete: files of the emulator, and one that a user has added. */
 const KEPT = [
   'default.json',
   'notes.txt',
@@ -50,11 +50,11 @@ interface Tally {
   slowest: number
 }
 
-/** D7: signals come while clients write. */
+/** D7: signals arrive while clients write. */
 export const d7: Proof = {
   id: 'D7',
   promise:
-    'A signal ends the emulator in order: nothing acknowledged is lost, nothing is deleted, and it does not take long.',
+    'After a signal the emulator exits in order and quickly: no acknowledged write is lost, and nothing is deleted.',
   run: async (scale, say) => {
     const trials = TRIALS[scale]
     const chance = new Chance(7, 'signals')
@@ -69,7 +69,7 @@ export const d7: Proof = {
       const missing = KEPT.filter((name) => !existsSync(join(data, name)))
       tally.deleted += missing.length
       tally.slowest = Math.max(tally.slowest, ms)
-      // The end in order, or what shells say of a process that the second signal has ended.
+      // Code 0, or the code that shells use for a process ended by the second signal.
       if (way.throughNpm !== true && code !== 0 && !(way.signals.length > 1 && code === 130))
         tally.wrongCodes += 1
       if (missing.length > 0) say(`D7: ${way.name} has deleted ${missing.join(', ')}`)
@@ -82,17 +82,17 @@ export const d7: Proof = {
 
 function figures(scale: Scale, trials: number, tally: Tally, missing: number): Figure[] {
   return [
-    tried('ends by a signal', `${trials}: ${WAYS.map(({ name }) => name).join(', ')}`),
-    tried('writes acknowledged meanwhile', tally.acknowledged),
+    tried('exits by a signal', `${trials}: ${WAYS.map(({ name }) => name).join(', ')}`),
+    tried('writes acknowledged in these runs', tally.acknowledged),
     none('acknowledged writes lost', missing),
-    none('writes answered with an error', tally.refused),
+    none('writes with an error response', tally.refused),
     none('files or folders deleted', tally.deleted),
     none('wrong exit codes', tally.wrongCodes),
-    timing(scale, below('slowest end', Math.round(tally.slowest), UNTIL_GONE, 'ms')),
+    timing(scale, below('slowest exit', Math.round(tally.slowest), UNTIL_GONE, 'ms')),
   ]
 }
 
-/** A sandbox that persists, snapshots, and a file that is nobody's business. */
+/** Creates a persistent sandbox, snapshots, and a file that does not belong to the emulator. */
 async function prepare(stage: Stage, data: string): Promise<void> {
   const server = stage.start()
   const port = await server.port
@@ -105,7 +105,7 @@ async function prepare(stage: Stage, data: string): Promise<void> {
   writeFileSync(join(data, 'notes.txt'), 'of the user')
 }
 
-/** Starts it, lets two clients write, sends the signals at a random moment; how long the end took, and its exit code. */
+/** Starts the emulator and two writing clients, sends the signals at a random moment, and measures the end and its exit code. */
 async function end(stage: Stage, way: Way, chance: Chance, known: Set<string>, tally: Tally) {
   const server = stage.start(way.throughNpm === true ? { throughNpm: true } : {})
   const port = await server.port
@@ -121,7 +121,7 @@ async function end(stage: Stage, way: Way, chance: Chance, known: Set<string>, t
   return { ms: at - begun, code }
 }
 
-/** Writes until the server is gone. */
+/** Writes until the server has ended. */
 async function write(port: number, prefix: string, known: Set<string>, tally: Tally): Promise<void> {
   const client = new Client(port)
   try {

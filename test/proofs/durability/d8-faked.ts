@@ -8,10 +8,10 @@ import { type FakeProcess, Machines } from '../../support/lock-processes.ts'
 import { Client, Refused } from '../client.ts'
 import type { Tally } from './d8-one-writer.ts'
 
-/** Steps of one round. */
+/** Steps in each round. */
 const STEPS = 12
 
-/** An emulator in a place of its own. */
+/** An emulator that appears to run in a separate place (container or host). */
 interface Member {
   readonly process: FakeProcess
   readonly emulator: RunningEmulator
@@ -19,9 +19,9 @@ interface Member {
 }
 
 /**
- * Emulators in this process that take each other for processes of other containers, on one folder, under one clock that the
- * proof moves. At random they write, beat or are silent, and new ones start. Of two that take turns each may acknowledge only
- * what the next one finds.
+ * Emulators in this process that see each other as processes of other containers, on one folder, with one clock that the proof
+ * moves. At random they write, send heartbeats or are silent, and new ones start. An emulator may acknowledge only writes that
+ * the next one finds.
  */
 export async function fakedPlaces(round: number, tally: Tally): Promise<void> {
   const chance = new Chance(8, 'places', round)
@@ -55,7 +55,7 @@ export async function fakedPlaces(round: number, tally: Tally): Promise<void> {
   }
 }
 
-/** Starts one more, which may be refused. Time passes until that is decided. */
+/** Starts one more emulator, which may be refused; the clock moves until this is decided. */
 async function start(folder: string, machines: Machines, members: Member[], tally: Tally): Promise<void> {
   const process = machines.process(`place-${members.length}`)
   let isOver = false
@@ -82,7 +82,7 @@ async function start(folder: string, machines: Machines, members: Member[], tall
   members.push({ process, emulator, client: new Client(emulator.port) })
 }
 
-/** Writes to one of them. Only the last that has started may acknowledge it. */
+/** Writes to one of them; only the last one that started may acknowledge the write. */
 async function write(member: Member, members: readonly Member[], tally: Tally): Promise<void> {
   for (let n = 0; n < 5; n++) {
     try {

@@ -13,22 +13,22 @@ const SIZES = {
 /** Pages that are written to every emulator that has started. */
 const PAGES = 120
 
-/** Milliseconds that a start may take over a holder in another place that is silent. */
+/** Milliseconds until a start may take the folder from a silent process in another place. */
 const TAKE_OVER = 7_000
 
-/** What was acknowledged, and what became of it. */
+/** The acknowledged writes and the problems. */
 export class Tally {
   acknowledged = 0
   lost = 0
-  /** Ids that were issued a second time. */
+  /** Ids that were issued twice. */
   twice = 0
-  /** Writes that were acknowledged after the folder had been lost. */
+  /** Writes that were acknowledged after the process had lost the folder. */
   late = 0
-  /** Writes that were refused to anyone who had lost the folder. */
+  /** Writes that were refused because the process had lost the folder. */
   refused = 0
-  /** Holders whose folder another has taken over. */
+  /** Processes that lost the folder to another. */
   takenOver = 0
-  /** Contests with another number of winners than one, and losers that did not say why. */
+  /** Contests without exactly one winner, and losers that did not report the reason. */
   wrong = 0
   slowest = 0
   readonly #ids = new Set<string>()
@@ -39,7 +39,7 @@ export class Tally {
     this.#ids.add(id)
   }
 
-  /** Compares with what is there in the end, and forgets it: the next folder has the same ids. */
+  /** Compares with the final ids, and resets the list: the next folder has the same ids. */
   compare(there: readonly string[]): void {
     const found = new Set(there)
     this.lost += [...this.#ids].filter((id) => !found.has(id)).length
@@ -48,13 +48,13 @@ export class Tally {
 }
 
 /**
- * D8: emulators that cannot see each other's processes, as in containers on one volume, are given one folder. They are real
- * processes in pid namespaces of their own where the system permits that, and always such whose places and clocks are faked.
+ * D8: emulators that cannot see each other's processes, as in containers on one volume, share one folder. They are real
+ * processes in separate pid namespaces if the system permits that, and always also emulators with faked places and clocks.
  */
 export const d8: Proof = {
   id: 'D8',
   promise:
-    'Of processes that cannot see each other one writes to a folder, and one that has lost it acknowledges nothing more.',
+    'Only one of several isolated processes writes to a folder, and a process that has lost it acknowledges no more writes.',
   run: async (scale, say) => {
     const { starts, contests, silences, rounds } = SIZES[scale]
     const tally = new Tally()
@@ -79,7 +79,7 @@ function real(scale: Scale, tally: Tally): Figure[] {
   const { starts, contests, silences } = SIZES[scale]
   const slowest = below('slowest take-over of a silent holder', Math.round(tally.slowest), TAKE_OVER, 'ms')
   return [
-    tried('contests of simultaneous starts in namespaces of their own', `${contests} of ${starts}`),
+    tried('contests of simultaneous starts in separate namespaces', `${contests} of ${starts}`),
     tried('holders killed or stopped in their namespace', silences),
     ...counts('namespaces', tally),
     ...(silences === 0
@@ -98,7 +98,7 @@ function counts(where: string, tally: Tally): Figure[] {
   ]
 }
 
-/** All start before anybody is waited for. Everybody who is ready is written to. */
+/** Starts all at once, then writes to each one that is ready. */
 async function contest(starts: number, tally: Tally, say: (line: string) => void): Promise<void> {
   await using stage = new Stage()
   const all = Array.from({ length: starts }, () => stage.start({ inNamespace: true }))
@@ -118,7 +118,7 @@ async function contest(starts: number, tally: Tally, say: (line: string) => void
   say(`D8: ${starts} starts in namespaces, ${winners.length} won`)
 }
 
-/** The holder is killed or stopped while it is written to; another takes over. A holder that goes on finds that it has lost. */
+/** Kills or stops the owner during writes; another takes over. An owner that continues must find that it has lost the folder. */
 async function silence(n: number, tally: Tally, say: (line: string) => void): Promise<void> {
   const signal = n % 3 === 0 ? 'SIGKILL' : 'SIGSTOP'
   await using stage = new Stage()
@@ -126,7 +126,7 @@ async function silence(n: number, tally: Tally, say: (line: string) => void): Pr
   const holderPort = await holder.port
   await write(holderPort, tally)
   let hasLost = false
-  // What is under way when it stops is acknowledged when it goes on, if at all.
+  // Writes in flight at the stop are acknowledged only after it continues, if at all.
   const underWay = write(holderPort, tally, () => {
     tally.late += hasLost ? 1 : 0
   })
@@ -148,7 +148,7 @@ async function silence(n: number, tally: Tally, say: (line: string) => void): Pr
   say(`D8: after ${signal}, ${tally.acknowledged} pages acknowledged, ${tally.late} of them late`)
 }
 
-/** Writes pages until the process is gone; how many were refused. */
+/** Writes pages until the process has ended. @returns the number of refused writes */
 async function write(port: number, tally: Tally, acknowledged: () => void = () => {}): Promise<number> {
   const client = new Client(port)
   let refused = 0
@@ -163,7 +163,7 @@ async function write(port: number, tally: Tally, acknowledged: () => void = () =
       }
     }
   } catch {
-    // The process is gone: what was under way was not acknowledged.
+    // The process has ended: writes in flight were not acknowledged.
   } finally {
     client.close()
   }
@@ -185,7 +185,7 @@ async function end(each: Started, signal: NodeJS.Signals): Promise<void> {
   await within('the end of a process', each.ended)
 }
 
-// The child is `unshare`, which waits for the first process of the namespace.
+// The child is `unshare`, whose only child is the first process of the namespace.
 function signalInside({ child }: Started, signal: NodeJS.Signals): void {
   const first = Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim())
   if (first > 0) process.kill(first, signal)

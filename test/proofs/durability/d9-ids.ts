@@ -9,7 +9,7 @@ import { comesTrue, Stage, type Started } from '../stage.ts'
 const STEPS = { short: 30, long: 2_000 }
 
 const SEED = 20_260_309
-/** The seed of the sandbox, from which its ids come. */
+/** The seed of the sandbox, which determines its ids. */
 const IDS = 1
 
 const AT = '2026-01-01T00:00:00.000Z'
@@ -17,11 +17,10 @@ const AT = '2026-01-01T00:00:00.000Z'
 // biome-ignore lint/suspicious/noExplicitAny: a state document as the control interface shows it.
 type Loose = any
 
-/** D9: ids ahead of the counters come from everywhere, between creates and restarts. */
+/** D9: records with ids beyond the counters are added in every way, between creates and restarts. */
 export const d9: Proof = {
   id: 'D9',
-  promise:
-    'No create replaces or changes a record that is there, wherever records came from, through restarts.',
+  promise: 'No create replaces or changes an existing record, whatever its origin, also after restarts.',
   run: async (scale, say) => {
     const steps = STEPS[scale]
     await using stage = new Stage()
@@ -36,7 +35,7 @@ export const d9: Proof = {
   },
 }
 
-/** One state folder, the process on it, and what has been seen so far. */
+/** One data folder, its process, and the results so far. */
 class Life {
   readonly #stage: Stage
   readonly #chance = new Chance(SEED)
@@ -66,14 +65,14 @@ class Life {
     await this.#client.put('/__emulator/state/conversations/talk', { _emulator: { teamspace_id: 'ts-a' } })
     await this.#client.put('/__emulator/state/agents/clerk', { _emulator: { teamspace_id: 'ts-a' } })
     await this.#client.put(`/__emulator/state/messages/${uuid(IDS, 1)}`, message)
-    // No endpoint makes messages, whose ids are UUIDs: a fault does, with each connection.
+    // No endpoint creates messages, whose ids are UUIDs, so a fault creates one with each connection.
     await this.#client.post('/__emulator/faults', {
       match: { operation: 'connections.create' },
       do: [{ state: { insert_rows: { collection: 'messages', count: 1 } } }],
     })
   }
 
-  /** A create more often than not, or something that brings ids ahead of the counters. */
+  /** In 55 % of the steps a create, otherwise a change that adds ids beyond the counters. */
   async step(): Promise<void> {
     if (this.#chance.next() < 0.55) return this.#create()
     const ways = [
@@ -96,9 +95,9 @@ class Life {
       atLeast('creates', creates, Math.floor(steps / 3)),
       atLeast('creates whose next id was taken', stepped, 5),
       none('records that a create replaced or changed', replaced),
-      none('ids that were given out although a record had them', repeated),
-      none('creates that were refused, or made nothing', refused),
-      none('edits that were not taken', untaken),
+      none('issued ids that a record already had', repeated),
+      none('creates that were refused, or created no record', refused),
+      none('edits that were not accepted', untaken),
       none('records that were lost or changed by a restart', lost),
     ]
   }
@@ -147,9 +146,9 @@ class Life {
     const brought = Object.entries(await this.#ahead()).flatMap(([name, records]) =>
       records.filter(({ id }) => !known.has(`${name}/${id}`)).map((record) => ({ name, record })),
     )
-    // Nothing would show when an edit that brings nothing has been taken.
+    // Without new records it would not be visible when the edit was accepted.
     if (brought.length === 0) return
-    // What is written while a checkpoint is due can be replaced by it; edits at such times are what D5 is about.
+    // A pending checkpoint can overwrite an edit, so wait until the file is current; D5 tests edits at such times.
     const read = () => JSON.parse(readFileSync(this.#file, 'utf8'))
     const { revision } = await this.#state()
     await comesTrue(async () => read().revision === revision)
@@ -164,7 +163,7 @@ class Life {
     else this.#done.edits += 1
   }
 
-  /** Ends it one way or the other and begins again. */
+  /** Stops or kills the process and starts it again. */
   async restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
     const before = namesOf(await this.#state())
     this.#client.close()
@@ -177,7 +176,7 @@ class Life {
     this.#done.lost += changedIn(before, after) + changedIn(after, before)
   }
 
-  /** The state with records ahead, and with counters that may be lower than they were. */
+  /** The state with records beyond the counters, and possibly with lower counters. */
   async #document(): Promise<Loose> {
     const state = await this.#state()
     const lower = () => (this.#chance.next() < 0.5 ? 0 : this.#chance.int(0, 6))
@@ -223,7 +222,7 @@ const CREATES: readonly [
   ['/__emulator/webhooks', { url: 'http://127.0.0.1:9/' }],
 ]
 
-// The order of members is no part of a record: one that replaced another has that of the other after a replay.
+// The order of fields is not part of a record: after a replay, a replaced record has the order of the one before.
 function textOf(record: object): string {
   return JSON.stringify(record, (_, value) =>
     value === null || typeof value !== 'object' || Array.isArray(value)
@@ -232,7 +231,7 @@ function textOf(record: object): string {
   )
 }
 
-/** The records of a state by collection and id, each as its text. */
+/** The records of a state by collection and id, each as text. */
 function namesOf({ collections }: Loose): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(collections as Record<string, { id: string }[]>).flatMap(([name, rows]) =>

@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 import { promisify } from 'node:util'
 
-// Loaded into the emulator before it starts: lets one operation on its data folder go wrong. FAULT_AT counts from 1 the
-// operations that change something there, of which FAULT_HOW tells what becomes; FAULT_MARK is made when it has come to that.
+// Preloaded into the emulator: one operation on its data folder fails. FAULT_AT is the number, from 1, of the operation that
+// changes the folder; FAULT_HOW is the kind of fault; the file FAULT_MARK is created when the fault occurs.
 const { FAULT_DIR = '', FAULT_MARK = '', FAULT_HOW = '', FAULT_AT = '0' } = process.env
 const real = { ...fs }
 const files = new Set()
@@ -12,7 +12,7 @@ const isOurs = (where) => (typeof where === 'number' ? files.has(where) : String
 
 const die = () => process.kill(process.pid, 'SIGKILL')
 
-/** Returns whether the operation is to be done; `half` does half of it. */
+/** Returns whether the operation is to be run; `half` runs half of it. */
 function strikes(half) {
   count += 1
   if (count !== Number(FAULT_AT)) return undefined

@@ -1,8 +1,8 @@
 import type { FileStat, Files } from '../../../src/adapters/storage/files.ts'
 
-/** The part of a file system that loading needs, in memory: thousands of damaged files are read in a second. */
+/** The part of a file system that loading needs, in memory, so that thousands of damaged files can be loaded per second. */
 export class MemoryFiles implements Files {
-  /** By full path. The buffers are never written into. */
+  /** By full path. The buffers are never modified. */
   readonly contents: Map<string, Buffer>
   /** Paths by descriptor. */
   readonly #open = new Map<number, string>()
@@ -73,7 +73,7 @@ export class MemoryFiles implements Files {
     return content
   }
 
-  // Loading keeps things beside, and writes nothing else.
+  // Loading writes only copies that it sets aside; it never calls these.
   readonly writeSoon = unexpected
   readonly truncate = unexpected
   readonly sync = unexpected

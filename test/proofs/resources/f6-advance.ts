@@ -5,11 +5,11 @@ import { timing } from '../timing.ts'
 import { type IdleLoop, idleLoop } from './idle-loop.ts'
 import { type Look, type Probed, startProbed } from './probe.ts'
 
-/** How much is tried. */
+/** The size of a run. */
 interface Plan {
-  /** Events of the advance that others are served during. */
+  /** Events of the advance during which other requests are served. */
   readonly events: number
-  /** Automations that fire each minute under a clock that runs as fast as it can. */
+  /** Automations that run each minute while the clock runs at its highest rate. */
   readonly automations: number
 }
 
@@ -18,11 +18,11 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
   long: { events: 100_000, automations: 28 },
 }
 
-/** F6: nothing that the clock has to do keeps the event loop. */
+/** F6: no work of the clock blocks the event loop. */
 export const f6: Proof = {
   id: 'F6',
   promise:
-    'However many events an advance runs or a running clock makes due, other requests, signals and clients that leave are attended to in between, and no piece of it takes more than 20 ms.',
+    'During an advance or a backlog of any number of events, the emulator handles other requests, signals and disconnects, and blocks for at most 20 ms at a time.',
   run: (scale, say) => runClock(PLANS[scale], scale, say),
 }
 
@@ -32,7 +32,7 @@ interface Answered {
   readonly body: any
 }
 
-/** One request of the control interface, and a way to leave before it is answered. */
+/** One request of the control interface that can be aborted before its response. */
 function ask({ port }: Probed, method: string, path: string, body?: object) {
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = text === undefined ? {} : { 'content-type': 'application/json' }
@@ -65,7 +65,7 @@ async function runClock(plan: Plan, scale: Scale, say: (line: string) => void): 
   await control('POST', '/fixtures', { collections: { automations: automations(plan.automations) } })
   figures.push(...(await running(probed, scale, machine)), ...(await stopped(probed, scale)))
   const idle = await machine.lateness()
-  figures.push(tried('longest stall of an idle process meanwhile', `${round1(idle.longest)} ms`))
+  figures.push(tried('longest stall of an idle process during this time', `${round1(idle.longest)} ms`))
   const defects = probed.started.log.filter(({ level }) => level === 'error' || level === 'raw')
   return [...figures, none(`defects logged${defects[0] ? `: ${defects[0].message}` : ''}`, defects.length)]
 }
@@ -77,7 +77,7 @@ function automations(count: number) {
   }))
 }
 
-// Others are served all the time, at instants that go forward; a second advance begins where the first has ended.
+// Other requests are served during the advance, at increasing instants; a second advance starts where the first one ended.
 async function during(probed: Probed, { events }: Plan, scale: Scale, machine: IdleLoop): Promise<Figure[]> {
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: events })
   const second = ask(probed, 'POST', '/clock/advance', { steps: 1 })
@@ -98,19 +98,19 @@ async function during(probed: Probed, { events }: Plan, scale: Scale, machine: I
   const omitted = Object.values<number>(body.omitted ?? {}).reduce((sum, count) => sum + count, 0)
   return [
     tried('events of an advance', listed + omitted),
-    none('status of the advance beside 200', status === 200 ? 0 : status),
+    none('status of the advance other than 200', status === 200 ? 0 : status),
     none('advances that did not stop at their limit', body.stopped === 'limit' ? 0 : 1),
     none('events that are neither listed nor counted', Math.max(0, events - listed - omitted)),
     below('bytes of the response', JSON.stringify(body).length, 500_000),
-    atLeast('instants at which others were served meanwhile', seen.instants.size, 2),
+    atLeast('instants at which other requests were served during the advance', seen.instants.size, 2),
     none('second advances that did not wait for the first', after.body.from === body.to ? 0 : 1),
-    tried('answers of /health meanwhile', seen.health),
+    tried('responses of /health during the advance', seen.health),
     tried('slowest of them', `${Math.round(seen.slowest)} ms`),
     ...(await stalls(scale, 'during the advance', loop, machine)),
   ]
 }
 
-// Where its client has left, an advance of ten years ends, and the clock stands where it came to.
+// If its client disconnects, an advance of ten years ends, and the clock stays at the instant that it has reached.
 async function abandoned(probed: Probed): Promise<Figure[]> {
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: 1_000_000 })
   passage.response.catch(() => {})
@@ -127,12 +127,12 @@ async function abandoned(probed: Probed): Promise<Figure[]> {
     await ask(probed, 'GET', '/clock').response,
   ]
   return [
-    none('advances that go on without their client', ended ? 0 : 1),
-    none('clocks that go on without one', first.body.now === later.body.now ? 0 : 1),
+    none('advances that continue without their client', ended ? 0 : 1),
+    none('clocks that move on without an advance', first.body.now === later.body.now ? 0 : 1),
   ]
 }
 
-// At the fastest rate, far more is due than can run.
+// At the highest rate, many more events are due than can run.
 async function running(probed: Probed, scale: Scale, machine: IdleLoop): Promise<Figure[]> {
   const clock = () => ask(probed, 'GET', '/clock').response
   await ask(probed, 'PATCH', '/clock', { rate: 100_000 }).response
@@ -150,19 +150,19 @@ async function running(probed: Probed, scale: Scale, machine: IdleLoop): Promise
   const frozen = await ask(probed, 'PATCH', '/clock', { rate: 0 }).response
   const [one, other] = [await clock(), await clock()]
   return [
-    none('clocks that cannot keep up and do not say so', said ? 0 : 1),
-    tried('instants at which 500 requests were served behind time', instants.size),
+    none('clocks that cannot keep up and do not report it', said ? 0 : 1),
+    tried('instants at which 500 requests were served while the clock lagged', instants.size),
     none('lag of a clock that was stopped', frozen.body.lag_ms),
-    none('clocks that run on when they are stopped', one.body.now === other.body.now ? 0 : 1),
-    ...(await stalls(scale, 'behind time', loop, machine)),
+    none('stopped clocks that still run', one.body.now === other.body.now ? 0 : 1),
+    ...(await stalls(scale, 'while the clock lagged', loop, machine)),
     none(
-      'times that this is said beyond the first',
+      'further reports of the same lag',
       probed.started.log.filter(({ message }) => message.includes('cannot keep up')).length - 1,
     ),
   ]
 }
 
-// A signal in the midst of an advance of ten years.
+// A signal arrives during an advance of ten years.
 async function stopped(probed: Probed, scale: Scale): Promise<Figure[]> {
   const passage = ask(probed, 'POST', '/clock/advance', { by: '3650d', max_events: 1_000_000 })
   const answered = passage.response.then(
@@ -173,10 +173,10 @@ async function stopped(probed: Probed, scale: Scale): Promise<Figure[]> {
   const signalled = performance.now()
   const { code, at } = await probed.started.stop()
   return [
-    none('exit code after SIGTERM in the midst of an advance', code ?? -1),
+    none('exit code after SIGTERM during an advance', code ?? -1),
     none(
-      'such an advance answered with anything but 409',
-      (await within('its end', answered)) === 409 ? 0 : 1,
+      'such advances with another status than 409',
+      (await within('the response of the advance', answered)) === 409 ? 0 : 1,
     ),
     timing(scale, below('from SIGTERM to the end', Math.round(at - signalled), 2_000, 'ms')),
   ]

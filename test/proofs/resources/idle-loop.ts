@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 
-/** While an event loop did not turn: milliseconds of the monotonic clock that all processes of the machine share. */
+/** A period in which an event loop did not run, in milliseconds of the monotonic clock that all processes share. */
 interface Stall {
   readonly from: number
   readonly to: number
 }
 
-/** `busy`: at most the processor time that the process has used in it, so that waiting for a processor does not count. */
+/** `busy`: at most the processor time that the process used in it, so that waiting for a processor does not count. */
 export interface BusyStall extends Stall {
   readonly busy: number
 }
@@ -17,10 +17,10 @@ interface Lateness {
   readonly longest: number
 }
 
-/** The event loop of a process that does nothing: what it is late by is the machine's doing. */
+/** The event loop of an idle process: its lateness is caused by the machine. */
 export interface IdleLoop extends Disposable {
   lateness(): Promise<Lateness>
-  /** Milliseconds of each of these stalls, longest first, without what the idle process stood still in it, too. */
+  /** Milliseconds of each stall, longest first, without the parts in which the idle process stalled, too. */
   own(stalls: readonly BusyStall[]): Promise<readonly number[]>
   longestOwn(stalls: readonly BusyStall[]): Promise<number>
 }
@@ -54,7 +54,7 @@ export function idleLoop(): IdleLoop {
       child.send('How late?')
     })
   const own = async (stalls: readonly BusyStall[]): Promise<readonly number[]> => {
-    // By the answer, everything that it has seen has been told.
+    // When this response arrives, all earlier messages of the child have arrived.
     await lateness()
     return stalls.map((stall) => Math.max(0, ownPart(stall, machine))).sort((a, b) => b - a)
   }

@@ -4,15 +4,15 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { isMainThread } from 'node:worker_threads'
 
-// Runs before the emulator in its process, so that a proof can look inside without a word of the product about it: at
-// SIGUSR2 it collects garbage and writes what is in use into the file that PROBE_FILE names; at SIGWINCH it collects
-// nothing, since the code and the heap are cold for some time after a forced collection.
+// Preloaded into the process of the emulator, so that a proof can measure it without support in the product. On SIGUSR2 it
+// collects garbage and writes the memory in use to the file PROBE_FILE; on SIGWINCH it does not collect, because a forced
+// collection slows down code for some time.
 
-/** Milliseconds between two looks at the event loop. */
+/** Milliseconds between two checks of the event loop. */
 const RESOLUTION = 10
 const MEGABYTE = 1_048_576
 
-// Threads of the emulator are started with the same flags.
+// Threads of the emulator inherit the flag and must not start a probe.
 if (isMainThread && process.env.PROBE_FILE !== undefined) watch(process.env.PROBE_FILE)
 
 function watch(file) {
@@ -33,7 +33,7 @@ function watch(file) {
   process.on('SIGUSR2', () => {
     const loop = lateness()
     collect()
-    // What has been let go of by the first is only gone with the second.
+    // Some objects are freed only by the second collection.
     setImmediate(() => {
       collect()
       report(loop)
@@ -47,14 +47,14 @@ function watch(file) {
     const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
     writeFileSync(`${file}.part`, JSON.stringify({ reports, loop, memory, timers }))
     renameSync(`${file}.part`, file)
-    // What the look itself has cost is not the emulator's.
+    // The cost of the measurement itself does not count.
     delay.reset()
     stalls.take()
   }
 }
 
-// Where the machine gives the processor to others, the loop is late without having done anything: `busy` is at most the
-// processor time that the process has used meanwhile.
+// If other processes use the processor, the loop is late without its own fault: `busy` is at most the processor time that
+// this process has used during the stall.
 function stallsOf() {
   const now = () => Number(process.hrtime.bigint()) / 1e6
   let stalls = []

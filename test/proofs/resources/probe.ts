@@ -3,35 +3,35 @@ import { join } from 'node:path'
 import { comesTrue, type Stage, type Started } from '../stage.ts'
 import type { BusyStall } from './idle-loop.ts'
 
-/** What a process has in use. Times in milliseconds, memory in MiB. */
+/** The resources of a process. Times in milliseconds, memory in MiB. */
 export interface Look {
   readonly reports: number
-  /** By how much the event loop was late since the look before, in so many looks at it. */
+  /** The lateness of the event loop since the last measurement, over this many turns. */
   readonly loop: {
     readonly p99: number
     readonly longest: number
     readonly turns: number
     readonly stalls: readonly BusyStall[]
   }
-  /** `live`: what a garbage collection leaves. */
+  /** `live`: the memory after a garbage collection. */
   readonly memory: { readonly rss: number; readonly live: number }
   readonly timers: number
 }
 
-/** A running emulator that can be looked into. */
+/** A running emulator whose resources can be measured. */
 export interface Probed {
   readonly started: Started
   readonly port: number
   look(): Promise<Look>
-  /** How late the loop was since the last of either, without a garbage collection, which leaves code and heap cold. */
+  /** The lateness since the last measurement, without a garbage collection, which would slow down code. */
   lateness(): Promise<Look['loop']>
-  /** Files, sockets and pipes that are open. */
+  /** The number of open files, sockets and pipes. */
   handles(): number
-  /** Resident memory now, and the most that it has been, in MiB. */
+  /** Resident memory now and its maximum so far, in MiB. */
   resident(): { readonly now: number; readonly most: number }
 }
 
-/** Starts the built emulator with {@link Look}s, on a stage that ends it. */
+/** Starts the built emulator with {@link Look}s; the stage ends it. */
 export async function startProbed(stage: Stage, flags: readonly string[] = []): Promise<Probed> {
   const file = join(stage.folder, 'probe.json')
   const started = stage.start({

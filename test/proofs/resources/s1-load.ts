@@ -4,7 +4,7 @@ import { shoot } from '../../bench/load.ts'
 import { KEY } from '../../bench/servers.ts'
 import { pause } from '../stage.ts'
 
-/** Requests that may be under way at the same time. */
+/** Maximum number of requests in flight. */
 const WORKERS = 32
 
 const SCHEMA = {
@@ -23,10 +23,10 @@ function batch(items: number): string {
   })
 }
 
-/** What a load has asked and heard. */
+/** The counts of a load. */
 export interface Heard {
   requests: number
-  /** Answers with another status than the expected one, or none at all. */
+  /** Responses with an unexpected status, and missing responses. */
   readonly unexpected: string[]
 }
 
@@ -39,7 +39,7 @@ interface Ask {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A client of one emulator for one round of load, over connections of its own. */
+/** A client of one emulator for one round of load, with its own connections. */
 export class Round {
   readonly #port: number
   readonly #heard: Heard
@@ -53,7 +53,7 @@ export class Round {
     this.#heard = heard
   }
 
-  /** Begins on a fresh sandbox: what is read has to be there. */
+  /** Resets the sandbox and creates the records that the load reads. */
   async begin(): Promise<void> {
     await this.control('POST', '/reset')
     this.#large = await this.#create({
@@ -66,7 +66,7 @@ export class Round {
     for (let n = 0; n < 5; n++) await this.#create({ ...CREATE, expect: [200] })
   }
 
-  /** Sends so many requests per second for so many milliseconds; fewer when the responses do not keep up. */
+  /** Sends this many requests per second for this many milliseconds; fewer if responses are late. */
   async load(rate: number, ms: number): Promise<void> {
     const begun = performance.now()
     const end = begun + ms
@@ -88,7 +88,7 @@ export class Round {
     return this.#ask({ method, path: `/__emulator${path}`, expect: [200, 201, 204], ...json })
   }
 
-  /** A slow reader of the results or of the feed of events: a few bytes a second, until it is stopped. */
+  /** Reads the results or the stream of events slowly, a few bytes per second. @returns a function that stops it */
   readSlowly(feed: boolean): () => void {
     const path = feed ? '/__emulator/events' : `/v1/batch-predictions/${this.#large}/results`
     const socket = connect(this.#port, '127.0.0.1')
@@ -129,7 +129,7 @@ export class Round {
     try {
       const { status, text } = await shoot(this.#agent, { port: this.#port, key, ...ask }, true)
       if (!expect.includes(status))
-        this.#note(`${ask.method} ${ask.path} answered ${status}: ${text.slice(0, 200)}`)
+        this.#note(`${ask.method} ${ask.path} got ${status}: ${text.slice(0, 200)}`)
       return text
     } catch (error) {
       this.#note(`${ask.method} ${ask.path}: ${error}`)
@@ -137,7 +137,7 @@ export class Round {
     }
   }
 
-  // A server that is gone would fill the memory of the proof.
+  // Bounded, because a server that has ended would fill the memory of the proof.
   #note(what: string): void {
     if (this.#heard.unexpected.length < 1_000) this.#heard.unexpected.push(what)
   }
@@ -152,7 +152,7 @@ const post = (path: string, body: object, expect = [200]): Ask => ({
   expect,
 })
 
-/** Twenty requests, over and over. `n` counts them; `some` is one of the latest batches, `large` one with 5,000 results. */
+/** Twenty requests, repeated. `n` counts them; `some` is one of the latest batches, `large` one with 5,000 results. */
 const MIX: readonly ((n: number, some: string, large: string) => Ask)[] = [
   () => get('/v1/organization/teamspaces/ts-a/users?limit=100'),
   () => get('/v1/organization/teamspaces/ts-a/users?limit=10'),

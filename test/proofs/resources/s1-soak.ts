@@ -8,9 +8,9 @@ import { idleLoop } from './idle-loop.ts'
 import { type Look, type Probed, startProbed } from './probe.ts'
 import { type Heard, Round } from './s1-load.ts'
 
-/** How long a soak takes. Times in milliseconds. */
+/** The duration of a soak. Times in milliseconds. */
 export interface Plan {
-  /** After each, the sandbox is reset and looked at: what a round has written is its own, and no growth. */
+  /** After each round the sandbox is reset and measured, so that records of a round do not count as growth. */
   readonly rounds: number
   readonly round: number
   /** Rounds until caches are full and code is compiled. */
@@ -25,15 +25,15 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
 }
 
 const READERS = 10
-/** By how many the open handles may differ between rounds. */
+/** The permitted difference of open handles between rounds. */
 const MAX_HANDLES = 5
 
-/** A look at the end of a round, when nobody is connected. */
+/** A measurement at the end of a round, without connections. */
 interface Sample extends Look {
   /** Milliseconds since the start. */
   readonly at: number
   readonly handles: number
-  /** The loop's lateness in 99 % of the round, without the stalls that an idle process had, too. */
+  /** The 99th percentile of the loop's lateness in the round, without stalls that an idle process had at the same time. */
   readonly late: number
 }
 
@@ -49,7 +49,7 @@ export default {
   writeFileSync(join(folder, '_version.ts'), helper)
 }
 
-/** Changes the helper of the scenario, and waits until the emulator says so. */
+/** Changes the helper module of the scenario, and waits until the emulator reports the change. */
 async function reload(folder: string, version: number, client: Round): Promise<boolean> {
   writeScenario(folder, version)
   return comesTrue(async () => (await client.control('GET', '/scenarios')).includes(`"Version ${version}"`))
@@ -68,8 +68,8 @@ async function round(probed: Probed, plan: Plan, heard: Heard, renew: (client: R
 }
 
 /**
- * The median of the slopes between any two points, per hour. A straight line would follow single looks: the state file keeps
- * its last revisions for edits, up to 8 MiB, and whether those of a round are among them differs from look to look.
+ * The median of the slopes between any two points, per hour. A straight line would follow single measurements: the state file
+ * keeps revisions for edits, up to 8 MiB, and whether those of a round are included differs between measurements.
  */
 function perHour(points: readonly (readonly [ms: number, value: number])[]): number {
   const slopes = points.flatMap(([ms, value], n) =>
@@ -111,8 +111,8 @@ export async function soak(
   const [first, last] = [settled[0], settled.at(-1)]
   const slope = (of: (sample: Sample) => number) =>
     round1(perHour(settled.map((each) => [each.at, of(each)])))
-  // Ten minutes cannot show the 2 MB an hour that are promised for a night: what is live moves by half a megabyte from
-  // look to look, and what is resident by five. Whatever keeps 15 bytes of every request does show. Seconds show nothing.
+  // Ten minutes cannot show the promised 2 MB per hour over a night: live memory varies by 0.5 MB between measurements, and
+  // resident memory by 5 MB. A leak of 15 bytes per request does show. A run of seconds shows nothing.
   const growth = (what: string, value: number, bound: number) =>
     scale === 'long'
       ? below(`growth of ${what}`, value, bound, 'MiB/h')
@@ -146,7 +146,7 @@ export async function soak(
       `${round1(Math.max(...settled.map(({ loop }) => loop.p99)))} ms`,
     ),
     tried('event loop, longest', `${round1(Math.max(...settled.map(({ loop }) => loop.longest)))} ms`),
-    tried('event loop of an idle process meanwhile, 99 %', `${round1(idle)} ms`),
+    tried('event loop of an idle process during this time, 99 %', `${round1(idle)} ms`),
     none('exit code', code ?? -1),
     none(
       'defects logged',
@@ -165,7 +165,6 @@ const round1 = (value: number): number => Math.round(value * 10) / 10
 
 export const s1: Proof = {
   id: 'S1',
-  promise:
-    'Under load that goes on, with reloads and slow readers, nothing grows: no memory, no handle, no timer.',
+  promise: 'Memory, handles and timers do not grow under continuous load with reloads and slow readers.',
   run: (scale, say) => soak(PLANS[scale], scale, say),
 }

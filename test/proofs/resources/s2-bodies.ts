@@ -9,11 +9,11 @@ import { type Probed, startProbed } from './probe.ts'
 const MIB = 1024 * 1024
 
 interface Plan {
-  /** Bytes of a legitimate body. */
+  /** Bytes of a valid large body. */
   readonly large: number
   /** Items of a body that has too many tokens. */
   readonly items: number
-  /** Bytes of each of eight that come at once; more than 8 MiB, from where on they take turns. */
+  /** Bytes of each of eight simultaneous bodies; more than 8 MiB, since such bodies are read one at a time. */
   readonly atOnce: number
 }
 
@@ -23,27 +23,27 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
 }
 
 const AT_ONCE = 8
-/** A body that holds the only place for large ones: more than 8 MiB of it are sent, and the rest is held back. */
+/** Bytes of a body that occupies the only place for large ones: more than 8 MiB are sent, and the rest is held back. */
 const HELD = 12 * MIB
 const HELD_BACK = 2 * MIB
-/** Milliseconds after which a body that has stalled gives its place to another, and by how much that may be late. */
+/** Milliseconds after which a stalled body loses its place, and the permitted delay. */
 const PATIENCE = 2_000
 const LATE = 2_000
 
-/** What the guard says of bodies that are never parsed. */
+/** The reason in refusals of bodies that are never parsed. */
 const REASON = /nests more than \d+ levels|has more than \d+ tokens/
 
-/** How a body was answered. Times in milliseconds. */
+/** The response to a body. Times in milliseconds. */
 interface ApiResponse {
   readonly status: number
   readonly text: string
-  /** From the connection on. */
+  /** From the start of the connection. */
   readonly total: number
-  /** From when the last byte had left this process. */
+  /** From the moment when the last byte left this process. */
   readonly afterwards: number
 }
 
-/** An upload under way. `end` sends what was held back. */
+/** An upload in progress. `end` sends the rest. */
 interface Upload {
   readonly response: Promise<ApiResponse>
   end(): void
@@ -70,7 +70,7 @@ function upload({ port }: Probed, body: Buffer, heldBack = 0, path = '/v1/batch-
       })
       res.on('end', () => {
         const now = performance.now()
-        // A response may come before the last byte is out.
+        // A response may arrive before the last byte is sent.
         const afterwards = sent === begun ? 0 : now - sent
         resolve({ status: res.statusCode ?? 0, text, total: now - begun, afterwards })
       })
@@ -84,7 +84,7 @@ function upload({ port }: Probed, body: Buffer, heldBack = 0, path = '/v1/batch-
 
 const send = (probed: Probed, body: Buffer) => upload(probed, body).response
 
-/** A large body for the control interface, which refuses it for what it says. */
+/** Sends a large body to the control interface, which refuses it because of its content. */
 const sendControl = (probed: Probed, bytes: number) =>
   upload(probed, Buffer.from(JSON.stringify({ unknown: 'x'.repeat(bytes) })), 0, '/__emulator/fixtures')
     .response
@@ -109,7 +109,7 @@ async function refused(probed: Probed, scale: Scale, { items, large }: Plan): Pr
   for (const [what, body] of [
     [`${items * 3} tokens`, crowdedWith(items)],
     [`${levels} levels`, nestedTo(levels)],
-    [`${levels} levels behind ${large / MIB} MiB`, nestedTo(levels, large - 12 * levels)],
+    [`${levels} levels after ${large / MIB} MiB`, nestedTo(levels, large - 12 * levels)],
   ] as const) {
     await probed.look()
     const { status, text, afterwards } = await send(probed, body)
@@ -123,7 +123,7 @@ async function refused(probed: Probed, scale: Scale, { items, large }: Plan): Pr
   return figures
 }
 
-/** While one large body is under way no other is read, and everybody else is served. */
+/** While one large body is being read, other large bodies wait, and all other requests are served. */
 async function oneByOne(probed: Probed, scale: Scale): Promise<readonly Figure[]> {
   const first = upload(probed, creationOf(HELD), HELD_BACK)
   await pause(200)
@@ -139,16 +139,16 @@ async function oneByOne(probed: Probed, scale: Scale): Promise<readonly Figure[]
   first.end()
   const [one, two] = await Promise.all([first.response, done])
   return [
-    none('large bodies read beside another', early),
-    // On a busy machine, what is held back may come too late.
+    none('large bodies read during another', early),
+    // On a busy machine, the rest may arrive too late.
     timing(
       scale,
-      none('lost behind another', [one, two, small].filter(({ status }) => status !== 200).length),
+      none('lost after another', [one, two, small].filter(({ status }) => status !== 200).length),
     ),
   ]
 }
 
-/** Bodies that stall keep no other waiting for long, of the API or of the control interface. */
+/** Stalled bodies delay other bodies only briefly, both on the API and on the control interface. */
 async function stalled(probed: Probed, scale: Scale): Promise<readonly Figure[]> {
   const figures: Figure[] = []
   const whole = creationOf(HELD)
@@ -157,23 +157,23 @@ async function stalled(probed: Probed, scale: Scale): Promise<readonly Figure[]>
     [`${(HELD - HELD_BACK) / MIB} MiB`, HELD - HELD_BACK, PATIENCE + LATE],
   ] as const) {
     const first = upload(probed, whole, whole.length - sent)
-    // It may be cut when the proof is over.
+    // The connection may be cut when the proof is over.
     first.response.catch(() => {})
     await pause(200)
     const others = await Promise.all([send(probed, whole), sendControl(probed, HELD)])
     figures.push(
       none(
-        `not answered beside one that stalls after ${what}`,
+        `without a response during one that stalls after ${what}`,
         others.filter(({ status }) => status >= 500).length,
       ),
       timing(
         scale,
-        below(`slowest beside it`, ms(Math.max(...others.map(({ total }) => total))), bound, 'ms'),
+        below(`slowest during it`, ms(Math.max(...others.map(({ total }) => total))), bound, 'ms'),
       ),
     )
     first.end()
     const { status } = await first.response
-    figures.push(none(`${what}: neither accepted in the end nor told`, [200, 408].includes(status) ? 0 : 1))
+    figures.push(none(`${what}: neither accepted nor refused with 408`, [200, 408].includes(status) ? 0 : 1))
   }
   return figures
 }
@@ -204,6 +204,6 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
 export const s2: Proof = {
   id: 'S2',
   promise:
-    'Large bodies are taken one at a time and within bounds of time and memory, and malicious ones are refused at once.',
+    'Large bodies are accepted one at a time and within bounds of time and memory, and malicious ones are refused at once.',
   run,
 }

@@ -8,9 +8,9 @@ import { timing } from '../timing.ts'
 
 interface Plan {
   readonly connections: number
-  /** Milliseconds between two bytes of each. */
+  /** Milliseconds between two bytes of each connection. */
   readonly drip: number
-  /** Milliseconds for which others are served meanwhile. */
+  /** Milliseconds during which other requests are served. */
   readonly meanwhile: number
 }
 
@@ -19,22 +19,22 @@ const PLANS: Readonly<Record<Scale, Plan>> = {
   long: { connections: 500, drip: 1_000, meanwhile: 14_000 },
 }
 
-/** Milliseconds that the head of a request may take, and by how much the cut may be late. */
+/** Milliseconds after which an incomplete head is cut, and the permitted delay. */
 const HEADERS_TIMEOUT = 10_000
 const LATE = 2_000
 
-/** A connection whose request never comes to its end. */
+/** A connection whose request never ends. */
 class Dripping {
   readonly #socket: Socket
   readonly #begun = performance.now()
   readonly #timer: NodeJS.Timeout
   #said = ''
-  /** Milliseconds until the server ended it; undefined while it is open. */
+  /** Milliseconds until the server closed it; undefined while it is open. */
   lived: number | undefined
 
   constructor(port: number, drip: number) {
     this.#socket = connect(port, '127.0.0.1')
-    // Anyone who goes on after the cut is reset.
+    // Bytes after the cut cause a reset.
     this.#socket.on('error', () => {})
     this.#socket.write(`GET /v1/data-views HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-Slow: `)
     this.#timer = setInterval(() => this.#socket.write('x'), drip)
@@ -48,7 +48,7 @@ class Dripping {
     this.#socket.on('end', end).on('close', end)
   }
 
-  /** Whether it was told why it was cut, as the API tells everything. */
+  /** Whether it got an error response of the API with the reason of the cut. */
   get isAnswered(): boolean {
     const [head = '', body = ''] = this.#said.split('\r\n\r\n')
     const headers = [
@@ -71,7 +71,7 @@ class Dripping {
   }
 }
 
-/** Asks as ordinary clients do. @returns how long each response took, and how many did not come */
+/** Sends requests as ordinary clients do. @returns the duration of each response, and the number of missing ones */
 async function ordinary(port: number, ms: number): Promise<{ took: number[]; lost: number }> {
   const agent = new Agent({ keepAlive: true })
   const end = performance.now() + ms
@@ -102,8 +102,8 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
     say(`${took.length} ordinary requests beside ${connections} dripping ones`)
     const figures = [
       tried('connections that drip', connections),
-      tried('ordinary requests meanwhile', took.length),
-      none('of them not answered', lost),
+      tried('other requests during this time', took.length),
+      none('of them without a response', lost),
       timing(scale, below('their 99 %', Math.round(p99), 50, 'ms')),
       ...(scale === 'long' ? cut(dripping) : []),
     ]
@@ -127,6 +127,6 @@ function cut(dripping: readonly Dripping[]): readonly Figure[] {
 
 export const s3: Proof = {
   id: 'S3',
-  promise: 'Requests that never end keep nobody else from being served, and are cut with a response.',
+  promise: 'Requests that never end do not block other clients, and are cut with a response.',
   run,
 }

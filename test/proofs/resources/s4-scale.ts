@@ -11,20 +11,20 @@ const SIZES = {
   long: { sandboxes: 1_000, records: 500_000 },
 }
 
-/** Milliseconds until requests are answered, and for an exit or a reset. */
+/** Maximum milliseconds until the first response, and of a stop or a reset. */
 const READY = 1_000
 const DONE = 2_000
 
-/** Records in one request: what the control interface takes at once has bounds. */
+/** Records in one request: the control interface limits the size of a request. */
 const AT_ONCE = 100_000
 
 type Say = (line: string) => void
 
-/** S4: many sandboxes on the disk, and one with many records. */
+/** S4: many sandboxes on disk, and one with many records. */
 export const s4: Proof = {
   id: 'S4',
   promise:
-    'However many sandboxes the disk holds and however many records a sandbox has, start, exit and reset are soon done, and nothing is lost.',
+    'Start, exit and reset are fast with many sandboxes on the disk and many records in a sandbox, and no record is lost.',
   run: async (scale, say) => {
     await using stage = new Stage()
     return [...(await manySandboxes(stage, scale, say)), ...(await manyRecords(stage, scale, say))]
@@ -57,8 +57,8 @@ async function manySandboxes(stage: Stage, scale: Scale, say: Say): Promise<Figu
   await stopped(fourth)
   return [
     tried('persisted sandboxes', names.length),
-    none('of them opened before somebody asked', opened - 1),
-    timing(scale, below('until requests are answered', Math.round(second.ready), READY, 'ms')),
+    none('of them opened before their first request', opened - 1),
+    timing(scale, below('until the first response', Math.round(second.ready), READY, 'ms')),
     none('state files written by an exit without changes', written),
     timing(scale, below('from SIGTERM to that exit', untouched, DONE, 'ms')),
     timing(scale, below('from SIGTERM to the exit after a write to each', changed, DONE, 'ms')),
@@ -101,16 +101,16 @@ async function manyRecords(stage: Stage, scale: Scale, say: Say): Promise<Figure
   await stopped(fourth)
   return [
     tried('records of one sandbox', records),
-    timing(scale, below('from SIGTERM to the exit after they came', filled, DONE, 'ms')),
+    timing(scale, below('from SIGTERM to the exit after their creation', filled, DONE, 'ms')),
     timing(scale, below('from SIGTERM to the exit after one more', exit, DONE, 'ms')),
     none('records lost by that', lost),
     timing(scale, below('a reset of them', reset, DONE, 'ms')),
-    tried('longest wait of another request meanwhile', `${longest} ms`),
-    none('records that a reset and a kill have brought back, or lost', left.join() === later ? 0 : 1),
+    tried('longest wait of another request during it', `${longest} ms`),
+    none('records restored or lost by a reset and a kill', left.join() === later ? 0 : 1),
   ]
 }
 
-/** A process, a client of it, and how many milliseconds it took until it said that it is ready. */
+/** A process, its client, and the milliseconds until it was ready. */
 interface Life {
   readonly server: Started
   readonly client: Client
@@ -123,7 +123,7 @@ async function started(stage: Stage, data: string): Promise<Life> {
   return { server, client: new Client(port), ready: performance.now() - server.startedAt }
 }
 
-/** Ends it by SIGTERM; how many milliseconds that took. */
+/** Stops the process with SIGTERM. @returns the milliseconds until its end */
 async function stopped({ server, client }: Life): Promise<number> {
   client.close()
   const begun = performance.now()
@@ -137,14 +137,14 @@ async function countOpen(client: Client): Promise<number> {
   return data.filter(({ state }) => state === 'open').length
 }
 
-/** The inodes of the state files of all sandboxes: each checkpoint is a new file. */
+/** The inodes of the state files of all sandboxes: each checkpoint creates a new file. */
 function inodes(data: string): number[] {
   const folder = join(data, 'sandboxes')
   const files = readdirSync(folder).filter((name) => name.endsWith('.json'))
   return files.sort().map((name) => statSync(join(folder, name)).ino)
 }
 
-/** Sends one small request after the other until it is stopped; then the longest one in milliseconds. */
+/** Sends small requests one after the other until it is stopped. @returns a function that stops and returns the slowest in ms */
 function watch(client: Client) {
   let isStopped = false
   let longest = 0

@@ -8,7 +8,7 @@ import { timing } from '../timing.ts'
 import { idleLoop } from './idle-loop.ts'
 import { type Probed, startProbed } from './probe.ts'
 
-/** Items of a batch, and the bytes of each of its result lines, about. */
+/** Items of a batch, and the approximate bytes of each result line. */
 interface Plan {
   readonly items: number
   readonly bytes: number
@@ -23,10 +23,10 @@ const PLANS: Readonly<Record<Scale, readonly Plan[]>> = {
   ],
 }
 
-/** Milliseconds for which others may wait. */
+/** Maximum milliseconds that other requests may wait. */
 const STALL = 20
 
-/** Fields that make a line so long. */
+/** A schema with enough properties for lines of this length. */
 function schemaOf(bytes: number): object {
   const count = Math.ceil(bytes / 500)
   const names = Array.from({ length: count }, (_, n) => `field_${n}`)
@@ -50,7 +50,7 @@ async function finished(client: Client, { items, bytes }: Plan): Promise<string>
   return id
 }
 
-/** Reads a stream as fast as it comes, in a process of its own. @returns its bytes and lines */
+/** Reads a stream as fast as possible, in a separate process. @returns its bytes and lines */
 async function readFast(port: number, path: string): Promise<{ bytes: number; lines: number }> {
   const script = `const { get } = require('node:http')
     const headers = { authorization: 'Bearer ${KEY}' }
@@ -92,9 +92,9 @@ async function stream(probed: Probed, plan: Plan, scale: Scale): Promise<readonl
     none(`${what}: lines missing`, plan.items - lines),
     timing(scale, below(`${what}: longest stall of the event loop`, round1(stall), STALL, 'ms')),
     tried(`${what}: with the stalls of the machine`, `${round1(loop.longest)} ms`),
-    tried(`${what}: other requests meanwhile`, others),
+    tried(`${what}: other requests during the stream`, others),
     tried(`${what}: slowest of them, as its client sees it`, `${round1(slowest)} ms`),
-    tried(`${what}: longest stall of an idle process meanwhile`, `${round1(idle.longest)} ms`),
+    tried(`${what}: longest stall of an idle process during the stream`, `${round1(idle.longest)} ms`),
   ]
 }
 
@@ -104,7 +104,7 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
   await using stage = new Stage()
   const probed = await startProbed(stage)
   const figures: Figure[] = []
-  // The first stream compiles the code.
+  // A first stream, so that the code is compiled.
   await stream(probed, { items: 100, bytes: 1_000 }, 'short')
   for (const plan of PLANS[scale]) {
     const found = await stream(probed, plan, scale)
@@ -117,6 +117,6 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
 
 export const s5: Proof = {
   id: 'S5',
-  promise: 'While a fast reader takes a stream of results, others are served between its lines.',
+  promise: 'While a fast client reads a stream of results, other requests are served between its lines.',
   run,
 }

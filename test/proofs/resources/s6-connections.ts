@@ -3,16 +3,16 @@ import { below, type Figure, none, type Proof, type Scale, tried } from '../proo
 import { comesTrue, Stage } from '../stage.ts'
 import { timing } from '../timing.ts'
 
-/** How many connections are held; every one of them is taken. */
+/** The number of open connections; it is the maximum of the emulator. */
 const HELD = 1_000
 
 /** Connections that are opened at the same time. */
 const WAVE = 50
 
-/** Connections that come when all are taken. */
+/** Connections that are opened when the maximum is reached. */
 const NEWCOMERS: Readonly<Record<Scale, number>> = { short: 50, long: 1_000 }
 
-/** A connection, what came on it, and whether the emulator has ended it. */
+/** A connection, the received text, and whether the emulator has closed it. */
 class Line {
   readonly #socket: Socket
   readonly #port: number
@@ -35,14 +35,14 @@ class Line {
     this.#socket.on('end', over).on('close', over)
   }
 
-  /** Asks for the health. @returns whether it was told */
+  /** Requests the health. @returns whether a response arrived */
   async ask(): Promise<boolean> {
     this.#send('GET', '/__emulator/health', '')
     await this.#heard()
     return this.text.startsWith('HTTP/1.1 200 ')
   }
 
-  /** Waits for a request that nobody makes. Resolves when the emulator has begun with it. */
+  /** Waits for a request that never arrives. Resolves when the emulator has started the wait. */
   async wait(): Promise<void> {
     const json = JSON.stringify({ match: { method: 'PUT' }, timeout_ms: 600_000 })
     const type = `Content-Type: application/json\r\nContent-Length: ${json.length}\r\n`
@@ -70,7 +70,7 @@ class Line {
   }
 }
 
-/** Asks for the health over new connections, one after the other, which stay open. */
+/** Requests the health over new connections, one after the other; the connections stay open. */
 async function newcomers(port: number, count: number, lines: Line[]) {
   let [refused, slowest] = [0, 0]
   for (let n = 0; n < count; n++) {
@@ -83,7 +83,7 @@ async function newcomers(port: number, count: number, lines: Line[]) {
   return { refused, slowest: Math.round(slowest) }
 }
 
-/** Takes every connection that is held. Those of a wave are as old as each other, and older than those of the next one. */
+/** Opens connections up to the maximum. Those of a wave have the same age, and are older than those of the next wave. */
 async function inWaves(port: number, lines: Line[], begin: (line: Line) => Promise<unknown>): Promise<void> {
   while (lines.length < HELD) {
     const wave = Array.from({ length: WAVE }, () => new Line(port))
@@ -103,11 +103,11 @@ async function idle(port: number, scale: Scale): Promise<readonly Figure[]> {
     const areOver = await comesTrue(() => oldest.every(({ isOver }) => isOver))
     return [
       tried('idle connections', HELD),
-      tried('new ones beside them', count),
-      none('of them not answered', refused),
+      tried('new ones in addition to them', count),
+      none('of them without a response', refused),
       timing(scale, below('slowest of them', slowest, 250, 'ms')),
       none('older ones kept open', areOver ? 0 : oldest.filter(({ isOver }) => !isOver).length),
-      none('younger ones ended', all.slice(count).filter(({ isOver }) => isOver).length),
+      none('newer ones closed', all.slice(count).filter(({ isOver }) => isOver).length),
     ]
   } finally {
     for (const line of lines) line.close()
@@ -126,15 +126,15 @@ async function waiting(port: number, scale: Scale): Promise<readonly Figure[]> {
     const told = ended.filter(({ text }) => /^HTTP\/1\.1 503 .*"error":"service_unavailable"/s.test(text))
     return [
       tried('connections that wait', HELD),
-      none('new ones beside them not answered', refused),
+      none('new ones in addition to them without a response', refused),
       timing(scale, below('slowest of them', slowest, 250, 'ms')),
       none('waits ended without a 503', lines.filter(({ isOver }) => isOver).length - told.length),
       none(
         'waits ended beyond the oldest',
         ended.filter((line) => !lines.slice(0, WAVE).includes(line)).length,
       ),
-      // The first newcomer needs its place; those after it take the place of newcomers, which are idle by then.
-      none('waits ended but one', Math.abs(ended.length - 1)),
+      // The first newcomer replaces a wait; each later one replaces an earlier newcomer, which is idle by then.
+      none('waits ended other than one', Math.abs(ended.length - 1)),
     ]
   } finally {
     for (const line of [...lines, ...some]) line.close()
@@ -152,12 +152,16 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
   }
   const notices = started.log.filter(({ message }) => message.includes('connections are open'))
   const { code } = await started.stop()
-  return [...figures, none('notices but one', Math.abs(notices.length - 1)), none('exit code', code ?? -1)]
+  return [
+    ...figures,
+    none('notices other than one', Math.abs(notices.length - 1)),
+    none('exit code', code ?? -1),
+  ]
 }
 
 export const s6: Proof = {
   id: 'S6',
   promise:
-    'Connections that idle or only wait keep nobody from being served: at the limit the oldest of them are ended.',
+    'Idle and waiting connections do not block other clients: at the limit the oldest of them are closed.',
   run,
 }

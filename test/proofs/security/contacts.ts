@@ -1,9 +1,9 @@
 import { type LookupFunction, Socket } from 'node:net'
 import { type Address, reachOf } from '../../../src/adapters/webhooks/targets.ts'
 
-/** A connection that was about to be made for a webhook. */
+/** A connection that a webhook was about to open. */
 export interface Contact {
-  /** Every address that it would have tried. */
+  /** All addresses that it would have tried. */
   readonly addresses: readonly string[]
   readonly port: number
 }
@@ -15,12 +15,12 @@ interface Wanted {
   readonly headers?: Readonly<Record<string, unknown>>
 }
 
-// What connections are made with: an object, or a list whose first member it is.
+// The arguments of `connect`: an object, or a list with this object first.
 type Connect = (this: Socket, ...args: unknown[]) => Socket
 
 /**
- * Notes every connection that this process begins for a webhook while a part of a proof runs. Those that lead to this
- * machine are made when `reaches` says so, others never: a guard that fails must not harm anybody.
+ * Records every connection that this process opens for a webhook while a part of a proof runs. Connections to this machine
+ * are opened only if `reaches` is true, all others never: a broken guard must not harm other machines.
  */
 export async function watched<T>(
   reaches: boolean,

@@ -6,16 +6,16 @@ import type { JsonObject } from '../../../src/core/json.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 
-/** An emulator of a proof, and what went wrong inside it. */
+/** An emulator of a proof, and its internal errors. */
 export interface Proving {
   readonly emulator: RunningEmulator
-  /** Errors that nobody has foreseen. Must stay empty. */
+  /** Unexpected errors; must stay empty. */
   readonly defects: unknown[]
 }
 
 /**
- * Runs a part of a proof against an emulator that is gone afterwards: in memory, the base sandbox, its clock standing still,
- * unless the options say otherwise.
+ * Runs a part of a proof against an emulator that is closed afterwards. Default: in memory, the base sandbox, a frozen
+ * clock.
  */
 export async function against<T>(
   options: InternalOptions,
@@ -38,7 +38,7 @@ export async function against<T>(
   }
 }
 
-/** Everything that a refused request must leave as it is: every sandbox, its rate windows and its log included. */
+/** A digest of everything that a refused request must not change: all sandboxes with their rate windows and logs. */
 export function digestOf({ sandboxes }: RunningEmulator): string {
   const digests = sandboxes
     .list()
@@ -46,7 +46,7 @@ export function digestOf({ sandboxes }: RunningEmulator): string {
   return createHash('sha256').update(JSON.stringify(digests)).digest('hex')
 }
 
-/** Runs with a folder that is gone afterwards. */
+/** Runs a function with a folder that is removed afterwards. */
 export async function withFolder<T>(part: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-proof-'))
   try {
@@ -56,7 +56,7 @@ export async function withFolder<T>(part: (folder: string) => Promise<T>): Promi
   }
 }
 
-/** Whether a request of the API is still answered. */
+/** Whether the API still responds to a request. */
 export async function isAlive({ controlUrl, baseUrl }: RunningEmulator, key: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${key}` }
   const responses = await Promise.all([

@@ -2,6 +2,6 @@ import { expect, test } from 'vitest'
 import { broken } from '../proof.ts'
 import { x1 } from './x1-control-guards.ts'
 
-test('X1 every control route refuses anyone who should not reach it', async () => {
+test('X1 every control route refuses unauthorized requests', async () => {
   expect(broken(await x1.run('short', () => {}))).toEqual([])
 })

@@ -6,7 +6,7 @@ import { against, digestOf, isAlive, type Proving } from './emulator.ts'
 
 const TOKEN = 'control-token-of-this-proof'
 
-/** Spellings of the Host that are none of ours; PORT is the emulator's own. */
+/** Values of Host that the emulator must refuse; PORT is its own port. */
 const FOREIGN_HOSTS = [
   'example.com',
   'example.com:PORT',
@@ -59,7 +59,7 @@ const FOREIGN_ORIGINS = [
   'http://127.0.0.1:PORT/',
 ] as const
 
-/** Types that a page of anybody can send without asking first, and such as look like JSON; undefined for none at all. */
+/** Content types that any page can send without a preflight, and types that resemble JSON; undefined for no type. */
 const FOREIGN_TYPES = [
   'text/plain',
   'text/plain;charset=UTF-8',
@@ -72,7 +72,7 @@ const FOREIGN_TYPES = [
   undefined,
 ] as const
 
-/** Authorization as it should not be, with the query that goes with it. */
+/** Wrong values of Authorization, each with the query that belongs to it. */
 const WRONG_TOKENS: readonly (readonly [lines: readonly string[], query?: string])[] = [
   [[]],
   [[], `?token=${TOKEN}&access_token=${TOKEN}&control_token=${TOKEN}`],
@@ -87,7 +87,7 @@ const WRONG_TOKENS: readonly (readonly [lines: readonly string[], query?: string
   [[`Cookie: token=${TOKEN}`, `X-Control-Token: ${TOKEN}`, `Proxy-Authorization: Bearer ${TOKEN}`]],
 ]
 
-/** Where the control interface stands: of the default sandbox, of one that is there, of one that is not. */
+/** The places of the control interface: of the default sandbox, of another one, and of one that does not exist. */
 const PLACES: readonly (readonly [prefix: string, header?: string])[] = [
   [''],
   ['/@absent'],
@@ -96,17 +96,17 @@ const PLACES: readonly (readonly [prefix: string, header?: string])[] = [
   ['', 'X-Emulator-Sandbox: there'],
 ]
 
-/** A request that must be refused, whichever route it is for. */
+/** A request that every route must refuse. */
 interface Attempt {
   readonly what: string
-  /** Headers beside those of the place. */
+  /** Headers in addition to those of the place. */
   readonly lines: readonly string[]
-  /** Any of these is a refusal. */
+  /** The statuses that count as a refusal. */
   readonly expected: readonly number[]
   readonly query?: string
-  /** Of the body; JSON unless it says otherwise. */
+  /** The content type of the body; default: JSON. */
   readonly type?: string | undefined
-  /** The routes that this is about; all when absent. */
+  /** The routes that it is for; default: all. */
   readonly about?: (route: Route) => boolean
 }
 
@@ -116,7 +116,7 @@ interface Route {
   readonly isProbe: boolean
 }
 
-/** Requires Host, Origin and types; wrong tokens too where one is set. */
+/** All wrong hosts, origins and types; wrong tokens too if a token is set. */
 function attempts(port: number, token: string | undefined): readonly Attempt[] {
   const here = (text: string) => text.replace('PORT', String(port))
   const own = `Host: 127.0.0.1:${port}`
@@ -154,7 +154,7 @@ function attempts(port: number, token: string | undefined): readonly Attempt[] {
   ]
 }
 
-/** Every route that the emulator itself lists, and the one that stands outside: what is new is covered by being there. */
+/** All routes that the emulator itself lists, and the one that is not in the list; new routes are covered automatically. */
 async function routesOf(
   { controlUrl }: RunningEmulator,
   token: string | undefined,
@@ -181,7 +181,7 @@ function requestTo(route: Route, attempt: Attempt, [prefix, header]: (typeof PLA
   return { lines: [head, ...lines, ...(header ? [header] : []), ...(body === '' ? [] : about)], body }
 }
 
-/** What became of all attempts against one emulator. */
+/** The results of all attempts against one emulator. */
 interface Tally {
   routes: number
   requests: number
@@ -190,7 +190,7 @@ interface Tally {
   changed: number
 }
 
-// A wrong method and an unknown path are refused for what they are, once the guards have let them pass.
+// The guards let a wrong method or an unknown path pass, and the router refuses them.
 const REFUSED_ANYHOW = [404, 405]
 
 async function tryAll({ emulator }: Proving, token: string | undefined, scale: Scale, tally: Tally) {
@@ -199,7 +199,7 @@ async function tryAll({ emulator }: Proving, token: string | undefined, scale: S
   tally.routes = routes.length
   for (const [n, attempt] of attempts(emulator.port, token).entries()) {
     const isOfType = attempt.expected.includes(415)
-    // Every route meets every attempt at every place in the long run, and an eighth of them at one place in the short one.
+    // The long scale tries each attempt on each route at each place, the short one on an eighth of the routes at one place.
     const about = routes.filter(
       (route, at) => (scale === 'long' || (at + n) % 8 === 0) && (attempt.about?.(route) ?? true),
     )
@@ -212,15 +212,15 @@ async function tryAll({ emulator }: Proving, token: string | undefined, scale: S
     tally.unanswered += requests.length - statuses.length
     tally.accepted += statuses.filter((status) => !allowed.includes(status)).length
     tally.changed += digestOf(emulator) === before ? 0 : 1
-    // Behind an open guard there are routes that answer late, or without end.
+    // Without guards, some routes respond late or never, so stop at the first failure.
     if (tally.accepted + tally.unanswered > 0) return
   }
 }
 
-/** What a page of another site can do with an image or a link, which send no Origin: look at nothing, change nothing. */
+/** Requests that another site can send with images or links, which have no Origin: they must read and change nothing. */
 async function byImages({ emulator }: Proving, tally: Tally): Promise<void> {
   const routes = (await routesOf(emulator, undefined)).filter(({ method }) => method === 'GET')
-  // Its response has no end.
+  // The response of this route never ends.
   const ending = routes.filter(({ path }) => !path.endsWith('/events'))
   for (const site of ['cross-site', 'same-site']) {
     const lines = [`Host: 127.0.0.1:${emulator.port}`, `Sec-Fetch-Site: ${site}`]
@@ -249,11 +249,11 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
         tried(`routes ${under}`, tally.routes),
         tried(`requests ${under}`, tally.requests),
         none(`not refused ${under}`, tally.accepted),
-        none(`unanswered ${under}`, tally.unanswered),
+        none(`without a response ${under}`, tally.unanswered),
         none(`attempts after which the state differed ${under}`, tally.changed),
-        none(`sandboxes made ${under}`, proving.emulator.sandboxes.list().length - 2),
+        none(`sandboxes created ${under}`, proving.emulator.sandboxes.list().length - 2),
         none(`defects ${under}`, proving.defects.length),
-        none(`silent afterwards ${under}`, (await isAlive(proving.emulator, KEYS.KU)) ? 0 : 1),
+        none(`without a response afterwards ${under}`, (await isAlive(proving.emulator, KEYS.KU)) ? 0 : 1),
       )
     })
   }
@@ -263,6 +263,6 @@ async function run(scale: Scale, say: (line: string) => void): Promise<readonly 
 export const x1: Proof = {
   id: 'X1',
   promise:
-    'Every control route refuses foreign Hosts, foreign origins, simple content types and wrong tokens, and nothing changes.',
+    'Every control route refuses foreign Hosts, foreign origins, simple content types and wrong tokens, and refused requests change nothing.',
   run,
 }

@@ -5,7 +5,7 @@ import { type Said, type Sent, send } from '../../support/send.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { against, digestOf } from './emulator.ts'
 
-/** Origins whose pages may read answers wherever the emulator runs. */
+/** Origins that may read responses wherever the emulator runs. */
 const LOOPBACK_ORIGINS = [
   'http://localhost',
   'http://localhost:5173',
@@ -47,7 +47,7 @@ const FOREIGN_ORIGINS = [
   'chrome-extension://localhost',
 ] as const
 
-/** A request of the API, and what it is answered. */
+/** A request of the API, and its expected status. */
 interface Case {
   readonly method: string
   readonly path: string
@@ -57,7 +57,7 @@ interface Case {
 
 const OVERSIZED = '"'.padEnd(1_100_000, 'x')
 
-/** One response of every kind that the API gives, errors of the wire's own making aside: those know no origin. */
+/** One response of each kind of the API, except errors of the wire, which have no origin. */
 const CASES: readonly Case[] = [
   { method: 'GET', path: '/v1/data-views', status: 200 },
   { method: 'HEAD', path: '/v1/data-views', status: 200 },
@@ -85,13 +85,13 @@ const CASES: readonly Case[] = [
   { method: 'GET', path: '/v1/search', status: 501 },
 ]
 
-/** The headers of a response that a page could want to read. */
+/** The headers of a response that a page may want to read. */
 const TOLD = /^(x-ratelimit-|ratelimit|retry-after$|x-emulator-)/
 const GRANTS = /^access-control-/
 
 const grantsOf = ({ headers }: Sent) => Object.keys(headers).filter((name) => GRANTS.test(name))
 
-/** Why a response is not what a page of an allowed origin needs. */
+/** The parts of a response that a page of an allowed origin needs and that are missing. */
 function lacking({ headers }: Sent, origin: string): string[] {
   const exposed = String(headers['access-control-expose-headers'] ?? '')
     .toLowerCase()
@@ -105,12 +105,12 @@ function lacking({ headers }: Sent, origin: string): string[] {
   ]
 }
 
-// Otherwise a cache could hand the response for one origin to another.
+// Otherwise a cache could return the response for one origin to another.
 function variesBy(headers: Sent['headers']): string[] {
   return /\borigin\b/i.test(String(headers.vary ?? '')) ? [] : ['it does not vary by origin']
 }
 
-/** What of a table of origins was not as it should be. */
+/** The failures for a table of origins. */
 async function judge(
   emulator: RunningEmulator,
   origins: Readonly<Record<'allowed' | 'foreign', readonly string[]>>,
@@ -126,9 +126,9 @@ async function judge(
       const wrong = isAllowed
         ? lacking(response, origin)
         : [...grantsOf(response).map((name) => `has ${name}`), ...variesBy(response.headers)]
-      // A page that may not read answers may not make sandboxes either.
+      // A page that may not read responses may not create sandboxes either.
       const expected = !isAllowed && path.startsWith('/@absent') && status === 200 ? [200, 403] : [status]
-      if (!expected.includes(response.status)) wrong.push(`is answered ${response.status}`)
+      if (!expected.includes(response.status)) wrong.push(`got ${response.status}`)
       found.push(...wrong.map((each) => `${method} ${path} from ${origin}: ${each}`))
       responses += 1
     }
@@ -136,7 +136,7 @@ async function judge(
   return responses
 }
 
-/** Preflights of every operation: granted to allowed origins, nothing to the rest, and nothing is used up by any. */
+/** Preflights of all operations: allowed origins are granted, others are not, and no preflight uses quota. */
 async function preflights(emulator: RunningEmulator, found: string[], scale: Scale): Promise<number> {
   const operations = [...workspaceService.operations.values()]
   const targets = [...operations.map(({ method, path }) => ({ method, path: `/v1${path}` }))]
@@ -159,7 +159,7 @@ async function preflights(emulator: RunningEmulator, found: string[], scale: Sca
       })
       const isAllowed = (LOOPBACK_ORIGINS as readonly string[]).includes(origin)
       const wrong = isAllowed ? ungranted(response, method, headers) : grantsOf(response)
-      if (response.status !== 204 || response.text !== '') wrong.push(`answered ${response.status}`)
+      if (response.status !== 204 || response.text !== '') wrong.push(`got ${response.status}`)
       found.push(...wrong.map((each) => `preflight of ${method} ${path} from ${origin}: ${each}`))
       count += 1
     }
@@ -168,7 +168,7 @@ async function preflights(emulator: RunningEmulator, found: string[], scale: Sca
   return count
 }
 
-// Everything meets all of them in the long run, and a few each time in the short one.
+// In the long scale all origins, in the short one an eighth of them in each turn.
 function some(origins: readonly string[], turn: number, scale: Scale): readonly string[] {
   return origins.filter((_, at) => scale === 'long' || (at + turn) % 8 === 0)
 }
@@ -185,7 +185,7 @@ function ungranted({ headers }: Sent, method: string, asked: Readonly<Record<str
   ]
 }
 
-/** No response of the control interface may be read by a page of another origin, that of an API client included. */
+/** No page of another origin may read a response of the control interface, not even the origin of an API client. */
 async function control(emulator: RunningEmulator, found: string[]): Promise<number> {
   const { body } = await send({ emulator }, 'GET', '/__emulator/', { authorization: undefined })
   const routes = body.routes as { method: string; path: string }[]
@@ -197,7 +197,7 @@ async function control(emulator: RunningEmulator, found: string[]): Promise<numb
   ]
   let count = 0
   for (const { method, path } of [...routes, { method: 'GET', path: '/__emulator/nowhere' }]) {
-    // Whatever else a route may do, it is to do it to nobody: only reading routes get as far as their responses.
+    // Routes that change something are only tested with a preflight, so that they change nothing.
     for (const verb of method === 'GET' ? ['GET', 'OPTIONS'] : ['OPTIONS']) {
       for (const origin of origins) {
         const headers = { origin, 'access-control-request-method': method }
@@ -211,7 +211,7 @@ async function control(emulator: RunningEmulator, found: string[]): Promise<numb
   return count
 }
 
-/** Lets one operation be refused for its quota, and no other. */
+/** Uses up the quota of one operation only. */
 async function exhaust({ emulator }: { readonly emulator: RunningEmulator }): Promise<void> {
   const put = (name: string, limit: number) =>
     send({ emulator }, 'PUT', `/__emulator/limits/${name}`, { json: { limit }, authorization: undefined })
@@ -247,9 +247,9 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
   }
   return [
     tried('origins', LOOPBACK_ORIGINS.length + FOREIGN_ORIGINS.length),
-    tried('answers looked at', responses),
+    tried('responses checked', responses),
     tried('preflights', asked),
-    tried('control answers', controlled),
+    tried('control responses', controlled),
     none(`wrong${found.length === 0 ? '' : `, first ${found[0]}`}`, found.length),
   ]
 }
@@ -257,6 +257,6 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
 export const x2: Proof = {
   id: 'X2',
   promise:
-    'Pages of this machine can read every response of the API with its quota headers, those of other origins none, and nobody the control interface.',
+    'Pages of this machine can read every response of the API with its quota headers, pages of other origins can read none, and no page can read the control interface.',
   run,
 }

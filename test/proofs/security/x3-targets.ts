@@ -18,7 +18,7 @@ import { against } from './emulator.ts'
 
 const NEVER = new AbortController().signal
 
-/** One attempt by the sender itself, under a resolver of the proof. @returns the connections that it began */
+/** One attempt of the sender with the resolver of the proof. @returns the connections that it started */
 function attempt(url: string, entries: readonly string[], resolve: Resolve): Promise<readonly Contact[]> {
   return watched(false, async (contacts) => {
     const targets = new Targets({
@@ -33,7 +33,7 @@ function attempt(url: string, entries: readonly string[], resolve: Resolve): Pro
   })
 }
 
-/** Both tables, every one sent to in earnest up to the connection. */
+/** Both tables; each target is really sent to, up to the connection. */
 async function tables(found: string[]): Promise<void> {
   for (const [url] of REFUSED_TARGETS) {
     const contacts = await attempt(url, [...ALLOWED_ENTRIES, ...USELESS_ENTRIES], resolveTarget)
@@ -48,7 +48,7 @@ async function tables(found: string[]): Promise<void> {
 
 const at = (address: string): Address => ({ address, family: address.includes(':') ? 6 : 4 })
 
-/** Names that lead to one address when they are judged and to another whenever they are asked for again. */
+/** Host names that resolve to one address for the check and to another one later. */
 async function rebinding(found: string[]): Promise<number> {
   const others = ['169.254.169.254', '10.0.0.1', '0.0.0.0', '::ffff:169.254.169.254', '93.184.216.34']
   for (const other of others) {
@@ -78,7 +78,7 @@ async function receiver(status: number, location?: () => string) {
   return { url: `http://127.0.0.1:${port}/hook`, port, hits: () => hits, close }
 }
 
-/** Spellings of the emulator's own port, where the control interface waits. */
+/** Spellings of the emulator's own port, which serves the control interface. */
 const OWN = [
   'http://127.0.0.1:PORT/__emulator/reset',
   'http://localhost:PORT/__emulator/reset',
@@ -103,7 +103,7 @@ const BATCH = {
   items: [{ file_id: 'f', custom_id: 'c' }],
 }
 
-/** The whole way: subscriptions of a running emulator, a batch that ends, deliveries. */
+/** End to end: subscriptions of a running emulator, a batch that ends, deliveries. */
 async function wholeWay(found: string[]): Promise<number> {
   const codes = [301, 302, 303, 307, 308]
   const settings = { 'batch.unknown_files': 'accept' }
@@ -121,7 +121,7 @@ async function wholeWay(found: string[]): Promise<number> {
     const redirecting = await Promise.all(
       codes.flatMap((code) => onward.map((location) => receiver(code, location))),
     )
-    // The port of the table is not the one of this emulator, and somebody else may listen there.
+    // This emulator has another port than the table, and another server may listen on that one.
     const literals = REFUSED_TARGETS.map(([url]) => url).filter(
       (url) => /^https?:\/\/[[\d]/.test(url) && !url.includes(`:${OWN_PORT}`),
     )
@@ -129,8 +129,8 @@ async function wholeWay(found: string[]): Promise<number> {
     const urls = [last.url, ...redirecting.map(({ url }) => url), ...refused]
     for (const url of refused)
       if ((await call('POST', '/webhooks', { url, secret: 's' })).status === 200)
-        found.push(`a subscription of ${url} was taken`)
-    // A record is written without a judgement of its URL, as fixtures are: the sender has to refuse it by itself.
+        found.push(`a subscription of ${url} was accepted`)
+    // The URL of a record is not checked when the record is written, as in fixtures: the sender has to refuse it.
     let subscribed = 0
     for (const [index, url] of urls.entries()) {
       const record = { url, secret: 's', created_at: '2026-01-01T00:00:00.000Z' }
@@ -174,14 +174,14 @@ async function run(): Promise<readonly Figure[]> {
   return [
     tried('targets allowed', ALLOWED_TARGETS.length),
     tried('targets refused', REFUSED_TARGETS.length),
-    tried('names that turn', turning),
-    tried('subscriptions on the whole way, redirects and own port included', subscribed),
-    none(`contacts that should not be, or lacked${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
+    tried('names whose address changes', turning),
+    tried('subscriptions tested end to end, with redirects and the own port', subscribed),
+    none(`unexpected or missing contacts${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
   ]
 }
 
 export const x3: Proof = {
   id: 'X3',
-  promise: 'Webhooks reach this machine and what was allowed by host and port, and nobody else.',
+  promise: 'Webhooks reach only this machine and targets that are allowed by host and port.',
   run,
 }

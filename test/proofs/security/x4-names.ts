@@ -18,7 +18,7 @@ const OPTIONS: InternalOptions = {
   fixtures: { collections: COLLECTIONS } as unknown as JsonObject,
 }
 
-/** What every object and every list inherits, in words. */
+/** The names that every object and every list inherits, as text. */
 function inherited(): string {
   const names = [Object.prototype, Array.prototype, Function.prototype, String.prototype, Map.prototype]
   return JSON.stringify(names.map((each) => Reflect.ownKeys(each).map(String)))
@@ -27,7 +27,7 @@ function inherited(): string {
 async function emulatorsOf({ sandboxes }: RunningEmulator): Promise<string> {
   for (const { name } of sandboxes.saved()) await sandboxes.openSaved(name)
   const all = sandboxes.list().map(({ sandbox }) => {
-    // Rate windows and the count of requests are not worth a line of the log.
+    // Rate windows and the count of requests may change.
     const { revision: _, limits: __, counters, ...rest } = sandbox.document()
     return [sandbox.name, { ...rest, counters: { ...counters, requests: 0 } }] as const
   })
@@ -61,15 +61,15 @@ async function run(): Promise<readonly Figure[]> {
   if (inherited() !== before || 'polluted' in {} || 'x4' in {}) found.push('a prototype has changed')
   return [
     tried('names', NAMES.length),
-    atLeast('kept as they came', kept, 300),
-    atLeast('refused without a trace', refused, 800),
-    none(`lost, mistaken, or failed${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
+    atLeast('kept unchanged', kept, 300),
+    atLeast('refused without an effect', refused, 800),
+    none(`lost, confused, or failed${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
   ]
 }
 
 export const x4: Proof = {
   id: 'X4',
   promise:
-    'No name is taken for anything but a name: it comes back as it was, after a restart too, or is refused.',
+    'Every name is treated as a plain name: it is returned unchanged, also after a restart, or is refused.',
   run,
 }

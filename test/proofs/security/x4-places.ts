@@ -3,7 +3,7 @@ import { KEYS } from '../../support/base-state.ts'
 import { type Sent, send } from '../../support/send.ts'
 import { inHeader, inUrl, judge, NAMES, own, type Trial } from './x4-trial.ts'
 
-/** Names as ids, of records and of what there is not. */
+/** Names as ids of records, existing or not. */
 export async function asIds(trial: Trial): Promise<void> {
   const at = '2026-01-01T00:00:00.000Z'
   for (const name of inUrl) {
@@ -48,7 +48,7 @@ export async function asIds(trial: Trial): Promise<void> {
   }
 }
 
-/** A control path that leads to nothing, or to a list. */
+/** A control path that leads to a 404 or to a list. */
 async function absent(trial: Trial, path: string, method: string, json: unknown): Promise<void> {
   await judge(
     trial,
@@ -58,7 +58,7 @@ async function absent(trial: Trial, path: string, method: string, json: unknown)
   )
 }
 
-/** Every operation with a parameter in its path, and every list with each cursor. */
+/** All operations with a parameter in the path, and all lists with each name as cursor. */
 export async function inPaths(trial: Trial): Promise<void> {
   for (const { method, path, name: operation } of workspaceService.operations.values()) {
     for (const name of inUrl) {
@@ -85,7 +85,7 @@ export async function inPaths(trial: Trial): Promise<void> {
   }
 }
 
-/** Names as members of bodies that know no such member. */
+/** Names as unknown fields of bodies. */
 export async function asMembers(trial: Trial): Promise<void> {
   for (const name of NAMES) {
     const what = JSON.stringify(name)
@@ -121,7 +121,7 @@ export async function asMembers(trial: Trial): Promise<void> {
   }
 }
 
-/** Names of sandboxes and snapshots, those that are none included. */
+/** Names of sandboxes and snapshots, also invalid ones. */
 export async function asSandboxes(trial: Trial): Promise<void> {
   const { emulator } = trial
   const sandboxes = () => JSON.stringify(emulator.sandboxes.list().map(({ sandbox }) => sandbox.name))
@@ -161,10 +161,10 @@ export async function asSandboxes(trial: Trial): Promise<void> {
         trial,
         `sandbox ${JSON.stringify(name)}`,
         request,
-        // An empty name in a path is the path of the list.
+        // A path with an empty name is the path of the list.
         ({ body }) => name === '' && body?.object === 'list',
       )
     }
   }
-  if (sandboxes() !== known) trial.found.push('a name that is none has made or removed a sandbox')
+  if (sandboxes() !== known) trial.found.push('an invalid name has created or removed a sandbox')
 }

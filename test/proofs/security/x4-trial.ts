@@ -2,7 +2,7 @@ import type { RunningEmulator } from '../../../src/emulator.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Said, type Sent, send } from '../../support/send.ts'
 
-/** What careless code takes for something else than a key. */
+/** Names that careless code does not treat as keys. */
 export const NAMES = [
   '__proto__',
   'constructor',
@@ -26,20 +26,20 @@ export const NAMES = [
   '\ud800',
 ] as const
 
-/** An object with one member of its own, whatever its name. */
+/** An object with one own property, whatever its name. */
 export const own = (key: string, value: unknown): Record<string, unknown> =>
   Object.fromEntries([[key, value]])
-// Lone surrogates have no UTF-8, so that no URL can carry them.
+// Lone surrogates have no UTF-8, so no URL can contain them.
 export const inUrl = NAMES.filter((name) => !/\p{Surrogate}/u.test(name))
 export const inHeader = NAMES.filter((name) => /^[\x21-\x7e]+$/.test(name))
 
-/** What a place of names makes of one. */
+/** The results of names in a place. */
 export interface Trial {
   readonly emulator: RunningEmulator
   readonly found: string[]
-  /** Tries that were accepted and came back as they were. */
+  /** Names that were accepted and returned unchanged. */
   kept: number
-  /** Tries that were refused, and changed nothing. */
+  /** Names that were refused without a change. */
   refused: number
   api(method: string, path: string, said?: Said): Promise<Sent>
   control(method: string, path: string, json?: unknown): Promise<Sent>
@@ -59,7 +59,7 @@ export function trialOn(emulator: RunningEmulator, found: string[]): Trial {
   }
 }
 
-/** Judges one try: kept as it is, or refused without a trace. Never anything between. */
+/** Checks one trial: the name is kept unchanged, or refused without a trace. */
 export async function judge(
   trial: Trial,
   what: string,
@@ -69,11 +69,10 @@ export async function judge(
   const { store } = trial.emulator.sandbox
   const before = store.revision
   const response = await request()
-  if (response.status >= 500 && response.status !== 501)
-    trial.found.push(`${what} is answered ${response.status}`)
+  if (response.status >= 500 && response.status !== 501) trial.found.push(`${what} got ${response.status}`)
   else if (response.status >= 400) {
     trial.refused += 1
     if (store.revision !== before) trial.found.push(`${what} is refused and changes the state`)
   } else if (await isKept(response)) trial.kept += 1
-  else trial.found.push(`${what} is accepted and does not come back`)
+  else trial.found.push(`${what} is accepted and not returned`)
 }

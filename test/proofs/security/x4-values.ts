@@ -6,7 +6,7 @@ const BATCH = {
   model: 'm',
   items: [{ file_id: 'file-1', custom_id: 'c' }],
 }
-/** Names as values and as keys of what a client keeps. */
+/** Names as values and as keys of stored data. */
 export async function asValues(trial: Trial): Promise<void> {
   for (const name of NAMES) {
     const json = { name }
@@ -54,14 +54,14 @@ export async function asValues(trial: Trial): Promise<void> {
   }
 }
 
-// Whatever the order: that of JSON members means nothing.
+// Compared without order, because the order of JSON fields has no meaning.
 function sameMembers(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
   const text = (object: Record<string, unknown>) =>
     JSON.stringify(Object.entries(object).sort(([x], [y]) => (x < y ? -1 : 1)))
   return text(a) === text(b)
 }
 
-/** Names as keys of idempotency. */
+/** Names as idempotency keys. */
 export async function asIdempotencyKeys(trial: Trial): Promise<void> {
   const made = new Map<string, string>()
   for (const name of inHeader) {

@@ -16,20 +16,20 @@ async function command(shown: Shown, argv: readonly string[]): Promise<void> {
   if (bad !== undefined) shown.found.push(`${JSON.stringify(argv)} prints ${around(bad)}`)
 }
 
-/** What a terminal would obey, and what stands around it. */
+/** The control characters in a text with the text around them. */
 export function around(text: string): string {
   const at = text.search(OBEYED)
   return JSON.stringify(text.slice(Math.max(0, at - 60), at + 20))
 }
 
-/** Every command that repeats what somebody else has written, and the commands that are given it themselves. */
+/** Runs all commands that print text of other callers, and commands that get such text as arguments. */
 export async function commands(shown: Shown, folder: string, scale: Scale): Promise<void> {
   const at = ['--url', `http://127.0.0.1:${shown.emulator.port}`]
   const { data } = (await control(shown, 'GET', '/requests?limit=1000')).body
   const ids = (data as { id: string }[]).map(({ id }) => id)
   for (const argv of [
     ['requests', '--limit', '1000'],
-    // Every request is explained in the long run, and every tenth in the short one.
+    // The long scale explains every request, the short one every tenth.
     ...ids.filter((_, at) => scale === 'long' || at % 10 === 0).map((id) => ['explain', id]),
     ['faults', 'list'],
     ['faults', 'presets'],

@@ -4,7 +4,7 @@ import type { RunningEmulator } from '../../../src/emulator.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Said, send } from '../../support/send.ts'
 
-/** What a browser would run, and what a terminal would obey. */
+/** Texts that a browser would run, or a terminal would interpret. */
 export const MARKUP = [
   '<script>alert(1)</script>',
   '"><img src=x onerror=alert(1)>',
@@ -31,16 +31,16 @@ const CONTROLS = [
 ] as const
 export const CORPUS = [...MARKUP, ...CONTROLS]
 
-// The end of a line is what separates lines; nothing else of the kind may reach a terminal.
+// Control characters that must not reach a terminal; only the line feed is allowed, as it separates lines.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 export const OBEYED = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/
 
-/** An emulator with the corpus in it, and what was seen of it. */
+/** An emulator that contains the corpus, and the results. */
 export interface Shown {
   readonly emulator: RunningEmulator
   readonly found: string[]
   responses: number
-  /** Commands whose output was looked at. */
+  /** The number of commands whose output was checked. */
   commands: number
 }
 
@@ -55,7 +55,7 @@ function record(index: number, text: string): object {
   return { id: `user-${index}`, ...person, first_name: text, created_at: '2026-01-01T00:00:00.000Z' }
 }
 
-/** Puts the corpus wherever a caller's text is kept or repeated. */
+/** Writes the corpus to every place that stores or repeats text of a caller. */
 export async function plant(shown: Shown): Promise<void> {
   const items = CORPUS.map((text) => ({ file_id: 'file-1', custom_id: text }))
   const batch = {
@@ -86,7 +86,7 @@ export async function plant(shown: Shown): Promise<void> {
     await api(shown, 'GET', '/data-views', { headers: { 'x-emulator-sandbox': text } })
     await api(shown, 'GET', '/data-views', { authorization: `Bearer ${text}` })
   }
-  // Last, since every request from now on is explained with what each of them has decided.
+  // These rules come last, because every later request is explained with the decision of each rule.
   for (const text of CORPUS) {
     const rule = { description: text, match: { headers: { 'x-test': text } }, when: { nth: 9 } }
     await control(shown, 'POST', '/faults', { ...rule, do: [{ respond: { status: 500 } }] })
@@ -94,12 +94,12 @@ export async function plant(shown: Shown): Promise<void> {
   await api(shown, 'GET', '/data-views', { headers: { 'x-test': MARKUP[0] } })
 }
 
-// No file can have these in its name.
+// These characters cannot be in a file name.
 export function fileName(text: string): string {
   return text.replaceAll('/', '').replaceAll('\u0000', '')
 }
 
-/** A folder of scenarios that are named, described and broken by the corpus. */
+/** Creates a folder of scenarios whose names, descriptions and errors come from the corpus. */
 export function scenarios(folder: string): string {
   const scripts = join(folder, 'scripts')
   mkdirSync(scripts)

@@ -2,6 +2,6 @@ import { expect, test } from 'vitest'
 import { broken } from '../proof.ts'
 import { x5 } from './x5-displayed.ts'
 
-test('X5 nothing that a caller has written is shown as more than text', async () => {
+test('X5 text of a caller is always displayed as plain text', async () => {
   expect(broken(await x5.run('short', () => {}))).toEqual([])
 })

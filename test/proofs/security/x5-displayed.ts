@@ -18,7 +18,7 @@ const SANDBOX = {
   fixtures: { collections: { ...baseCollections, agents: [AGENT] } } as unknown as JsonObject,
 }
 
-/** Types that no browser takes for a page. */
+/** Content types that no browser displays as a page. */
 const HARMLESS =
   /^(application\/(problem\+)?json(; charset=utf-8)?|application\/x-ndjson|text\/event-stream)$/
 
@@ -28,7 +28,7 @@ function isIn(value: unknown, text: string): boolean {
   return Object.entries(value).some(([name, each]) => name === text || isIn(each, text))
 }
 
-/** Whether a response is of a type that no browser takes for a page, and what that type says. */
+/** Checks that a response has a type that no browser displays as a page. */
 function judge(
   shown: Shown,
   what: string,
@@ -37,11 +37,11 @@ function judge(
   shown.responses += 1
   const type = String(headers['content-type'] ?? '')
   if (text !== '' && !HARMLESS.test(type)) shown.found.push(`${what} is of the type "${type}"`)
-  if (status >= 500 && status !== 501) shown.found.push(`${what} is answered ${status}`)
+  if (status >= 500 && status !== 501) shown.found.push(`${what} got ${status}`)
   if (/^GET \/__emulator|^GET \/_x/.test(what) && headers['x-content-type-options'] !== 'nosniff')
     shown.found.push(`${what} may be sniffed`)
   const lines = type.includes('ndjson') ? text.split('\n').filter((line) => line !== '') : [text]
-  for (const line of lines) if (line !== '' && !isJson(line)) shown.found.push(`${what} is no JSON`)
+  for (const line of lines) if (line !== '' && !isJson(line)) shown.found.push(`${what} is not JSON`)
 }
 
 function isJson(text: string): boolean {
@@ -53,7 +53,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Opens whatever a browser could: every reading route with every name that it can have, every GET of the API, and nothing. */
+/** Opens everything that a browser could: every reading route with every name, every GET of the API, and an unknown path. */
 async function browse(shown: Shown): Promise<void> {
   const { emulator } = shown
   const idsIn = async (path: string): Promise<string[]> =>
@@ -99,7 +99,7 @@ function expand(path: string, values: Readonly<Record<string, readonly string[]>
   )
 }
 
-/** What never becomes a request is answered by other code: its responses are no pages either. */
+/** Errors of the HTTP parser come from other code, and must not be pages either. */
 async function wire(shown: Shown): Promise<void> {
   const { port } = shown.emulator
   for (const text of MARKUP.filter((each) => /^[\x20-\x7e]*$/.test(each))) {
@@ -129,7 +129,7 @@ async function wire(shown: Shown): Promise<void> {
   }
 }
 
-/** The corpus, read back as data; and every event of the feed as one. */
+/** Reads the corpus back as data, and each event of the stream. */
 async function readBack(shown: Shown, feed: string): Promise<number> {
   const { body } = await control(shown, 'GET', '/state')
   const there = CORPUS.filter((text) => isIn(body, text)).length
@@ -138,7 +138,7 @@ async function readBack(shown: Shown, feed: string): Promise<number> {
     const [, type, data = ''] = /^id: \d+\nevent: (\w+)\ndata: ([^\r\n]+)$/.exec(block) ?? []
     if (type === undefined || type === 'evil' || !isJson(data)) shown.found.push(`the feed has ${block}`)
   }
-  if (blocks.length < 50) shown.found.push(`the feed has ${blocks.length} events alone`)
+  if (blocks.length < 50) shown.found.push(`the feed has ${blocks.length} events only`)
   return there
 }
 
@@ -172,9 +172,9 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
       const there = await readBack(shown, feed.text())
       feed.close()
       return [
-        tried('answers opened as a browser would', shown.responses),
+        tried('responses checked as in a browser', shown.responses),
         tried('commands', shown.commands),
-        atLeast('texts that came back as data', there, CORPUS.length),
+        atLeast('texts returned as data', there, CORPUS.length),
       ]
     })
   })
@@ -184,7 +184,7 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
   return [
     ...figures,
     atLeast('lines logged', logged.length, CORPUS.length),
-    none(`shown as more than text${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
+    none(`not shown as plain text${found.length === 0 ? '' : `: ${found[0]}`}`, found.length),
   ]
 }
 
@@ -197,14 +197,13 @@ async function follow({ port }: RunningEmulator) {
   })
   socket.write(`GET /__emulator/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
   while (!text.includes('event: hello')) await once(socket, 'data')
-  // The body is chunked: what is between the lengths is the feed.
+  // The body is chunked; the text without the chunk lengths is the stream.
   const body = () => text.slice(text.indexOf('\r\n\r\n') + 4).replaceAll(/(?:^|\r\n)[0-9a-f]+\r\n/g, '')
   return { text: body, close: () => socket.destroy() }
 }
 
 export const x5: Proof = {
   id: 'X5',
-  promise:
-    'Nothing that a caller has written is ever shown as more than text: not in a browser, not in a terminal, not in a log.',
+  promise: 'Text of a caller is always shown as plain text, in a browser, a terminal and a log.',
   run,
 }

@@ -3,11 +3,11 @@ import { broken } from '../proof.ts'
 import { x6 } from './x6-canaries.ts'
 import { leaks } from './x6-secrets.ts'
 
-test('X6 no secret shows in a response, in what the control interface tells, in logs, or on the disk', async () => {
+test('X6 no secret is in a response, in the control interface, in logs, or on the disk', async () => {
   expect(broken(await x6.run('short', () => {}))).toEqual([])
 })
 
-test('X6 the search finds a secret where there is one', () => {
+test('X6 the search finds a secret that is present', () => {
   expect(leaks('key live_canary-api-key')).toEqual(['canary-api-key'])
   expect(leaks('canary-webhook-secret', new Set(['canary-webhook-secret']))).toEqual([])
 })

@@ -11,10 +11,10 @@ import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
 import { against, withFolder } from './emulator.ts'
 import { CANARY, controlled, guarded, leaks, REQUESTS, SIGNING, send, WRITES } from './x6-secrets.ts'
 
-/** Notes what a text gives away. */
+/** Reports the secrets in a text. */
 type Look = (where: string, text: string, allowed?: ReadonlySet<string>) => void
 
-/** Everything that can be read through the control interface, of two sandboxes. @returns how many responses were looked at */
+/** Reads everything of two sandboxes over the control interface. @returns the number of responses */
 async function readAll({ port, sandboxes }: RunningEmulator, look: Look): Promise<number> {
   const ids = sandboxes.list().flatMap(({ sandbox }) => sandbox.log.entries().map(({ id }) => id))
   const collections = [...workspaceService.collections.keys()]
@@ -64,7 +64,7 @@ async function commands({ port, sandbox }: RunningEmulator, look: Look): Promise
   return all.length + 3
 }
 
-/** What the built command prints and logs when secrets are given to it, in both forms of its log. */
+/** The output and log of the built command when it gets secrets, in both log formats. */
 async function started(look: Look): Promise<void> {
   for (const format of ['pretty', 'json']) {
     const argv = ['start', '--port', '0', '--ephemeral', '--log-level', 'debug', '--log-format', format]
@@ -93,7 +93,7 @@ async function started(look: Look): Promise<void> {
   }
 }
 
-/** What the disk holds, and who may read it. */
+/** The contents of the disk, and files that other users may read. */
 function onDisk(data: string, look: Look): string[] {
   const open: string[] = []
   for (const entry of readdirSync(data, { recursive: true, withFileTypes: true })) {
@@ -115,7 +115,7 @@ async function run(): Promise<readonly Figure[]> {
     const data = join(folder, 'data')
     const options = { ...guarded, data, logger: { info: note, warn: note, error: note } }
     const { figures, feed } = await against(options, ({ emulator }) => inside(emulator, look))
-    // It ends with the emulator.
+    // The stream ends with the emulator.
     const told = await feed
     look('the feed', told)
     look('the logger', logged.join('\n'))
@@ -123,14 +123,14 @@ async function run(): Promise<readonly Figure[]> {
     await started(look)
     return [
       ...figures,
-      atLeast('requests told of by the feed', told.split('event: request').length - 1, 20),
+      atLeast('requests reported by the feed', told.split('event: request').length - 1, 20),
       none(`files that others can read${open.length === 0 ? '' : `: ${open[0]}`}`, open.length),
     ]
   })
   return [...figures, none(`secrets shown${found.length === 0 ? '' : `: ${found[0]}`}`, found.length)]
 }
 
-/** What a running emulator tells. */
+/** The output of a running emulator. */
 async function inside(emulator: RunningEmulator, look: Look) {
   const { port, sandbox } = emulator
   const feed = send(port, 'GET', '/__emulator/events', { ...controlled, follows: true })
@@ -138,16 +138,16 @@ async function inside(emulator: RunningEmulator, look: Look) {
     look(`answer ${n} to ${method} ${path}`, await send(port, method, path, sending))
   for (const [method, path, json] of WRITES)
     look(`${method} ${path}`, await send(port, method, `/__emulator${path}`, { ...controlled, json }))
-  // Once more, under rules that look at the secrets of requests.
+  // Repeated with rules that match the secrets of requests.
   for (const [n, [method, path, sending]] of REQUESTS.entries())
-    look(`answer ${n} under a rule`, await send(port, method, path, sending))
+    look(`response ${n} under a rule`, await send(port, method, path, sending))
   const logSize = sandbox.log.size
   await send(port, 'POST', '/__emulator/snapshots', { ...controlled, json: { name: 'base' } })
   const responses = await readAll(emulator, look)
   const printed = await commands(emulator, look)
   const figures = [
     tried('requests with secrets', 2 * REQUESTS.length + WRITES.length),
-    tried('control answers read', responses),
+    tried('control responses read', responses),
     tried('commands', printed),
     atLeast('requests in the log', logSize, 20),
   ]
@@ -163,6 +163,6 @@ function expand(path: string, values: Readonly<Record<string, readonly string[]>
 export const x6: Proof = {
   id: 'X6',
   promise:
-    'No secret shows in a response, in what the control interface tells, in logs, in what commands print, or on the disk; those that sign webhooks in the files of the state alone, and where ?secrets=true asks for them.',
+    'No secret is in a response, in the control interface, in logs, in the output of commands, or on the disk; secrets that sign webhooks are only in the state files, and in exports with ?secrets=true.',
   run,
 }

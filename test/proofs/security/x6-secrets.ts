@@ -2,7 +2,7 @@ import { request } from 'node:http'
 import type { InternalOptions } from '../../../src/emulator.ts'
 import { baseCollections } from '../../support/base-state.ts'
 
-/** Secrets, each found by its name wherever it shows. */
+/** Secrets, each with a name that is found wherever it occurs. */
 export const CANARY = {
   key: 'live_canary-api-key',
   unknownKey: 'live_canary-unknown-key',
@@ -15,7 +15,7 @@ export const CANARY = {
   signature: 'canary-signature-secret',
 } as const
 const FOUND = /canary-[a-z]+-[a-z]+/g
-/** The secrets that sign webhooks. Nobody could sign with a digest, so that the files of the state have them as they are. */
+/** The secrets that sign webhooks. A digest cannot sign, so state files contain them in plain text. */
 export const SIGNING: ReadonlySet<string> = new Set([CANARY.webhook, CANARY.signature])
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
@@ -81,11 +81,11 @@ export interface Sending {
   readonly headers?: Readonly<Record<string, string>>
   readonly json?: unknown
   readonly raw?: string
-  /** Reads a feed to its end, which is when the emulator closes. */
+  /** Reads a stream to its end, which is when the emulator closes. */
   readonly follows?: boolean
 }
 
-/** Everything that comes back, heads included; of a feed its beginning. */
+/** The whole response with its head; of a stream only the start. */
 export function send(
   port: number,
   method: string,
@@ -120,7 +120,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const CALLBACK = '/v1/organization/mcp-servers/s1/oauth-callback'
 const proof = { code: CANARY.code, state: CANARY.state, redirect_uri }
 
-/** Secrets in their places and in wrong ones, valid and not. */
+/** Requests with secrets in correct and in wrong places, valid and invalid. */
 export const REQUESTS: readonly [method: string, path: string, sending: Sending][] = [
   ['GET', '/v1/teamspaces/users', { headers: bearer(CANARY.key) }],
   ['GET', '/v1/teamspaces/users', { headers: bearer(CANARY.unknownKey) }],
@@ -169,7 +169,7 @@ export const REQUESTS: readonly [method: string, path: string, sending: Sending]
 export const controlled = { headers: bearer(CANARY.control) }
 const person = { kind: 'user', user_id: 'user-owner', organization_id: 'org-1', teamspace_id: 'ts-a' }
 
-/** What writes a secret through the control interface, rightly and wrongly. */
+/** Calls of the control interface that write a secret, valid and invalid. */
 export const WRITES: readonly [method: string, path: string, json: unknown][] = [
   ['POST', '/webhooks', { url: 'http://127.0.0.1:9/', secret: CANARY.webhook }],
   ['POST', '/webhooks', { url: 'http://127.0.0.1:9/', secret: [CANARY.webhook] }],
@@ -201,7 +201,7 @@ export const WRITES: readonly [method: string, path: string, json: unknown][] = 
   ['POST', '/requests/verify', { match: { headers: { authorization: 'Bearer other' } } }],
 ]
 
-/** The secrets in a text, those that may be there left out. */
+/** The secrets in a text, except the allowed ones. */
 export function leaks(text: string, allowed: ReadonlySet<string> = new Set()): string[] {
   return [...new Set(text.match(FOUND) ?? [])].filter((each) => !allowed.has(each))
 }

@@ -16,7 +16,7 @@ const EMPTY = JSON.parse(readFileSync(shippedFile('fixtures', 'empty.json'), 'ut
 const MIB = 1024 * 1024
 const TRIES = 3
 
-/** Processor time in milliseconds, the least of three: what the work takes, whatever else the machine does. */
+/** Processor time in milliseconds, the least of three runs, so that other load on the machine does not count. */
 async function costOf(work: () => unknown): Promise<number> {
   let least = Number.POSITIVE_INFINITY
   for (let n = 0; n < TRIES; n++) {
@@ -86,13 +86,13 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
   })
   await records(1_000)
   const growth = (await records(12_000)) / (await records(3_000))
-  // Linear work takes four times as long, quadratic work sixteen times.
+  // Linear work needs four times as long, quadratic work sixteen times.
   figures.push(timing(scale, below('times as long for four times as many records', Math.round(growth), 9)))
   return figures
 }
 
 export const t1: Proof = {
   id: 'T1',
-  promise: 'What is done for one request takes time by its size, and not much.',
+  promise: 'The time of a request is proportional to its size, and short.',
   run,
 }

@@ -8,7 +8,7 @@ import { FAILED_EVENTS } from '../../../src/core/state/state.ts'
 import { openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 
-/** How many histories are tried, and how many things happen in each. */
+/** The number of histories, and of steps in each. */
 const SIZES = {
   short: { histories: 12, steps: 12 },
   long: { histories: 300, steps: 30 },
@@ -20,7 +20,7 @@ const HOUR = 3_600 * SECOND
 const YEAR = 8_760 * HOUR
 const START = Date.parse('2026-03-01T12:00:00.000Z')
 
-/** What the emulator promises about a host clock that was set: further back than this is told, further ahead is followed. */
+/** Promises for a changed host clock: a jump back beyond this is reported, a jump ahead beyond this is also followed. */
 const BACK = -1 * SECOND
 const AHEAD = 10 * SECOND
 
@@ -28,15 +28,15 @@ const AHEAD = 10 * SECOND
 export const t2: Proof = {
   id: 'T2',
   promise:
-    'Whatever is done to the clock of the machine, while the emulator runs or between two runs, virtual time goes on at its rate, never back, and follows a machine that has slept.',
+    'However the clock of the machine is changed, while the emulator runs or between two runs, virtual time continues at its rate, never goes back, and follows a machine that has slept.',
   run: (scale, say) => runHistories(SIZES[scale], say),
 }
 
-/** A machine whose clock can be set, and what virtual time ought to be on it. */
+/** A machine whose clock can be set, and the expected virtual time on it. */
 class Machine {
   wall = START + YEAR
   elapsed = 0
-  /** What the wall clock says beyond what it would say had nobody set it since the emulator last looked. */
+  /** The sum of all changes to the wall clock since the emulator last read it. */
   drift = 0
   virtual = START
   readonly rate: number
@@ -57,7 +57,7 @@ class Machine {
     this.drift += by
   }
 
-  /** The emulator looks at the host's clock. @returns whether there is something to say */
+  /** The emulator reads the host's clock. @returns whether it has something to report */
   look(): boolean {
     if (this.drift >= BACK && this.drift <= AHEAD) return false
     this.virtual += Math.max(0, this.drift) * this.rate
@@ -65,10 +65,10 @@ class Machine {
     return true
   }
 
-  /** Between two processes the wall clock is all that there is, and it counts forward alone. */
+  /** Between two processes only the wall clock is available, and only its forward part counts. */
   sleep(ms: number, set: number): void {
     this.wall += ms + set
-    // Another process counts from another beginning.
+    // Another process has another origin of its monotonic clock.
     this.elapsed = ms
     this.virtual += Math.max(0, ms + set + Math.max(0, this.drift)) * this.rate
     this.drift = 0
@@ -98,12 +98,12 @@ async function runHistories(
     }
   }
   return [
-    tried('looks at the clock', tally.looks),
+    tried('reads of the clock', tally.looks),
     atLeast('jumps of the host clock', tally.jumps, histories),
     atLeast('restarts', tally.restarts, histories),
     none('instants other than those of the model', tally.differences),
-    none('times that virtual time went back', tally.backwards),
-    none('jumps that the log does not tell of, or that it invents', tally.unsaid),
+    none('backward moves of virtual time', tally.backwards),
+    none('jumps that the log does not report, or reports without a jump', tally.unsaid),
   ]
 }
 
@@ -127,7 +127,7 @@ async function history(
       const jump = jumpOf(chance)
       const ms = chance.pick([0, 1, 999, 60 * SECOND, HOUR])
       if (step === Math.floor(steps / 2) || chance.int(0, 9) === 0) {
-        // What has passed since the last look is in no record, so that the emulator looks before it ends.
+        // The time since the last reading is not saved yet, so the emulator reads the clock before it ends.
         look(emulator)
         await emulator.close()
         machine.sleep(ms, jump)
@@ -144,10 +144,10 @@ async function history(
       tally.looks += 1
       if (warnings.length - told !== wanted) {
         tally.unsaid += 1
-        say(`step ${step}: ${warnings.length - told} warnings in the place of ${wanted}`)
+        say(`step ${step}: ${warnings.length - told} warnings instead of ${wanted}`)
       }
       if (now < before) tally.backwards += 1
-      // The record of a clock holds whole milliseconds of the host's.
+      // The saved clock has whole milliseconds of the host.
       if (Math.abs(now - machine.virtual) > 2 * Math.max(1, rate) * (tally.restarts + 1)) {
         tally.differences += 1
         say(`step ${step}: ${now - machine.virtual} ms off after ${ms} ms and a jump of ${jump} ms`)
@@ -159,13 +159,13 @@ async function history(
   }
 }
 
-// As a request that writes: what is due happens, and a commit says when it was.
+// Like a request that writes: due events run, and a commit saves the instant.
 function look({ sandbox }: RunningEmulator): number {
   change(sandbox, ({ tx, at }) => tx.put(FAILED_EVENTS, lookedAt(at)))
   return sandbox.clock.now
 }
 
-// A record that every start accepts, and that means nothing to the clock.
+// A record that every start accepts and that has no effect on the clock.
 function lookedAt(at: string): Row {
   return { id: 'look', kind: 'look', ref: 'looks/1', due_at: at, error: 'A look at the clock.' } as Row
 }

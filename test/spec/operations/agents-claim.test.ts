@@ -25,7 +25,7 @@ function claim(emulator: TestEmulator, claim_token: unknown, options?: RequestOp
   return emulator.post('/agents/claim', { claim_token }, options)
 }
 
-test('a claim responds with the template, member for member', {
+test('a claim responds with every field of the template', {
   tags: ['R062', 'R063', 'R064', 'R065', 'R066', 'R136'],
 }, async () => {
   const { status, body, assumed } = await claim(await claimEmulator(), 'token-t1')
@@ -102,7 +102,7 @@ test.for([
   expect(emulator.digest()).toBe(before)
 })
 
-test('a token is compared as it is: neither trimmed, nor case-folded, nor taken from the state file', {
+test('a token has to match exactly: no trimming, no case folding, no digest from the state file', {
   tags: ['R134'],
 }, async () => {
   const emulator = await claimEmulator()
@@ -113,7 +113,7 @@ test('a token is compared as it is: neither trimmed, nor case-folded, nor taken 
   }
 })
 
-test('the token of a template of another teamspace is spoken of like one that does not exist', {
+test('the token of a template of another teamspace gets the same 404 as an unknown token', {
   tags: ['R136'],
 }, async () => {
   const agent_templates = [
@@ -143,7 +143,7 @@ test('neither a 401 nor a 429 consumes a token', { tags: ['R137'] }, async () =>
   expect((await claim(emulator, 'token-t1')).status).toBe(200)
 })
 
-test('generate responds with nothing but a claim token, which redeems a template', {
+test('generate responds with only a claim token, which claims a template', {
   tags: ['R134', 'R223'],
 }, async () => {
   const emulator = await testEmulator()
@@ -164,7 +164,7 @@ test('generate responds with nothing but a claim token, which redeems a template
   })
 })
 
-test('each generated token is another one, and the document holds none of them', {
+test('each generated token is unique, and the state document contains none of them', {
   tags: ['R135'],
 }, async () => {
   const emulator = await testEmulator()
@@ -175,7 +175,7 @@ test('each generated token is another one, and the document holds none of them',
   expect(tokens.filter((token) => document.includes(token))).toEqual([])
 })
 
-test('under --strict generate is a 501 that makes nothing, while claim works', {
+test('under --strict generate is a 501 that creates nothing, while claim works', {
   tags: ['R223'],
 }, async () => {
   const emulator = await testEmulator({ strict: true, collections: { agent_templates: [aTemplate('t1')] } })

@@ -80,7 +80,9 @@ test('an automation stays deleted over time and after a restart', { tags: ['R120
   expect(await listed(await emulator.restart())).toEqual(['u2'])
 })
 
-test('the agent and its other automations are as before', { tags: ['R185'] }, async () => {
+test('deleting an automation does not change the agent and its other automations', {
+  tags: ['R185'],
+}, async () => {
   const emulator = await automationEmulator()
   const agents = emulator.state('agents')
   const [, ...others] = emulator.state('automations')
@@ -89,7 +91,7 @@ test('the agent and its other automations are as before', { tags: ['R185'] }, as
   expect(emulator.state('automations').slice(1)).toEqual(others)
 })
 
-test('runs that are already queued stay queued', { tags: ['R186'] }, async () => {
+test('queued runs of a deleted automation stay queued', { tags: ['R186'] }, async () => {
   const emulator = await automationEmulator({
     collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2')] },
   })
@@ -130,7 +132,7 @@ test('an automation is only found below its own agent, and an agent in its own t
   expect(emulator.digest()).toBe(before)
 })
 
-test('the success of a deletion is a setting', { tags: ['R184'] }, async () => {
+test('a setting changes the success status of a deletion', { tags: ['R184'] }, async () => {
   const emulator = await automationEmulator({ settings: { 'success.delete': 200 } })
   const { status, body } = await emulator.delete(`${at}/u1`)
   expect([status, body]).toEqual([200, {}])
@@ -145,7 +147,7 @@ test('deletions are rate limited, and a 429 deletes nothing', { tags: ['R187'] }
   expect(await listed(emulator)).toEqual(['u2'])
 })
 
-test('automations are passed through as they were given, beside an id', { tags: ['R223'] }, async () => {
+test('automations are stored unchanged, except for a new id', { tags: ['R223'] }, async () => {
   const emulator = await automationEmulator()
   const odd = JSON.parse('{"id":"mine","_emulator":{"agent_id":"a2"},"__proto__":{"x":1},"":[null],"n":1e3}')
   const made = await emulator.post(at, odd)
@@ -162,7 +164,7 @@ test('automations are passed through as they were given, beside an id', { tags: 
   })
 })
 
-test('an update replaces the members that it gives, but neither the id nor the facts', {
+test('an update replaces the given fields, but neither the id nor _emulator', {
   tags: ['R223'],
 }, async () => {
   const emulator = await automationEmulator()
@@ -177,7 +179,7 @@ test('an update replaces the members that it gives, but neither the id nor the f
   expect(await listed(emulator)).toEqual(['u1', 'u2'])
 })
 
-test('lists hold the records of the teamspace alone, newest first where they tell', {
+test('lists contain only records of the teamspace, newest first if they have created_at', {
   tags: ['R223'],
 }, async () => {
   const dated = (id: string, created_at: unknown) => ({ ...anAgent(id), created_at })
@@ -201,7 +203,7 @@ test.for<[title: string, method: string, path: string]>([
   ['automations.retrieve', 'GET', `${at}/u1`],
   ['automations.update', 'PATCH', `${at}/u1`],
 ])(
-  '%s is a 501 under --strict, before anything is looked up',
+  '%s is a 501 under --strict, before any record is loaded',
   { tags: ['R223'] },
   async ([, method, path]) => {
     const emulator = await automationEmulator({ strict: true })

@@ -27,7 +27,7 @@ const HEADERS = [
   'retry-after',
 ]
 
-/** The headers that describe the rule, the reset in seconds from now. */
+/** The headers that describe the policy, with the reset in seconds from now. */
 function quota(emulator: TestEmulator, { headers }: TestResponse): (string | number | null)[] {
   return HEADERS.map((name) => {
     const value = headers.get(name)
@@ -119,7 +119,7 @@ test('enqueued items are those that are not finished yet', { tags: ['R266'] }, a
   expect((await post(emulator, 4)).status).toBe(200)
 })
 
-test('a batch that is larger than the bound is told that waiting does not help', {
+test('the refusal of a batch larger than the bound says that waiting does not help', {
   tags: ['R266'],
 }, async () => {
   const emulator = await batchEmulator({ 'limits.admission.enqueued_items': 10 })
@@ -127,7 +127,9 @@ test('a batch that is larger than the bound is told that waiting does not help',
   expect(response.body.detail).toContain('Waiting does not help')
 })
 
-test('three policies count an organization, the fourth counts everybody', { tags: ['R266'] }, async () => {
+test('three policies count one organization, the fourth counts all organizations', {
+  tags: ['R266'],
+}, async () => {
   for (const [, settings] of policies.slice(0, 3)) {
     const emulator = await batchEmulator({ ...settings, 'batch.pace': { validating: 'hold' } })
     await createBatch(emulator, { items: 8 })
@@ -150,7 +152,7 @@ test('a temporary shortage of capacity ends at its instant', { tags: ['R266'] },
   expect((await post(emulator)).status).toBe(200)
 })
 
-test('replays and refused creations take no place of the create rate', { tags: ['R266'] }, async () => {
+test('replays and refused creations do not count for the create rate', { tags: ['R266'] }, async () => {
   const emulator = await batchEmulator({ 'limits.admission.create_rate': 2 })
   await post(emulator)
   await post(emulator)

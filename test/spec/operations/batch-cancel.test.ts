@@ -39,7 +39,7 @@ test.for(['validating', 'in_progress'])(
   },
 )
 
-test('three of ten are finished at the cancel: three succeeded and seven canceled lines', {
+test('a cancel after three of ten items gives three succeeded and seven canceled lines', {
   tags: ['R112'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '1s', concurrency: 1 } } })
@@ -51,7 +51,7 @@ test('three of ten are finished at the cancel: three succeeded and seven cancele
   expect(words).toEqual([...Array(3).fill('succeeded'), ...Array(7).fill('canceled')])
 })
 
-test('a repeated cancel responds with the batch as it is, and changes nothing', {
+test('a repeated cancel responds with the unchanged batch', {
   tags: ['R105', 'R219'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -84,7 +84,7 @@ test.for(['finalizing', 'completed', 'failed', 'expired'])(
 )
 
 test.for(['finalizing', 'completed', 'failed', 'expired'])(
-  'by a setting a cancel of a batch that is %s responds with it, unchanged',
+  'a setting makes a cancel of a batch that is %s respond with it, unchanged',
   { tags: ['R220', 'U041'] },
   async (status) => {
     const emulator = await batchEmulator({ 'batch.cancel_terminal': 'unchanged' })
@@ -98,7 +98,7 @@ test.for(['finalizing', 'completed', 'failed', 'expired'])(
   },
 )
 
-test('the answer to a cancel shows cancelling even when cancelling takes no time', {
+test('the response to a cancel shows cancelling even if batch.cancel_delay is 0s', {
   tags: ['T15'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.cancel_delay': '0s' })
@@ -107,7 +107,7 @@ test('the answer to a cancel shows cancelling even when cancelling takes no time
   expect((await retrieve(emulator, id)).status).toBe('cancelled')
 })
 
-test('nothing is finished after a cancel, whatever the pace was', { tags: ['R104'] }, async () => {
+test('no item is finished after a cancel, whatever the pace', { tags: ['R104'] }, async () => {
   for (const in_progress of ['10s', { polls: 4 }, { per_item: '1s', concurrency: 2 }, 'hold', 'immediate']) {
     const emulator = await batchEmulator({ 'batch.pace': { in_progress }, 'batch.cancel_delay': '1h' })
     const { id } = await createBatch(emulator, { items: 8 })

@@ -14,7 +14,7 @@ const CREATE = '/batch-predictions'
 const _ASTRAL = '\u{1F600}'
 const _COMBINING = 'e\u0301'
 
-test('a new batch is validating, and whole', {
+test('a new batch is validating, and has every field', {
   tags: [
     'R076',
     'R077',
@@ -63,14 +63,16 @@ test('the window is 24 hours, also across a change to summer time', { tags: ['R0
   expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(86_400_000)
 })
 
-test('two equal creations without an Idempotency-Key make two batches', { tags: ['R198'] }, async () => {
+test('two equal creations without an Idempotency-Key create two batches', { tags: ['R198'] }, async () => {
   const emulator = await batchEmulator()
   const [one, two] = [await createBatch(emulator), await createBatch(emulator)]
   expect(one.id).not.toBe(two.id)
   expect(emulator.state('batch_predictions')).toHaveLength(2)
 })
 
-test('what is missing is said to be required, and the response is marked', { tags: ['U015'] }, async () => {
+test('missing fields are reported as required, and the response names the assumption', {
+  tags: ['U015'],
+}, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
   const response = await refusedProblem(emulator, () => emulator.post(CREATE, {}), 400)
   expect(pointersOf(response)).toEqual([
@@ -84,7 +86,7 @@ test('what is missing is said to be required, and the response is marked', { tag
   expect(response.assumed).toContain('U015')
 })
 
-test('the window may be left out or said, and is 24h in either case', {
+test('the window is 24h, whether it is given or not', {
   tags: ['R202', 'R275'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -92,7 +94,7 @@ test('the window may be left out or said, and is 24h in either case', {
   expect((await createBatch(emulator, { completion_window: '24h' })).completion_window).toBe('24h')
 })
 
-test('a setting makes the window a required member', { tags: ['R202'] }, async () => {
+test('a setting makes the window a required field', { tags: ['R202'] }, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
   const response = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch()), 400)
   expect(pointersOf(response)).toEqual(['/completion_window'])
@@ -106,7 +108,7 @@ test('the body may have 100 MiB after decoding', { tags: ['R270'] }, async () =>
   await createBatch(emulator, { prompt: 'x'.repeat(2 * 1024 * 1024) })
 })
 
-test('the two names are settings, and --strict does not make them up', {
+test('settings give the two field names, and --strict does not invent them', {
   tags: ['U035'],
 }, async () => {
   const named = await batchEmulator({ 'batch.names.items': 'requests', 'batch.names.file_ref': 'document' })
@@ -152,7 +154,7 @@ test('every error of the four batch endpoints is problem details', { tags: ['R24
   expectProblem(await emulator.get(`${CREATE}/${id}/results`), 409, 'results_not_ready')
 })
 
-test('a batch of another teamspace is spoken of like one that does not exist', {
+test('a batch of another teamspace gets the same 404 as one that does not exist', {
   tags: ['R246'],
 }, async () => {
   const emulator = await batchEmulator()

@@ -23,7 +23,7 @@ test('the same key and body replay the first response, even after the batch has 
   expect(remaining).toEqual([199, 198])
 })
 
-test('a body that differs in white space and in the order of members is the same', {
+test('a body with other white space and another order of fields is the same body', {
   tags: ['R276'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -50,7 +50,7 @@ test.for([
   },
 )
 
-test('a key is free again exactly 24 hours after its first use, also across a restart', {
+test('a key can be used again exactly 24 hours after its first use, also across a restart', {
   tags: ['R278'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -68,7 +68,7 @@ test('a key is free again exactly 24 hours after its first use, also across a re
   expect(fresh.body.id).not.toBe(first.body.id)
 })
 
-test('fifty simultaneous first uses of a key make one batch and fifty equal responses', {
+test('fifty simultaneous first uses of a key create one batch and give fifty equal responses', {
   tags: ['R279'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -77,7 +77,7 @@ test('fifty simultaneous first uses of a key make one batch and fifty equal resp
   expect(emulator.state('batch_predictions')).toHaveLength(1)
 })
 
-test('the batch and the record of its key are one transaction, so both survive', {
+test('the batch and the record of its key are written in one transaction, so both survive a restart', {
   tags: ['R280'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -92,13 +92,13 @@ test('the batch and the record of its key are one transaction, so both survive',
   expect(next.state('batch_predictions')).toHaveLength(1)
 })
 
-test('a refused creation consumes no key', { tags: ['R276'] }, async () => {
+test('a refused creation does not use its key', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   await refusedProblem(emulator, () => post(emulator, 'key-1', aBatch({ items: 0 })), 400)
   expect((await post(emulator, 'key-1')).status).toBe(200)
 })
 
-test('keys of two teamspaces are two keys', { tags: ['R276'] }, async () => {
+test('the same key of two teamspaces is two keys', { tags: ['R276'] }, async () => {
   const emulator = await batchEmulator()
   const first = await post(emulator, 'key-1')
   const other = await emulator.post(CREATE, aBatch({ prompt: 'Another.' }), {
@@ -110,7 +110,7 @@ test('keys of two teamspaces are two keys', { tags: ['R276'] }, async () => {
   expect((await retrieve(emulator, first.body.id)).id).toBe(first.body.id)
 })
 
-test('the first response is replayed even when the settings would refuse the request by now', {
+test('the first response is replayed even if new settings would refuse the request', {
   tags: ['R276'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -120,7 +120,7 @@ test('the first response is replayed even when the settings would refuse the req
   expect([again.status, again.text]).toEqual([first.status, first.text])
 })
 
-test('the same key with a body that is not even valid is refused with 409', {
+test('the same key with an invalid body is refused with 409', {
   tags: ['R277', 'R249'],
 }, async () => {
   const emulator = await batchEmulator()

@@ -65,12 +65,12 @@ test.for([0, -1, 1.5, '1', null, true, 1e300])(
   },
 )
 
-test('page 1 and a left out page are accepted', { tags: ['R204', 'R272'] }, async () => {
+test('page 1 and a missing page are accepted', { tags: ['R204', 'R272'] }, async () => {
   const emulator = await batchEmulator()
   await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-pdf', page: 1 }, ...someItems(1)] })
 })
 
-test('every fault of a request is named at once, with the item that it lies in', async () => {
+test('all errors of a request are reported at once, each with its item', async () => {
   const emulator = await batchEmulator()
   const items = [{ custom_id: 'x' }, { custom_id: 'x', file_id: 'file-pdf', page: 0 }]
   const body = { items, metadata: { a: 1 }, output_schema: { type: 'object', allOf: [] }, model: 3 }
@@ -133,12 +133,12 @@ test('a setting accepts an empty custom_id', { tags: ['U050'] }, async () => {
   await createBatch(emulator, { items: [{ custom_id: '', file_id: 'file-pdf' }] })
 })
 
-test('a page and a file are not looked at before validation', { tags: ['T12'] }, async () => {
+test('a page and a file are not checked before validation', { tags: ['T12'] }, async () => {
   const emulator = await batchEmulator()
   await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'nowhere', page: 99 }] })
 })
 
-test('unknown members are ignored, or refused where a setting says so', async () => {
+test('unknown fields are ignored, or refused by a setting', async () => {
   const items = [{ custom_id: 'a', file_id: 'file-pdf', note: 1 }]
   const easy = await batchEmulator()
   await createBatch(easy, { items, priority: 'high' })

@@ -43,7 +43,7 @@ test.for<[string, string, string, Record<string, number>]>([
   expect(stamps(await bring(emulator, id, to))).toEqual(expected)
 })
 
-test('every state shows a whole and consistent batch', {
+test('a batch is complete and consistent in every state', {
   tags: ['R077', 'R079', 'R080', 'R085', 'R086', 'R087', 'R091', 'R092'],
 }, async () => {
   for (const status of batchStatuses) {
@@ -66,7 +66,7 @@ test('every state shows a whole and consistent batch', {
   }
 })
 
-test('two l for the batch, one l for its items', { tags: ['R077', 'R085', 'T18'] }, async () => {
+test('a batch is spelled cancelled and its items canceled', { tags: ['R077', 'R085', 'T18'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   const batch = await bring(emulator, id, 'cancelled')
@@ -81,7 +81,7 @@ test('two l for the batch, one l for its items', { tags: ['R077', 'R085', 'T18']
   expect(JSON.stringify(batch)).not.toMatch(/"(canceling|canceled_at|status":"canceled|cancelled":)/)
 })
 
-test('the error is a problem that names the cause, and empty under --strict', {
+test('the error of a batch is a problem that names the cause, and empty under --strict', {
   tags: ['R091', 'U010'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -91,7 +91,7 @@ test('the error is a problem that names the cause, and empty under --strict', {
     type: expect.stringMatching(/\/batch_failed$/),
     title: 'Batch Failed',
     status: 422,
-    detail: 'The batch was made to fail.',
+    detail: 'The batch was failed on request.',
   })
   expect((await emulator.get(`/batch-predictions/${id}`)).assumed).toContain('U010')
   const strict = await batchEmulator(
@@ -102,14 +102,14 @@ test('the error is a problem that names the cause, and empty under --strict', {
   expect((await bring(strict, other, 'expired')).error).toEqual({})
 })
 
-test('the control API fails a batch with an error of its own', { tags: ['R106', 'U010'] }, async () => {
+test('the control API fails a batch with a given error', { tags: ['R106', 'U010'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   intervene(emulator, 'fail', id, { error: { code: 'quota', left: 0 } })
   expect((await retrieve(emulator, id)).error).toEqual({ code: 'quota', left: 0 })
 })
 
-test('a batch whose items all errored is completed, without an error of its own', {
+test('a batch whose items all errored is completed, and its error is null', {
   tags: ['R111'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.outcomes': [{ status: 'errored' }] })
@@ -119,7 +119,7 @@ test('a batch whose items all errored is completed, without an error of its own'
   expect(batch.error).toBeNull()
 })
 
-test('counts add up and only ever move towards the end, and only in progress', {
+test('counts add up, never go back, and change only in progress', {
   tags: ['R086', 'R088', 'R109'],
 }, async () => {
   const emulator = await batchEmulator({
@@ -144,7 +144,7 @@ test('counts add up and only ever move towards the end, and only in progress', {
   expect(moving.length).toBeGreaterThan(10)
 })
 
-test('every event says in a sentence what it will do, and a batch has at most one of each kind', async () => {
+test('every event has a sentence as its description, and a batch has at most one of each kind', async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { items: 100 })
   const seen = new Set<string>()
@@ -173,7 +173,7 @@ test('every event says in a sentence what it will do, and a batch has at most on
     expect(emulator.sandbox.service.events.get(kind)?.description).toMatch(/^[A-Z].{20,}\.$/)
 })
 
-test('everything about a batch survives a restart in every phase', async () => {
+test('a batch survives a restart unchanged in every phase', async () => {
   let emulator = await batchEmulator({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })
   const straight = await batchEmulator({ 'batch.outcomes': [{ probability: 0.5, status: 'errored' }] })
   const { id } = await createBatch(emulator, { items: 200 })
@@ -186,7 +186,7 @@ test('everything about a batch survives a restart in every phase', async () => {
   }
 })
 
-test('a batch that comes from fixtures goes its way, and its results are cleaned up', async () => {
+test('a batch from fixtures runs to its end, and its results are removed', async () => {
   const first = await testEmulator({ collections: sampleRecords })
   await first.post('/batch-predictions', sampleBatch(2))
   const [batch] = first.state('batch_predictions')

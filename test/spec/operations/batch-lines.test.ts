@@ -6,7 +6,7 @@ import type { TestEmulator } from '../../support/emulator.ts'
 
 const Ajv = createRequire(import.meta.url)('ajv/dist/2020.js').default
 
-/** A batch of ten of which four are finished, one of them errored, brought to an end. */
+/** Creates a batch of ten items, finishes four, then brings the batch to a status. */
 async function endedHalfway(emulator: TestEmulator, status: string) {
   const { id } = await createBatch(emulator, { items: 10 })
   emulator.advance('2400ms')
@@ -66,7 +66,7 @@ test.for([
   },
 )
 
-test('an errored line is a prediction that failed, with a status of 422 that no response has', {
+test('an errored line has a prediction_failed problem with the status 422, in a 200 response', {
   tags: ['R251', 'T19'],
 }, async () => {
   const emulator = await batchEmulator({
@@ -85,7 +85,7 @@ test('an errored line is a prediction that failed, with a status of 422 that no 
   })
 })
 
-test('lines of canceled and expired items have a problem that settings name', {
+test('settings change the problem in lines of canceled and expired items', {
   tags: ['U049'],
 }, async () => {
   const emulator = await halfway()
@@ -141,7 +141,7 @@ test('every generated output satisfies the schema of its batch', { tags: ['R100'
   expect(new Set(outputs.map((output) => JSON.stringify(output))).size).toBeGreaterThan(150)
 })
 
-test('an output of a rule is sent as given, and one that does not satisfy the schema is flagged instead', {
+test('the output of a rule is sent unchanged, but an output that violates the schema makes its item errored', {
   tags: ['R100'],
 }, async () => {
   const outcomes = [
@@ -162,7 +162,7 @@ test('an output of a rule is sent as given, and one that does not satisfy the sc
   ])
 })
 
-test('every custom_id comes back as it was, once, and no line has a break inside', {
+test('every custom_id is returned once and unchanged, and no line contains a line break', {
   tags: ['R096', 'R212'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -177,7 +177,7 @@ test('every custom_id comes back as it was, once, and no line has a break inside
   expect(text).not.toContain('\r')
 })
 
-test('read in pieces of one byte the lines are the same', { tags: ['R212'] }, async () => {
+test('lines are the same when they are read in pieces of one byte', { tags: ['R212'] }, async () => {
   const emulator = await batchEmulator()
   const items = [{ custom_id: '\u{1F600}\n\u00e9', file_id: 'file-pdf' }]
   const { id } = await createBatch(emulator, { items })

@@ -38,7 +38,7 @@ test.for([['x'], [ASTRAL], [COMBINING]])(
   },
 )
 
-test('metadata comes back as it was sent, also under names that objects have by nature', {
+test('metadata is returned unchanged, also with names like __proto__ and toString', {
   tags: ['R090'],
 }, async () => {
   const emulator = await batchEmulator()

@@ -30,13 +30,13 @@ test.for<[string, 'KU' | 'K2', string, boolean]>([
   expect([response.status, response.body.model]).toEqual([200, model])
 })
 
-test('an unknown id is told the nearest known one', { tags: ['R201'] }, async () => {
+test('the error of an unknown id names the nearest known one', { tags: ['R201'] }, async () => {
   const emulator = await batchEmulator({ models })
   const response = await emulator.post('/batch-predictions', aBatch({ model: 'other-onyl' }))
   expect(response.body.errors[0].detail).toContain('Did you mean "other-only"?')
 })
 
-test('a deprecated id is accepted and runs as another, and the batch shows what was asked for', {
+test('a deprecated id is accepted and runs as another, and the batch shows the requested id', {
   tags: ['R206', 'R289', 'R078', 'U037'],
 }, async () => {
   const emulator = await batchEmulator({ models })
@@ -46,13 +46,13 @@ test('a deprecated id is accepted and runs as another, and the batch shows what 
   expect(response.assumed).toContain('U037')
 })
 
-test('a setting makes the batch show the model that runs', { tags: ['U037'] }, async () => {
+test('a setting makes the batch show the effective model', { tags: ['U037'] }, async () => {
   const emulator = await batchEmulator({ models, 'batch.model.echo': 'effective' })
   const response = await emulator.post('/batch-predictions', aBatch({ model: 'fast-old' }))
   expect(response.body.model).toBe('other-only')
 })
 
-test('without a list any model id is accepted and echoed, and the response is marked', {
+test('without a list any model id is accepted and echoed, and the response names the assumption', {
   tags: ['R078', 'U036'],
 }, async () => {
   const emulator = await batchEmulator()

@@ -22,7 +22,7 @@ const POSITIONS: readonly [string, (schema: object) => object, string][] = [
 ]
 
 test.for(KEYWORDS)(
-  'the keyword %s is refused wherever a schema may stand',
+  'the keyword %s is refused in every position of a schema',
   { tags: ['R274', 'R200'] },
   async (keyword) => {
     const emulator = await batchEmulator()
@@ -39,7 +39,9 @@ test.for(KEYWORDS)(
   },
 )
 
-test('the seven words are fine as names of properties and inside values', { tags: ['R274'] }, async () => {
+test('the seven keywords are accepted as names of properties and inside values', {
+  tags: ['R274'],
+}, async () => {
   const emulator = await batchEmulator()
   const properties = Object.fromEntries(KEYWORDS.map((name) => [name, { type: 'string', default: '$ref' }]))
   const word = { enum: KEYWORDS, default: { not: { $ref: 'x' } } }

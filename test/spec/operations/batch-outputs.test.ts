@@ -16,13 +16,13 @@ const IMPOSSIBLE = {
   required: ['total'],
 }
 
-/** So large that it is examined between other requests. */
+/** Large enough to be examined in turns, between other requests. */
 const LARGE = {
   type: 'object',
   properties: Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`field_${n}`, { type: 'string' }])),
 }
 
-test('a batch whose schema nothing satisfies completes, and its items are errored with the reason', {
+test('a batch with an unsatisfiable schema completes, and its items are errored with the reason', {
   tags: ['R100', 'U079'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -46,13 +46,15 @@ test('a batch whose schema nothing satisfies completes, and its items are errore
   }
 })
 
-test('before an item is finished, nothing is said of what becomes of it', { tags: ['U079'] }, async () => {
+test('an item with an unsatisfiable schema counts as processing until it is finished', {
+  tags: ['U079'],
+}, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
   expect((await retrieve(emulator, id)).request_counts).toMatchObject({ processing: 3, errored: 0 })
 })
 
-test('a setting refuses a schema that nothing satisfies', { tags: ['U079'] }, async () => {
+test('a setting refuses an unsatisfiable schema', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator({ 'batch.unsatisfiable': 'refuse' })
   const response = await emulator.post('/batch-predictions', aBatch({ output_schema: IMPOSSIBLE }))
   expect([response.status, pointersOf(response)]).toEqual([400, ['/output_schema']])
@@ -60,13 +62,13 @@ test('a setting refuses a schema that nothing satisfies', { tags: ['U079'] }, as
   await createBatch(emulator)
 })
 
-test('a large schema is examined while the clock waits, and other requests are served', {
+test('the clock waits while a large schema is examined, and other requests are served', {
   tags: ['R100', 'U079'],
 }, async () => {
   const emulator = await batchEmulator()
   let id = ''
   let during = ''
-  // On a busy machine the second request may come when all is done.
+  // On a busy machine the second request may arrive after the examination, so try again.
   for (let times = 0; during !== 'validating'; times++) {
     expect(times).toBeLessThan(50)
     const output_schema = { ...LARGE, title: `the examination of ${times}` }
@@ -80,21 +82,21 @@ test('a large schema is examined while the clock waits, and other requests are s
   expect(Object.keys(line?.output ?? {})).toHaveLength(400)
 })
 
-test('a step of the clock waits for a large schema, too', { tags: ['U079'] }, async () => {
+test('a step of the clock also waits for a large schema', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: { ...LARGE, title: 'once more' } })
   await emulator.control('POST', '/clock/advance', { steps: 1 })
   expect((await retrieve(emulator, id)).status).toBe('in_progress')
 })
 
-test('an intervention does what is left of the examination at once', { tags: ['U079'] }, async () => {
+test('an intervention completes the rest of the examination at once', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: { ...LARGE, title: 'at once' } })
   const { body } = await emulator.control('POST', `/batches/${id}/complete`)
   expect(body.batch).toMatchObject({ status: 'completed', request_counts: { succeeded: 3 } })
 })
 
-test('an outcome rule for a batch whose output violates its schema is refused with its place', {
+test('an outcome rule whose output violates the schema of the batch is refused with its pointer', {
   tags: ['R100'],
 }, async () => {
   const emulator = await batchEmulator()
@@ -109,7 +111,7 @@ test('an outcome rule for a batch whose output violates its schema is refused wi
   expect(body.plan.stages).toEqual([{ from: 0, outcomes: [] }])
 })
 
-test('a batch from outside whose schema was never examined has true counts', { tags: ['U079'] }, async () => {
+test('a written batch whose schema was never examined has correct counts', { tags: ['U079'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator, { output_schema: IMPOSSIBLE })
   await emulator.control('POST', '/clock/advance', { until: { batch: id } })

@@ -30,7 +30,7 @@ async function completed(emulator: TestEmulator, way: Way): Promise<string> {
 }
 
 test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const)))(
-  'of a batch created by %s and read by %s, results_url leads to its results',
+  'results_url of a batch created by %s and read by %s leads to its results',
   { tags: ['T29'] },
   async ([created, read]) => {
     const emulator = await batchEmulator()
@@ -40,7 +40,7 @@ test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const))
     expect(results_url).toBe(
       `${[created, read].includes('path') ? '/@w1' : ''}/v1/batch-predictions/${id}/results`,
     )
-    // As a client does it: resolved against the URL of the request, with whatever chose the sandbox there.
+    // Clients resolve it against the URL of the request, and choose the sandbox as in that request.
     const followed = new URL(results_url, url).pathname
     const way = followed.startsWith('/@') ? 'path' : read
     expect((await call(emulator, way, 'w1', followed)).text).toContain(id)
@@ -48,7 +48,7 @@ test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const))
 )
 
 test.for(['path', 'header'] as const)(
-  'in a fork, results_url of a batch that was created by %s leads into the fork, in its webhook too',
+  'results_url of a batch created by %s leads into the fork after a fork, also in its webhook',
   { tags: ['T29'] },
   async (way) => {
     const emulator = await batchEmulator()

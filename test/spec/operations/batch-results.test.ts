@@ -21,7 +21,7 @@ const TERMINAL = ['completed', 'failed', 'expired', 'cancelled'] as const
 
 const BIG = 'x'.repeat(8_192)
 
-/** Counts the lines that are made for the responses of a sandbox, and the streams that were ended. */
+/** Counts the lines that are generated for responses of a sandbox, and the streams that have ended. */
 function watchLines(emulator: TestEmulator): { made: number; ended: number } {
   const seen = { made: 0, ended: 0 }
   const operation = emulator.sandbox.service.operations.get('batch-predictions.results')
@@ -67,7 +67,7 @@ test('results are NDJSON, not an array', { tags: ['R211'] }, async () => {
 })
 
 test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).includes(status)))(
-  'results of a batch that is %s are refused whole',
+  'results of a batch that is %s are refused',
   { tags: ['R214', 'U042'] },
   async (status) => {
     const emulator = await batchEmulator()
@@ -90,7 +90,7 @@ test('a setting chooses the status of results that are not ready', { tags: ['U04
   expectProblem(await emulator.get(`/batch-predictions/${id}/results`), 404, 'results_not_ready')
 })
 
-test('results are there up to cleanup and 410 after it', { tags: ['R215', 'R250'] }, async () => {
+test('results are available until cleanup, and a 410 after it', { tags: ['R215', 'R250'] }, async () => {
   const emulator = await batchEmulator()
   const { id } = await createBatch(emulator)
   emulator.advance(`${29 * 86_400_000 - 1}ms`)
@@ -106,7 +106,7 @@ test('results are there up to cleanup and 410 after it', { tags: ['R215', 'R250'
 })
 
 test.for(['submission', 'shuffled'])(
-  'results in the order "%s" are the same bytes when read again, also after a restart',
+  'results in the order "%s" are the same bytes on every read, also after a restart',
   { tags: ['R216', 'U048'] },
   async (order) => {
     const emulator = await batchEmulator({ 'batch.results.order': order })
@@ -120,7 +120,7 @@ test.for(['submission', 'shuffled'])(
   },
 )
 
-test('shuffled lines are every line once, in another order than that of submission', {
+test('shuffled results have every line once, in another order than the items', {
   tags: ['U048'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.results.order': 'shuffled' })
@@ -132,7 +132,7 @@ test('shuffled lines are every line once, in another order than that of submissi
   expect(new Set(ids)).toEqual(new Set(sorted))
 })
 
-test('results_url leads to the results from the address of any request', {
+test('results_url leads to the results when resolved against the URL of a request', {
   tags: ['R092', 'T29', 'U047'],
 }, async () => {
   for (const status of TERMINAL) {
@@ -146,7 +146,7 @@ test('results_url leads to the results from the address of any request', {
   }
 })
 
-test('where the path selects the sandbox, results_url stays in it', { tags: ['T29'] }, async () => {
+test('results_url keeps the sandbox that the path selects', { tags: ['T29'] }, async () => {
   const emulator = await batchEmulator()
   const created = callBatches(emulator.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
   const { results_url } = await bring(emulator, created.body.id, 'completed')
@@ -161,7 +161,7 @@ test('a setting makes results_url relative to the base URL', { tags: ['U047'] },
   expect((await emulator.get(results_url)).status).toBe(200)
 })
 
-test('5,000 lines are made as they are read: slow readers hold little, and those that leave hold nothing', {
+test('5,000 lines are generated as they are read; a client that disconnects ends its stream', {
   tags: ['R217'],
 }, async () => {
   const outcomes = [{ output: { total: 1, text: BIG } }]
@@ -176,7 +176,7 @@ test('5,000 lines are made as they are read: slow readers hold little, and those
       slowReader(Number(port), `${head}Authorization: Bearer ${KEYS.KU}\r\n\r\n`),
     ),
   )
-  // Each has had its first bytes and reads no further: once the buffers of the system are full, no line is made any more.
+  // Each client has read only its first bytes: once the buffers of the system are full, no more lines are generated.
   let before = 0
   while (before !== seen.made) {
     before = seen.made
@@ -191,7 +191,7 @@ test('5,000 lines are made as they are read: slow readers hold little, and those
   expect(counts(await retrieve(emulator, id))).toEqual({ total: 5_000, succeeded: 5_000 })
 })
 
-test('work in flight at a cancel is finished while cancelling, where a setting says so', {
+test('a setting finishes the items in flight at a cancel during cancelling', {
   tags: ['R109', 'R112', 'T15'],
 }, async () => {
   const pace = { in_progress: { per_item: '400ms', concurrency: 3 } }

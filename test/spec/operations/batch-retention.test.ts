@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { batchEmulator, bring, cancel, createBatch, intervene, retrieve } from '../../support/batches.ts'
 
-test('a terminal batch changes no more, but for results_url at cleanup', {
+test('a terminal batch never changes, except for results_url at cleanup', {
   tags: ['R113', 'R210'],
 }, async () => {
   for (const status of ['completed', 'failed', 'expired', 'cancelled']) {
@@ -17,7 +17,7 @@ test('a terminal batch changes no more, but for results_url at cleanup', {
   }
 })
 
-test('results go 29 days after creation, whenever the batch ended, and metadata stays', {
+test('results are removed 29 days after creation, whenever the batch ended, and metadata stays', {
   tags: ['R281', 'R282', 'R283', 'R093', 'R210'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: '23h' } })

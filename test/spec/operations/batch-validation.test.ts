@@ -33,7 +33,7 @@ test.for([
     expect(response.assumed).toEqual(expect.arrayContaining(['U010', 'U039', 'U055']))
     const lines = await linesOf(emulator, id)
     expect(lines[2].error.detail).toContain(reason)
-    expect(lines[0].error.detail).toContain('1 item does not validate')
+    expect(lines[0].error.detail).toContain('1 item is invalid')
   },
 )
 
@@ -47,7 +47,7 @@ test('the last page, and a sheet without a page, validate', { tags: ['R103', 'R2
   await bring(emulator, id, 'in_progress')
 })
 
-test('a setting makes only the item errored', { tags: ['U055'] }, async () => {
+test('a setting makes only the invalid item errored', { tags: ['U055'] }, async () => {
   const emulator = await batchEmulator({ 'batch.validation': 'item' })
   const items = [...someItems(2), { custom_id: 'bad', file_id: 'nobody' }]
   const { id } = await createBatch(emulator, { items })
@@ -57,7 +57,7 @@ test('a setting makes only the item errored', { tags: ['U055'] }, async () => {
   expect(lines[2].error).toMatchObject({ detail: 'There is no file with the id "nobody".', status: 422 })
 })
 
-test('a setting accepts files that this sandbox does not have, but not pages that a known file has not', {
+test('a setting accepts unknown files, but not pages beyond the end of a known file', {
   tags: ['U039'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.unknown_files': 'accept' })

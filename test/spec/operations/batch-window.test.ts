@@ -10,7 +10,7 @@ import {
   retrieve,
 } from '../../support/batches.ts'
 
-test('in progress at the end of the window expires to the millisecond, and finished items stay', {
+test('a batch in progress expires at the exact end of its window, and finished items stay', {
   tags: ['R107', 'T16'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: { per_item: '10h', concurrency: 2 } } })
@@ -30,7 +30,7 @@ test('in progress at the end of the window expires to the millisecond, and finis
   ])
 })
 
-test('all items finished in time completes, though finalizing reaches past the window', {
+test('a batch with all items finished in time completes, even if finalizing ends after the window', {
   tags: ['R108', 'T13'],
 }, async () => {
   const pace = { validating: 'immediate', in_progress: '86399s', finalizing: '2s' }
@@ -43,7 +43,7 @@ test('all items finished in time completes, though finalizing reaches past the w
   expect([batch.status, batch.expired_at]).toEqual(['completed', null])
 })
 
-test('items that finish at the very end of the window are finished', { tags: ['T14'] }, async () => {
+test('items that finish at the exact end of the window are finished', { tags: ['T14'] }, async () => {
   const pace = { validating: 'immediate', in_progress: '24h', finalizing: '1s' }
   const emulator = await batchEmulator({ 'batch.pace': pace })
   const { id } = await createBatch(emulator)
@@ -53,7 +53,7 @@ test('items that finish at the very end of the window are finished', { tags: ['T
   expect((await retrieve(emulator, id)).status).toBe('completed')
 })
 
-test('validation that ends with the window starts the items first, whatever the order of scheduling', {
+test('a validation that ends with the window starts the items before the expiry, in any order of scheduling', {
   tags: ['T14'],
 }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { validating: '24h', in_progress: 'immediate' } })
@@ -65,7 +65,7 @@ test('validation that ends with the window starts the items first, whatever the 
   for (const each of [id, moved]) expect((await retrieve(emulator, each)).status).toBe('finalizing')
 })
 
-test('a window that ends at the instant of a cancel has ended', { tags: ['T14'] }, async () => {
+test('a window that ends at the instant of a cancel ends first', { tags: ['T14'] }, async () => {
   const emulator = await batchEmulator({ 'batch.pace': { in_progress: 'hold' } })
   const { id } = await createBatch(emulator)
   emulator.advance('24h')
@@ -92,7 +92,7 @@ test.for([
   else expect(await retrieve(emulator, id)).toEqual(batch)
 })
 
-test('the window ends while cancelling: the batch is cancelled', { tags: ['T13'] }, async () => {
+test('a batch whose window ends while cancelling is cancelled', { tags: ['T13'] }, async () => {
   const emulator = await batchEmulator({ 'batch.cancel_delay': '2h', 'batch.pace': { in_progress: 'hold' } })
   const { id } = await createBatch(emulator)
   emulator.advance('23h')
@@ -103,7 +103,7 @@ test('the window ends while cancelling: the batch is cancelled', { tags: ['T13']
   expect((await retrieve(emulator, id)).status).toBe('cancelled')
 })
 
-test('the table of moves is that of the specification, and the other moves name what they rest on', {
+test('the table of transitions is that of the specification, and other transitions name their assumption', {
   tags: ['R114'],
 }, () => {
   const rows = batchLifecycle.arrows.map(({ from, on, to, because }) => `${from} ${on} ${to} ${because}`)

@@ -4,7 +4,7 @@ import { pointersOf, refused } from '../../support/refusal.ts'
 
 const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
 
-test('the answer is a redirect URL resource and nothing else', {
+test('the response is a redirect URL resource and nothing else', {
   tags: ['R061', 'R176', 'R177'],
 }, async () => {
   const emulator = await testEmulator()
@@ -27,7 +27,7 @@ test('the answer is a redirect URL resource and nothing else', {
   })
 })
 
-test('the setting leads elsewhere, the id in its place', { tags: ['R061', 'U030'] }, async () => {
+test('a setting changes the redirect URL, with the id in its place', { tags: ['R061', 'U030'] }, async () => {
   const settings = { 'connections.redirect_url': 'https://login.example/{id}?c={id}' }
   const emulator = await testEmulator({ settings })
   const { body } = await emulator.post('/connections', BOTH)
@@ -36,7 +36,7 @@ test('the setting leads elsewhere, the id in its place', { tags: ['R061', 'U030'
 })
 
 test.for(['login', '/login/{id}', ''])(
-  'the template "%s" is no absolute URL',
+  'the template "%s" is refused: it is not an absolute URL',
   { tags: ['R061', 'U030'] },
   async (template) => {
     await expect(testEmulator({ settings: { 'connections.redirect_url': template } })).rejects.toThrow(
@@ -66,7 +66,7 @@ test.for([
   expect(pointersOf(response)).toEqual([`/${member}`])
 })
 
-test('both members are optional by default, and required by their flags', {
+test('both fields are optional by default, and required by their settings', {
   tags: ['R176', 'U015'],
 }, async () => {
   const emulator = await testEmulator()

@@ -24,14 +24,14 @@ const rows = (count: number) => Array.from({ length: count }, (_, n) => row(`row
 const withRows = (consumption_rows: object[], settings = {}) =>
   testEmulator({ collections: { consumption_rows }, settings })
 
-// The resource of each row is its id, which answers do not show.
+// Each row has its id as its resource, because responses do not contain the id.
 const resourcesOf = ({ body }: TestResponse): string[] =>
   body.data.map(({ resource }: { resource: string }) => resource)
 
 const list = (emulator: TestEmulator, query: Record<string, string> = {}) =>
   emulator.get(`${PATH}?${new URLSearchParams(query)}`)
 
-test('rows have exactly the eight members of the table, the envelope five', {
+test('rows have exactly the eight fields of the table, the envelope five', {
   tags: ['R006', 'R054', 'R055', 'R056', 'R171'],
 }, async () => {
   const emulator = await withRows([row('row-0', '-1h', { credits: 0.1 })])
@@ -57,7 +57,7 @@ test('rows have exactly the eight members of the table, the envelope five', {
   })
 })
 
-test('fractional, zero and negative credits come back equal', { tags: ['R054'] }, async () => {
+test('fractional, zero and negative credits are returned unchanged', { tags: ['R054'] }, async () => {
   const credits = [0.1, 0, -3.75, 1e-9, 123456789.125]
   const emulator = await withRows(credits.map((each, n) => row(`row-${n}`, `-${n + 1}m`, { credits: each })))
   const { body } = await list(emulator)
@@ -96,7 +96,9 @@ test('cursors are opaque: neither an id nor a timestamp of a row is one', { tags
   for (const fact of facts) await refused(emulator, () => list(emulator, { after: fact }), 400)
 })
 
-test('a made-up cursor is refused, or an empty page by the setting', { tags: ['R058', 'U022'] }, async () => {
+test('an invalid cursor is refused, or gives an empty page by a setting', {
+  tags: ['R058', 'U022'],
+}, async () => {
   const emulator = await withRows(rows(3))
   const response = await refused(emulator, () => list(emulator, { before: 'row-1' }), 400)
   expect([pointersOf(response), response.assumed.includes('U022')]).toEqual([['/query/before'], true])
@@ -104,7 +106,7 @@ test('a made-up cursor is refused, or an empty page by the setting', { tags: ['R
   expect((await list(lenient, { before: 'row-1' })).body).toMatchObject({ data: [], first_id: null })
 })
 
-test('rows of all teamspaces and of the organization itself are listed, of no other organization', {
+test('rows of all teamspaces and of the organization itself are listed, but of no other organization', {
   tags: ['R162'],
 }, async () => {
   const facts = (organization_id: string, teamspace_id: string | null) => ({
@@ -156,7 +158,7 @@ test.for([
   },
 )
 
-test('only a date-time without an offset is marked', { tags: ['R166', 'T24'] }, async () => {
+test('only a date-time without an offset names the assumption', { tags: ['R166', 'T24'] }, async () => {
   const emulator = await withRows(edges)
   const ask = async (start_date: string) =>
     (await list(emulator, { start_date, end_date: '2026-02-01' })).assumed.includes('T24')
@@ -180,7 +182,7 @@ const badDates = [
   '2024-03-01T00:00:00Z&end_date=2024-03-02',
 ]
 
-test.for(badDates)('the date %s, as it stands in the URL, is refused', { tags: ['R166'] }, async (date) => {
+test.for(badDates)('the date %s is refused in the URL', { tags: ['R166'] }, async (date) => {
   const emulator = await withRows(rows(1))
   for (const member of ['start_date', 'end_date']) {
     const response = await refused(
@@ -201,7 +203,7 @@ test('a page is full while more rows exist', { tags: ['R167', 'R171'] }, async (
   expect((await list(emulator)).body.data).toHaveLength(20)
 })
 
-test('after last_id walks through all rows once, before first_id goes a page back', {
+test('after=last_id visits all rows once, and before=first_id goes one page back', {
   tags: ['R168'],
 }, async () => {
   const emulator = await withRows(rows(23))
@@ -220,7 +222,7 @@ test('after last_id walks through all rows once, before first_id goes a page bac
   expect(empty.body).toMatchObject({ data: [], has_more: false })
 })
 
-test('a cursor works after a restart, and beyond the end it finds an empty page', {
+test('a cursor works after a restart, and gives an empty page beyond the end', {
   tags: ['R168', 'R058'],
 }, async () => {
   const emulator = await withRows(rows(8))
@@ -238,7 +240,7 @@ test.for([
   ['the end of a year', '2024-12-01', '2025-02-28', '2025-03-01'],
   ['date-times', '2024-01-01T23:59:59.999Z', '2024-03-30T23:59:59.999Z', '2024-03-31T00:00:00Z'],
 ] as const)(
-  'across %s 90 dates pass, 91 are refused and marked',
+  'across %s 90 dates are accepted, and 91 are refused with the assumption',
   { tags: ['R169', 'R284', 'U027'] },
   async ([, start_date, last, over]) => {
     const emulator = await withRows([])
@@ -252,7 +254,7 @@ test.for([
   ['clamp', ['new']],
   ['empty', []],
 ] as const)(
-  'consumption.over_90 at %s answers an overlong window',
+  'consumption.over_90=%s accepts a window of more than 90 dates',
   { tags: ['R169', 'U027'] },
   async ([choice, expected]) => {
     const consumption_rows = [row('old', '2025-10-01T00:00:00Z'), row('new', '2026-02-01T00:00:00Z')]
@@ -262,7 +264,7 @@ test.for([
   },
 )
 
-test('a row written between two pages shifts the window: the last row comes again', {
+test('a row written between two pages shifts the window, so the last row is listed again', {
   tags: ['R170'],
 }, async () => {
   const emulator = await withRows(rows(25))
@@ -275,7 +277,7 @@ test('a row written between two pages shifts the window: the last row comes agai
   expect(resourcesOf(second)[1]).toBe('row-14')
 })
 
-test('without dates the report covers the last 90 dates up to now, and says that this is assumed', {
+test('without dates the report covers the last 90 dates up to now, and names the assumption', {
   tags: ['U028'],
 }, async () => {
   const emulator = await withRows([
@@ -290,7 +292,9 @@ test('without dates the report covers the last 90 dates up to now, and says that
   expect([resourcesOf(dated), dated.assumed.includes('U028')]).toEqual([['too-old'], false])
 })
 
-test('a start after the end is empty and marked, or refused by the setting', { tags: ['U028'] }, async () => {
+test('a start after the end gives an empty page and names the assumption, or is refused by a setting', {
+  tags: ['U028'],
+}, async () => {
   const dates = { start_date: '2026-02-02', end_date: '2026-02-01' }
   const emulator = await withRows(edges)
   const response = await list(emulator, dates)

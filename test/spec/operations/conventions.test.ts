@@ -62,12 +62,12 @@ test.for([
   ['list', 'GET', `${TEAMSPACES}/ts-a/users`, undefined],
   ['list', 'GET', CONSUMPTION, undefined],
   ['list', 'GET', '/data-views', undefined],
-] as const)('object is the constant %s: %s %s', { tags: ['R006'] }, async ([object, method, path, json]) => {
+] as const)('the object field is %s: %s %s', { tags: ['R006'] }, async ([object, method, path, json]) => {
   const emulator = await testEmulator({ collections })
   expect((await emulator.request(method, path, { json })).body.object).toBe(object)
 })
 
-test('list items carry their constants: consumption_breakdown and data_view', {
+test('list items have the object consumption_breakdown or data_view', {
   tags: ['R006'],
 }, async () => {
   const emulator = await testEmulator({ collections })
@@ -75,7 +75,7 @@ test('list items carry their constants: consumption_breakdown and data_view', {
   expect((await emulator.get('/data-views')).body.data[0].object).toBe('data_view')
 })
 
-test('teamspaces and teamspace users have no object', { tags: ['R006', 'T01'] }, async () => {
+test('teamspaces and teamspace users have no object field', { tags: ['R006', 'T01'] }, async () => {
   const emulator = await testEmulator({ collections })
   expect((await emulator.post(TEAMSPACES, { name: 'x' })).body).not.toHaveProperty('object')
   expect((await emulator.patch(`${TEAMSPACES}/ts-a`, { name: 'x' })).body).not.toHaveProperty('object')
@@ -112,7 +112,7 @@ test.for([
   ['', 'connections.create', 'POST', '/connections', {}],
   ['', 'data-views.list', 'GET', '/data-views', undefined],
 ] as const)(
-  '%s %s answers a request over its limit with a 429 in the standard body',
+  '%s %s responds to a request over its limit with a 429 in the standard body',
   { tags: ['R133', 'R140', 'R151', 'R154', 'R159', 'R161', 'R171', 'R122', 'R177', 'R181'] },
   async (each) => {
     const [, operation, method, path, json] = each

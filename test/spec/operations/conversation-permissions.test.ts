@@ -8,7 +8,7 @@ const DENIED = ['messages.feedback', 'conversations.delete', 'conversations.list
 const member = { teamspace_id: 'ts-open', role: 'member', created_at: '-2d' }
 const key = { kind: 'user', organization_id: 'org-1', teamspace_id: 'ts-open' }
 
-// Everyone may see the conversation, so that only the missing permission is left to refuse.
+// Every user may see the conversation, so only the missing permission can refuse.
 const collections = {
   teamspaces: [
     {
@@ -37,7 +37,7 @@ const collections = {
 
 const callers = [
   ['a removed member', 'live_removed', []],
-  ['a user who joined unaided', 'live_visitor', ['U003']],
+  ['a self-joined user', 'live_visitor', ['U003']],
   ['a key that is denied the operation', 'live_denied', []],
   ['a key of a teamspace that does not exist', 'live_elsewhere', []],
 ] as const
@@ -48,7 +48,7 @@ const remove = (emulator: TestEmulator, token: string, id = 'c-1') =>
   emulator.delete(`/conversations/${id}`, { token })
 
 test.for(callers)(
-  'feedback of %s: 404, as if nothing were there',
+  'feedback of %s is a 404, as for a missing conversation',
   { tags: ['R132', 'R230', 'R248'] },
   async ([, token, assumed]) => {
     const emulator = await testEmulator({
@@ -66,7 +66,7 @@ test.for(callers)(
 )
 
 test.for(callers)(
-  'deleting a conversation by %s: 404, as if it did not exist',
+  'deleting a conversation by %s is a 404, as if it did not exist',
   { tags: ['R225', 'R230', 'R248'] },
   async ([, token]) => {
     const emulator = await testEmulator({ collections })
@@ -77,7 +77,7 @@ test.for(callers)(
 )
 
 test.for(callers)(
-  'a malformed message id of %s is a 400: the id comes before permissions',
+  'a malformed message id of %s is a 400: the id is checked before permissions',
   { tags: ['T34'] },
   async ([, token]) => {
     const emulator = await testEmulator({ collections })
@@ -85,12 +85,12 @@ test.for(callers)(
   },
 )
 
-test('a key that is not known comes before a malformed message id', { tags: ['T34'] }, async () => {
+test('an unknown key is a 401 even with a malformed message id', { tags: ['T34'] }, async () => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => like(emulator, 'live_nobody', 'abc'), 401)
 })
 
-test('where the specification says nothing of a missing permission, it stays a 403', {
+test('a missing permission stays a 403 where the specification does not mention it', {
   tags: ['U071'],
 }, async () => {
   const emulator = await testEmulator({ collections })
@@ -100,12 +100,12 @@ test('where the specification says nothing of a missing permission, it stays a 4
   }
 })
 
-test('the request log says why the response is a 404, the response does not', async () => {
+test('the request log has the reason for the 404, but the response does not', async () => {
   const emulator = await testEmulator({ collections })
   const response = await like(emulator, 'live_denied')
   expect(response.text).not.toContain('denied')
   const id = response.headers.get('x-emulator-request-id')
   const { body } = await emulator.control('GET', `/explain/${id}`)
   expect(body.summary).toContain('404 not_found by the step authorize')
-  expect(body.error.detail).toContain('The key is denied messages.feedback')
+  expect(body.error.detail).toContain('The key may not call messages.feedback')
 })

@@ -42,7 +42,7 @@ const like = (emulator: TestEmulator, id: string | undefined, how?: RequestOptio
 const feedbackOf = (emulator: TestEmulator, id: string | undefined) =>
   emulator.state('messages').find((each) => each.id === id)._emulator.feedback
 
-test('success is a 204 without body and content type, with the rate-limit headers', {
+test('a success is a 204 without body and content type, with the rate-limit headers', {
   tags: ['R129'],
 }, async () => {
   const emulator = await testEmulator({ collections })
@@ -57,7 +57,7 @@ test.for([
   ['upper-case hexadecimal digits', AGENT?.toUpperCase()],
   ['a voice message', VOICE],
   ['a voice message under its public id', `${VOICE}-agent`],
-] as const)('%s takes feedback', { tags: ['R124', 'R131'] }, async ([, id]) => {
+] as const)('%s accepts feedback', { tags: ['R124', 'R131'] }, async ([, id]) => {
   const emulator = await testEmulator({ collections })
   expect((await like(emulator, id)).status).toBe(204)
   expect(feedbackOf(emulator, id?.slice(0, 36).toLowerCase())).toHaveLength(1)
@@ -84,7 +84,7 @@ test.for([
   ['a message of another kind', SYSTEM],
   ['the user side of an id', `${AGENT}-user`],
   ['a user message called an agent one', `${USER}-agent`],
-] as const)('%s takes no feedback: 400', { tags: ['R131', 'R247', 'T33'] }, async ([, id]) => {
+] as const)('feedback on %s is a 400', { tags: ['R131', 'R247', 'T33'] }, async ([, id]) => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => like(emulator, id), 400, 'not_an_agent_message')
 })
@@ -99,7 +99,7 @@ test.for([
   ['a conversation of another organization', 'c-1', AGENT, 'KO'],
   ['a conversation named like a property of every object', '__proto__', AGENT, 'KU'],
 ] as const)(
-  '%s: 404, in words that differ by the ids alone',
+  'feedback on %s is a 404 whose message differs only by the ids',
   { tags: ['R132', 'R230', 'R248'] },
   async ([, where, id, key]) => {
     const emulator = await testEmulator({ collections, settings: { 'status.not_found': 410 } })
@@ -129,7 +129,7 @@ test.for([
   await refused(emulator, () => emulator.post(path(id), body, { key }), undefined, code)
 })
 
-test('even a body that is not JSON comes after id, access and kind', { tags: ['T34'] }, async () => {
+test('a body that is not JSON is checked after id, access and kind', { tags: ['T34'] }, async () => {
   const emulator = await testEmulator({ collections })
   const send = (id: string | undefined, key: 'KU' | 'KX') =>
     emulator.request('POST', path(id), { raw: '{', key })
@@ -150,12 +150,16 @@ test.for([
   await refused(emulator, () => emulator.request('POST', path(AGENT), raw === undefined ? {} : { raw }))
 })
 
-test.for(['1', '-1', '1.0', '-1e0', '10e-1'])('like as %s passes', { tags: ['R126'] }, async (number) => {
-  const emulator = await testEmulator({ collections })
-  const response = await emulator.request('POST', path(AGENT), { raw: `{"like":${number}}` })
-  expect(response.status).toBe(204)
-  expect(feedbackOf(emulator, AGENT)[0].like).toBe(Number(number))
-})
+test.for(['1', '-1', '1.0', '-1e0', '10e-1'])(
+  'like as %s is accepted',
+  { tags: ['R126'] },
+  async (number) => {
+    const emulator = await testEmulator({ collections })
+    const response = await emulator.request('POST', path(AGENT), { raw: `{"like":${number}}` })
+    expect(response.status).toBe(204)
+    expect(feedbackOf(emulator, AGENT)[0].like).toBe(Number(number))
+  },
+)
 
 test.for(['0', '2', '-2', '"1"', 'true', 'null', '1.5', '[1]', '-0', '1e400'])(
   'like as %s is refused',
@@ -168,7 +172,7 @@ test.for(['0', '2', '-2', '"1"', 'true', 'null', '1.5', '[1]', '-0', '1e400'])(
   },
 )
 
-test('a missing like is refused, together with every other fault of the body', {
+test('a missing like is refused, together with all other errors of the body', {
   tags: ['R126'],
 }, async () => {
   const emulator = await testEmulator({ collections })
@@ -182,7 +186,7 @@ test.for([
   ['null', null],
   ['empty', ''],
   ['a megabyte', 'x'.repeat(1_000_000)],
-] as const)('feedback that is %s passes and is kept', { tags: ['R127'] }, async ([, feedback]) => {
+] as const)('feedback that is %s is accepted and kept', { tags: ['R127'] }, async ([, feedback]) => {
   const emulator = await testEmulator({ collections })
   const body = feedback === undefined ? { like: -1 } : { like: -1, feedback }
   expect((await emulator.post(path(AGENT), body)).status).toBe(204)
@@ -199,7 +203,7 @@ test.for([[5], [true], [['x']], [{}]])(
 )
 
 test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
-  'the surface %s passes and is marked as a placeholder',
+  'the surface %s is accepted, and the response names the assumption',
   { tags: ['R128', 'U009'] },
   async (ui_surface) => {
     const emulator = await testEmulator({ collections })
@@ -209,7 +213,7 @@ test.for(['service_web', 'construction_platform_embed', 'field_app_mobile'])(
   },
 )
 
-test('a surface of null or none passes unmarked', { tags: ['R128'] }, async () => {
+test('a surface that is null or missing is accepted without an assumption', { tags: ['R128'] }, async () => {
   const emulator = await testEmulator({ collections })
   for (const body of [{ like: 1 }, { like: 1, ui_surface: null }]) {
     const response = await emulator.post(path(AGENT), body)
@@ -233,7 +237,7 @@ test('configured surfaces replace the placeholders', { tags: ['R128', 'U009'] },
   await refused(emulator, () => emulator.post(path(AGENT), { like: 1, ui_surface: 'service_web' }))
 })
 
-test('feedback is kept with who, when and whether the trace was donated, which no response tells', {
+test('feedback is kept with its user, instant and trace donation, which no response shows', {
   tags: ['R130', 'U034'],
 }, async () => {
   const emulator = await testEmulator({ collections })
@@ -264,7 +268,7 @@ test('feedback is kept with who, when and whether the trace was donated, which n
   expect(feedbackOf(again, ELSEWHERE)[0].donated).toBe(false)
 })
 
-test('content blocks of the type json and of unknown types stay as the fixture gave them', {
+test('content blocks of the type json and of unknown types stay as in the fixture', {
   tags: ['R290'],
 }, async () => {
   const emulator = await testEmulator({ collections })
@@ -291,7 +295,7 @@ test.for([
   await expect(testEmulator({ collections: { [name]: [record] } })).rejects.toThrow(message)
 })
 
-test('the list passes on what the fixture gave, to those who may see it, also with values of has_messages that mean nothing', {
+test('the list has the records of the fixture that the user may see, and ignores invalid values of has_messages', {
   tags: ['R224', 'U043'],
 }, async () => {
   const rich = { ...conversation('c-rich', { user_ids: null }), title: 'Roof', __v: null, tags: [{ a: [] }] }
@@ -313,12 +317,12 @@ test('the list passes on what the fixture gave, to those who may see it, also wi
     expect((await emulator.get(`/conversations${query}`, { key: 'KX' })).body).toEqual(body)
 })
 
-test('has_messages is no unknown parameter even where those are refused', { tags: ['R224'] }, async () => {
+test('has_messages is a known parameter, also if unknown ones are refused', { tags: ['R224'] }, async () => {
   const emulator = await testEmulator({ collections, settings: { unknown_fields: 'reject' } })
   expect((await emulator.get('/conversations?has_messages=true')).status).toBe(200)
 })
 
-test('a record with a member named __proto__ comes back whole', { tags: ['R224'] }, async () => {
+test('a record with a field named __proto__ is returned complete', { tags: ['R224'] }, async () => {
   const odd = JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}')
   const conversations = [{ ...odd, ...conversation('c-odd') }]
   const emulator = await testEmulator({ collections: { conversations } })
@@ -326,7 +330,7 @@ test('a record with a member named __proto__ comes back whole', { tags: ['R224']
 })
 
 test.for(['direct message', 'standard channel', 'chats'])(
-  'the root conversation of a channel (%s) cannot be deleted: 400',
+  'deleting the root conversation of a channel (%s) is a 400',
   { tags: ['R225', 'R247', 'R294', 'T40'] },
   async (channel) => {
     for (const strict of [false, true]) {
@@ -338,7 +342,7 @@ test.for(['direct message', 'standard channel', 'chats'])(
   },
 )
 
-test('another conversation is deleted with its messages, and the response is marked', {
+test('another conversation is deleted with its messages, and the response names the assumptions', {
   tags: ['R225', 'U044'],
 }, async () => {
   const emulator = await testEmulator({ collections })
@@ -361,7 +365,7 @@ test.for([
   await refused(emulator, () => emulator.delete(`/conversations/${id}`, { key }), 404, 'not_found')
 })
 
-test('under --strict list and delete respond with 501, name a way out and change nothing', {
+test('under --strict list and delete respond with a 501 and a mitigation, and change nothing', {
   tags: ['R223', 'U043'],
 }, async () => {
   const emulator = await testEmulator({ collections, strict: true })

@@ -18,7 +18,7 @@ const views = (count: number) => Array.from({ length: count }, (_, n) => view(n)
 const idsOf = ({ body }: TestResponse): string[] => body.data.map(({ id }: { id: string }) => id)
 const newest = (...numbers: number[]) => numbers.map((n) => `view-${n}`)
 
-test('the envelope has object and data only, items the members of the table', {
+test('the envelope has only object and data, items the fields of the table', {
   tags: ['R059', 'R060', 'R181'],
 }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(1) } })
@@ -39,7 +39,7 @@ test('the envelope has object and data only, items the members of the table', {
   expect(response.assumed).toEqual(['U006'])
 })
 
-test('the configured word names the member, in responses and in fixtures', {
+test('the configured word names the field, in responses and in fixtures', {
   tags: ['R059', 'U006'],
 }, async () => {
   const { dataset_name: _, ...rest } = view(1)
@@ -100,7 +100,7 @@ test('views of other teamspaces are not listed, and an empty list is an array', 
   expect((await emulator.get('/data-views', { key: 'KO' })).body).toEqual({ object: 'list', data: [] })
 })
 
-test('offset k and limit n are the slice from k to k + n', { tags: ['R180', 'R181'] }, async () => {
+test('offset k and limit n give the slice from k to k + n', { tags: ['R180', 'R181'] }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(30) }, limits: false })
   const all = idsOf(await emulator.get('/data-views?limit=100'))
   await fc.assert(
@@ -112,7 +112,7 @@ test('offset k and limit n are the slice from k to k + n', { tags: ['R180', 'R18
   )
 })
 
-test('an offset applies to what the filters leave', { tags: ['R180'] }, async () => {
+test('an offset applies to the filtered views', { tags: ['R180'] }, async () => {
   const emulator = await testEmulator({ collections: { data_views: views(10) } })
   const query = 'knowledge_id=k-1&offset=1&limit=2'
   expect(idsOf(await emulator.get(`/data-views?${query}`))).toEqual(newest(7, 5))

@@ -24,7 +24,7 @@ function aTrigger(id: string, changes: Readonly<Record<string, unknown>> = {}, a
   }
 }
 
-/** The trigger `t1` of agent `a1`, as a test changes it, one of another agent and one of another teamspace. */
+/** The trigger `t1` of agent `a1` with `changes`, one trigger of another agent and one of another teamspace. */
 function triggerEmulator(changes = {}, options: TestEmulatorOptions = {}): Promise<TestEmulator> {
   const agents = [
     { id: 'a1', _emulator: { teamspace_id: 'ts-a' } },
@@ -47,7 +47,7 @@ async function refused(emulator: TestEmulator, body: unknown, pointer: string) {
   return response
 }
 
-test('an update responds with the whole trigger, and nothing of its facts', {
+test('an update responds with the whole trigger, without _emulator', {
   tags: ['R067', 'R071', 'R074', 'R196'],
 }, async () => {
   const emulator = await triggerEmulator()
@@ -64,7 +64,7 @@ test('updated_at is the virtual instant of the change', { tags: ['R074'] }, asyn
   expect([body.created_at, body.updated_at]).toEqual([CREATED, '2026-03-01T12:01:30.000Z'])
 })
 
-test('enabled pauses and resumes, and a restart remembers it', { tags: ['R068'] }, async () => {
+test('enabled pauses and resumes a trigger, also across a restart', { tags: ['R068'] }, async () => {
   const emulator = await triggerEmulator()
   expect((await emulator.patch(t1, { enabled: false })).body.enabled).toBe(false)
   const again = await emulator.restart()
@@ -81,7 +81,7 @@ const values: Readonly<Record<string, unknown>> = {
   response_thread: 'create_new_thread_each_time',
 }
 
-test('of the six members exactly those that are supplied change, and updated_at with them', {
+test('an update changes exactly the given fields and updated_at', {
   tags: ['R188'],
 }, async () => {
   const emulator = await triggerEmulator()
@@ -98,7 +98,7 @@ test('of the six members exactly those that are supplied change, and updated_at 
   )
 })
 
-test('two updates one after the other keep the members of both', { tags: ['R188'] }, async () => {
+test('two simultaneous updates keep the fields of both', { tags: ['R188'] }, async () => {
   const emulator = await triggerEmulator()
   await Promise.all([emulator.patch(t1, { name: 'A' }), emulator.patch(t1, { description: 'B' })])
   expect(emulator.state('event_triggers')[0]).toMatchObject({
@@ -109,7 +109,7 @@ test('two updates one after the other keep the members of both', { tags: ['R188'
 })
 
 test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at: 'z' }])(
-  '%j names nothing that can change: the trigger comes back as it is (U016)',
+  'an update with %j names no field that can change, and returns the unchanged trigger (U016)',
   { tags: ['R188'] },
   async (body) => {
     const emulator = await triggerEmulator()
@@ -121,17 +121,21 @@ test.for([{}, { unknown: 1 }, { id: 'x', object: 'y', warnings: [{}], created_at
   },
 )
 
-test('a setting refuses an update that names nothing', { tags: ['R188'] }, async () => {
+test('a setting refuses an update without a field', { tags: ['R188'] }, async () => {
   const emulator = await triggerEmulator({}, { settings: { 'patch.empty': 'reject' } })
   await refused(emulator, {}, '')
 })
 
-test.for(['true', 1, null, []])('%j is not a value of enabled', { tags: ['R189'] }, async (enabled) => {
-  await refused(await triggerEmulator(), { enabled }, '/enabled')
-})
+test.for(['true', 1, null, []])(
+  '%j is refused as a value of enabled',
+  { tags: ['R189'] },
+  async (enabled) => {
+    await refused(await triggerEmulator(), { enabled }, '/enabled')
+  },
+)
 
 test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:${'\u{1F600}'.repeat(253)}`])(
-  'the event %j is accepted and comes back as given',
+  'the event %j is accepted and returned unchanged',
   { tags: ['R070', 'R190', 'R284'] },
   async (trigger_event) => {
     const { status, body } = await (await triggerEmulator()).patch(t1, { trigger_event })
@@ -140,7 +144,7 @@ test.for(['File:created', 'a:b', 'Übung:geändert', 'x:'.padEnd(255, 'y'), `x:$
 )
 
 test.for(['abc', ':x', 'x:', ':', '', 'a:b:c', 'a::b', null, 1])(
-  '%j is not an event',
+  '%j is refused as an event',
   { tags: ['R190'] },
   async (trigger_event) => {
     await refused(await triggerEmulator(), { trigger_event }, '/trigger_event')
@@ -151,7 +155,7 @@ test('an event has at most 255 characters', { tags: ['R190', 'R284'] }, async ()
   await refused(await triggerEmulator(), { trigger_event: 'x:'.padEnd(256, 'y') }, '/trigger_event')
 })
 
-test('a setting lists the events that there are', { tags: ['R190', 'U061'] }, async () => {
+test('a setting lists the known events', { tags: ['R190', 'U061'] }, async () => {
   const emulator = await triggerEmulator(
     {},
     { settings: { 'names.trigger_events': ['File:created', 'File:moved'] } },
@@ -166,7 +170,7 @@ test.for<[title: string, member: string, bound: number]>([
   ['description', 'description', 1000],
   ['run_conditions', 'run_conditions', 3000],
 ])(
-  '%s: the bound counts characters, null clears and the empty string stays',
+  '%s: the bound counts characters, null clears the field, and the empty string is kept',
   { tags: ['R191', 'R284', 'R192', 'R193'] },
   async ([, member, bound]) => {
     const emulator = await triggerEmulator()
@@ -179,13 +183,13 @@ test.for<[title: string, member: string, bound: number]>([
   },
 )
 
-test('after clearing, the members are there and null', { tags: ['R071'] }, async () => {
+test('cleared fields are null in the response', { tags: ['R071'] }, async () => {
   const emulator = await triggerEmulator()
   const { body } = await emulator.patch(t1, { name: null, description: null, run_conditions: null })
   expect(body).toMatchObject({ name: null, description: null, run_conditions: null })
 })
 
-test('response_thread takes its one value, and no PATCH takes it back (T31)', {
+test('response_thread accepts one value, and no PATCH removes it (T31)', {
   tags: ['R194'],
 }, async () => {
   const emulator = await triggerEmulator()
@@ -199,7 +203,7 @@ test('response_thread takes its one value, and no PATCH takes it back (T31)', {
 })
 
 test.for(['construction_management', 'elsewhere', '', null, 1])(
-  'the source cannot become %j, and the refusal says what to do instead',
+  'the source cannot become %j, and the refusal names the alternative',
   { tags: ['R069', 'R195'] },
   async (trigger_source) => {
     const emulator = await triggerEmulator()
@@ -223,7 +227,7 @@ test('a setting ignores another source and changes the rest', { tags: ['R069', '
   expect([status, body.name, body.trigger_source]).toEqual([200, 'x', 'file_sharing'])
 })
 
-test('a warning does not fail the update, and goes when its gap is closed', {
+test('a warning does not fail the update, and is no longer shown once removed', {
   tags: ['R075', 'R196'],
 }, async () => {
   const gap = { code: 'connection_missing', message: 'Connect the provider first.' }
@@ -248,7 +252,7 @@ test('updates are rate limited', { tags: ['R196'] }, async () => {
   ])
 })
 
-test('one bad member refuses the whole update, and every bad member is named', {
+test('one invalid field refuses the whole update, and every invalid field is named', {
   tags: ['R197'],
 }, async () => {
   const emulator = await triggerEmulator()
@@ -296,7 +300,7 @@ test.for<[title: string, change: object, pointer: string]>([
   },
 )
 
-test('the three sources have the names that a setting gives, in records written either way', {
+test('the three sources have the names of a setting, in records with old and new names', {
   tags: ['R069', 'U008'],
 }, async () => {
   const settings = { 'names.trigger_sources': ['builder', 'papers', 'drive'] }
@@ -313,7 +317,7 @@ test('the three sources have the names that a setting gives, in records written 
   expect(sources.sort()).toEqual(['document_collaboration', 'file_sharing'])
 })
 
-test('a trigger that is created has the members given and neutral others', { tags: ['R223'] }, async () => {
+test('a created trigger has the given fields and defaults for the others', { tags: ['R223'] }, async () => {
   const emulator = await triggerEmulator()
   const { status, body, assumed } = await emulator.post(at, {
     trigger_source: 'construction_management',
@@ -358,7 +362,7 @@ test.for<[title: string, body: object, pointer: string]>([
   expect(emulator.digest()).toBe(before)
 })
 
-test('a deleted trigger is gone, which is how providers are switched', { tags: ['R223'] }, async () => {
+test('deleting a trigger removes it, so that another source can be chosen', { tags: ['R223'] }, async () => {
   const emulator = await triggerEmulator()
   const { status, text, assumed } = await emulator.delete(t1)
   expect([status, text, assumed.includes('U043')]).toEqual([204, '', true])

@@ -13,7 +13,7 @@ const LISTS = { users: USERS, consumption: REPORT } as const
 
 const instant = (n: number) => new Date(Date.parse('2026-02-01T00:00:00.000Z') + n * 60_000).toISOString()
 
-/** People of ts-b and rows of the report, in the order of the instants; the owner of ts-b is older than all of them. */
+/** Users of ts-b and rows of the report, one of each per instant; the owner of ts-b is older than all of these users. */
 function rowsAt(instants: readonly number[]) {
   return {
     users: instants.map((at, n) => ({
@@ -59,7 +59,7 @@ function cursorOf(response: TestResponse, end: 'first' | 'last'): string {
   return own ?? namesOf(response).at(end === 'first' ? 0 : -1)
 }
 
-/** Walks a list to its end in one direction; `between` runs after each page that has more behind it. */
+/** Walks a list to its end in one direction; `between` runs after each page with has_more. */
 async function walk(
   emulator: TestEmulator,
   path: string,
@@ -86,7 +86,7 @@ const orders = fc.constantFrom('newest', 'oldest', 'shuffled')
 const limits = fc.integer({ min: 1, max: 12 })
 
 test.for(['users', 'consumption'] as const)(
-  'paging the list of %s back from its end visits every row once, and ends',
+  'paging the list of %s backwards from its end visits every row once, and ends',
   { tags: ['R008', 'T26'] },
   async (name) => {
     await fc.assert(
@@ -167,7 +167,7 @@ const ways: Readonly<Record<string, Delete>> = {
 }
 
 test.for(Object.keys(ways))(
-  'a cursor outlives its user, who is deleted by %s, and a restart',
+  'a cursor works after its user is deleted by %s, and after a restart',
   { tags: ['T28', 'R157'] },
   async (way) => {
     const emulator = await testEmulator({ collections: many(6) })
@@ -184,7 +184,7 @@ test.for(Object.keys(ways))(
   },
 )
 
-test('when a record is deleted between two pages, in whatever way, the others are visited once', {
+test('paging visits every remaining user once when users are deleted between pages, in any way', {
   tags: ['T28', 'R008', 'R010'],
 }, async () => {
   const deletion = fc.record({ user: fc.nat(14), way: fc.constantFrom(...Object.keys(ways)) })
@@ -212,7 +212,7 @@ test('when a record is deleted between two pages, in whatever way, the others ar
   )
 })
 
-test('a setting refuses the cursor of a user who is gone', { tags: ['T28'] }, async () => {
+test('a setting refuses the cursor of a deleted user', { tags: ['T28'] }, async () => {
   const settings = { 'lists.deleted_cursor': 'reject' } as const
   const emulator = await testEmulator({ collections: many(3), settings })
   await ways['the API']?.(emulator, 'u-1')
@@ -225,7 +225,9 @@ test('a setting refuses the cursor of a user who is gone', { tags: ['T28'] }, as
   expect(namesOf(await read(emulator, USERS, 'after=u-0'))).toEqual(['user-second'])
 })
 
-test('a user who was never in the list is no cursor of it, deleted or not', { tags: ['T28'] }, async () => {
+test('a user who was never in the list is refused as a cursor, deleted or not', {
+  tags: ['T28'],
+}, async () => {
   const emulator = await testEmulator({ collections: many(2) })
   await arm(emulator, {
     match: { operation: 'data-views.list' },
@@ -237,7 +239,7 @@ test('a user who was never in the list is no cursor of it, deleted or not', { ta
     expect((await read(emulator, USERS, `after=${id}`)).status).toBe(400)
 })
 
-test('a user who comes back is listed, and the cursor is again that of the user', {
+test('a user who is added again is listed, and its cursor works again', {
   tags: ['T28'],
 }, async () => {
   const emulator = await testEmulator({ collections: many(3) })

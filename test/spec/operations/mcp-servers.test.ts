@@ -42,7 +42,7 @@ function aFlow(id: string, changes: Readonly<Record<string, unknown>> = {}) {
   }
 }
 
-/** Two servers and one pending flow of the first. */
+/** An emulator with two servers and one pending flow of the first. */
 function mcpEmulator(options: TestEmulatorOptions = {}): Promise<TestEmulator> {
   const mcp_servers = [aServer('s1'), aServer('s2')]
   return testEmulator({
@@ -72,7 +72,7 @@ async function refused(emulator: TestEmulator, body: object, pointer: string, se
   return response
 }
 
-test('a list shows every member of a server as the sandbox has it', {
+test('a list shows every field of a server as in its record', {
   tags: ['R044', 'R045', 'R046', 'R047', 'R048', 'R183'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -86,7 +86,7 @@ test('a list shows every member of a server as the sandbox has it', {
   })
 })
 
-test('the control API may set any status and transport', { tags: ['R045', 'U005'] }, async () => {
+test('a server can have any status and transport', { tags: ['R045', 'U005'] }, async () => {
   const emulator = await mcpEmulator()
   const server = { ...emulator.state('mcp_servers')[0], status: 'ablaze', transport: '' }
   change(emulator.sandbox, ({ tx }) => tx.put('mcp_servers', server))
@@ -139,7 +139,7 @@ test('a setting lets the two fields be null', {
   expect(body.data[0]).toMatchObject(nulls)
 })
 
-test('neither answers nor the document hold the state or the code of a flow', {
+test('neither responses nor the state document contain the state or the code of a flow', {
   tags: ['R049'],
 }, async () => {
   const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'code-1' })] } })
@@ -152,7 +152,7 @@ test('neither answers nor the document hold the state or the code of a flow', {
   expect(everything).not.toMatch(/state-f1|code-1|code-2/)
 })
 
-test('a completed flow is answered with the callback result and nothing else', {
+test('the response to a completed flow is the callback result and nothing else', {
   tags: ['R050', 'R051', 'R146'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -184,7 +184,7 @@ test('a sync that fails leaves the flow completed', { tags: ['R051', 'R052'] }, 
   expect(emulator.state('mcp_servers')[0].metadata).toMatchObject({ oauth_configured: true, tool_count: 3 })
 })
 
-test('the message is a setting, and nothing else in the result changes with it', {
+test('a setting changes the message, and nothing else in the result', {
   tags: ['R053'],
 }, async () => {
   const plain = await callback(await mcpEmulator(), proof)
@@ -193,7 +193,7 @@ test('the message is a setting, and nothing else in the result changes with it',
   expect(told.body).toEqual({ ...plain.body, message: 'All set.' })
 })
 
-test('a completed flow sets oauth_configured of its server alone (T37)', {
+test('a completed flow sets oauth_configured of its server only (T37)', {
   tags: ['R047', 'R051'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -210,7 +210,7 @@ test('a completed flow sets oauth_configured of its server alone (T37)', {
   ])
 })
 
-test('a server that will only be created is not updated before that', { tags: ['R047'] }, async () => {
+test('updated_at of a server stays at a created_at in the future', { tags: ['R047'] }, async () => {
   const later = '2026-06-01T00:00:00.000Z'
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', { created_at: later, updated_at: later })] },
@@ -219,7 +219,7 @@ test('a server that will only be created is not updated before that', { tags: ['
   expect((await emulator.get('/organization/mcp-servers')).body.data[0].updated_at).toBe(later)
 })
 
-test('a sync that finds tools counts them and notes when', { tags: ['R052'] }, async () => {
+test('a sync that finds tools stores their number and its instant', { tags: ['R052'] }, async () => {
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1', {}, { tools: ['read', 'write'] })] },
   })
@@ -230,7 +230,7 @@ test('a sync that finds tools counts them and notes when', { tags: ['R052'] }, a
   })
 })
 
-test('the setting that keeps the server as it was does not change the result (T37)', {
+test('a setting keeps the server unchanged, with the same result (T37)', {
   tags: ['R051'],
 }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.oauth_configured': 'keep' } })
@@ -240,7 +240,7 @@ test('the setting that keeps the server as it was does not change the result (T3
   expect(emulator.state('mcp_servers')).toEqual(before)
 })
 
-test('an unknown server and one of another teamspace are spoken of alike', { tags: ['R141'] }, async () => {
+test('an unknown server and one of another teamspace get the same response', { tags: ['R141'] }, async () => {
   const other = aServer('s9', {}, { teamspace_id: 'ts-b' })
   const flow = aFlow('f9', { server_id: 's9' })
   const emulator = await mcpEmulator({
@@ -260,12 +260,12 @@ test('a code has at most 4096 characters', { tags: ['R142', 'R284'] }, async () 
   expect((await callback(emulator, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
 })
 
-test('a code is a string', { tags: ['R142'] }, async () => {
+test('a code has to be a string', { tags: ['R142'] }, async () => {
   const emulator = await mcpEmulator()
   for (const code of [1, null, ['c'], undefined]) await refused(emulator, { ...proof, code }, '/code')
 })
 
-test('where the flow names its code, only that one fits', { tags: ['R142', 'U032'] }, async () => {
+test('a flow with a code accepts only that code', { tags: ['R142', 'U032'] }, async () => {
   const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { code: 'right' })] } })
   const { assumed } = await refused(emulator, { ...proof, code: 'wrong' }, '/code')
   expect(assumed).toContain('U033')
@@ -290,7 +290,7 @@ test('a state that differs, is missing or belongs to another server is refused',
   expect(assumed).toContain('U033')
 })
 
-test('the digest that the state file holds is no state', { tags: ['R143'] }, async () => {
+test('the digest in the state file is refused as a state', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   await refused(emulator, { ...proof, state: emulator.state('oauth_flows')[0].state }, '/state')
 })
@@ -323,7 +323,7 @@ test('a redirect_uri has at most 2048 characters', { tags: ['R144', 'R284'] }, a
   expect((await callback(emulator, { ...proof, redirect_uri: longest })).status).toBe(200)
 })
 
-test('a redirect_uri other than the one at the start is refused, however alike', {
+test('a redirect_uri other than the one of the flow is refused, even if similar', {
   tags: ['R144'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -408,7 +408,7 @@ test('a service key is refused in the standard body, and the state is not consum
   expect((await callback(emulator, proof)).status).toBe(200)
 })
 
-test('a service key is refused before anybody looks at the path or the body', {
+test('a service key is refused before the path or the body is checked', {
   tags: ['R147'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -425,7 +425,7 @@ test('a service key is refused whatever its permissions', { tags: ['R228'] }, as
   expect((await emulator.get('/organization/mcp-servers', { token: 'service_strong' })).status).toBe(200)
 })
 
-test('the status for a service key is a setting', { tags: ['R147'] }, async () => {
+test('a setting changes the status for a service key', { tags: ['R147'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'status.oauth_principal': 401 } })
   const { status, body } = await callback(emulator, proof, { key: 'KS' })
   expect([status, body.status_code]).toEqual([401, 401])
@@ -453,7 +453,7 @@ test.for<
   },
 )
 
-test('the list holds the servers of the teamspace of the key alone', { tags: ['R182'] }, async () => {
+test('the list contains only the servers of the teamspace of the key', { tags: ['R182'] }, async () => {
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })] },
   })
@@ -467,7 +467,7 @@ test('the list holds the servers of the teamspace of the key alone', { tags: ['R
   ])
 })
 
-test('no parameter is read, and has_more is a setting', { tags: ['R183', 'U031'] }, async () => {
+test('query parameters are ignored, and a setting removes has_more', { tags: ['R183', 'U031'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.list.has_more': 'absent' } })
   const { body, assumed } = await emulator.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
   expect(Object.keys(body)).toEqual(['object', 'data'])
@@ -481,7 +481,7 @@ test('both MCP operations are marked beta', { tags: ['R287'] }, async () => {
   expect(beta.map(({ name }) => name).sort()).toEqual(['mcp-servers.list', 'mcp-servers.oauth-callback'])
 })
 
-test('a flow started by the control API is completed with what it told, by the server it was for', {
+test('a flow started by the control API completes with its state and code, only for its server', {
   tags: ['R143', 'R144'],
 }, async () => {
   const emulator = await mcpEmulator()
@@ -493,13 +493,13 @@ test('a flow started by the control API is completed with what it told, by the s
   expect((await callback(emulator, flow, {}, 's2')).body.tools_synced).toBe(true)
 })
 
-test('every flow has a state and a code of its own', { tags: ['R143'] }, async () => {
+test('every flow has a unique state and code', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   const flows = [1, 2, 3].map(() => startFlow(emulator, 's1', CALLBACK))
   expect(new Set(flows.flatMap(({ state, code }) => [state, code])).size).toBe(6)
 })
 
-test('a flow cannot be started for an unknown server or with a redirect that could not come back', {
+test('a flow cannot be started for an unknown server or with a redirect_uri that the callback would refuse', {
   tags: ['R145'],
 }, async () => {
   const emulator = await mcpEmulator()

@@ -47,18 +47,14 @@ test.for([
   ['creating a teamspace', 'POST', TS, { name: 'x' }],
   ['listing conversations', 'GET', '/conversations', undefined],
   ['listing data views', 'GET', '/data-views', undefined],
-] as const)(
-  '%s is refused to a user who joined unaided',
-  { tags: ['R025'] },
-  async ([, method, path, json]) => {
-    const emulator = await testEmulator({ collections: withVisitor })
-    const request = () => emulator.request(method, path, { token: 'live_visitor', json })
-    const response = await refused(emulator, request, 403, 'forbidden')
-    expect(response.assumed).toEqual(expect.arrayContaining(['U003', 'U071']))
-  },
-)
+] as const)('%s is refused for a self-joined user', { tags: ['R025'] }, async ([, method, path, json]) => {
+  const emulator = await testEmulator({ collections: withVisitor })
+  const request = () => emulator.request(method, path, { token: 'live_visitor', json })
+  const response = await refused(emulator, request, 403, 'forbidden')
+  expect(response.assumed).toEqual(expect.arrayContaining(['U003', 'U071']))
+})
 
-test('conversing is open to a user who joined unaided: it gets as far as the missing contract', {
+test('a self-joined user may converse, and gets the 501 of the missing contract', {
   tags: ['R025'],
 }, async () => {
   const emulator = await testEmulator({ collections: withVisitor })
@@ -66,14 +62,16 @@ test('conversing is open to a user who joined unaided: it gets as far as the mis
   expect(response.status).toBe(501)
 })
 
-test('an approved membership beside the self-joined one opens everything', { tags: ['R025'] }, async () => {
+test('an approved membership in addition to the self-joined one allows every operation', {
+  tags: ['R025'],
+}, async () => {
   const approved = { ...visitor, id: 'm-approved', self_joined: false }
   const collections = { ...withVisitor, memberships: [visitor, approved] }
   const emulator = await testEmulator({ collections })
   expect((await emulator.post('/pages', { name: 'x' }, { token: 'live_visitor' })).status).toBe(200)
 })
 
-test('a self-joined user cannot manage the teamspace from a key of another one', {
+test('a self-joined user cannot manage the teamspace with a key of another one', {
   tags: ['R025'],
 }, async () => {
   const emulator = await testEmulator({ collections: withVisitor })
@@ -93,7 +91,7 @@ test('any member of the organization joins an open teamspace; joining twice chan
   expect(() => join(emulator, 'ts-none', 'user-member')).toThrow(/no teamspace/)
 })
 
-test('joining a closed teamspace unaided is refused, an approved membership is not', {
+test('self-joining a closed teamspace is refused, but an approved membership is accepted', {
   tags: ['R026', 'U003'],
 }, async () => {
   const emulator = await testEmulator()
@@ -113,7 +111,7 @@ test('a self-joined membership of a closed teamspace is refused in fixtures', {
   )
 })
 
-test('closing an open teamspace keeps who has joined, admits nobody else, and survives a restart', {
+test('closing an open teamspace keeps its members and admits no others, also after a restart', {
   tags: ['R026'],
 }, async () => {
   const emulator = await testEmulator({ collections: { teamspaces: [open] } })
@@ -129,28 +127,28 @@ test('closing an open teamspace keeps who has joined, admits nobody else, and su
   expect(ids.sort()).toEqual(['user-member', 'user-owner'])
 })
 
-test('closing a teamspace by hand beside self-joined members is refused with the way out', {
+test('a closed teamspace with self-joined members is refused in fixtures, with the fix', {
   tags: ['R026'],
 }, async () => {
   const collections = { ...withVisitor, teamspaces: [{ ...open, access: 'closed' }] }
   await expect(testEmulator({ collections })).rejects.toThrow(/joined_while_open/)
 })
 
-test('a key whose user is no member of its teamspace is refused', { tags: ['R160', 'U071'] }, async () => {
+test('a key whose user is not a member of its teamspace is refused', { tags: ['R160', 'U071'] }, async () => {
   const emulator = await testEmulator({ collections: { ...withVisitor, memberships: [] } })
   const request = () => emulator.post('/pages', { name: 'x' }, { token: 'live_visitor' })
   const response = await refused(emulator, request, 403, 'forbidden')
   expect(response.assumed).toContain('U071')
 })
 
-test('a user key without a user is refused, a service key needs none', { tags: ['U071'] }, async () => {
+test('a user key without a user is refused, but a service key needs none', { tags: ['U071'] }, async () => {
   const api_keys = [{ ...visitorKey, user_id: null }]
   const emulator = await testEmulator({ collections: { ...withVisitor, api_keys } })
   await refused(emulator, () => emulator.get('/data-views', { token: 'live_visitor' }), 403)
   expect((await emulator.get('/data-views', { key: 'KS' })).status).toBe(200)
 })
 
-test('the selection header reaches teamspaces of the own organization, with membership, and no other', {
+test('the selection header reaches only teamspaces of the same organization, and a user key needs a membership', {
   tags: ['U070'],
 }, async () => {
   const second = { ...visitor, id: 'm-two', user_id: 'user-owner', teamspace_id: 'ts-b', self_joined: false }
@@ -167,7 +165,7 @@ test('the selection header reaches teamspaces of the own organization, with memb
   await refused(emulator, () => create('ts-none', 'KS'), 403)
 })
 
-test('a key cannot use up the windows of a teamspace that it may not act in', {
+test('a key uses no quota of a teamspace that it may not act in', {
   tags: ['U070', 'R257'],
 }, async () => {
   const emulator = await testEmulator({ settings: { 'auth.teamspace_header': 'x-team' } })

@@ -18,7 +18,7 @@ const pages = [
 ]
 const collections = { pages }
 
-test('the answer is a page and nothing else', { tags: ['R006', 'R011', 'R015', 'R139'] }, async () => {
+test('the response is a page and nothing else', { tags: ['R006', 'R011', 'R015', 'R139'] }, async () => {
   const emulator = await testEmulator()
   const { status, body, assumed } = await emulator.post('/pages', { name: 'Notes' })
   expect(status).toBe(200)
@@ -34,7 +34,7 @@ test('the answer is a page and nothing else', { tags: ['R006', 'R011', 'R015', '
   expect(emulator.state('pages')).toEqual([body])
 })
 
-test('a thousand pages have a thousand ids, over a restart', { tags: ['R012'] }, async () => {
+test('a thousand pages have a thousand ids, across a restart', { tags: ['R012'] }, async () => {
   const first = await testEmulator({ limits: false })
   const ids = new Set<string>()
   const create = async (emulator: typeof first, count: number) => {
@@ -58,7 +58,7 @@ test.for([
   ['nothing', ''],
   ['many characters', 'x'.repeat(100_000)],
 ] as const)(
-  'a name with %s comes back as it was sent, over a restart',
+  'a name with %s is returned unchanged, also after a restart',
   { tags: ['R013'] },
   async ([, name]) => {
     const emulator = await testEmulator()
@@ -78,7 +78,7 @@ test.for([[5], [null], [['x']], [{}], [true]])(
   },
 )
 
-test('a page belongs to the teamspace of the key, whatever the body says', { tags: ['R014'] }, async () => {
+test('a page belongs to the teamspace of the key, whatever the body has', { tags: ['R014'] }, async () => {
   const emulator = await testEmulator()
   const body = {
     name: 'x',
@@ -97,7 +97,7 @@ test('a page belongs to the teamspace of the key, whatever the body says', { tag
 })
 
 test.for(['teamspace', 'organization'])(
-  'page.scope.default at %s',
+  'page.scope.default=%s sets the scope of a new page',
   { tags: ['R015', 'U002'] },
   async (scope) => {
     const emulator = await testEmulator({ settings: { 'page.scope.default': scope } })
@@ -113,7 +113,7 @@ test('a fixture with another scope is refused', { tags: ['R015'] }, async () => 
 test.for([
   ['a page of the own teamspace', 'parent'],
   ['a page that a sibling teamspace shares with the organization', 'shared'],
-])('%s is a parent and comes back', { tags: ['R016'] }, async ([, page_id]) => {
+])('%s is accepted as a parent, and returned', { tags: ['R016'] }, async ([, page_id]) => {
   const emulator = await testEmulator({ collections })
   const parent = { type: 'page', page_id }
   expect((await emulator.post('/pages', { name: 'x', parent })).body.parent).toEqual(parent)
@@ -129,13 +129,13 @@ test.for([
   ['a page of another teamspace', { type: 'page', page_id: 'hidden' }, '/parent/page_id'],
   ['a shared page of another organization', { type: 'page', page_id: 'foreign' }, '/parent/page_id'],
   ['a name of every object', { type: 'page', page_id: '__proto__' }, '/parent/page_id'],
-] as const)('%s is no parent', { tags: ['R016'] }, async ([, parent, pointer]) => {
+] as const)('%s is refused as a parent', { tags: ['R016'] }, async ([, parent, pointer]) => {
   const emulator = await testEmulator({ collections })
   const response = await refused(emulator, () => emulator.post('/pages', { name: 'x', parent }), 400)
   expect(pointersOf(response)).toEqual([pointer])
 })
 
-test('hidden and missing parents are spoken of alike', { tags: ['R016'] }, async () => {
+test('hidden and missing parents get the same response', { tags: ['R016'] }, async () => {
   const emulator = await testEmulator({ collections })
   const words = async (page_id: string) =>
     (await emulator.post('/pages', { name: 'x', parent: { type: 'page', page_id } })).text.replaceAll(
@@ -145,7 +145,7 @@ test('hidden and missing parents are spoken of alike', { tags: ['R016'] }, async
   expect(await words('hidden')).toBe(await words('nobody'))
 })
 
-test('page.parent.other at passthrough keeps any object as it came', { tags: ['R016', 'U001'] }, async () => {
+test('page.parent.other=passthrough keeps any object unchanged', { tags: ['R016', 'U001'] }, async () => {
   const emulator = await testEmulator({ collections, settings: { 'page.parent.other': 'passthrough' } })
   const raw = '{"name":"x","parent":{"type":"folder","__proto__":{"a":1}}}'
   const response = await emulator.request('POST', '/pages', { raw })
@@ -153,7 +153,9 @@ test('page.parent.other at passthrough keeps any object as it came', { tags: ['R
   await refused(emulator, () => emulator.post('/pages', { name: 'x', parent: 'folder' }))
 })
 
-test('created_at is the virtual now and stays, also over a restart', { tags: ['R017'] }, async () => {
+test('created_at is the virtual instant of the creation, also after a restart', {
+  tags: ['R017'],
+}, async () => {
   const emulator = await testEmulator()
   emulator.advance('36h')
   const { body } = await emulator.post('/pages', { name: 'x' })
@@ -162,7 +164,7 @@ test('created_at is the virtual now and stays, also over a restart', { tags: ['R
   expect((await emulator.restart()).state('pages')).toEqual([body])
 })
 
-test('name is required and parent is not, unless the flags say otherwise', {
+test('name is required and parent is optional, unless settings change that', {
   tags: ['R138', 'U015'],
 }, async () => {
   const emulator = await testEmulator({ collections })

@@ -5,7 +5,7 @@ import { batchBody, sampleCalls, sampleRecords } from '../../support/sample-call
 
 const withSamples = () => testEmulator({ collections: sampleRecords, limits: false })
 
-/** The same call, wrong in one way that is decided before its handler runs. */
+/** Each spoiler makes a call invalid in one way, which a step before the handler refuses. */
 const SPOILERS: readonly (readonly [
   how: string,
   spoil: (path: string, options: RequestOptions) => [string, RequestOptions],
@@ -29,7 +29,7 @@ const SPOILERS: readonly (readonly [
   ],
 ]
 
-test('whatever is refused changes nothing, for every operation and every kind of mistake', {
+test('a refused request changes nothing, for every operation and every kind of error', {
   tags: ['R123', 'R267'],
 }, async () => {
   const emulator = await withSamples()
@@ -101,7 +101,7 @@ const query = fc.constantFrom(
   '?%=&=&&',
 )
 
-test('no request, however odd, causes a 5xx, a stack or a change by a refusal', {
+test('no request causes a 5xx or a stack trace, and no refusal changes the sandbox', {
   tags: ['R254', 'R253', 'R240'],
 }, async () => {
   const emulator = await withSamples()
@@ -136,7 +136,7 @@ test('no request, however odd, causes a 5xx, a stack or a change by a refusal', 
   )
 })
 
-test('a body nested 5,000 deep, or of millions of tokens, is refused and harms nobody', async () => {
+test('a body nested 5,000 deep, or of millions of tokens, is refused, and later requests are served', async () => {
   const emulator = await withSamples()
   const deep = `{"name": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`
   const wide = `{"items": [${'{},'.repeat(10_000_000)}{}]}`

@@ -25,7 +25,7 @@ const skill = {
 const withSkill = (change: object) => testEmulator({ collections: { skills: [{ ...skill, ...change }] } })
 const PROMOTE = '/skills/skill-1/promote'
 
-test('promotion moves the skill to the company and changes nothing else', {
+test('promotion moves the skill to the account and changes nothing else', {
   tags: ['R032', 'R033', 'R036', 'R037', 'R038', 'R039', 'R040', 'R041', 'R042', 'R043', 'R118', 'R173'],
 }, async () => {
   const emulator = await withSkill({})
@@ -49,7 +49,7 @@ test('a disabled skill stays disabled', { tags: ['R038'] }, async () => {
   expect((await emulator.post(PROMOTE)).body.enabled).toBe(false)
 })
 
-test('updated_at does not fall behind a created_at that lies in the future of the clock', {
+test('updated_at is never before a created_at in the future', {
   tags: ['R043'],
 }, async () => {
   const future = '2027-01-01T00:00:00.000Z'
@@ -89,7 +89,7 @@ test.for(combinations)(
   },
 )
 
-test('a service key is nobody, so it is no author', { tags: ['R174'] }, async () => {
+test('a service key has no user, so it is never the author', { tags: ['R174'] }, async () => {
   const facts = { account_admin: true, permissions: ['ep:skills:write'] }
   const key = { id: 'k', kind: 'service', token: 'service_k', organization_id: 'org-1', teamspace_id: 'ts-a' }
   const emulator = await testEmulator({ collections: { skills: [skill], api_keys: [{ ...key, ...facts }] } })
@@ -100,7 +100,7 @@ test.for([
   ['a company skill', { scope: 'account', account_id: 'org-1' }],
   ['a built-in skill', { scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
 ] as const)(
-  '%s is not promoted: 400 for who has the rights, 403 for others',
+  '%s is not promoted: a 400 with the required rights, else a 403',
   { tags: ['R175', 'U029'] },
   async ([, change]) => {
     const emulator = await withSkill(change)
@@ -110,7 +110,7 @@ test.for([
   },
 )
 
-test('a skill is promoted once', { tags: ['R175'] }, async () => {
+test('a skill can be promoted only once', { tags: ['R175'] }, async () => {
   const emulator = await withSkill({})
   expect((await emulator.post(PROMOTE)).status).toBe(200)
   await refused(emulator, () => emulator.post(PROMOTE), 400)
@@ -126,7 +126,7 @@ test.for([
   await refused(emulator, () => emulator.post(path, undefined, { key }), 404, 'not_found')
 })
 
-test('a skill of another teamspace stays as it is', { tags: ['R229'] }, async () => {
+test('a skill of another teamspace is not changed', { tags: ['R229'] }, async () => {
   const emulator = await withSkill({})
   await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'K2' }))
 })

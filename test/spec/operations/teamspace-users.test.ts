@@ -7,7 +7,7 @@ import { refused } from '../../support/refusal.ts'
 const USERS = '/organization/teamspaces/ts-b/users'
 const JANUARY = Date.parse('2026-01-01T00:00:00.000Z')
 
-/** `count` people in ts-b besides its owner, the first one the oldest. */
+/** `count` users in ts-b in addition to its owner, oldest first. */
 function crowd(
   count: number,
   name: (n: number) => readonly [first: string, last: string] = (n) => ['Pat', `Number${n}`],
@@ -52,7 +52,7 @@ async function walk(emulator: TestEmulator, query: string): Promise<string[]> {
   }
 }
 
-test('items have exactly the members of the table, and the list has has_more', {
+test('items have exactly the fields of the table, and the list has has_more', {
   tags: ['R028', 'R029', 'R030', 'R158'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(3) })
@@ -70,7 +70,7 @@ test('items have exactly the members of the table, and the list has has_more', {
   }
 })
 
-test('roles and agent ids pass through as the fixtures give them', {
+test('roles and agent ids are returned as in the fixtures', {
   tags: ['R030', 'R031', 'U004'],
 }, async () => {
   const membership = { id: 'm', teamspace_id: 'ts-b', user_id: 'user-owner', created_at: '-1d' }
@@ -101,7 +101,7 @@ test('a fixture without a last name is refused', { tags: ['R028'] }, async () =>
   await expect(testEmulator({ collections })).rejects.toThrow(/users\/5\/last_name.*is required/)
 })
 
-test('walking with after visits everyone once, newest first, and before walks back', {
+test('paging with after visits every user once, newest first, and before pages back', {
   tags: ['R008', 'R157'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(25) })
@@ -113,7 +113,7 @@ test('walking with after visits everyone once, newest first, and before walks ba
   expect(idsOf(await list(emulator, `?limit=3&before=${all[1]}`))).toEqual(all.slice(0, 1))
 })
 
-test('a page is full while more exist: 150 users at limit 1, 99 and 100; 100 users at 100', {
+test('has_more is true only while more users exist: 150 users at limit 1, 99 and 100; 100 users at 100', {
   tags: ['R010', 'R158'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(149) })
@@ -126,7 +126,7 @@ test('a page is full while more exist: 150 users at limit 1, 99 and 100; 100 use
   expect([body.data.length, body.has_more]).toEqual([100, false])
 })
 
-test('without a limit the page has 20 users and says that the number is assumed', {
+test('without a limit the page has 20 users and names the assumption', {
   tags: ['R010', 'U019'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(30) })
@@ -218,15 +218,15 @@ test.for([
   },
 )
 
-test('a search of 10,000 characters is no pattern, and finds nobody', { tags: ['R155'] }, async () => {
+test('a search of 10,000 characters is not a pattern, and finds no users', { tags: ['R155'] }, async () => {
   const emulator = await testEmulator({ collections: crowd(500) })
   await list(emulator)
-  // A pattern would take minutes.
+  // As a regular expression it would take minutes.
   const response = await list(emulator, `?search=${'a.*'.repeat(3333)}`)
   expect([response.status, response.body.data]).toEqual([200, []])
 })
 
-test('a filtered walk visits each match once', { tags: ['R157'] }, async () => {
+test('paging with a search visits each match once', { tags: ['R157'] }, async () => {
   const collections = crowd(30, (n) => (n % 3 === 0 ? ['Match', 'Yes'] : ['Other', 'No']))
   const emulator = await testEmulator({ collections })
   const expected = Array.from({ length: 10 }, (_, n) => `u-${27 - 3 * n}`)
@@ -235,7 +235,7 @@ test('a filtered walk visits each match once', { tags: ['R157'] }, async () => {
 })
 
 test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
-  'the cursor "%s" leads nowhere: refused, or an empty page by the setting',
+  'the unknown cursor "%s" is refused, or gives an empty page by a setting',
   { tags: ['R157', 'U022'] },
   async (cursor) => {
     const emulator = await testEmulator({ collections: crowd(2) })
@@ -247,14 +247,14 @@ test.for(['nobody', 'user-owner', '__proto__', '', 'u-0%00'])(
   },
 )
 
-test('after together with before is refused, or after wins by the setting', { tags: ['T25'] }, async () => {
+test('after together with before is refused, or a setting lets after win', { tags: ['T25'] }, async () => {
   const emulator = await testEmulator({ collections: crowd(3) })
   expect((await refused(emulator, () => list(emulator, '?after=u-2&before=u-0'))).assumed).toContain('T25')
   const lenient = await testEmulator({ collections: crowd(3), settings: { 'lists.both_cursors': 'after' } })
   expect(idsOf(await list(lenient, '?after=u-2&before=u-0&limit=1'))).toEqual(['u-1'])
 })
 
-test('has_more of a page read with before is false once there is no row before it, and is named', {
+test('has_more of a page read with before is false if no row is before it, and names the assumption', {
   tags: ['T26'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(5) })
@@ -271,7 +271,7 @@ test('has_more of a page read with before is false once there is no row before i
   expect(await read('u-4', literal)).toEqual([[], true, false])
 })
 
-test('a cursor outlives the membership of its user, on both sides, and a restart', {
+test('a cursor works in both directions after the membership of its user is removed, and after a restart', {
   tags: ['T28'],
 }, async () => {
   const emulator = await testEmulator({ collections: crowd(6) })
@@ -282,7 +282,7 @@ test('a cursor outlives the membership of its user, on both sides, and a restart
 })
 
 test.for(['oldest', 'shuffled'])(
-  'lists.order at %s is a stable order that walks can follow',
+  'lists.order=%s is a stable order for paging',
   { tags: ['U020'] },
   async (order) => {
     const emulator = await testEmulator({ collections: crowd(20), settings: { 'lists.order': order } })
@@ -294,7 +294,7 @@ test.for(['oldest', 'shuffled'])(
   },
 )
 
-test('a deleted user is gone from the list and refused by key, and stays in other teamspaces', {
+test('a deleted user is not listed, its key is refused, and it stays in other teamspaces', {
   tags: ['R160'],
 }, async () => {
   const memberships = [
@@ -309,7 +309,7 @@ test('a deleted user is gone from the list and refused by key, and stays in othe
   expect(idsOf(await list(emulator))).toEqual(['user-second', 'user-member'])
 })
 
-test('a second deletion is not found; the last owner may go; a setting makes the response a 200', {
+test('a second deletion is not found; the last owner can be deleted; a setting makes the response a 200', {
   tags: ['R160', 'U025'],
 }, async () => {
   const emulator = await testEmulator({ settings: { 'success.delete': 200 } })
@@ -335,7 +335,7 @@ test.for([
     await refused(emulator, () => emulator.get(`/organization/teamspaces/${teamspace}/users`, { key }), 404)
 })
 
-test('a user with several memberships loses all of them, and appears once while they last', {
+test('a user with several memberships is listed once, and a deletion removes all of them', {
   tags: ['R160'],
 }, async () => {
   const membership = { teamspace_id: 'ts-b', user_id: 'user-member', role: 'first', created_at: '-1d' }
@@ -352,7 +352,7 @@ test('a user with several memberships loses all of them, and appears once while 
   expect(idsOf(await list(emulator))).toEqual(['user-second'])
 })
 
-test('a user who is taken in again is listed again', { tags: ['R160'] }, async () => {
+test('a user who is added again is listed again', { tags: ['R160'] }, async () => {
   const emulator = await testEmulator({ collections: crowd(2) })
   await emulator.delete(`${USERS}/u-0`, { key: 'K2' })
   const membership = { id: 'm-again', teamspace_id: 'ts-b', user_id: 'u-0', role: 'back', agent_ids: [] }
@@ -362,7 +362,7 @@ test('a user who is taken in again is listed again', { tags: ['R160'] }, async (
   expect((await list(emulator)).body.data[1]).toMatchObject({ id: 'u-0', permissions: { role: 'back' } })
 })
 
-test('any mix of page sizes and removals on the way visits each remaining user once', {
+test('paging with any mix of page sizes and removals visits each remaining user once', {
   tags: ['R008', 'R010'],
 }, async () => {
   const steps = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 9 }), remove: fc.nat(19) }), {

@@ -7,7 +7,7 @@ import { pointersOf, refused } from '../../support/refusal.ts'
 const CREATE = '/organization/teamspaces'
 const A = '/organization/teamspaces/ts-a'
 
-test('every created teamspace has a string id of its own', { tags: ['R018'] }, async () => {
+test('every created teamspace has a unique string id', { tags: ['R018'] }, async () => {
   const emulator = await testEmulator()
   const ids = [await emulator.post(CREATE, { name: 'x' }), await emulator.post(CREATE, { name: 'x' })].map(
     ({ body }) => body.id,
@@ -16,7 +16,7 @@ test('every created teamspace has a string id of its own', { tags: ['R018'] }, a
   expect(new Set(ids).size).toBe(2)
 })
 
-test('the minimal request is a name, and the response is a teamspace and nothing else', {
+test('a request needs only a name, and the response is a teamspace and nothing else', {
   tags: ['R152', 'R154'],
 }, async () => {
   const emulator = await testEmulator()
@@ -31,7 +31,7 @@ test('the minimal request is a name, and the response is a teamspace and nothing
   })
 })
 
-test('a missing name is refused by default and marked, and allowed by the required flag', {
+test('a missing name is refused with the assumption, and accepted by a setting', {
   tags: ['R152'],
 }, async () => {
   const strict = await testEmulator()
@@ -42,7 +42,7 @@ test('a missing name is refused by default and marked, and allowed by the requir
 })
 
 test.for(['cloud_a', 'cloud_b'])(
-  'the cloud %s is accepted and comes back',
+  'the cloud %s is accepted and returned',
   { tags: ['R019', 'R020'] },
   async (cloud) => {
     const emulator = await testEmulator()
@@ -64,13 +64,13 @@ test.for([['cloud_c'], ['CLOUD_A'], [''], [null], [7], [['cloud_a']]])(
   },
 )
 
-test('without a cloud the response has the second one', { tags: ['R020'] }, async () => {
+test('the default cloud is cloud_b', { tags: ['R020'] }, async () => {
   const emulator = await testEmulator({ settings: { 'names.cloud_b': 'second' } })
   const { body } = await emulator.post(CREATE, { name: 'x' })
   expect(body.cloud_provider).toBe('second')
 })
 
-test('configured names replace the placeholders in requests and answers, also of older records', {
+test('configured names replace the placeholders in requests and responses, also of older records', {
   tags: ['U009'],
 }, async () => {
   const emulator = await testEmulator({ settings: { 'names.cloud_a': 'first', 'names.cloud_b': 'second' } })
@@ -81,7 +81,7 @@ test('configured names replace the placeholders in requests and answers, also of
   await refused(emulator, () => emulator.post(CREATE, { name: 'x', cloud_provider: 'cloud_a' }))
 })
 
-test('fixtures may write a cloud by its configured name; names may change while the sandbox lives', {
+test('fixtures can use the configured name of a cloud, and names can change in a running sandbox', {
   tags: ['U009'],
 }, async () => {
   const record = { id: 'ts-n', cloud_provider: 'first', name: 'N', access: 'open', created_at: '-1d' }
@@ -112,7 +112,7 @@ test.for([
   })
 })
 
-test('the present cloud is accepted; with patch.immutable at ignore any value is, and has no effect', {
+test('the present cloud is accepted; with patch.immutable=ignore any value is accepted without effect', {
   tags: ['R021'],
 }, async () => {
   const emulator = await testEmulator()
@@ -127,7 +127,7 @@ test.for([
   ['an emoji', '🏗'],
   ['a combining sequence counted by code points', 'e\u0301'],
 ])(
-  'a name of 300 characters of %s passes on create and update, 301 do not',
+  'a name of 300 characters of %s is accepted on create and update, 301 are refused',
   { tags: ['R023'] },
   async ([, unit = '']) => {
     const emulator = await testEmulator()
@@ -157,7 +157,7 @@ test('a fixture with a name of 301 characters is refused and the bound is named'
 })
 
 test.for(['open', 'closed'])(
-  'the access %s passes on create and update',
+  'the access %s is accepted on create and update',
   { tags: ['R024'] },
   async (access) => {
     const emulator = await testEmulator()
@@ -186,7 +186,7 @@ test('access and cloud are optional in all four combinations', { tags: ['R153'] 
   }
 })
 
-test('the default access is marked, a given one is not, and a setting changes it', {
+test('only the default access names the assumption, and a setting changes it', {
   tags: ['R153', 'U024'],
 }, async () => {
   const emulator = await testEmulator()
@@ -196,7 +196,7 @@ test('the default access is marked, a given one is not, and a setting changes it
   expect((await open.post(CREATE, { name: 'x' })).body.access).toBe('open')
 })
 
-test('created_at is the virtual now and survives an update, as do id and cloud', {
+test('created_at is the virtual instant of the creation, and an update keeps it, id and cloud', {
   tags: ['R027', 'R150'],
 }, async () => {
   const emulator = await testEmulator()
@@ -216,14 +216,14 @@ test.for([
   ['name alone', { name: 'new' }],
   ['access alone', { access: 'open' }],
   ['both', { name: 'new', access: 'open' }],
-] as const)('%s changes, and what is left out stays', { tags: ['R149'] }, async ([, change]) => {
+] as const)('%s changes, and other fields stay', { tags: ['R149'] }, async ([, change]) => {
   const emulator = await testEmulator()
   const { body } = await emulator.patch(A, change)
   expect(body).toMatchObject({ name: 'Teamspace ts-a', access: 'closed', ...change })
   expect(emulator.state('teamspaces').find(({ id }) => id === 'ts-a')).toMatchObject(body)
 })
 
-test('a PATCH without a known member changes nothing and is marked, or is refused by the setting', {
+test('a PATCH without a known field changes nothing and names the assumption, or is refused by a setting', {
   tags: ['R149'],
 }, async () => {
   const emulator = await testEmulator()
@@ -257,7 +257,7 @@ test.for([
   ['a teamspace that the user is no member of', 'KU', 'ts-b'],
   ['a teamspace that the service key does not act in', 'KS', 'ts-b'],
   ['a teamspace named like a property of every object', 'KU', '__proto__'],
-] as const)('%s is not found, in the same words', { tags: ['R229'] }, async ([, key, id]) => {
+] as const)('%s is not found, with the same message', { tags: ['R229'] }, async ([, key, id]) => {
   const emulator = await testEmulator()
   const request = () => emulator.patch(`${CREATE}/${id}`, { name: 'x' }, { key })
   const response = await refused(emulator, request, 404, 'not_found')
@@ -276,7 +276,7 @@ test('the creator is the owner and manages the new teamspace with the same key',
   await refused(emulator, () => emulator.get(`${CREATE}/${id}/users`, { key: 'KX' }), 404)
 })
 
-test('a service key makes no member, and manages what it made', { tags: ['R031'] }, async () => {
+test('a service key creates a teamspace without members, and manages it', { tags: ['R031'] }, async () => {
   const emulator = await testEmulator()
   const { id } = (await emulator.post(CREATE, { name: 'x' }, { key: 'KS' })).body
   expect((await emulator.get(`${CREATE}/${id}/users`, { key: 'KS' })).body.data).toEqual([])
@@ -284,7 +284,7 @@ test('a service key makes no member, and manages what it made', { tags: ['R031']
   await refused(emulator, () => emulator.patch(`${CREATE}/${id}`, { name: 'z' }, { key: 'KM' }), 404)
 })
 
-test('any sequence of updates leaves what the last value of each member says', {
+test('any sequence of updates leaves the last value of each field', {
   tags: ['R149'],
 }, async () => {
   const emulator = await testEmulator({ limits: false })
@@ -302,7 +302,7 @@ test('any sequence of updates leaves what the last value of each member says', {
   )
 })
 
-test('the two clouds cannot go by one name', { tags: ['R019'] }, async () => {
+test('the two clouds cannot have one name', { tags: ['R019'] }, async () => {
   const emulator = await testEmulator()
   expect(() => setSettings(emulator.sandbox, { 'names.cloud_a': 'cloud_b' })).toThrow(/names\.cloud_a/)
   expect(() => setSettings(emulator.sandbox, { 'names.cloud_a': 'x', 'names.cloud_b': 'x' })).toThrow(

@@ -66,7 +66,7 @@ test.for([
   ['/v1/batch-predictions', true],
   ['/v1/pages', false],
 ] as const)(
-  'a body in another transfer coding is refused in the form of errors of %s, with the quota',
+  'a body in another transfer coding is refused in the error format of %s, with the quota headers',
   { tags: ['R259'] },
   async ([path, problem]) => {
     const emulator = await testEmulator()
@@ -84,7 +84,7 @@ test.for([
   },
 )
 
-test('paths are below /v1 and nowhere else', { tags: ['R001', 'R285'] }, async () => {
+test('paths are only below /v1', { tags: ['R001', 'R285'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/data-views')).status).toBe(200)
   const root = emulator.baseUrl.slice(0, -'/v1'.length)
@@ -145,7 +145,7 @@ test('bodies are JSON of the announced type, NDJSON for results, nothing for 204
   }
 })
 
-test('without a key every operation responds with 401 in its own form of errors, and nothing changes', {
+test('without a key every operation responds with 401 in its error format, and nothing changes', {
   tags: ['R121', 'R245', 'R246'],
 }, async () => {
   const emulator = await withSamples()
@@ -165,7 +165,7 @@ test.for([
   ['another scheme', { authorization: 'Basic bGl2ZV9vd25lcg==' }],
   ['an empty token', { authorization: 'Bearer ' }],
   ['an unknown token', { authorization: 'Bearer live_nobody' }],
-  ['a token with something behind it', { authorization: `Bearer ${KEYS.KU} x` }],
+  ['a token with text after it', { authorization: `Bearer ${KEYS.KU} x` }],
 ] as const)('%s gives no access', { tags: ['R226'] }, async ([, headers]) => {
   const emulator = await testEmulator()
   expect((await emulator.get('/data-views', { key: 'none', headers })).status).toBe(401)
@@ -180,7 +180,7 @@ test('a token in the query gives no access, and the scheme may be written in any
   expect((await emulator.get('/data-views', { key: 'none', headers })).status).toBe(200)
 })
 
-test('a key is of the kind that its record says', { tags: ['R227'] }, async () => {
+test('a key has the kind of its record', { tags: ['R227'] }, async () => {
   const emulator = await withSamples()
   const [callback] = (await sampleCalls(emulator)).filter(({ name }) => name === 'mcp-servers.oauth-callback')
   const service = await send(emulator, callback as SampleCall, { key: 'KS' })
@@ -195,7 +195,7 @@ test('under --auth any an unknown key acts by its prefix', { tags: ['R227'] }, a
   expect((await emulator.get('/data-views', { token: 'other_whoever' })).status).toBe(401)
 })
 
-test('request 201 in a window is refused on each of the nineteen, in the right form, and changes nothing', {
+test('request 201 in a window is refused on each of the nineteen, in its error format, and changes nothing', {
   tags: ['R122', 'R264', 'R244', 'R252'],
 }, async () => {
   const emulator = await withSamples()
@@ -221,7 +221,7 @@ test('request 201 in a window is refused on each of the nineteen, in the right f
   expect(emulator.digest()).toBe(before)
 })
 
-test('a limit of 5 admits five, counts down and then refuses until the oldest leaves', {
+test('a limit of 5 accepts five requests, then refuses until the oldest leaves the window', {
   tags: ['R255', 'R258', 'R260', 'R262', 'R267'],
 }, async () => {
   const settings = { 'limits.overrides': [{ operation: 'pages.create', limit: 5, window_s: 60 }] }
@@ -256,7 +256,7 @@ test('each teamspace, path and method has its own window; two keys of a teamspac
   expect(await remaining(emulator.post('/agents/agent-1/event-triggers', {}))).toBe('199')
 })
 
-test('every kind of response carries the three headers, with a reset within the window', {
+test('every kind of response has the three headers, with a reset within the window', {
   tags: ['R259', 'R261'],
 }, async () => {
   const emulator = await withSamples()
@@ -293,7 +293,7 @@ test('every kind of response carries the three headers, with a reset within the 
   }
 })
 
-test('standard errors have exactly the members of the table, in every condition', {
+test('standard errors have exactly the fields of the table, in every case', {
   tags: ['R239', 'R240', 'R241', 'R242', 'R243'],
 }, async () => {
   const emulator = await withSamples()
@@ -317,14 +317,14 @@ test('standard errors have exactly the members of the table, in every condition'
   }
 })
 
-test('a setting removes the deprecated twin of status_code', { tags: ['R240', 'R288'] }, async () => {
+test('a setting removes the deprecated statusCode', { tags: ['R240', 'R288'] }, async () => {
   const emulator = await testEmulator({ settings: { 'errors.deprecated_status_code': false } })
   const response = await emulator.get('/nothing-here')
   expect(response.body).toMatchObject({ status_code: 404 })
   expect(response.body).not.toHaveProperty('statusCode')
 })
 
-test('every field that is wrong is named at once, by JSON Pointer', async () => {
+test('all invalid fields are named at once, by JSON Pointer', async () => {
   const emulator = await withSamples()
   const response = await emulator.patch('/agents/agent-1/event-triggers/trigger-1', {
     enabled: 'yes',
@@ -355,7 +355,7 @@ test('paths are exact: case and trailing slashes count, and HEAD is GET without 
   expect((await emulator.get('/data-views')).headers.get('x-ratelimit-remaining')).toBe('198')
 })
 
-test('what is no HTTP is answered in the form of the API, with its headers', {
+test('invalid HTTP gets an error in the format of the API, with its headers', {
   tags: ['R254', 'R259'],
 }, async () => {
   const emulator = await testEmulator()
@@ -391,7 +391,7 @@ test('no error shows a stack, a path of the machine or HTML', { tags: ['R253'] }
   }
 })
 
-test('a request to a foreign host is refused before anything else', async () => {
+test('a request to a foreign host is refused before all other checks', async () => {
   const emulator = await testEmulator()
   const text = await rawExchange(
     emulator,
@@ -453,7 +453,7 @@ function rawExchange(emulator: TestEmulator, request: string): Promise<string> {
   })
 }
 
-test('a whole URL as the target, which clients of a proxy send, is served like its path; one of another host is not', async () => {
+test('an absolute URL as the request target is served like its path, but not with another host', async () => {
   const emulator = await testEmulator()
   const { port } = emulator.emulator
   const ask = (target: string) =>

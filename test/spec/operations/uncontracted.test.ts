@@ -5,7 +5,7 @@ test.for([
   ['POST /converse', 'POST', '/converse'],
   ['GET /search', 'GET', '/search?query=x&knowledge_ids=k1'],
 ] as const)(
-  '%s is known and answered with 501: nothing is invented',
+  '%s is known and responds with 501: nothing is invented',
   { tags: ['R223'] },
   async ([, method, path]) => {
     const emulator = await testEmulator()
@@ -30,7 +30,7 @@ test.for([
   },
 )
 
-test('no parameter of converse or search is read: whatever they hold, the response is the same', {
+test('parameters of converse and search are ignored: the response is always the same', {
   tags: ['R223'],
 }, async () => {
   const emulator = await testEmulator({ settings: { unknown_fields: 'reject' } })
@@ -47,7 +47,7 @@ test('no parameter of converse or search is read: whatever they hold, the respon
   expect(searches.map(({ status }) => status)).toEqual([501, 501, 501])
 })
 
-test('a record that holds citations is passed through with every member of them', {
+test('a record with citations is returned with every field of them', {
   tags: ['R101', 'R292'],
 }, async () => {
   const citations = [{ source: { fields: ['a'], status: 'ok', item_type: 'page', later: { added: [null] } } }]
@@ -56,7 +56,7 @@ test('a record that holds citations is passed through with every member of them'
   expect((await emulator.get('/agents')).body.data).toEqual([{ id: 'a1', citations }])
 })
 
-test('neither a passed-through agent nor an automation gets a model that nobody gave', {
+test('neither an agent nor an automation is returned with a model that it was not given', {
   tags: ['R293'],
 }, async () => {
   const agent = { id: 'a1', _emulator: { teamspace_id: 'ts-a' } }
@@ -74,7 +74,7 @@ test.for([
   '/agents/a1',
   '/mcp-servers',
 ])(
-  'GET %s is not named, so it is a 404 with rate-limit headers',
+  'GET %s is not an endpoint, so it is a 404 with rate-limit headers',
   { tags: ['R223', 'U045'] },
   async (path) => {
     const { status, body, headers } = await (await testEmulator()).get(path)
@@ -83,7 +83,7 @@ test.for([
   },
 )
 
-test('an endpoint without a contract asks for a key like any other', { tags: ['R223'] }, async () => {
+test('an endpoint without a contract requires a key like any other', { tags: ['R223'] }, async () => {
   const emulator = await testEmulator()
   expect((await emulator.get('/search', { key: 'none' })).status).toBe(401)
   expect((await emulator.post('/converse', {}, { token: 'live_nobody' })).status).toBe(401)

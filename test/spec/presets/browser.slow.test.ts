@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => browser?.close())
 
-/** A page of another origin than the API, whose POST needs a preflight, and what it has seen of one with the preset armed. */
+/** Sends a request with the preset armed, and one after it, from a page of another origin, whose POST needs a preflight. */
 async function inPage(preset: string, method: 'GET' | 'POST') {
   const { stage } = await theatre()
   const { sandbox, port, arm } = await stage(viaFetch)
@@ -56,7 +56,7 @@ async function fetched([url, method, key]: readonly [string, string, string]): P
 }
 
 test.for(['GET', 'POST'] as const)(
-  'browser-network-error: a %s of a page rejects with a TypeError, once, and nothing happens in the API',
+  'browser-network-error: a %s of a page rejects with a TypeError, once, and has no effect in the API',
   async (method) => {
     const { first, made, then } = await inPage('browser-network-error', method)
     expect([first, made, then]).toEqual(['TypeError', 0, 200])
@@ -73,7 +73,7 @@ test.for([
   ['content-length-too-long', '200, then broken', 1],
   ['offline', 'TypeError', 0],
 ] as const)(
-  '%s: a POST of a page gets %s after its preflight, and %i pages are made',
+  '%s: a POST of a page gets %s after its preflight, and creates %i pages',
   async ([preset, first, made]) => {
     expect(await inPage(preset, 'POST')).toMatchObject({ first, made })
   },

@@ -16,32 +16,32 @@ import {
   type WireView,
 } from '../../support/wire-client.ts'
 
-/** A sandbox of its own in which a preset is looked at, through one client. */
+/** A separate sandbox in which a test observes a preset through one client. */
 export interface Stage {
   readonly sandbox: Sandbox
   readonly port: number
-  /** Arms the preset, with whatever is to be different. */
+  /** Arms the preset, with fields that override its own. */
   arm(preset: string, overrides?: JsonObject): Promise<void>
   /** Removes every rule. */
   clear(): Promise<void>
-  /** A request as KU. */
+  /** A request with the key KU. */
   call(method: string, path: string, more?: StageCall): Promise<ClientView>
-  /** The same over a connection of its own, down to the bytes. */
+  /** The same request over a new connection, as bytes. */
   raw(method: string, path: string, more?: StageCall): Promise<WireView>
-  /** Several requests as bytes, one behind the other on one connection. */
+  /** Several requests as bytes, one after the other on one connection. */
   pipelined(requests: readonly RawRequest[]): Promise<WireView>
   // biome-ignore lint/suspicious/noExplicitAny: control responses of every shape; the assertions are the types.
   control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
-  /** Creates a batch in process, which no rule about the wire can touch, and returns its id. */
+  /** Creates a batch in process, so that wire rules do not apply, and returns its id. */
   batch(changes?: Parameters<typeof aBatch>[0]): Promise<string>
-  /** As {@link Stage.batch}, completed. */
+  /** As {@link Stage.batch}, and completes the batch. */
   finished(changes?: Parameters<typeof aBatch>[0]): Promise<string>
 }
 
 export interface StageCall {
   readonly json?: unknown
   readonly headers?: Readonly<Record<string, string>>
-  /** Whether the client gives up when the emulator holds the response back. */
+  /** Whether the client gives up when the emulator holds the response. */
   readonly untilHeld?: boolean
 }
 
@@ -55,7 +55,7 @@ const views = [1, 2, 3, 4].map((n) => ({
   _emulator: { teamspace_id: 'ts-a' },
 }))
 
-/** An emulator on whose sandboxes presets are looked at, gone at the end of the test. */
+/** An emulator with a sandbox for each stage, closed at the end of the test. */
 export async function theatre(): Promise<{
   stage(client: Client): Promise<Stage>
   emulator: RunningEmulator

@@ -1,6 +1,6 @@
 import type { ClientView } from '../../support/wire-client.ts'
 
-/** The part of a response that tests of limits look at. */
+/** The parts of a response that tests of limits compare. */
 export function limitView({ status, headers, body }: ClientView) {
   const { error, title } = JSON.parse(body ?? '{}')
   return {
@@ -11,7 +11,7 @@ export function limitView({ status, headers, body }: ClientView) {
   }
 }
 
-/** What became of a request, whichever client made it: an error of the connection has as many names as there are clients. */
+/** The outcome of a request, equal for all clients: connection errors have a different name in each client. */
 export function outcome({ status, body, error }: ClientView) {
   if (error !== undefined)
     return { status: status ?? null, broke: error === 'timeout' ? 'timeout' : 'broken' }
@@ -26,7 +26,7 @@ export function answered({ status, body, error }: ClientView) {
   return { status, code: parsed?.error ?? parsed?.title ?? null }
 }
 
-/** The text as JSON; undefined when it is none. */
+/** The text as JSON, or undefined if it is invalid. */
 // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape.
 export function parse(text: string | undefined): any {
   try {
@@ -36,13 +36,13 @@ export function parse(text: string | undefined): any {
   }
 }
 
-/** The head and the body of a raw response, the body as it stands on the wire. */
+/** The head and the body of a raw response, the body as on the wire. */
 export function split(text: string): { readonly head: string; readonly body: string } {
   const at = text.indexOf('\r\n\r\n')
   return at === -1 ? { head: text, body: '' } : { head: text.slice(0, at), body: text.slice(at + 4) }
 }
 
-/** The payload of a chunked body as far as whole chunks have come, each of them, and whether the chunk that ends it has. */
+/** The payload and chunks of a chunked body, as far as whole chunks have arrived, and whether the last chunk has. */
 export function dechunk(body: string): {
   readonly payload: string
   readonly ended: boolean

@@ -167,7 +167,7 @@ export const batches = [
     id: 'R105',
     section: 'States and transitions / Batch prediction',
     description:
-      'Cancelling a batch that is `cancelling` or `cancelled` returns it as it stands and causes no second event.',
+      'Cancelling a batch that is `cancelling` or `cancelled` returns it unchanged and causes no second event.',
   },
   {
     id: 'R106',

@@ -48,7 +48,7 @@ export const conventionsAndResources = [
     id: 'R008',
     section: 'Resources and their fields / Conventions',
     description:
-      'On the users list `after` and `before` take the id of an item and continue directly behind or in front of it, so that a walk meets each item once.',
+      'On the users list `after` and `before` take the id of an item and continue directly after or before it, so that a walk returns each item once.',
   },
   {
     id: 'R009',
@@ -103,7 +103,7 @@ export const conventionsAndResources = [
   {
     id: 'R018',
     section: 'Resources and their fields / Teamspace',
-    description: 'Every created teamspace receives a string id of its own.',
+    description: 'Every created teamspace receives a unique string id.',
   },
   {
     id: 'R019',
@@ -142,7 +142,7 @@ export const conventionsAndResources = [
     id: 'R025',
     section: 'Resources and their fields / Teamspace',
     description:
-      'An organization member may join an open teamspace unaided, and a user who joined that way may only converse with its agents.',
+      'An organization member may join an open teamspace without approval, and a user who joined that way may only converse with its agents.',
   },
   {
     id: 'R026',
@@ -236,7 +236,7 @@ export const conventionsAndResources = [
     id: 'R042',
     section: 'Resources and their fields / Skill',
     description:
-      "The `creator_id` of a skill is its creator's user id, null for a built-in that nobody edited, and the same after promotion.",
+      "The `creator_id` of a skill is its creator's user id, null for a built-in that was never edited, and the same after promotion.",
   },
   {
     id: 'R043',
@@ -411,7 +411,7 @@ export const conventionsAndResources = [
     id: 'R073',
     section: 'Resources and their fields / Event trigger',
     description:
-      'With `response_thread` set each event starts a thread of its own; without it all events share one thread.',
+      'With `response_thread` set each event starts a new thread; without it all events share one thread.',
   },
   {
     id: 'R074',

@@ -1,6 +1,6 @@
 /**
- * The specification's own headings, as `chapter / part`. Two entries are not headings: the opening paragraph
- * goes by the document's title, and what follows only from several chapters together has the last entry.
+ * The headings of the specification, as `chapter / part`. Two entries are not headings: the first is for the opening
+ * paragraph and has the title of the document, the last is for requirements that follow from several chapters.
  */
 export const sections = [
   'Interface Specification',
@@ -60,11 +60,11 @@ export const sections = [
 
 /** One checkable behaviour of the emulated service. */
 export interface Requirement {
-  /** `R001` to `R296`; a test that shows the requirement has this id among its tags. */
+  /** `R001` to `R296`; a test that covers the requirement has this id as a tag. */
   readonly id: `R${number}`
   readonly section: (typeof sections)[number]
   /** One sentence of 20 to 260 characters, unique in the list. */
   readonly description: string
-  /** Why no test of this repository can show it, or which later work it waits for. */
+  /** The reason why no test in this repository can cover it, or the later work that it waits for. */
   readonly beyond?: string
 }

@@ -156,7 +156,7 @@ export const service = [
   {
     id: 'R254',
     section: 'Errors',
-    description: 'No request, however broken, causes a 5xx that nobody configured.',
+    description: 'No request causes a 5xx, except one that a fault rule or a setting configures.',
   },
   {
     id: 'R255',
@@ -172,7 +172,7 @@ export const service = [
     id: 'R257',
     section: 'Limits / Rate limits',
     description:
-      'Every combination of teamspace, endpoint and method has a window of its own, shared by all keys of the teamspace.',
+      'Every combination of teamspace, endpoint and method has its own window, shared by all keys of the teamspace.',
   },
   {
     id: 'R258',
@@ -345,8 +345,7 @@ export const service = [
   {
     id: 'R289',
     section: 'Versioning',
-    description:
-      'Every configured deprecated model id stands for the lite-tier model rather than being refused.',
+    description: 'Every configured deprecated model id is accepted and runs as the lite-tier model.',
   },
   {
     id: 'R290',
@@ -368,7 +367,7 @@ export const service = [
   {
     id: 'R293',
     section: 'Versioning',
-    description: 'The emulator puts no default model of its own into agents or converse calls.',
+    description: 'The emulator adds no default model to agents or converse calls.',
   },
   {
     id: 'R294',

@@ -7,7 +7,7 @@ import type { OwnRoute } from '../routes/index.ts'
 import { EmulatorError, notAnEmulator, refusalIn } from './emulator-error.ts'
 import { type ControlResponse, prefixOf, type Transport } from './transport.ts'
 
-/** A route as a client knows it: one of the control interface itself, or an intervention that a resource declares. */
+/** The types of a route that a client needs: a route of the control interface itself, or an intervention of a resource. */
 interface Declared {
   readonly method: Method
   readonly path: string
@@ -30,7 +30,7 @@ interface CallOf<R extends Declared> {
   readonly output: z.output<ReturnType<R['output']>>
 }
 
-/** What calls take and return, by method and path template: `POST /clock/advance`. */
+/** The inputs and outputs of calls, by method and path template: `POST /clock/advance`. */
 export type CallsOf<R extends Declared> = {
   readonly [Each in R as `${Each['method']} ${Each['path']}`]: CallOf<Each>
 }
@@ -45,14 +45,14 @@ interface Call {
   readonly output: unknown
 }
 
-/** A part of a call: left out where the route takes none, and where it may be. */
+/** A part of a call: absent if the route accepts none, optional if the route does not require it. */
 type Part<Name extends string, T> = unknown extends T
   ? { readonly [N in Name]?: undefined }
   : undefined extends T
     ? { readonly [N in Name]?: T }
     : { readonly [N in Name]: T }
 
-/** What a call is made with. */
+/** The input of a call. */
 export type Given<C extends Call> = Part<'params', C['params']> &
   Part<'query', C['query']> &
   Part<'body', C['body']> & {
@@ -61,7 +61,7 @@ export type Given<C extends Call> = Part<'params', C['params']> &
     readonly ifMatch?: string | undefined
   }
 
-/** Nothing, where a call needs nothing. */
+/** The last parameter of a call; optional if the call requires no input. */
 export type Rest<C extends Call> = object extends Given<C> ? [given?: Given<C>] : [given: Given<C>]
 
 /** Calls the control interface about one sandbox. Rejects with an {@link EmulatorError}. */
@@ -72,7 +72,7 @@ export type Ask<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> 
   ...rest: Rest<Table[K]>
 ) => Promise<Table[K]['output']>
 
-/** What a call responds with, and the entity tag of the record that it shows, where it shows one. */
+/** The output of a call, and the entity tag of the record in it; undefined without a record. */
 export interface Tagged<T> {
   readonly output: T
   readonly etag: string | undefined
@@ -86,7 +86,7 @@ export type AskTagged<Table extends { readonly [K in keyof Table]: Call } = OwnC
   ...rest: Rest<Table[K]>
 ) => Promise<Tagged<Table[K]['output']>>
 
-/** The entries of a list: what the library returns of one. */
+/** The entries of a list. The library returns these instead of the list object. */
 export async function entriesOf<T>(list: Promise<{ readonly data: readonly T[] }>): Promise<readonly T[]> {
   return (await list).data
 }
@@ -115,7 +115,7 @@ export function askTaggedOver<Table extends { readonly [K in keyof Table]: Call 
   }
 }
 
-/** What any call is made with. */
+/** The input of any call, without its types. */
 interface Untyped {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | undefined>>
@@ -127,23 +127,26 @@ interface Untyped {
 function outputOf({ status, body }: ControlResponse, asked: string): unknown {
   const refusal = refusalIn(status, body, asked)
   if (refusal !== undefined) throw refusal
-  // A check that has not passed is an output too, with the status 409. Any server responds with 200, but with another body.
+  // A check that has not passed is an output too, with the status 409. Any server may respond with 200, but with another body.
   if (status === 204 || (status < 300 && isObject(body)) || isCheck(body)) return body
   throw notAnEmulator(status, asked)
 }
 
-// A path would lead elsewhere with them: URL parsers take these segments out, percent-encoded ones too. Half a character has
-// no percent-encoding at all.
+// With an empty segment, `.` or `..` a path would lead elsewhere: URL parsers remove dots, percent-encoded ones too. A lone
+// surrogate has no percent-encoding.
 function refuseUnaddressable(params: Readonly<Record<string, string>> = {}, asked: string): void {
   const issues = Object.entries(params)
     .filter(([, value]) => /^\.{0,2}$/.test(value) || /\p{Surrogate}/u.test(value))
-    .map(([name, value]) => ({ pointer: `/path/${name}`, detail: `is "${value}", which no path can carry` }))
+    .map(([name, value]) => ({
+      pointer: `/path/${name}`,
+      detail: `is "${value}", which a path cannot contain`,
+    }))
   if (issues.length === 0) return
   throw new EmulatorError({
     status: 400,
     code: 'validation_failed',
-    detail: `The path cannot be made: ${issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`,
-    mitigation: 'Give what the emulator has answered or lists; it makes no such ids or names.',
+    detail: `The path cannot be built: ${issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`,
+    mitigation: 'Use an id or a name from a response or a list of the emulator.',
     issues,
     asked,
   })
@@ -161,13 +164,12 @@ function present(
 }
 
 /**
- * Refuses options that do not exist. TypeScript does so by itself; in plain JavaScript a misspelt one would be a default that
- * was not chosen.
+ * Refuses options that do not exist. TypeScript reports them too; in plain JavaScript a misspelt option would have no effect.
  * @throws TypeError
  */
 export function refuseUnknownOptions(asked: string, options: object, known: readonly string[]): void {
   const odd = Object.keys(options).find((name) => !known.includes(name))
   if (odd === undefined) return
-  const wayOut = didYouMean(odd, known) || ` There are ${known.join(', ')}.`
-  throw new TypeError(`${asked} knows no option "${odd}".${wayOut}`)
+  const wayOut = didYouMean(odd, known) || ` Known options: ${known.join(', ')}.`
+  throw new TypeError(`${asked} has no option "${odd}".${wayOut}`)
 }

@@ -16,7 +16,7 @@ function result(from: string, to: string, rest: Partial<AdvanceResult> = {}): Ad
   return { from, to, events: [], failed: [], ...rest }
 }
 
-/** Answers each call with the next result, and keeps what was asked. */
+/** Responds to each call with the next result, and keeps the targets. */
 function responding(...results: readonly AdvanceResult[]) {
   const asked: Target[] = []
   const call = async (target: Target) => {
@@ -32,7 +32,7 @@ test.for<[Target, Target]>([
   [{ by: '2h' }, { to: TWO }],
   [{ to: TWO }, { to: TWO }],
   [{ until: { batch: 'b1' } }, { until: { batch: 'b1' } }],
-])('%j goes on as %j until it is reached', async ([target, next]) => {
+])('an advance to %j continues with %j until the target is reached', async ([target, next]) => {
   const { asked, call } = responding(
     result(NOON, NOON, { stopped }),
     result(NOON, ONE, { stopped }),
@@ -42,20 +42,20 @@ test.for<[Target, Target]>([
   expect(asked).toEqual([target, next, next])
 })
 
-test('more steps than one call makes are several calls', async () => {
+test('an advance of more than 100,000 steps makes several calls', async () => {
   const { asked, call } = responding(result(NOON, ONE), result(ONE, TWO), result(TWO, TWO))
   expect(await advanceToTarget(call, { steps: 250_000 })).toEqual(result(NOON, TWO))
   expect(asked).toEqual([{ steps: 100_000 }, { steps: 100_000 }, { steps: 50_000 }])
 })
 
-test('a limit that the caller has set is one call, with what it answers', async () => {
+test('an advance with max_events makes one call and returns its result', async () => {
   const first = result(NOON, ONE, { stopped })
   const { asked, call } = responding(first)
   expect(await advanceToTarget(call, { by: '2h', max_events: 5 })).toBe(first)
   expect(asked).toEqual([{ by: '2h', max_events: 5 }])
 })
 
-test('the results of all calls are one: the first thousand of each list, and the others by kind', async () => {
+test('the results of several calls are joined: the first 1,000 events are listed, the others are counted by kind', async () => {
   const list = (kind: string, count: number) => Array.from({ length: count }, (_, n) => event(kind, n))
   const { call } = responding(
     result(NOON, ONE, { stopped, events: list('a', 800), failed: [{ ...event('x', 0), error: 'no' }] }),

@@ -3,22 +3,24 @@ import { type AdvanceResult, EventTally, type FutureEvent, MAX_EVENTS } from '..
 import type { ClockChange, ClockView } from '../routes/clock.ts'
 import { type Ask, entriesOf, refuseUnknownOptions } from './ask.ts'
 
-/** How far time is to pass: exactly one of the four. `Goal`: what a resource knows of its records. */
+/** The target of an advance: exactly one of the four fields. `Goal`: the state of a record that a resource can wait for. */
 export type TargetOf<Goal> = (
   | /** A duration such as `90s`, `24h`, `29d` or `PT24H`. */ { readonly by: string }
   /** An instant, ISO 8601 with a zone. */
   | { readonly to: string }
-  /** This number of events. */
+  /** This number of events, at least 1. */
   | { readonly steps: number }
   | { readonly until: Goal }
 ) & {
-  /** Stop after this number of events, 1 to 1,000,000; the result then says `stopped: 'limit'` and how far time has come. */
+  /**
+   * Stop after this number of events, 1 to 1,000,000. The result then has `stopped: 'limit'`, and `to` is the reached instant.
+   */
   readonly max_events?: number | undefined
 }
 
-/** How an advance can be ended. */
+/** Options of an advance. */
 export interface AdvanceOptions {
-  /** Ends the advance at the instant that time has come to; it then rejects with the signal's reason. */
+  /** Ends the advance at the instant that it has reached. The call rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -26,12 +28,12 @@ export interface AdvanceOptions {
 export interface ClockOf<Goal> {
   show(): Promise<ClockView>
   /**
-   * Lets time pass and resolves when all that is due has happened, webhooks included. It goes on to the target however many
-   * events that takes, unless `max_events` says where to stop. Rejects with `conflict` during another advance.
-   * @param target a duration (`'24h'`), or an object that says how far
+   * Advances the clock, and resolves when all due events have run, webhooks included. It runs any number of events up to the
+   * target, unless `max_events` sets a limit. Rejects with `conflict` during another advance.
+   * @param target a duration (`'24h'`), or an object with one target
    */
   advance(target: string | TargetOf<Goal>, options?: AdvanceOptions): Promise<AdvanceResult>
-  /** Changes how time passes, or moves the clock forward. Rejects with `conflict` for an instant that is over. */
+  /** Changes how time passes, or moves the clock forward. Rejects with `conflict` for an instant in the past. */
   set(change: ClockChange): Promise<ClockView>
   /** Every future event, in the order in which they will happen. */
   horizon(): Promise<readonly FutureEvent[]>
@@ -52,8 +54,8 @@ export function clockOver<Goal>(ask: Ask): ClockOf<Goal> {
 }
 
 /**
- * Advances to a target with as many calls as that takes, since one call runs a limited number of events, and joins their
- * results. A limit that the caller has set is kept: one call, and its result says where it stopped.
+ * Advances to a target and joins the results of its calls: by default, one call runs at most 100,000 events. With `max_events`
+ * there is one call, and its result shows where it stopped.
  */
 export async function advanceToTarget<Goal>(
   call: (target: TargetOf<Goal>) => Promise<AdvanceResult>,
@@ -75,7 +77,7 @@ export async function advanceToTarget<Goal>(
   return tally.result({ from: first.from, to })
 }
 
-// A call that was stopped does not say how many of its steps it has made, so none asks for more than the limit.
+// The result of a stopped call does not contain the number of its steps, so no call requests more steps than the limit.
 function piece<Goal>(target: TargetOf<Goal>): TargetOf<Goal> {
   return 'steps' in target && target.steps > MAX_EVENTS ? { steps: MAX_EVENTS } : target
 }
@@ -83,7 +85,7 @@ function piece<Goal>(target: TargetOf<Goal>): TargetOf<Goal> {
 function rest<Goal>(target: TargetOf<Goal>, { from, stopped }: AdvanceResult): TargetOf<Goal> | undefined {
   if ('steps' in target) return target.steps > MAX_EVENTS ? { steps: target.steps - MAX_EVENTS } : undefined
   if (stopped === undefined) return undefined
-  // A duration counts from where the first call began.
+  // A duration counts from the start of the first call.
   if ('by' in target) return { to: formatInstant(Date.parse(from) + (parseDuration(target.by) ?? 0)) }
   return target
 }

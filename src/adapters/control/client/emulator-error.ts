@@ -1,28 +1,31 @@
 import { type Issue, isObject } from '../../../core/json.ts'
 
-/** What an {@link EmulatorError} says. */
+/** The fields that an {@link EmulatorError} is created from. */
 export interface EmulatorErrorFacts {
   readonly status: number
   readonly code: string
   readonly detail: string
   readonly mitigation?: string | undefined
   readonly issues?: readonly Issue[] | undefined
-  /** What was asked, for the message: `POST /clock/advance`, with the sandbox where it is not the default one. */
+  /** The call, for the message: `POST /clock/advance`, with the sandbox if it is not the default one. */
   readonly asked?: string | undefined
 }
 
-/** The emulator has refused a call, or there was none to answer it. The message says what, where, and the way out. */
+/** The emulator has refused a call, or no emulator has responded. The message contains the problem, its place and the fix. */
 export class EmulatorError extends Error {
   override readonly name = 'EmulatorError'
-  /** HTTP status of the refusal; 0 where no emulator has answered. */
+  /** HTTP status of the response; 0 if there was none. */
   readonly status: number
-  /** Machine-readable: one of the error catalog such as `not_found`; where no emulator has answered, `no_answer`, `no_emulator` or `closed`. */
+  /**
+   * Machine-readable code: one of the error catalog such as `not_found`. If no emulator has responded: `no_answer`,
+   * `no_emulator`, `closed`, or `not_ready` after a wait.
+   */
   readonly code: string
   /** What went wrong. */
   readonly detail: string
-  /** The way out; undefined where the detail says it. */
+  /** The fix; undefined if the detail contains it. */
   readonly mitigation: string | undefined
-  /** Every member of what was sent that is wrong, by JSON Pointer. */
+  /** Every wrong field of the call, by JSON Pointer. */
   readonly issues: readonly Issue[]
 
   constructor(facts: EmulatorErrorFacts, options?: ErrorOptions) {
@@ -36,7 +39,7 @@ export class EmulatorError extends Error {
   }
 }
 
-/** The refusal in a response in the standard error body; undefined for anything else. */
+/** The refusal in a response with the standard error body; undefined for any other response. */
 export function refusalIn(status: number, body: unknown, asked: string): EmulatorError | undefined {
   if (!isObject(body) || typeof body.message !== 'string' || typeof body.error !== 'string') return undefined
   return new EmulatorError({
@@ -49,18 +52,18 @@ export function refusalIn(status: number, body: unknown, asked: string): Emulato
   })
 }
 
-/** That what answers is something else. */
+/** The error about a response of a server that is not an emulator. */
 export function notAnEmulator(status: number, asked: string): EmulatorError {
   return new EmulatorError({
     status,
     code: 'no_emulator',
-    detail: `What answers is no workspace emulator: it gave ${status} and ${status < 400 ? 'nothing' : 'no error'} that one would give.`,
+    detail: `The server at this address is not a workspace emulator: it responded with ${status}, but without ${status < 400 ? 'the body' : 'the error'} of an emulator.`,
     mitigation: 'Give the address that the emulator printed when it started.',
     asked,
   })
 }
 
-/** The members that a standard error body finds wrong. */
+/** The wrong fields that a standard error body lists. */
 export function issuesIn(body: unknown): Issue[] {
   const details = isObject(body) && isObject(body.details) ? body.details : {}
   const errors = Array.isArray(details.errors) ? details.errors : []
@@ -73,18 +76,18 @@ export function issuesIn(body: unknown): Issue[] {
 function messageOf({ asked, detail, mitigation, issues = [] }: EmulatorErrorFacts): string {
   const sentences = mitigation === undefined ? detail : `${detail} ${mitigation}`
   const [first, ...others] = issues
-  // The detail names the first that is wrong, unless it speaks of all of them.
+  // The detail contains the first issue, unless it is about all of them.
   const rest = first === undefined || detail.includes(first.detail) ? others : issues
   const lines = rest.map(({ pointer, detail }) => `  ${pointer === '' ? '(whole)' : pointer}: ${detail}`)
   return [asked === undefined ? sentences : `${asked}: ${sentences}`, ...lines].join('\n')
 }
 
-/** Whether an error says that what was to be removed is not there (any more). */
+/** Whether an error means that the object to remove does not exist (any more). */
 export function isGone(error: unknown): boolean {
   return error instanceof EmulatorError && error.status === 404
 }
 
-/** Whether an error says that there is no emulator (any more) of which something could be removed. */
+/** Whether an error means that the emulator is closed or does not respond, so that there is nothing to remove. */
 export function isOver(error: unknown): boolean {
   return error instanceof EmulatorError && ['closed', 'no_answer'].includes(error.code)
 }

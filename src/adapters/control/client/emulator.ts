@@ -13,17 +13,17 @@ import type { EmulatorAddress } from './over-http.ts'
 import { type Extend, openSandboxClient, type SandboxOf } from './sandbox.ts'
 import type { Transport } from './transport.ts'
 
-/** What a new sandbox is like, where it is to differ from the starting state of the emulator. */
+/** Options of a new sandbox. An absent option without a default has the value of the emulator's start. */
 export interface SandboxStart extends StartingPoint {
-  /** Choices where the specification leaves open, by their dotted keys. */
+  /** Settings by their dotted keys: choices where the specification leaves something open. */
   readonly settings?: Readonly<Record<string, unknown>> | undefined
-  /** Started at once. */
+  /** Name of a scenario that is started at once. */
   readonly scenario?: string | undefined
-  /** Whether it outlives the process. Default false; an emulator without a folder for its state refuses true. */
+  /** Whether it outlives the process. Default false; an emulator without a data folder refuses true. */
   readonly persist?: boolean | undefined
   /** Name of a snapshot of `defaultSandbox` that it starts from, instead of fixtures, seed, clock and settings. */
   readonly fromSnapshot?: string | undefined
-  /** Virtual seconds per real second; 0 stands still. */
+  /** Virtual seconds per real second, 0 to 100,000; 0 freezes the clock. */
   readonly rate?: number | undefined
   /** Whether a poll of an unfinished batch first advances to its next work event. */
   readonly skipOnPoll?: boolean | undefined
@@ -32,9 +32,9 @@ export interface SandboxStart extends StartingPoint {
 /** The sandboxes of an emulator. */
 export interface EmulatorSandboxes {
   list(): Promise<readonly (SandboxView | SavedSandboxView)[]>
-  /** Opens it where the disk holds it. */
+  /** Shows one sandbox, and opens it if it is only on disk. */
   show(name: string): Promise<SandboxView>
-  /** Removes a sandbox and everything of it. */
+  /** Removes a sandbox with its snapshots and files. The default one rejects with `conflict`. */
   delete(name: string): Promise<void>
 }
 
@@ -42,16 +42,16 @@ export interface EmulatorSandboxes {
 export interface EmulatorOf<Sandbox> {
   /** Origin: `http://127.0.0.1:4010`. */
   readonly url: string
-  /** Of {@link defaultSandbox}. */
+  /** Base URL of the API of {@link defaultSandbox}; ends in `/v1`. */
   readonly baseUrl: string
-  /** Of {@link defaultSandbox}. */
+  /** URL of the control interface of {@link defaultSandbox}. */
   readonly controlUrl: string
   /** The default sandbox, or the one that the address names. */
   readonly defaultSandbox: Sandbox
   /**
-   * A sandbox, made where it is not there; disposing of it removes one that was made.
-   * @param name 1 to 63 lower-case letters, digits and hyphens; absent: a fresh one that no other sandbox has
-   * @param start what a new one is like; with it, a name that is taken rejects with `conflict`
+   * A sandbox, created if it does not exist. Disposing of the returned object removes the sandbox if this call created it.
+   * @param name 1 to 63 lower-case letters, digits and hyphens; absent: a random name that no other sandbox has
+   * @param start options of the new sandbox; with them, the name of an existing sandbox rejects with `conflict`
    */
   sandbox(name?: string, start?: SandboxStart): Promise<Sandbox>
   readonly sandboxes: EmulatorSandboxes
@@ -64,37 +64,37 @@ export interface EmulatorOf<Sandbox> {
   openapi(api?: 'control' | 'workspace'): Promise<JsonObject>
   /** Every route of the control interface. */
   routes(): Promise<RouteIndex['routes']>
-  /** Rejects where no emulator answers. */
+  /** The state and versions of the emulator. Rejects if no emulator responds. */
   health(): Promise<HealthView>
   /**
-   * Resolves when the emulator answers, and rejects when that takes longer. The keys of
-   * {@link defaultSandbox} are known then.
-   * @param options timeoutMs: real milliseconds, 30,000 when left out
+   * Resolves when the emulator is ready and the keys of {@link defaultSandbox} are known. Rejects with `not_ready` after
+   * `timeoutMs`, and at once for an error that waiting cannot fix.
+   * @param options timeoutMs: real milliseconds, default 30,000
    */
   ready(options?: { readonly timeoutMs?: number | undefined }): Promise<void>
   /**
-   * Ends the process of an emulator that the command `start` has started, once its requests are finished and its state is
-   * saved. Rejects with `conflict` where the emulator runs inside of another program. It does not wait for the end.
+   * Ends the process of an emulator that the command `start` has started, after its requests are finished and its state is
+   * saved. Rejects with `conflict` if the emulator runs inside another program. Resolves before the process has ended.
    */
   shutdown(): Promise<void>
 }
 
-/** What a client is made of. */
+/** The parts that a client is created from. */
 export interface ClientParts<Sandbox> {
   readonly address: EmulatorAddress
   readonly transport: Transport
   readonly extend: Extend<Sandbox>
-  /** Shows the keys of sandboxes that were given no other fixtures. */
+  /** Contains the keys of sandboxes that have no other fixtures. */
   readonly fixtures: FixturesSource
-  /** The key that calls of the API are to be made with. */
+  /** The key for calls of the API. */
   readonly apiKey?: string | undefined
   /** The name of its `defaultSandbox`. */
   readonly name?: string | undefined
-  /** Those of `defaultSandbox`, where they are known already. */
+  /** The keys of `defaultSandbox`, if they are already known. */
   readonly keys?: KnownKeys | undefined
 }
 
-/** A client of the control interface, however its calls travel. */
+/** A client of the control interface, for any transport. */
 export function emulatorClient<Sandbox extends SandboxOf<never>>(
   parts: ClientParts<Sandbox>,
 ): EmulatorOf<Sandbox> {
@@ -142,30 +142,30 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
   }
 }
 
-/** A name that no other sandbox has: clients of several processes share one emulator, so that counting would not do. */
+/** A random name that no other sandbox has. Clients of several processes share one emulator, so a counter would repeat names. */
 function freshName(): string {
   return `w-${randomBytes(6).toString('hex')}`
 }
 
-/** Whether anything is said about how a sandbox starts. */
+/** Whether any option of a new sandbox is set. */
 function saysAnything(start: SandboxStart = {}): boolean {
   return Object.values(start).some((value) => value !== undefined)
 }
 
-/** Makes a sandbox, or finds the one that is there. @returns whether it was made */
+/** Creates a sandbox, or finds the existing one. @returns whether it was created */
 async function makeUnlessThere(transport: Transport, ask: Ask, name: string): Promise<boolean> {
   try {
     await ask('POST /sandboxes', { body: { name } })
     return true
   } catch (error) {
     if (!(error instanceof EmulatorError && error.status === 409)) throw error
-    // One that somebody else is just making is waited for. A conflict about anything else is one about this, too.
+    // Waits for a sandbox that another client is creating. Any other conflict rejects this call too.
     await askOver<OwnCalls>(transport, name)('GET /clock')
     return false
   }
 }
 
-/** Makes a sandbox as it is asked for, or none at all. */
+/** Creates a sandbox with the given options, or no sandbox if one of them is refused. */
 async function makeSandbox(
   ask: Ask,
   name: string,
@@ -176,18 +176,21 @@ async function makeSandbox(
   await ask('POST /sandboxes', { body: { ...start, ...named, settings, name } })
 }
 
-/** How long to wait for an emulator that is being started elsewhere, in real milliseconds, where nothing else is said. */
+/** Default time to wait for an emulator that is starting in another process, in real milliseconds. */
 const READY_TIMEOUT = 30_000
 
 /** Real milliseconds between two attempts. */
 const READY_PAUSE = 50
 
-/** Resolves when an emulator is ready. Rejects with the last reason when that takes longer, and at once when no time helps. */
+/**
+ * Resolves when an emulator is ready. Rejects with the last reason after the timeout, and at once for an error that waiting
+ * cannot fix.
+ */
 async function untilReady(transport: Transport, timeoutMs = READY_TIMEOUT): Promise<void> {
   const ask: Ask = askOver(transport)
   const over = new AbortController()
   const cancel = later(timeoutMs, () => over.abort())
-  let last = 'It has not answered.'
+  let last = 'There was no response.'
   try {
     while (!over.signal.aborted) {
       try {

@@ -10,17 +10,17 @@ import {
 } from './over-http.ts'
 import { controlPath, prefixOf } from './transport.ts'
 
-/** What to listen to, and for how long. */
+/** Options of a feed of events. */
 export interface EventOptions {
-  /** Absent: everything. */
+  /** Types of events to follow. Default: all. */
   readonly types?: readonly EventType[] | undefined
   /** Ends the feed. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Follows what happens in a sandbox. Nothing is sent before the first item is asked for.
- * @param beforeOpening throws where nothing may be sent any more
+ * Follows the events of a sandbox. The request is sent when the caller requests the first event.
+ * @param beforeOpening throws when requests are not allowed any more
  */
 export async function* followEvents(
   address: EmulatorAddress,
@@ -77,7 +77,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-// Anybody responds with 200. A page of something else would look like a feed in which nothing happens.
+// Any server may respond with 200. Its page would look like a feed without events.
 function isFeed({ ok, headers, body }: Response): boolean {
   return ok && body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
 }
@@ -88,7 +88,10 @@ export interface ServerSentEvent {
   readonly data: string
 }
 
-/** Reads a stream of server-sent events whose lines end in LF or CR LF. Comments and fields that carry neither type nor data are skipped. */
+/**
+ * Reads a stream of server-sent events whose lines end in LF or CR LF. Skips comments, and fields other than `event` and
+ * `data`.
+ */
 export async function* serverSentEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
   let type = 'message'
   let data: string[] = []

@@ -4,7 +4,7 @@ import type { FaultView, PresetView, RemovedFaults } from '../routes/faults.ts'
 import { type Ask, entriesOf } from './ask.ts'
 import { isGone, isOver } from './emulator-error.ts'
 
-/** Fields of a rule that are to be different, as a merge patch (RFC 7396): null removes one. */
+/** Changes of the fields of a rule, as a merge patch (RFC 7396): null removes a field. */
 export type FaultPatch = {
   readonly [Field in Exclude<keyof FaultDraft, 'id' | 'preset'>]?: FaultDraft[Field] | null
 }
@@ -20,18 +20,18 @@ export function faultsOver(ask: Ask) {
     const armed = await ask('POST /faults', { body })
     return ('data' in armed ? armed.data : [armed]).map((rule) => armedFault(ask, rule))
   }
-  // One draft, one rule.
+  // One draft creates one rule.
   const one = async (draft: FaultDraft): Promise<ArmedFault> => (await all(draft))[0] as ArmedFault
   return {
     /**
-     * Arms a rule: a composition of your own, or a preset and what is to be different about it.
+     * Arms a rule: your own composition, or a preset with changed fields.
      * @example
      * await using fault = await sandbox.faults.arm({ match: { operation: 'pages.create' }, do: [{ respond: { status: 503 } }] })
      */
     arm: (draft: FaultDraft): Promise<ArmedFault> => one(draft),
     /** Arms several rules, all of them or none. */
     armAll: (drafts: readonly FaultDraft[]): Promise<readonly ArmedFault[]> => all(drafts),
-    /** Arms a preset by its name. @param rest what is to be different about it */
+    /** Arms a preset by its name. @param rest fields that replace those of the preset */
     preset: (name: string, rest: Omit<FaultDraft, 'preset'> = {}): Promise<ArmedFault> =>
       one({ ...rest, preset: name }),
     /** A rule that is armed already, by any client. */
@@ -39,12 +39,12 @@ export function faultsOver(ask: Ask) {
       armedFault(ask, await ask('GET /faults/{id}', { params: { id } })),
     list: (): Promise<readonly FaultView[]> => entriesOf(ask('GET /faults')),
     presets: (): Promise<readonly PresetView[]> => entriesOf(ask('GET /faults/presets')),
-    /** The values that requests can carry instead of a rule. */
+    /** The values in requests that cause a fault without a rule. */
     magicValues: async (): Promise<readonly Omit<MagicValue, 'actionsOf'>[]> =>
       (await ask('GET /faults/presets')).magic_values,
     showPreset: (name: string): Promise<PresetView> =>
       ask('GET /faults/presets/{name}', { params: { name } }),
-    /** Removes every rule, and lets go of the connections that they hold. */
+    /** Removes every rule, and releases the connections that they hold. */
     clear: (): Promise<RemovedFaults> => ask('DELETE /faults'),
   }
 }
@@ -61,18 +61,18 @@ export function armedFault(ask: Ask, rule: FaultView) {
   }
   return {
     id,
-    /** The rule at the time when this object was made; `show` reads it again. */
+    /** The rule at the time when this object was created; `show` reads it again. */
     rule,
-    /** The rule and what it has counted by now. */
+    /** The rule with its present counters. */
     show: (): Promise<FaultView> => ask('GET /faults/{id}', { params }),
-    /** Changes fields of the rule; its counters go on. */
+    /** Changes fields of the rule; its counters keep their values. */
     change: (patch: FaultPatch): Promise<FaultView> =>
       ask('PATCH /faults/{id}', { params, body: { ...patch } }),
-    /** Begins again: its counters at 0, its time to live from now on. */
+    /** Resets the rule: its counters are 0, and its time to live starts now. */
     reset: (): Promise<FaultView> => ask('POST /faults/{id}/reset', { params }),
-    /** Removes the rule and lets go of the connections that it holds. One that is gone is fine. */
+    /** Removes the rule and releases the connections that it holds. Does nothing if the rule does not exist any more. */
     remove,
-    // An emulator that is closed has no rules any more, and what disposes must not hide the error that a test ends with.
+    // A closed emulator has no rules any more, and an error of the disposal must not hide the error of a test.
     [Symbol.asyncDispose]: (): Promise<void> =>
       remove().catch((error: unknown) => {
         if (!isOver(error)) throw error

@@ -2,22 +2,22 @@ import { EmulatorError } from './emulator-error.ts'
 
 /** A request of the emulated API. */
 export interface ApiRequestInit extends RequestInit {
-  /** The body as a value: it is sent as JSON, and the method is POST unless another is named. */
+  /** The body as a value. It is sent as JSON, with the method POST unless `method` is set. */
   readonly json?: unknown
 }
 
-/** Where the API of a sandbox is, and who calls it. */
+/** The address of the API of a sandbox, and the key for it. */
 export interface ApiAddress {
-  /** Origin. */
+  /** Origin: `http://127.0.0.1:4010`. */
   readonly url: string
   /** Ends in `/v1`. */
   readonly baseUrl: string
   readonly fetch?: typeof fetch | undefined
-  /** Looked up when it is needed. */
+  /** Looks up the key when it is needed. */
   apiKey(): Promise<string>
 }
 
-/** Calls the emulated API. Rejects with {@link EmulatorError} for a URL that is not the emulator's. */
+/** Calls the emulated API. Rejects with {@link EmulatorError} (`foreign_url`) for a URL of another server. */
 export async function fetchApi(
   { url, baseUrl, apiKey, fetch = globalThis.fetch }: ApiAddress,
   path: string,
@@ -31,8 +31,8 @@ export async function fetchApi(
   return fetch(target, { method: 'POST', ...init, headers, body: JSON.stringify(json) })
 }
 
-// What the API answers as a URL begins with its version, or the name of a sandbox; no path below the base URL does. One with
-// the version alone is about this sandbox all the same: without its name it would lead to the default one.
+// URLs in responses of the API begin with `/v1` or `/@name`; paths below the base URL do not. A URL that begins with `/v1` is
+// about this sandbox, but without its name it would lead to the default one.
 function targetOf(path: string, url: string, baseUrl: string): string {
   if (path.startsWith('/@')) return url + path
   if (path.startsWith('/v1/')) return baseUrl + path.slice('/v1'.length)
@@ -41,7 +41,8 @@ function targetOf(path: string, url: string, baseUrl: string): string {
   throw new EmulatorError({
     status: 0,
     code: 'foreign_url',
-    detail: `${path} is not at ${url}, and the key of this sandbox is nobody else's.`,
-    mitigation: 'Give a path below the base URL, such as /pages, or call other addresses with fetch itself.',
+    detail: `${path} is not at ${url}, so the key of this sandbox is not sent to it.`,
+    mitigation:
+      'Give a path below the base URL, such as /pages, or use the global fetch for other addresses.',
   })
 }

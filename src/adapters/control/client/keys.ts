@@ -10,12 +10,11 @@ import { EmulatorError } from './emulator-error.ts'
 import { scenariosOver } from './parts.ts'
 import { type StateRecord, snapshotsOver, stateOver } from './state.ts'
 
-/** A starting state: a shipped name, a file, or a document. */
+/** A starting state: the name of shipped fixtures, the path of a file, or a document. */
 export type FixturesSource = string | JsonObject
 
 /**
- * The keys of one sandbox, as far as anybody knows them in plain text: those that documents show are held against the digests
- * that the sandbox has.
+ * The keys of one sandbox whose plain text is known. The sandbox has only digests, which keys from documents are compared with.
  */
 export class KnownKeys {
   readonly #given: string | undefined
@@ -24,7 +23,7 @@ export class KnownKeys {
   #known: SandboxKeys | undefined
   #isGivenKnown = true
 
-  /** @param given the key that calls are to be made with, where the sandbox knows it or no other is known */
+  /** @param given the key for calls, if the sandbox has it or if no other key is known */
   constructor(given: string | undefined, ...fixtures: readonly FixturesSource[]) {
     this.#given = given
     this.#unread = [...fixtures]
@@ -34,35 +33,35 @@ export class KnownKeys {
     return this.#known !== undefined
   }
 
-  /** Throws {@link EmulatorError} before anybody has looked. */
+  /** Throws {@link EmulatorError} (`keys_not_looked_up`) before the first look. */
   get keys(): SandboxKeys {
     return this.#known ?? refuseEarly()
   }
 
-  /** Throws {@link EmulatorError} where none is known. */
+  /** Throws {@link EmulatorError} (`no_known_key`) if no key is known. */
   get apiKey(): string {
     if (this.#given !== undefined && this.#isGivenKnown) return this.#given
     const { user, service } = this.keys
     return user ?? service ?? this.#given ?? refuseUnknown()
   }
 
-  /** A starting state that the sandbox may be made of from now on. */
+  /** Adds a starting state that the sandbox may have from now on. */
   expect(fixtures: FixturesSource): void {
     this.#unread.push(fixtures)
   }
 
-  /** Records of keys that the sandbox may have from now on. */
+  /** Adds records of keys that the sandbox may have from now on. */
   expectRecords(records: unknown): void {
     this.#written.push(...keysIn(records))
   }
 
-  /** The keys of another sandbox may be here, too. */
+  /** Adds the keys of another sandbox, which this one may have too. */
   expectThoseOf(other: KnownKeys): void {
     this.#unread.push(...other.#unread)
     this.#written.push(...other.#written)
   }
 
-  /** @param tokens those of the sandbox, as it keeps them */
+  /** @param tokens the digests of the keys, as the sandbox stores them */
   async look(tokens: readonly unknown[]): Promise<void> {
     const unread = this.#unread
     this.#unread = []
@@ -72,7 +71,7 @@ export class KnownKeys {
   }
 }
 
-// What cannot be read shows nothing: the emulator has refused it, or started from something else.
+// Fixtures that cannot be read contain no keys: the emulator has refused them, or has other ones.
 function shownIn(fixtures: FixturesSource): Promise<PlainKey[]> {
   return writtenKeys(fixtures).catch(() => [])
 }
@@ -85,7 +84,7 @@ function refuseEarly(): never {
   throw new EmulatorError({
     status: 0,
     code: 'keys_not_looked_up',
-    detail: 'Nobody has asked the emulator yet which keys this sandbox has.',
+    detail: 'The keys of this sandbox have not been requested from the emulator yet.',
     mitigation: 'Await ready(), sandbox() or a fetch() first, or give connect() an apiKey.',
   })
 }
@@ -95,15 +94,15 @@ function refuseUnknown(): never {
     status: 0,
     code: 'no_known_key',
     detail:
-      'No key of this sandbox is known in plain text: it keeps digests alone, and what its fixtures show fits none of them.',
+      'No key of this sandbox is known in plain text: it stores only digests, and no key in its fixtures matches one of them.',
     mitigation:
-      "Give connect() an apiKey, or write one: sandbox.state.put('api_keys', { id, kind: 'user', token, user_id, organization_id, teamspace_id }).",
+      "Give connect() an apiKey, or write a key: sandbox.state.put('api_keys', { id, kind: 'user', token, user_id, organization_id, teamspace_id }).",
   })
 }
 
 const KEYS = 'api_keys'
 
-/** The parts of a sandbox that can change which keys it has: each looks them up anew when it has done so. */
+/** The parts of a sandbox that can change its keys. Each of them looks up the keys again after such a change. */
 export function keyKeepers(ask: Ask, keys: KnownKeys, lookUp: () => Promise<void>) {
   const snapshots = snapshotsOver(ask)
   const scenarios = scenariosOver(ask)

@@ -1,7 +1,7 @@
 import { EmulatorError } from './emulator-error.ts'
 import { type ControlCall, controlPath, jsonText, type Transport } from './transport.ts'
 
-/** Where an emulator is, and how to get in. */
+/** The address of an emulator, and its control token. */
 export interface EmulatorAddress {
   /** Origin: `http://127.0.0.1:4010`. */
   readonly url: string
@@ -9,7 +9,7 @@ export interface EmulatorAddress {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** What is needed of `fetch`. */
+/** The part of `fetch` that the client needs. */
 export type Fetch = (
   url: string,
   init: {
@@ -20,7 +20,7 @@ export type Fetch = (
   },
 ) => Promise<Pick<Response, 'status' | 'text'> & { readonly headers: Pick<Headers, 'get'> }>
 
-/** Carries calls to the control interface of an emulator over HTTP. */
+/** Sends calls to the control interface of an emulator over HTTP. */
 export function overHttp(address: EmulatorAddress, fetch: Fetch | undefined = address.fetch): Transport {
   return async (call) => {
     const { locked, ...response } = await send({ ...requestOf(address, call), fetch }, address)
@@ -60,23 +60,23 @@ function requestOf({ url, controlToken }: EmulatorAddress, call: ControlCall): H
   }
 }
 
-/** That no emulator answers at an address, and what to do. @param reason in the words of the operating system */
+/** The error when no emulator responds at an address. @param reason the code or the name of the error: `ECONNREFUSED` */
 export function noResponse(url: string, reason: string, cause?: unknown): EmulatorError {
   const detail =
     reason === 'ECONNREFUSED' ? `Nothing listens at ${url}.` : `There is no response from ${url} (${reason}).`
   const mitigation =
-    'Start an emulator there with "workspace-emulator start", or give connect() the address of one that runs.'
+    'Start an emulator there with "workspace-emulator start", or give connect() the address of a running one.'
   return new EmulatorError({ status: 0, code: 'no_answer', detail, mitigation }, { cause })
 }
 
-/** That the control interface is closed to who asks, and what to do. */
+/** The error when the control token is missing or wrong. */
 export function lockedOut({ url, controlToken }: EmulatorAddress): EmulatorError {
-  const what = controlToken === undefined ? 'demands a control token' : 'does not know this control token'
+  const what = controlToken === undefined ? 'requires a control token' : 'does not accept this control token'
   return new EmulatorError({
     status: 401,
     code: 'unauthorized',
     detail: `The emulator at ${url} ${what}.`,
-    mitigation: 'Give the one that it was started with or printed: connect(url, { controlToken }).',
+    mitigation: 'Give the token that it was started with or printed: connect(url, { controlToken }).',
   })
 }
 
@@ -85,30 +85,33 @@ interface HttpRequest {
   readonly method: string
   readonly url: string
   readonly controlToken?: string | undefined
-  /** JSON; absent: none is sent. */
+  /** JSON. Absent: the request has no body. */
   readonly body?: unknown
   readonly ifMatch?: string | undefined
   readonly signal?: AbortSignal | undefined
-  /** Default: the one of the platform. */
+  /** Default: the global `fetch`. */
   readonly fetch?: Fetch | undefined
 }
 
-/** A response, read to its end. */
+/** A response with its whole body. */
 interface HttpResponse {
   readonly status: number
-  /** Undefined when there was none, or it was no JSON. */
+  /** Undefined if there was no body, or if it was not JSON. */
   readonly body: unknown
   readonly etag?: string | undefined
   /** Whether a control token is missing or wrong. */
   readonly locked: boolean
 }
 
-/** Why there is no response, in the words of the operating system: `ECONNREFUSED`, `TimeoutError`. */
+/** Why there is no response, as the code or the name of the error: `ECONNREFUSED`, `TimeoutError`. */
 export class NoResponse extends Error {
-  override readonly name = 'NoAnswer'
+  override readonly name = 'NoResponse'
 }
 
-/** Sends one request and reads the response. Throws {@link NoResponse}, and an `EmulatorError` for a body that is no JSON. */
+/**
+ * Sends one request and reads the response. Throws {@link NoResponse}, or an `EmulatorError` for a body that cannot be written
+ * as JSON.
+ */
 async function sendJson(request: HttpRequest): Promise<HttpResponse> {
   const { method, url, controlToken, ifMatch, signal, fetch = globalThis.fetch } = request
   const body = jsonText(request.body)
@@ -130,7 +133,7 @@ async function sendJson(request: HttpRequest): Promise<HttpResponse> {
   }
 }
 
-/** The headers that open the control interface and announce the body. */
+/** The headers with the control token and the type of the body. */
 export function controlHeaders({
   controlToken,
   body,
@@ -141,12 +144,12 @@ export function controlHeaders({
   }
 }
 
-/** Whether a response says that a control token is missing or wrong. */
+/** Whether a response was refused because the control token is missing or wrong. */
 export function isLocked({ headers }: { readonly headers: Pick<Headers, 'get'> }): boolean {
   return headers.get('www-authenticate')?.includes('realm="control"') === true
 }
 
-// fetch hides what the operating system said inside the cause, for hosts with several addresses one level deeper.
+// The cause of an error of `fetch` is that of the operating system; for hosts with several addresses it is an AggregateError.
 export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const inner = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause

@@ -10,7 +10,7 @@ import type { LimitDraft, LimitFill, LimitRules, LimitWindow } from '../routes/l
 import type { ScenarioStart } from '../routes/scenarios.ts'
 import { type Ask, entriesOf } from './ask.ts'
 
-/** Responses of endpoints that the specification shows no contract for. */
+/** Stubs: responses of endpoints without a contract in the specification. */
 export type SandboxStubs = ReturnType<typeof stubsOver>
 
 export function stubsOver(ask: Ask) {
@@ -19,9 +19,9 @@ export function stubsOver(ask: Ask) {
     return 'data' in made ? made.data : [made]
   }
   return {
-    /** Answers an endpoint from now on; of two stubs that fit equally well the later one does. */
+    /** Creates the response of an endpoint. If two stubs match equally well, the later one responds. */
     create: async (draft: StubDraft): Promise<Stub> => (await all(draft))[0] as Stub, // one draft, one stub
-    /** Writes several stubs, all of them or none. */
+    /** Creates several stubs, all of them or none. */
     createAll: (drafts: readonly StubDraft[]): Promise<readonly Stub[]> => all(drafts),
     list: (): Promise<readonly Stub[]> => entriesOf(ask('GET /stubs')),
     show: (id: string): Promise<Stub> => ask('GET /stubs/{id}', { params: { id } }),
@@ -37,39 +37,39 @@ export type SandboxLimits = ReturnType<typeof limitsOver>
 
 export function limitsOver(ask: Ask) {
   return {
-    /** The windows that hold requests. */
+    /** The rate windows that contain requests. */
     list: (): Promise<readonly LimitWindow[]> => entriesOf(ask('GET /limits')),
-    /** The limits that differ from the default, and how windows are counted. */
+    /** The limits that differ from the default, whether limits are enforced, and the clock of the windows. */
     show: async (): Promise<LimitRules> => {
       const { overrides, enforced, clock } = await ask('GET /limits')
       return { overrides, enforced, clock }
     },
-    /** Gives an operation a limit of its own. @returns all that differ from the default */
+    /** Gives an operation its own limit. @returns every limit that differs from the default */
     set: (operation: string, limit: LimitDraft): Promise<readonly LimitOverride[]> =>
       entriesOf(ask('PUT /limits/{operation}', { params: { operation }, body: limit })),
-    /** Empties the windows of an operation, or all. Limits that were set stay. @returns the keys of those that held requests */
+    /** Empties the windows of an operation, or all. Limits that were set stay. @returns the keys of the emptied windows */
     clear: (operation?: string): Promise<Removed> => ask('DELETE /limits', { query: { operation } }),
-    /** Uses up the windows of an operation. @returns those that were filled */
+    /** Uses up the windows of an operation. @returns the filled windows */
     fill: (operation: string, fill: LimitFill): Promise<readonly LimitWindow[]> =>
       entriesOf(ask('POST /limits/{operation}/fill', { params: { operation }, body: fill })),
   }
 }
 
-/** Choices where the specification leaves something open. */
+/** Settings: choices where the specification leaves something open. */
 export type SandboxSettings = ReturnType<typeof settingsOver>
 
 export function settingsOver(ask: Ask) {
   return {
     show: (): Promise<SettingsView> => ask('GET /settings'),
-    /** Changes settings by their dotted keys: null goes back to the default. */
+    /** Changes settings by their dotted keys: null restores the default. */
     change: (changes: Readonly<Record<string, unknown>>): Promise<SettingsView> =>
       ask('PATCH /settings', { body: changes }),
-    /** What the specification leaves open, and what is done about it. */
+    /** The questions that the specification leaves open, and the decisions of the emulator. */
     assumptions: (): Promise<readonly AssumptionView[]> => entriesOf(ask('GET /assumptions')),
   }
 }
 
-/** Scripts that make a sandbox do something. */
+/** Scenarios: scripts that control a sandbox. */
 export type SandboxScenarios = ReturnType<typeof scenariosOver>
 
 export function scenariosOver(ask: Ask) {
@@ -77,36 +77,36 @@ export function scenariosOver(ask: Ask) {
     list: (): Promise<readonly ListedScenario[]> => entriesOf(ask('GET /scenarios')),
     /** The scenario that is active on the sandbox; null while none is. */
     active: async (): Promise<ActiveScenario | null> => (await ask('GET /scenarios')).active,
-    /** Starts a scenario in the place of the active one, or refuses it whole. */
+    /** Starts a scenario instead of the active one. A refused scenario changes nothing. */
     start: (name: string, options?: ScenarioStart): Promise<ActiveScenario> =>
       ask('POST /scenarios/{name}/start', { params: { name }, body: options }),
-    /** Stops the active scenario; its changes of records stay. Rejects with `conflict` where none is active. */
+    /** Stops the active scenario; its changes of records stay. Rejects with `conflict` if none is active. */
     stop: (): Promise<{ readonly stopped: string }> => ask('POST /scenarios/stop'),
     /** Loads changed scripts at once. */
     refresh: (): Promise<readonly ListedScenario[]> => entriesOf(ask('POST /scenarios')),
   }
 }
 
-/** Webhook subscriptions of a sandbox, and what is delivered to them. */
+/** Webhook subscriptions of a sandbox, and their deliveries. */
 export type SandboxWebhooks = ReturnType<typeof webhooksOver>
 
 export function webhooksOver(ask: Ask) {
   return {
     list: (): Promise<readonly WebhookView[]> => entriesOf(ask('GET /webhooks')),
     create: (draft: WebhookDraft): Promise<WebhookView> => ask('POST /webhooks', { body: draft }),
-    /** What is not yet sent is not sent. */
+    /** Removes a subscription. Its waiting deliveries are not sent. */
     delete: async (id: string): Promise<void> =>
       void (await ask('DELETE /webhooks/{id}', { params: { id } })),
-    /** Removes every subscription but those of the settings. */
+    /** Removes every subscription except those of the settings. */
     clear: async (): Promise<void> => void (await ask('DELETE /webhooks')),
-    /** What the built-in inbox has received, newest first: subscribe it with `create({ inbox: true })`. */
+    /** The webhooks that the built-in inbox has received, newest first. Subscribe it with `create({ inbox: true })`. */
     inbox: (): Promise<readonly InboxMessage[]> => entriesOf(ask('GET /webhooks/inbox')),
     /** Every delivery with its attempts, oldest first. */
     deliveries: (): Promise<readonly Delivery[]> => entriesOf(ask('GET /webhooks/deliveries')),
-    /** Sends a delivery again that has ended, or at once one that waits. Faults do not touch it then. */
+    /** Sends an ended delivery again, or a waiting one at once. Faults do not apply to it. */
     redeliver: (id: string): Promise<Delivery> =>
       ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }),
-    /** Puts what a delivery sends into the built-in inbox, whatever has become of it. */
+    /** Puts the webhook of a delivery into the built-in inbox, whatever the status of the delivery is. */
     toInbox: (id: string): Promise<Delivery> =>
       ask('POST /webhooks/deliveries/{id}/inbox', { params: { id } }),
   }

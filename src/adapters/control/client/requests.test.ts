@@ -3,22 +3,25 @@ import { askOver } from './ask.ts'
 import { requestsOver } from './requests.ts'
 import type { Transport } from './transport.ts'
 
-test('a long wait is made of shorter ones, and tells of itself as a whole', async () => {
+test('a long wait makes several shorter calls and reports the whole timeout', async () => {
   const asked: unknown[] = []
   const { wait } = requestsOver(askOver(timingOut(asked)))
   const check = await wait({ method: 'GET' }, { timeoutMs: 300_000, count: 2 })
   expect(asked).toEqual([120_000, 120_000, 60_000])
-  expect(check).toMatchObject({ passed: false, description: 'Not enough of them came within 300000 ms.' })
+  expect(check).toMatchObject({
+    passed: false,
+    description: 'Not enough matching requests came within 300000 ms.',
+  })
 })
 
-test('a long wait ends with the piece in which the requests came', async () => {
+test('a long wait ends with the call during which the requests came', async () => {
   const asked: unknown[] = []
   const { wait } = requestsOver(askOver(timingOut(asked, 2)))
   expect(await wait({ method: 'GET' }, { timeoutMs: 600_000 })).toMatchObject({ passed: true })
   expect(asked).toEqual([120_000, 120_000])
 })
 
-test('a wait beyond the longest is sent as it is, so that it is refused', async () => {
+test('a wait over the maximum is sent unchanged, so that the emulator refuses it', async () => {
   const asked: unknown[] = []
   const { wait } = requestsOver(askOver(timingOut(asked)))
   await wait({ method: 'GET' }, { timeoutMs: 600_001 })
@@ -26,13 +29,13 @@ test('a wait beyond the longest is sent as it is, so that it is refused', async 
   expect(asked).toEqual([600_001, undefined])
 })
 
-/** Answers that the time is over, until the call of this number. */
+/** Responds with a timeout until the call with the number `passes`. */
 function timingOut(asked: unknown[], passes = Infinity): Transport {
   return async ({ body }) => {
     const { timeout_ms } = body as { readonly timeout_ms?: number }
     asked.push(timeout_ms)
     if (asked.length >= passes) return { status: 200, body: { passed: true, actual: 1, matched: ['r'] } }
-    const description = `Not enough of them came within ${timeout_ms} ms.`
+    const description = `Not enough matching requests came within ${timeout_ms} ms.`
     return { status: 409, body: { passed: false, timed_out: true, description } }
   }
 }

@@ -5,21 +5,21 @@ import type { RequestCheck, RequestCount, RequestSearch } from '../routes/reques
 import type { LogCounts, LoggedRequests } from '../routes/requests.ts'
 import { type Ask, entriesOf, refuseUnknownOptions } from './ask.ts'
 
-/** Which requests of the log are asked for; all that is given must hold. */
+/** A filter for the request log. A request must match every given field. */
 export type RequestFilter = Omit<LoggedRequests, 'status' | 'limit' | 'full' | 'sandbox'> & {
   /** A status such as 429, or a class such as `4xx`. */
   readonly status?: number | string | undefined
-  /** How many, the newest; 100 when left out, at most 100,000. */
+  /** Number of requests, the newest ones. Default 100, maximum 100,000. */
   readonly limit?: number | undefined
   /** Whether to include heads and bodies of requests and responses. Default false. */
   readonly full?: boolean | undefined
 }
 
-/** How long, and for how many requests, to wait. */
+/** Options of a wait. */
 export interface WaitOptions {
-  /** At least this number; 1 when left out, at most 1,000. */
+  /** Number of requests to wait for, 1 to 1,000. Default 1. */
   readonly count?: number | undefined
-  /** Real milliseconds, 1 to 600,000; 5,000 when left out. */
+  /** Real milliseconds, 1 to 600,000. Default 5,000. */
   readonly timeoutMs?: number | undefined
   /** Ends the wait, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
@@ -34,22 +34,28 @@ export function requestsOver(ask: Ask) {
     return ask('GET /requests', { query: { ...filter, ...texts } })
   }
   return {
-    /** The newest requests (100 unless `limit` says otherwise), in order of arrival. */
+    /** The newest requests (100 by default), in order of arrival. */
     list: (filter: RequestFilter = {}): Promise<readonly RequestEntry[]> => entriesOf(logged(filter)),
-    /** How many requests of the log match, how many it can hold, and how many it has dropped. */
+    /** The number of matching requests in the log, the capacity of the log, and the number of requests that it has dropped. */
     count: async (filter: Omit<RequestFilter, 'limit' | 'full'> = {}): Promise<LogCounts> => {
       const { matched, capacity, dropped } = await logged({ ...filter, limit: 1 })
       return { matched, capacity, dropped }
     },
-    /** The same as HAR 1.2, which browsers and other tools read, without keys and secrets. */
+    /** The same requests as HAR 1.2 for browsers and other tools, without keys and secrets. */
     har: ({ status, limit, ...filter }: Omit<RequestFilter, 'full'> = {}): Promise<HarDocument> =>
       ask('GET /requests/har', { query: { ...filter, status: asText(status), limit: asText(limit) } }),
-    /** Tells whether requests have come as expected, at least one unless `count` says otherwise. It never rejects because they have not. */
+    /**
+     * Checks whether the expected number of requests has come, by default at least one.
+     * If not, it resolves with `passed: false`.
+     */
     verify: (match: RequestSearch, count?: RequestCount): Promise<RequestCheck> =>
       ask('POST /requests/verify', { body: { match, count } }),
-    /** Waits until that number of requests has come, those already in the log included; after `timeoutMs` it tells that they have not. */
+    /**
+     * Waits until `count` requests have come, those already in the log included.
+     * After `timeoutMs` it resolves with `passed: false`.
+     */
     wait: (match: RequestSearch, options?: WaitOptions): Promise<RequestCheck> => wait(ask, match, options),
-    /** Why a request was answered as it was. @param id of the header X-Emulator-Request-Id, of any sandbox */
+    /** Explains the response to a request. @param id from the header X-Emulator-Request-Id of the response, in any sandbox */
     explain: (id: string): Promise<RequestTrace> =>
       ask('GET /explain/{request_id}', { params: { request_id: id } }),
     /** Sends a logged request again as its caller, without faults of the connection. @returns the entry of the new request */
@@ -60,10 +66,10 @@ export function requestsOver(ask: Ask) {
   }
 }
 
-/** Real milliseconds. HTTP clients give up on a response that takes minutes, so that a long wait is made of shorter ones. */
+/** Maximum of one call, in real milliseconds. HTTP clients give up after some minutes, so a long wait makes several calls. */
 const MAX_PIECE_LENGTH = 120_000
 
-/** The longest that the emulator accepts. */
+/** The longest wait that the emulator accepts, in real milliseconds. */
 const MAX_WAIT = 600_000
 
 async function wait(ask: Ask, match: RequestSearch, options: WaitOptions = {}): Promise<RequestCheck> {
@@ -71,13 +77,13 @@ async function wait(ask: Ask, match: RequestSearch, options: WaitOptions = {}): 
   const { count, timeoutMs, signal } = options
   const once = (timeout_ms?: number): Promise<RequestCheck> =>
     ask('POST /requests/wait', { body: { match, count, timeout_ms }, signal })
-  // What is too long has to reach the emulator, so that it says so.
+  // A wait that is too long is sent too, so that the emulator refuses it.
   if (timeoutMs === undefined || timeoutMs <= MAX_PIECE_LENGTH || timeoutMs > MAX_WAIT) return once(timeoutMs)
   for (let left = timeoutMs; ; left -= MAX_PIECE_LENGTH) {
     const check = await once(Math.min(left, MAX_PIECE_LENGTH))
     if (check.timed_out !== true) return check
     if (left <= MAX_PIECE_LENGTH)
-      return { ...check, description: `Not enough of them came within ${timeoutMs} ms.` }
+      return { ...check, description: `Not enough matching requests came within ${timeoutMs} ms.` }
   }
 }
 

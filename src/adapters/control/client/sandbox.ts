@@ -26,21 +26,24 @@ import type { SandboxSnapshots, SandboxStateAccess } from './state.ts'
 import { apiPath, controlPath, type Transport } from './transport.ts'
 
 /**
- * One sandbox, as far as every service has it: state, clock, limits, faults, request log, webhooks and scenario of its own.
- * `Goal`: what time can be advanced to. Every method rejects with an `EmulatorError` where the emulator refuses, or none answers.
+ * One sandbox, with the parts that every service has: its own state, clock, limits, faults, request log, webhooks and scenario.
+ * `Goal`: a state that the clock can advance to. Every method rejects with an `EmulatorError` if the emulator refuses the call
+ * or does not respond.
  */
 export interface SandboxOf<Goal> extends AsyncDisposable {
   readonly name: string
-  /** Where its API is: ends in `/v1`. */
+  /** Base URL of its API; ends in `/v1`. */
   readonly baseUrl: string
-  /** Where its control interface is. */
+  /** URL of its control interface. */
   readonly controlUrl: string
   /**
-   * A key for the API: the one that `connect` was given, else the first user's, else a service key. Throws an
-   * `EmulatorError` where none is known; over HTTP that is so until `ready()`, `sandbox()` or `fetch()` has looked.
+   * A key for the API: the `apiKey` of `connect`, otherwise the key of the first user, otherwise a service key. Throws an
+   * `EmulatorError` if no key is known. Over HTTP the keys are known after `ready()`, `sandbox()` or `fetch()`.
    */
   readonly apiKey: string
-  /** The keys that the fixtures show and the sandbox knows. It keeps digests alone, so that others cannot be told. */
+  /**
+   * The keys of the sandbox whose plain text is in its fixtures. The sandbox stores only digests, so it cannot show other keys.
+   */
   readonly keys: SandboxKeys
   readonly clock: ClockOf<Goal>
   readonly faults: SandboxFaults
@@ -53,40 +56,45 @@ export interface SandboxOf<Goal> extends AsyncDisposable {
   readonly limits: SandboxLimits
   readonly settings: SandboxSettings
   /**
-   * What happens in the sandbox while it happens, always over HTTP. The first is `hello`: from then on nothing is missed. It
-   * ends when the loop is left, the signal is aborted, or the sandbox or the emulator goes.
+   * The events of the sandbox as they happen, always over HTTP. The first event is `hello`; all later events are sent, or
+   * counted by `dropped`. The feed ends when the loop is left, the signal is aborted, the sandbox is removed or the emulator
+   * is closed.
    * @example
    * for await (const { type, data } of sandbox.events({ types: ['transition'] })) ...
+   *
    */
   events(options?: EventOptions): AsyncIterable<SandboxEvent>
   /**
-   * Calls the emulated API as the user of {@link apiKey}, unless `init` has an Authorization header of its own. Whatever the
-   * API answers is a response; where there is none it rejects as the platform's fetch does.
-   * @param path below {@link baseUrl} (`/pages`), or a URL that the API has answered (`results_url`)
+   * Calls the emulated API as the user of {@link apiKey}, unless `init` has an Authorization header. It resolves for every
+   * status, and rejects like the global `fetch` if there is no response.
+   * @param path below {@link baseUrl} (`/pages`), or a URL from a response of the API (`results_url`)
    */
   fetch(path: string, init?: ApiRequestInit): Promise<Response>
   /** Starts the sandbox again: records, clock, settings, faults and request log. */
   reset(start?: StartingPoint): Promise<SandboxSummary>
-  /** Removes the sandbox and everything of it. The default one rejects with `conflict`. */
+  /** Removes the sandbox with its snapshots and files. The default one rejects with `conflict`. */
   delete(): Promise<void>
-  /** Removes the sandbox if this client has made it, and otherwise nothing. One that is gone, or whose emulator is closed, is fine. */
+  /**
+   * Removes the sandbox if this client has created it, otherwise does nothing. It also resolves if the sandbox is already
+   * removed or the emulator is closed.
+   */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What a sandbox is opened with. */
+/** The parts that a client of a sandbox needs. */
 interface SandboxAdapter {
   readonly name: string
   readonly address: EmulatorAddress
   readonly transport: Transport
   readonly keys: KnownKeys
-  /** Whether this client has made the sandbox, and so removes it. */
+  /** Whether this client has created the sandbox, and so removes it. */
   readonly isOwn: boolean
 }
 
-/** Adds what a service has of its own to the client of a sandbox; the table of its calls is the service's. */
+/** Adds the parts of a service to the client of a sandbox. The type of `ask` is open, since the service declares its calls. */
 export type Extend<Sandbox> = (ask: never) => Omit<Sandbox, keyof SandboxOf<unknown>>
 
-/** A sandbox, and what asks for its keys. */
+/** A sandbox, and the function that looks up its keys. */
 interface OpenSandbox<Sandbox> {
   readonly sandbox: Sandbox
   readonly lookUpKeys: () => Promise<void>
@@ -148,28 +156,28 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
     delete: remove,
     [Symbol.asyncDispose]: () => (isOwn ? leave(remove) : Promise.resolve()),
   }
-  // Spread, the getters would be read now.
+  // Not a spread, which would read the getters now.
   return { sandbox: Object.assign(own, extend(ask as never)) as unknown as Sandbox, lookUpKeys }
 }
 
 async function tokensOf(ask: Ask): Promise<unknown[]> {
   const { data } = await ask('GET /state/{collection}', { params: { collection: 'api_keys' } })
-  // The first call of many clients, where a server that is no emulator shows.
+  // For many clients this is the first call, so it detects a server that is not an emulator.
   if (!Array.isArray(data)) throw notAnEmulator(200, 'GET /state/api_keys')
   return data.map((record) => (record as { token?: unknown }).token)
 }
 
-// Naming a sandbox makes it again: what is disposed of after it, such as a fault, must not do that.
+// A call that names a removed sandbox would create it again. The disposal of a fault, for example, must not do that.
 function removed(name: string): EmulatorError {
   return new EmulatorError({
     status: 404,
     code: 'not_found',
     detail: `The sandbox "${name}" has been removed.`,
-    mitigation: 'Make another one: emulator.sandbox().',
+    mitigation: 'Create another one: emulator.sandbox().',
   })
 }
 
-/** Statuses that say that there is nothing to remove: no emulator, no sandbox, or an emulator that is closing. */
+/** Statuses that mean that there is nothing to remove: no emulator, no sandbox, or an emulator that is closing. */
 const NOTHING_LEFT = [0, 404, 409]
 
 async function leave(remove: () => Promise<void>): Promise<void> {

@@ -11,12 +11,12 @@ import { type Ask, entriesOf } from './ask.ts'
 /** A record, as a sandbox stores it. Fields under `_emulator` are facts that the API does not show. */
 export type StateRecord = Row & { readonly [field: string]: unknown }
 
-/** Fields of a record that are to be written. */
+/** Fields of a record to write. */
 type Fields = Readonly<Record<string, unknown>>
 
-/** What a state shows of the secrets that sign webhooks. */
+/** Whether a state contains the secrets that sign webhooks. */
 export interface ShownSecrets {
-  /** They are shown as they are, so that another emulator can load them; masked when left out. */
+  /** True: in plain text, so that another emulator can load them. Default: masked. */
   readonly secrets?: boolean
 }
 
@@ -24,20 +24,22 @@ function secretsQuery({ secrets = false }: ShownSecrets = {}) {
   return secrets ? { query: { secrets: 'true' as const } } : {}
 }
 
-/** The records of a sandbox, whatever the API itself can do with them. What is written is checked; a refusal changes nothing. */
+/**
+ * The records of a sandbox, also those that the API cannot change. Written records are checked; a refused call changes nothing.
+ */
 export type SandboxStateAccess = ReturnType<typeof stateOver>
 
 export function stateOver(ask: Ask) {
-  // Only the caller knows the fields of a collection's records: outputs are cast to that.
+  // Only the caller knows the fields of the records in a collection, so outputs are cast to `T`.
   return {
-    /** The whole state: secrets as digests, and those that sign webhooks masked unless they are asked for. */
+    /** The whole state. Secrets are digests; those that sign webhooks are masked unless `secrets` is true. */
     document: (options?: ShownSecrets): Promise<Document> => ask('GET /state', secretsQuery(options)),
     /** The collections, and how many records each has. */
     collections: (): Promise<Collections['data']> => entriesOf(ask('GET /collections')),
     /** The JSON Schema of the records of a collection, as they are accepted under the settings in force. */
     schema: async (collection: string): Promise<JsonObject> =>
       (await ask('GET /collections/{collection}', { params: { collection } })).schema as JsonObject,
-    /** Replaces the whole state, or refuses the document whole. A masked secret stays as it is stored. */
+    /** Replaces the whole state. A refused document changes nothing. A masked secret keeps its stored value. */
     load: (document: Document): Promise<SandboxSummary> => ask('PUT /state', { body: { ...document } }),
     /** Adds the records of a fixtures document; one with a known id replaces that record. */
     merge: (fixtures: FixturesDocument): Promise<{ readonly written: Readonly<Record<string, number>> }> =>
@@ -58,7 +60,7 @@ export function stateOver(ask: Ask) {
         params: { collection, id },
         ...secretsQuery(options),
       })) as object as T,
-    /** Writes one record whole, new or not. */
+    /** Creates a record, or replaces all its fields. */
     put: async <T extends object = StateRecord>(collection: string, record: StateRecord): Promise<T> =>
       (await ask('PUT /state/{collection}/{id}', {
         params: { collection, id: record.id },
@@ -80,10 +82,7 @@ export function stateOver(ask: Ask) {
   }
 }
 
-/**
- * Whole sandboxes at rest, clock included, each belonging to one sandbox. A name has 1 to 63 lower-case letters, digits and
- * hyphens.
- */
+/** Snapshots of a sandbox: its whole state, clock included. A name has 1 to 63 lower-case letters, digits and hyphens. */
 export type SandboxSnapshots = ReturnType<typeof snapshotsOver>
 
 export function snapshotsOver(ask: Ask) {
@@ -91,15 +90,15 @@ export function snapshotsOver(ask: Ask) {
     /** Saves the sandbox; a snapshot of that name is replaced. */
     save: (name: string): Promise<SavedSnapshot> => ask('POST /snapshots', { body: { name } }),
     list: (): Promise<readonly SnapshotView[]> => entriesOf(ask('GET /snapshots')),
-    /** Takes everything back: records, clock, schedule, settings, limits and request log. It can be repeated. */
+    /** Restores everything: records, clock, schedule, settings, limits and request log. A snapshot can be restored many times. */
     restore: (name: string): Promise<SandboxSummary & { readonly restored: string }> =>
       ask('POST /snapshots/{name}/restore', { params: { name } }),
     delete: async (name: string): Promise<void> =>
       void (await ask('DELETE /snapshots/{name}', { params: { name } })),
-    /** The state document of the snapshot, the secrets that sign webhooks masked unless they are asked for. */
+    /** The state document of the snapshot. Secrets that sign webhooks are masked unless `secrets` is true. */
     export: (name: string, options?: ShownSecrets): Promise<Document> =>
       ask('GET /snapshots/{name}', { params: { name }, ...secretsQuery(options) }),
-    /** Keeps a state document as a snapshot, or refuses it whole. A masked secret stays as it is stored. */
+    /** Stores a state document as a snapshot. A refused document changes nothing. A masked secret keeps its stored value. */
     import: (name: string, document: Document): Promise<SavedSnapshot> =>
       ask('PUT /snapshots/{name}', { params: { name }, body: { ...document } }),
   }

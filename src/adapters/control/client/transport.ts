@@ -1,7 +1,7 @@
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import { EmulatorError } from './emulator-error.ts'
 
-/** One call of the control interface, whatever carries it there. */
+/** One call of the control interface, for any transport. */
 export interface ControlCall {
   /** Method and path template below `/__emulator`: `POST /batches/{id}/fail`. */
   readonly route: string
@@ -27,27 +27,27 @@ export interface ControlResponse {
   readonly etag?: string | undefined
 }
 
-/** Carries calls to an emulator: over HTTP, or in the process. Rejects only where no response came back. */
+/** Sends calls to an emulator: over HTTP, or inside the process. Rejects only if there is no response. */
 export type Transport = (call: ControlCall) => Promise<ControlResponse>
 
-/** What stands before every path of a sandbox: nothing for the default one. */
+/** The prefix of every path of a sandbox: `/@name`, or empty for the default one. */
 export function prefixOf(sandbox: string | undefined): string {
   return sandbox === undefined || sandbox === DEFAULT_SANDBOX ? '' : `/@${sandbox}`
 }
 
-/** Where the API of a sandbox is. */
+/** The base path of the API of a sandbox: `/v1`, or `/@name/v1`. */
 export function apiPath(sandbox?: string): string {
   return `${prefixOf(sandbox)}/v1`
 }
 
-/** Where the control interface of a sandbox is. */
+/** The base path of the control interface of a sandbox: `/__emulator`, or `/@name/__emulator`. */
 export function controlPath(sandbox?: string): string {
   return `${prefixOf(sandbox)}/__emulator`
 }
 
 /**
- * A value as the JSON text that carries it to the emulator; undefined where there is none, as of a function. Throws an
- * {@link EmulatorError} of the code `validation_failed` for a value that JSON cannot say.
+ * A value as JSON text; undefined for a value without JSON, such as a function. Throws an {@link EmulatorError} with the code
+ * `validation_failed` for a value that JSON cannot contain, such as a circular object.
  */
 export function jsonText(value: unknown): string | undefined {
   try {
@@ -57,16 +57,16 @@ export function jsonText(value: unknown): string | undefined {
       {
         status: 400,
         code: 'validation_failed',
-        detail: `What was given cannot be written as JSON: ${sentenceOf(error)}.`,
+        detail: `The value cannot be written as JSON: ${sentenceOf(error)}.`,
         mitigation:
-          'Give objects, arrays, texts, finite numbers, booleans and null, without a circle among them.',
+          'Give objects, arrays, strings, finite numbers, booleans and null, without circular references.',
       },
       { cause: error },
     )
   }
 }
 
-// The engine draws the circle on further lines.
+// The JavaScript engine describes a circular path on further lines.
 function sentenceOf(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)
 }

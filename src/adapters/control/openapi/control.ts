@@ -50,7 +50,7 @@ export function controlDocument(
   }
 }
 
-// Hundreds of schemas: made once for each choice of settings, and of these the few that were used last are kept.
+// Hundreds of schemas: they are created once for each choice of settings, and kept for the newest choices.
 const pathsWhere = (isLocked: boolean) =>
   oncePerSettings((routes: readonly AnyControlRoute[], settings) =>
     pathsOf(routes.map((route) => ({ ...route, item: itemOf(route, settings, isLocked) }))),
@@ -61,13 +61,13 @@ const [openPaths, lockedPaths] = [pathsWhere(false), pathsWhere(true)]
 const NAME = `Name of a sandbox: ${NAME_RULE}.`
 
 const CHOICE =
-  'A request is about the sandbox that its path names, otherwise about the one that its header X-Emulator-Sandbox names, otherwise about the default one. A sandbox is made when it is first named.'
+  'A request is about the sandbox that its path names, otherwise about the one that its header X-Emulator-Sandbox names, otherwise about the default one. A sandbox is created when a request first names it.'
 
 const SANDBOX: JsonObject = {
   name: 'X-Emulator-Sandbox',
   in: 'header',
   required: false,
-  description: `The sandbox that the request is about, where the path names none. ${NAME}`,
+  description: `The sandbox of the request, if its path names none. ${NAME}`,
   schema: { type: 'string', pattern: NAME_PATTERN.source, default: DEFAULT_SANDBOX },
 }
 
@@ -75,7 +75,7 @@ const IF_MATCH: JsonObject = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'ETag that the record must still have; * for any record that there is.',
+  description: 'ETag that the record must still have; * matches any existing record.',
   schema: { type: 'string' },
 }
 
@@ -124,16 +124,16 @@ function done(
 const REFUSALS = {
   400: { name: 'BadRequest', when: 'The request is malformed, or breaks a rule of its fields.' },
   401: { name: 'Unauthorized', when: 'The control token is missing or wrong.' },
-  403: { name: 'Forbidden', when: 'The request comes under a foreign Host, or from a foreign page.' },
-  404: { name: 'NotFound', when: 'There is nothing of that name or id.' },
-  409: { name: 'Conflict', when: 'The sandbox is in a state that rules this out.' },
+  403: { name: 'Forbidden', when: 'The request has a foreign Host, or comes from a page of another site.' },
+  404: { name: 'NotFound', when: 'No object has this name or id.' },
+  409: { name: 'Conflict', when: 'The state of the sandbox does not allow this.' },
   412: { name: 'PreconditionFailed', when: 'The record does not have the ETag of If-Match any more.' },
-  413: { name: 'PayloadTooLarge', when: 'The body is larger than the route takes.' },
+  413: { name: 'PayloadTooLarge', when: 'The body is larger than the route accepts.' },
   415: { name: 'UnsupportedMediaType', when: 'The body is not JSON.' },
   default: { name: 'Refused', when: 'Any other refusal; nothing has changed.' },
 } as const
 
-// What can be told from the declaration alone; a route's own refusals are covered by `default`.
+// The refusals that follow from the declaration; `default` covers the refusals of the handler.
 function refusals(
   { method, path, probe, withoutSandbox, conditional }: AnyControlRoute,
   isLocked: boolean,

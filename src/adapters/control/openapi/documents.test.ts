@@ -18,7 +18,7 @@ const documents: Readonly<Record<string, (settings: Settings) => JsonObject>> = 
 }
 
 test.for(Object.entries(documents))(
-  'the schemas of the document %s are made once for equal settings, and anew for others',
+  'the schemas of the document %s are created once for equal settings, and again for others',
   ([, document]) => {
     const first = document(new Settings({ 'shelves.name_bound': 7 }))
     expect(document(new Settings({ 'shelves.name_bound': 7 })).paths).toBe(first.paths)
@@ -27,7 +27,7 @@ test.for(Object.entries(documents))(
   },
 )
 
-test('with a control token the routes are locked, also after they were shown without one', () => {
+test('with a control token a route can respond with 401, also after a document without a token', () => {
   const [settings, routes] = [new Settings(), controlRoutes(emulated)]
   const refusalsOf = (token: string | undefined) =>
     Object.keys(

@@ -3,7 +3,7 @@ import type { ErrorCode, ErrorFormat } from '../../../core/errors.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import { fieldError, problemDetails, ref, standardError } from './parts.ts'
 
-/** The schemas of a document by their names, gathered while its operations are described. */
+/** The named schemas of a document, collected while its operations are described. */
 export class NamedSchemas {
   readonly #schemas = new Map<string, JsonObject>([
     ['StandardError', standardError],
@@ -16,8 +16,8 @@ export class NamedSchemas {
   }
 
   /**
-   * A reference to the schema of a response. A resource has the name of its `object` or of its title, a list that of its rows;
-   * anything else is named after the operation.
+   * A reference to the schema of a response. The name of a resource is its title or its `object`, and the name of a list comes
+   * from its rows. Other schemas are named after the operation.
    */
   ofResponse(operation: string, schema: JsonObject): JsonObject {
     const properties = isObject(schema.properties) ? schema.properties : {}
@@ -48,7 +48,7 @@ export class NamedSchemas {
     return this.#add(name, `${code}.${status}`, { allOf: [base, { type: 'object', properties: own }] })
   }
 
-  // Two operations may respond with different views of one resource.
+  // Two operations may respond with different views of one resource, so the second view gets another name.
   #add(name: string, other: string, schema: JsonObject): JsonObject {
     const known = this.#schemas.get(name)
     const free = known === undefined || isDeepStrictEqual(known, schema) ? name : pascal(other)
@@ -64,7 +64,7 @@ function objectOf({ title, properties }: JsonObject): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** `batch-predictions.create` and `batch_prediction` as names of types. */
+/** The name of a type: `BatchPrediction` for `batch_prediction`, `BatchPredictionsCreate` for `batch-predictions.create`. */
 function pascal(name: string): string {
   const words = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')

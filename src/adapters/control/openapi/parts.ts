@@ -2,17 +2,17 @@ import * as z from 'zod'
 import type { JsonObject } from '../../../core/json.ts'
 import { paramNames } from '../route.ts'
 
-/** What a documented part is referred to by. */
+/** A reference to a component of the document. */
 export const ref = (kind: 'headers' | 'parameters' | 'responses' | 'schemas', name: string): JsonObject => ({
   $ref: `#/components/${kind}/${name}`,
 })
 
-/** A zod schema as JSON Schema 2020-12, which is what OpenAPI 3.1 speaks. What JSON Schema cannot say stays open. */
+/** A zod schema as JSON Schema 2020-12, the version of OpenAPI 3.1. Types that JSON Schema does not have accept any value. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
-    // It is about our own code: nobody writes into a response.
+    // zod's `readonly` is about our own code, not about the API.
     override: ({ jsonSchema }) => void delete jsonSchema.readOnly,
   })
   return rest as JsonObject
@@ -28,7 +28,7 @@ export function pathParameters(path: string): JsonObject[] {
   }))
 }
 
-/** The members of a query schema as parameters. */
+/** The fields of a query schema as parameters. */
 export function queryParameters(schema: z.ZodType | undefined): JsonObject[] {
   if (schema === undefined) return []
   const { properties, required } = jsonSchema(schema, 'input')
@@ -66,7 +66,7 @@ export const standardError: JsonObject = {
     statusCode: { type: 'integer', deprecated: true, description: 'The same as status_code.' },
     error: { type: 'string', description: 'The code of the error.' },
     message: { type: 'string' },
-    mitigation: { type: 'string', description: 'The way out.' },
+    mitigation: { type: 'string', description: 'How to fix the problem.' },
     retryable: { type: 'boolean', description: 'Whether a later try can succeed.' },
     details: {
       type: 'object',
@@ -78,14 +78,14 @@ export const standardError: JsonObject = {
   },
 }
 
-/** One member that is wrong. */
+/** One wrong field. */
 export const fieldError: JsonObject = {
   type: 'object',
   required: ['pointer', 'detail'],
   properties: {
     pointer: { type: 'string', description: 'JSON Pointer (RFC 6901) into the body, or below /query.' },
     detail: { type: 'string' },
-    custom_id: { type: 'string', description: 'The item that the pointer leads into.' },
+    custom_id: { type: 'string', description: 'The item that contains the field.' },
   },
 }
 

@@ -8,7 +8,7 @@ import { jsonBody, jsonSchema, pathParameters, pathsOf, queryParameters, ref } f
 
 /**
  * The emulated API in OpenAPI 3.1, generated from its declared operations under the settings in force.
- * Every resource and every error has a schema of its own under `components`.
+ * Every resource and every error has a separate schema under `components`.
  * `x-contract: false` marks an operation that the specification names without a contract, `x-beta` one that it marks as beta.
  */
 export function workspaceDocument(
@@ -23,7 +23,7 @@ export function workspaceDocument(
     info: {
       title: contract.title,
       version: contract.version,
-      description: 'As emulated locally, under the settings in force.',
+      description: 'The API of the local emulator, under the settings in force.',
     },
     servers: [{ url: server }],
     security: [{ bearer: [] }],
@@ -38,7 +38,7 @@ export function workspaceDocument(
   }
 }
 
-// Hundreds of schemas: made once for each choice of settings, and of these the few that were used last are kept.
+// Hundreds of schemas: they are created once for each choice of settings, and kept for the newest choices.
 const described = oncePerSettings((service: Service, settings) => {
   const schemas = new NamedSchemas()
   const paths = pathsOf(
@@ -156,8 +156,8 @@ const integer = (description: string): JsonObject => ({
 })
 
 const HEADERS: JsonObject = {
-  'X-RateLimit-Limit': integer('Requests that the window admits.'),
-  'X-RateLimit-Remaining': integer('Requests that it still admits.'),
+  'X-RateLimit-Limit': integer('Maximum number of requests in the window.'),
+  'X-RateLimit-Remaining': integer('Number of requests that the window still admits.'),
   'X-RateLimit-Reset': integer('Unix epoch second at which a place becomes free.'),
   'Retry-After': {
     description: 'Whole seconds to wait; present when nothing remains.',
@@ -168,12 +168,12 @@ const HEADERS: JsonObject = {
     schema: { type: 'string' },
   },
   'X-Emulator-Assumed': {
-    description: 'Ids of the assumptions that status or body rest on, separated by commas.',
+    description: 'Ids of the assumptions that the status or the body relies on, separated by commas.',
     schema: { type: 'string' },
   },
 }
 
-// A 429 always says how long to wait; elsewhere the same header may stand when the last place was taken.
+// A 429 always has Retry-After. Other responses may have it when the request used the last place of the window.
 function quota(limited: boolean): JsonObject {
   const all = Object.keys(HEADERS).map((name) => [name, ref('headers', name)] as const)
   if (!limited) return Object.fromEntries(all)

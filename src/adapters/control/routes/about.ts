@@ -17,7 +17,7 @@ const routeIndex = () =>
 
 export type RouteIndex = ShapeOf<typeof routeIndex>
 
-/** What could not be used of the files of a sandbox. */
+/** The parts of a sandbox's files that could not be used. */
 const storageView = () =>
   storageReport().extend({
     sandbox: z.string(),
@@ -27,31 +27,31 @@ const storageView = () =>
 
 export type StorageView = ShapeOf<typeof storageView>
 
-/** Whether the process is alive, and what it is. */
+/** The state and the versions of the process. */
 const healthView = () =>
   z.strictObject({
     /** `ok`, or `read_only` when another process has taken over the data folder. */
     status: z.enum(['ok', 'read_only']),
-    /** Of the package. */
+    /** Version of the package. */
     version: z.string(),
-    /** Of the emulated API. Specification: Versioning. */
+    /** Version of the emulated API. Specification: Versioning. */
     contract_version: z.string(),
     /** Why nothing can be written; null while everything can. */
     problem: z.string().nullable(),
-    /** Sandboxes that cannot be opened, or of whose files something could not be used and has been set aside. */
+    /** Sandboxes that cannot be opened, and sandboxes with parts that could not be used and were set aside. */
     storage: z.array(storageView()),
   })
 
 export type HealthView = ShapeOf<typeof healthView>
 
-/** A process that ends, and where its number means something. */
+/** A process that is stopping, and the place where its pid is valid. */
 const processView = () =>
   z.strictObject({
     status: z.literal('stopping'),
     process: z.strictObject({
       id: z.string(),
       pid: z.int(),
-      /** When it was started, as its operating system counts; null where that is not known. */
+      /** The time of its start in the units of its operating system; null if not known. */
       started: z.string().nullable(),
       place: z.strictObject({
         host: z.string(),
@@ -61,7 +61,7 @@ const processView = () =>
     }),
   })
 
-/** What the emulator is, and whether it runs. */
+/** Routes about the emulator and its process. */
 export const aboutRoutes = [
   route({
     name: 'index',
@@ -84,9 +84,9 @@ export const aboutRoutes = [
     name: 'health',
     method: 'GET',
     path: '/health',
-    summary: 'Tell whether the process is alive',
+    summary: 'Show whether the process is alive',
     returns:
-      'Its versions; whether it can still write: an emulator that has lost its data folder is `read_only`; the sandboxes that cannot be opened, and what could not be used of the files of the others.',
+      'Its versions; its status: `read_only` after another process has taken over its data folder; the sandboxes that cannot be opened, and the parts of files that could not be used.',
     probe: true,
     withoutSandbox: true,
     output: healthView,
@@ -103,13 +103,14 @@ export const aboutRoutes = [
       }
     },
   }),
-  // The server listens once the default sandbox is loaded; anyone who asks for another waits until it is.
+  // The server listens after the default sandbox is loaded. A request for another sandbox waits until that one is loaded.
   route({
     name: 'ready',
     method: 'GET',
     path: '/ready',
-    summary: 'Tell whether requests are answered',
-    returns: 'That they are: the default sandbox is loaded, and any other when it is first asked for.',
+    summary: 'Show whether the emulator is ready for requests',
+    returns:
+      'The status ready: the default sandbox is loaded; the first request for any other sandbox loads that one.',
     probe: true,
     withoutSandbox: true,
     output: () => z.strictObject({ status: z.literal('ready') }),
@@ -119,20 +120,20 @@ export const aboutRoutes = [
     name: 'shutdown',
     method: 'POST',
     path: '/shutdown',
-    summary: 'End the process of the emulator, once requests in flight are finished and the state is saved',
+    summary: 'End the process of the emulator after requests in flight are finished and the state is saved',
     returns:
-      'Its process, and where that runs, so that its end can be waited for. 409 where the emulator runs inside of another program.',
+      'Its process and the place where it runs, so that a client can wait for its end. 409 if the emulator runs inside another program.',
     success: [202],
     withoutSandbox: true,
     output: processView,
     handle: ({ host: { shutdown } }) => {
       if (shutdown === undefined) {
         return refuse('conflict', {
-          detail: 'The emulator runs inside of another program, and ends with it.',
+          detail: 'The emulator runs inside another program, and ends with it.',
           mitigation: 'End that program, or call close() of the emulator in it.',
         })
       }
-      // The response goes out first, as that of every request in flight does.
+      // The response is sent first, like the responses of all requests in flight.
       setImmediate(shutdown)
       return { status: 202, body: { status: 'stopping' as const, process: thisHolder('') } }
     },

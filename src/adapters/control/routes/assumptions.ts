@@ -8,10 +8,10 @@ import { withoutSecret } from '../../../core/secrets.ts'
 import { jsonSchema } from '../openapi/parts.ts'
 import { route } from '../route.ts'
 
-/** One thing that the specification leaves open, and what is done about it. */
+/** One question that the specification leaves open, and the decision of the emulator. */
 const assumptionView = () =>
   assumption().extend({
-    /** The choices that it offers. */
+    /** The settings that change the decision. */
     settings: z.array(
       z.strictObject({
         key: z.string(),
@@ -22,34 +22,35 @@ const assumptionView = () =>
         schema: anyObject(),
       }),
     ),
-    /** How many responses of the request log rest on it. */
+    /** Number of responses in the request log that rely on it. */
     used: z.int(),
   })
 
 export type AssumptionView = ShapeOf<typeof assumptionView>
 
-/** The choices that are in force. */
+/** The settings in force. */
 const settingsView = () =>
   z.strictObject({
     object: z.literal('settings'),
     strict: z.boolean(),
     /** Every setting by its dotted key. */
     values: z.record(z.string(), z.unknown()),
-    /** Those that differ from the defaults. */
+    /** The settings that differ from the defaults. */
     overrides: z.record(z.string(), z.unknown()),
   })
 
 export type SettingsView = ShapeOf<typeof settingsView>
 
-/** The assumptions and the settings that they offer. */
+/** The assumptions and their settings. */
 export const assumptionRoutes = [
   route({
     name: 'assumptions.list',
     method: 'GET',
     path: '/assumptions',
     summary:
-      'List what the specification leaves open, what is done about it, and how often a response rested on it',
-    returns: 'The assumptions, with the settings of each item; used counts the entries of the request log.',
+      'List the questions that the specification leaves open, the decisions of the emulator, and how often responses relied on them',
+    returns:
+      'The assumptions with their settings; used is the number of responses in the request log that rely on each.',
     output: () => listOf(assumptionView()),
     handle: ({ sandbox }) => ({ body: list(assumptionsOf(sandbox)) }),
   }),
@@ -66,8 +67,8 @@ export const assumptionRoutes = [
     name: 'settings.change',
     method: 'PATCH',
     path: '/settings',
-    summary: 'Change settings by key: null goes back to the default',
-    returns: 'The settings afterwards.',
+    summary: 'Change settings by key: null restores the default',
+    returns: 'The changed settings.',
     input: () => ({ body: anyObject() }),
     output: settingsView,
     handle: ({ sandbox, body }) => {
@@ -116,7 +117,7 @@ function settingsOf({ settings, assumptions }: Sandbox): SettingsView {
   }
 }
 
-// An unknown key stays in, also with null, so that the assumptions refuses it by name.
+// An unknown key is kept, also with null, so that the check of the settings refuses it by name.
 function changed({ settings, assumptions }: Sandbox, changes: JsonObject): JsonObject {
   const values = new Map(Object.entries(settings.overrides as JsonObject))
   for (const [key, value] of Object.entries(changes)) {

@@ -33,26 +33,26 @@ const clockView = () =>
   z.strictObject({
     /** Virtual instant, ISO 8601. */
     now: timestamp(),
-    /** Virtual seconds per real second; 0 stands still. */
+    /** Virtual seconds per real second; 0 freezes the clock. */
     rate: z.number(),
     /** Whether a poll of an unfinished batch first advances to its next work event. */
     skip_on_poll: z.boolean(),
-    /** Virtual milliseconds that `now` is behind, because more is due than has run; 0 when the clock keeps up. */
+    /** Virtual milliseconds that `now` lags, because due events have not run yet; 0 when the clock keeps up. */
     lag_ms: z.number(),
     next: futureEvent().nullable(),
-    /** Why nothing progresses, and the way out; null while time passes, or no work is pending. */
+    /** Why nothing progresses, and the fix; null while time passes, or while no work is pending. */
     frozen: z.string().nullable(),
   })
 
 export type ClockView = ShapeOf<typeof clockView>
 
-/** How time passes. */
+/** The fields that change how time passes. */
 export const passing = () => ({
-  /** Virtual seconds per real second; 0 stands still. */
+  /** Virtual seconds per real second; 0 freezes the clock. */
   rate: z
     .number()
     .refine((value) => value >= 0 && value <= FASTEST, {
-      error: `must be 0 (stands still) to ${FASTEST} virtual seconds per real second`,
+      error: `must be 0 (frozen) to ${FASTEST} virtual seconds per real second`,
     })
     .meta({ minimum: 0, maximum: FASTEST })
     .optional(),
@@ -94,7 +94,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       path: '/clock',
       summary: 'Show the virtual clock and the next event',
       returns:
-        'The instant, the rate, by how many virtual milliseconds the clock is behind because more is due than has run, and what happens next.',
+        'The instant, the rate, the virtual milliseconds that the clock lags because due events have not run yet, and the next event.',
       output: clockView,
       handle: ({ sandbox }) => ({ body: clockOf(sandbox) }),
     }),
@@ -103,7 +103,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       method: 'PATCH',
       path: '/clock',
       summary: 'Change how time passes, or move the clock forward',
-      returns: 'The clock afterwards.',
+      returns: 'The changed clock.',
       settles: true,
       input: () => ({ body: clockChange() }),
       output: clockView,
@@ -118,9 +118,9 @@ export const clockRoutes = ({ milestones }: Service) =>
       name: 'clock.advance',
       method: 'POST',
       path: '/clock/advance',
-      summary: 'Let time pass, every event that falls due happen and its webhooks be delivered',
+      summary: 'Advance the clock: every due event runs, and its webhooks are delivered',
       returns:
-        'A result: what happened, in order, the first 1,000 events one by one and the others by kind in omitted. With stopped: "limit", max_events have run and time has come no further than to.',
+        'The events that ran, in order: the first 1,000 one by one, the number of the others by kind in omitted. With stopped: "limit", max_events have run, and the clock has only reached the instant in to.',
       settles: true,
       input: () => ({ body: givenTarget(milestones) }),
       output: advanceResult,
@@ -142,14 +142,14 @@ export const clockRoutes = ({ milestones }: Service) =>
     }),
   ] as const
 
-// What this answers has no place for half of the way.
+// The response has no field for a target that was only partly reached, so the limit is a conflict here.
 async function moveTo(sandbox: Sandbox, now: string, signal: AbortSignal): Promise<void> {
   const limits = { maxEvents: MAX_EVENTS, signal }
   const { stopped, to } = await advance(sandbox, toInstant(Date.parse(now), '/now'), limits)
   if (stopped === undefined) return
   refuse('conflict', {
     detail: `More than ${MAX_EVENTS} events are due up to ${now}. The clock is at ${to}.`,
-    mitigation: `POST /__emulator/clock/advance {"to": "${now}"} goes on; repeat it as long as it answers stopped: "limit".`,
+    mitigation: `Continue with POST /__emulator/clock/advance {"to": "${now}"}; repeat it while the response has stopped: "limit".`,
   })
 }
 
@@ -171,7 +171,7 @@ function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent): F
 
 type GivenTarget = Omit<z.output<ReturnType<typeof givenTarget>>, 'max_events'>
 
-// The schema leaves one member, and has read it before.
+// The schema has checked that exactly one field is set, and that its value is valid.
 function targetOf({ by, to, steps, until }: GivenTarget, milestones: readonly AnyMilestone[]): AdvanceTarget {
   if (steps !== undefined) return { steps }
   if (to !== undefined) return toInstant(Date.parse(to), '/to')
@@ -187,14 +187,17 @@ function toInstant(instant: number, at: string): AdvanceTarget {
 function reachable(now: number, instant: number, at: string): number {
   if (instant > END_OF_TIME) {
     refuseInvalid([
-      { pointer: at, detail: `leads past the last instant there is, ${formatInstant(END_OF_TIME)}` },
+      {
+        pointer: at,
+        detail: `is after the last instant that the clock supports, ${formatInstant(END_OF_TIME)}`,
+      },
     ])
   }
   if (instant < now) {
     refuse('conflict', {
-      detail: `The clock stands at ${formatInstant(now)} and cannot go back to ${formatInstant(instant)}.`,
+      detail: `The clock is at ${formatInstant(now)} and cannot go back to ${formatInstant(instant)}.`,
       mitigation:
-        'POST /__emulator/reset with {"clock": "<instant>"} starts the sandbox again at any instant; restoring a snapshot goes back to when it was saved.',
+        'POST /__emulator/reset with {"clock": "<instant>"} starts the sandbox again at any instant; a restored snapshot has the instant at which it was saved.',
     })
   }
   return instant

@@ -13,7 +13,7 @@ import { type FeedSource, Feeds } from '../feed.ts'
 import type { ControlHost } from '../host.ts'
 import { route } from '../route.ts'
 
-/** Where a sandbox stands. */
+/** The present instant, rate and revision of a sandbox. */
 const sandboxMark = () =>
   z.strictObject({
     sandbox: z.string(),
@@ -27,10 +27,10 @@ const sandboxMark = () =>
 const event = <Type extends string, Data extends z.ZodType>(type: Type, data: Data) =>
   z.strictObject({ type: z.literal(type), data })
 
-/** What the feed of a sandbox tells: what happens, and `hello`, `dropped` and `end` about the feed itself. */
+/** The events in the feed of a sandbox: its own, and `hello`, `dropped` and `end` about the feed itself. */
 const sandboxEvent = () =>
   z.discriminatedUnion('type', [
-    /** An API request was answered. */
+    /** An API request was served. */
     event(
       'request',
       z.strictObject({
@@ -46,9 +46,9 @@ const sandboxEvent = () =>
     ),
     /** An event of the schedule ran. */
     event('event', ranEvent()),
-    /** An attempt to deliver a webhook is over. */
+    /** An attempt to deliver a webhook has ended. */
     event('delivery', ranEvent()),
-    /** A record has another status. */
+    /** The status of a record has changed. */
     event(
       'transition',
       z.strictObject({
@@ -59,9 +59,9 @@ const sandboxEvent = () =>
         at: timestamp(),
       }),
     ),
-    /** The clock was set, or passes otherwise. */
+    /** The clock was set, or its rate or `skip_on_poll` changed. */
     event('clock', z.strictObject({ now: timestamp(), rate: z.number(), skip_on_poll: z.boolean() })),
-    /** A scenario was started, swapped for a newer version, or stopped. */
+    /** A scenario was started, replaced by a newer version, or stopped. */
     event(
       'scenario',
       z.strictObject({ at: timestamp(), active: z.string().nullable(), generation: z.int().nullable() }),
@@ -72,7 +72,7 @@ const sandboxEvent = () =>
       'hello',
       sandboxMark().extend({
         version: z.string(),
-        /** Real instant at which the emulator was started: another one is another process. */
+        /** Real instant at which the emulator was started; a different instant means another process. */
         started_at: timestamp(),
         types: z.array(z.enum(TYPES)),
       }),
@@ -87,7 +87,7 @@ type Data<Type extends SandboxEvent['type']> = Extract<SandboxEvent, { readonly 
 
 type Hear = (data: object) => void
 
-/** What can be listened to, and how. */
+/** The types of events, and how to listen to each. */
 const sources = {
   request: ({ log }: Sandbox, tell: Hear) => log.onEntry((entry) => tell(requestOf(entry))),
   event: (sandbox: Sandbox, tell: Hear) =>
@@ -117,7 +117,7 @@ const sources = {
   sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.onReplaced(() => tell(sandboxOf(sandbox))),
 }
 
-/** A type of event that can be asked for. */
+/** A type of event that a client can choose. */
 export type EventType = keyof typeof sources
 
 const TYPES = Object.keys(sources) as readonly EventType[]
@@ -129,28 +129,28 @@ const filter = () =>
         .superRefine((text, context) => {
           for (const word of text.split(',')) {
             if (TYPES.some((type) => type === word)) continue
-            const message = `must be of ${TYPES.join(', ')}, separated by commas, and "${word}" is none.${didYouMean(word, TYPES)}`
+            const message = `must be one or more of ${TYPES.join(', ')}, separated by commas; "${word}" is not one of them.${didYouMean(word, TYPES)}`
             context.addIssue({ code: 'custom', message })
           }
         })
         .transform((text) => TYPES.filter((type) => text.split(',').includes(type)))
-        .meta({ description: `Any of ${TYPES.join(', ')}, separated by commas; all of them when left out.` })
+        .meta({ description: `Any of ${TYPES.join(', ')}, separated by commas. Default: all of them.` })
         .optional(),
     })
     .prefault({})
 
 const feeds = new Feeds()
 
-/** What happens in a sandbox, while it happens. */
+/** The route that follows the events of a sandbox. */
 export const eventRoutes = [
   route({
     media: 'text/event-stream',
     name: 'events.follow',
     method: 'GET',
     path: '/events',
-    summary: `Follow what happens in the sandbox as server-sent events: ${TYPES.join(', ')}, or those named by types`,
+    summary: `Follow the events of the sandbox as server-sent events: ${TYPES.join(', ')}; types selects some of them`,
     returns:
-      'A stream without an end: hello first, then each event with an id that counts up within this connection (an earlier Last-Event-ID means nothing), dropped with a count when the reader was too slow, and end with a reason when the sandbox or the emulator goes.',
+      'An endless stream: hello first, then each event with an id that counts up within this connection (Last-Event-ID has no effect), dropped with a count when the reader was too slow, and end with a reason when the sandbox is removed or the emulator closes.',
     input: () => ({ query: filter() }),
     output: sandboxEvent,
     handle: ({ host, sandbox, query: { types = TYPES }, gone }) => {
@@ -186,12 +186,12 @@ function clockOf({ now, rate, skip_on_poll }: ClockRow): Data<'clock'> {
   return { now, rate, skip_on_poll }
 }
 
-// It was started, swapped for a newer version of its script, or stopped.
+// Without a row no scenario is active.
 function scenarioOf(at: string, row: ScenarioRow | undefined): Data<'scenario'> {
   return { at, active: row?.name ?? null, generation: row?.generation ?? null }
 }
 
-// The error by its code alone: what was wrong can quote what was sent.
+// Only the code of the error: its detail can quote the request.
 function requestOf({ id, at, method, path, operation, status, error }: LogEntry): Data<'request'> {
   return { id, at, method, path, operation: operation ?? null, status, error: error?.code ?? null }
 }

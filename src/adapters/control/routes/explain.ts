@@ -3,14 +3,14 @@ import { requestTrace, traceOf } from '../../../core/explain/trace.ts'
 import type { RequestLog } from '../../../core/log/request-log.ts'
 import { route } from '../route.ts'
 
-/** Why a request was answered as it was. */
+/** The route that explains the response to a request. */
 export const explainRoutes = [
   route({
     name: 'requests.explain',
     method: 'GET',
     path: '/explain/{request_id}',
     summary: 'Explain one API request by the id in its X-Emulator-Request-Id, in any sandbox',
-    returns: 'Every step of the request: what it saw, what it changed, and what the response rests on.',
+    returns: 'Every step of the request, its changes, and the assumptions that the response relies on.',
     output: requestTrace,
     handle: async ({ host, params }) => {
       const { name, number } = partsOf(params.request_id)
@@ -27,7 +27,7 @@ function partsOf(id: string): { readonly name: string; readonly number: number }
   const [, name, digits] = /^(.+)-(\d{6,})$/.exec(id) ?? []
   if (name !== undefined) return { name, number: Number(digits) }
   return refuse('not_found', {
-    detail: `"${id}" is no id of a request; one is made of the name of a sandbox and a number, such as default-000042.`,
+    detail: `"${id}" is not the id of a request; an id is the name of a sandbox and a number, such as default-000042.`,
     mitigation:
       'Take it from the header X-Emulator-Request-Id of a response, or from GET /__emulator/requests.',
   })
@@ -36,12 +36,12 @@ function partsOf(id: string): { readonly name: string; readonly number: number }
 function refuseUnknown({ requests, dropped, capacity }: RequestLog, id: string, number: number): never {
   if (number === 0 || number > requests) {
     return refuse('not_found', {
-      detail: `There has been no request ${id}: the sandbox has seen ${requests} since it began, or began again.`,
-      mitigation: 'GET /__emulator/requests lists those that the log has.',
+      detail: `There is no request ${id}: the sandbox has received ${requests} since its start or its last reset.`,
+      mitigation: 'GET /__emulator/requests lists the requests in the log.',
     })
   }
   return refuse('not_found', {
-    detail: `The request ${id} is not in the log any more. It keeps the newest ${capacity} since the emulator was started or the log was emptied, and has dropped ${dropped} of those.`,
-    mitigation: 'Explain a request soon after it was made.',
+    detail: `The request ${id} is not in the log any more. The log keeps the newest ${capacity}; it has dropped ${dropped} since the emulator was started or the log was emptied.`,
+    mitigation: 'Explain a request soon after it was sent.',
   })
 }

@@ -18,69 +18,72 @@ import { either, form } from '../../../core/strict-input.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { removedIds, route } from '../route.ts'
 
-/** A fault rule, and what it has counted so far. */
+/** A fault rule with its counters. */
 const faultView = (service: Service, settings: Settings) =>
   z.strictObject({ ...storedRule(service, settings).shape, ...standing().shape })
 
 export type FaultView = ShapeOf<typeof faultView>
 
-/** Fault rules in the order in which they are asked. */
+/** Fault rules in the order in which they are checked. */
 const faultList = (service: Service, settings: Settings) =>
   listOf(faultView(service, settings)).extend({
-    /** Ids of those that have not fired yet. */
+    /** Ids of the rules that have not fired yet. */
     never_fired: z.array(z.string()),
   })
 
-/** What was removed. */
+/** The removed rules. */
 const removedFaults = () =>
   removedIds().extend({
-    /** Those of them that had never fired. */
+    /** Ids of the removed rules that never fired. */
     never_fired: z.array(z.string()),
   })
 
 export type RemovedFaults = ShapeOf<typeof removedFaults>
 
-/** A preset: what it is made of, and what arms it. */
+/** A preset with its fields, and the body that arms it. */
 const presetView = () =>
   preset().extend({
-    /** `once`: an incident, spent when it has fired. `until_removed`: a state of affairs. `when` and `times` of a rule override it. */
+    /**
+     * `once`: the rule is spent when it has fired. `until_removed`: the rule fires until it is removed. `when` and `times` of a
+     * rule override it.
+     */
     lasts: z.enum(['once', 'until_removed']),
     example: z.strictObject({ preset: z.string() }),
   })
 
 export type PresetView = ShapeOf<typeof presetView>
 
-/** Presets, and the values that requests can carry instead of a rule. */
+/** Presets, and the values in requests that cause a fault without a rule. */
 const presetList = () =>
   listOf(presetView()).extend({
     magic_values: z.array(
       z.strictObject({
-        /** Where it stands: `custom_id of an item`, `metadata.emu_script`. */
+        /** Its place in the request: `custom_id of an item`, `metadata.emu_script`. */
         place: z.string(),
-        /** The forms it has, each with what it does. */
+        /** Its forms, each with its effect. */
         values: z.array(z.strictObject({ form: z.string(), description: z.string() })),
-        /** The operation whose requests have it. */
+        /** The operation whose requests can contain it. */
         operation: z.string(),
       }),
     ),
   })
 
-/** With `dry_run=true` a rule is only checked: an empty list says that it is valid. */
+/** With `dry_run=true` a rule is only checked; the response for a valid rule is an empty list. */
 const dryRun = () =>
   z
     .strictObject({ dry_run: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
     .prefault({})
 
-/** Fault rules, their counters, and the presets that they can be made of. */
+/** Fault rules, their counters, and the presets. */
 export const faultRoutes = (service: Service) =>
   [
     route({
       name: 'faults.list',
       method: 'GET',
       path: '/faults',
-      summary: 'List the fault rules in the order in which they are asked, and what they have counted',
+      summary: 'List the fault rules with their counters, in the order in which they are checked',
       returns:
-        'Every rule with its matches, its fires and its counters; never_fired has the ids of the rest.',
+        'Every rule with its matches, fires and counters; never_fired has the ids of the rules that have not fired.',
       output: (settings) => faultList(service, settings),
       handle: ({ sandbox }) => {
         const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
@@ -92,8 +95,8 @@ export const faultRoutes = (service: Service) =>
       method: 'POST',
       path: '/faults',
       summary:
-        'Arm a fault rule, or a list of them, all or none: a composition, or a preset and what differs; with dry_run=true only check it',
-      returns: 'The rule, or a list of them, as they are armed; life says how long each lasts.',
+        'Arm a fault rule, or a list of them, all or none: your own composition, or a preset with changed fields; with dry_run=true only check it',
+      returns: 'The armed rule, or a list of them; life describes how long each lasts.',
       success: [200, 201],
       input: (settings) => {
         const { draft } = ruleSchemas(service, settings)
@@ -109,7 +112,7 @@ export const faultRoutes = (service: Service) =>
         return z.union([view, listOf(view)])
       },
       handle: ({ sandbox, body, query }) => {
-        // What is not valid has been refused before.
+        // The check of the body has already refused an invalid rule.
         if (query.dry_run === 'true') return { body: list([]) }
         const { result } = change(sandbox, (scope) =>
           asList(body).map((draft) => armed(sandbox, scope, draft)),
@@ -125,8 +128,8 @@ export const faultRoutes = (service: Service) =>
       name: 'faults.clear',
       method: 'DELETE',
       path: '/faults',
-      summary: 'Remove every fault rule, and let go of the connections that they hold',
-      returns: 'The ids of the rules, and which of them never fired.',
+      summary: 'Remove every fault rule, and release the connections that they hold',
+      returns: 'The ids of the removed rules, and of those that never fired.',
       output: removedFaults,
       handle: ({ sandbox }) => {
         const data = sandbox.faults.rules.map((rule) => viewOf(sandbox, rule))
@@ -141,7 +144,7 @@ export const faultRoutes = (service: Service) =>
       name: 'faults.presets',
       method: 'GET',
       path: '/faults/presets',
-      summary: 'List the presets, what each is made of, and the magic values of requests',
+      summary: 'List the presets with their fields, and the magic values of requests',
       returns: 'Every preset with the body that arms it, and magic_values, which need no rule.',
       output: presetList,
       handle: ({ sandbox: { options } }) => ({
@@ -156,7 +159,7 @@ export const faultRoutes = (service: Service) =>
       method: 'GET',
       path: '/faults/presets/{name}',
       summary: 'Show one preset',
-      returns: 'What it is made of, and the body that arms it.',
+      returns: 'The preset with its fields, and the body that arms it.',
       output: presetView,
       handle: ({ params: { name } }) => ({
         body: presetOf(service.presets.get(name) ?? refuseUnknownPreset(service, name)),
@@ -166,7 +169,7 @@ export const faultRoutes = (service: Service) =>
       name: 'faults.show',
       method: 'GET',
       path: '/faults/{id}',
-      summary: 'Show one fault rule and what it has counted',
+      summary: 'Show one fault rule with its counters',
       returns: 'The rule.',
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => ({
@@ -177,7 +180,7 @@ export const faultRoutes = (service: Service) =>
       name: 'faults.change',
       method: 'PATCH',
       path: '/faults/{id}',
-      summary: 'Change members of a fault rule by a merge patch (RFC 7396); its counters go on',
+      summary: 'Change fields of a fault rule by a merge patch (RFC 7396); its counters keep their values',
       returns: 'The rule.',
       input: () => ({ body: anyObject() }),
       output: (settings) => faultView(service, settings),
@@ -192,7 +195,7 @@ export const faultRoutes = (service: Service) =>
       name: 'faults.reset',
       method: 'POST',
       path: '/faults/{id}/reset',
-      summary: 'Begin a fault rule again: its counters at 0, its time to live from now on',
+      summary: 'Reset a fault rule: its counters are 0, and its time to live starts now',
       returns: 'The rule.',
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => {
@@ -205,8 +208,8 @@ export const faultRoutes = (service: Service) =>
       name: 'faults.remove',
       method: 'DELETE',
       path: '/faults/{id}',
-      summary: 'Remove one fault rule, and let go of the connections that it holds',
-      returns: 'The rule as it stood.',
+      summary: 'Remove one fault rule, and release the connections that it holds',
+      returns: 'The removed rule.',
       output: (settings) => faultView(service, settings),
       handle: ({ sandbox, params }) => {
         const view = viewOf(sandbox, ruleNamed({ tx: sandbox.store.begin() }, params.id))
@@ -243,7 +246,7 @@ function refuseUnknownPreset({ presets }: Service, name: string): never {
   })
 }
 
-/** What of a rule is its writer's; the rest is how it came to be armed. */
+/** The fields of a rule that its author writes. The emulator sets the others when it arms the rule. */
 const WRITTEN = ['description', 'match', 'when', 'do', 'actions', 'priority', 'then', 'times', 'ttl'] as const
 
 function changed({ service, settings }: Sandbox, rule: FaultRule, patch: JsonObject): FaultDraft {

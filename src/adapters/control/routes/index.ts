@@ -18,7 +18,7 @@ import { snapshotRoutes } from './snapshots.ts'
 import { stateRoutes } from './state.ts'
 import { stubRoutes } from './stubs.ts'
 
-/** The routes of the control interface itself, each with the types of what it takes and answers. */
+/** The routes of the control interface itself, each with the types of its input and output. */
 const ownRoutes = (service: Service) =>
   [
     ...aboutRoutes,
@@ -49,5 +49,5 @@ export function controlRoutes(service: Service): readonly AnyControlRoute[] {
   return routes
 }
 
-// Every emulator of a process has the same, and schemas are kept by route.
+// All emulators of a process share the routes, since schemas are kept by route.
 const declared = new WeakMap<Service, readonly AnyControlRoute[]>()

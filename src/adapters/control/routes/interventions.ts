@@ -4,7 +4,7 @@ import type { Service } from '../../../core/service.ts'
 import { runDueEvents } from '../../../core/time/run-events.ts'
 import { type AnyControlRoute, route } from '../route.ts'
 
-/** The interventions that resources declare, as routes: each runs in one transaction, and what it makes due happens at once. */
+/** The interventions that resources declare, as routes. Each runs in one transaction, and then due events run at once. */
 export function interventionRoutes({ resources }: Service): readonly AnyControlRoute[] {
   return resources.flatMap((resource) =>
     (resource.controls ?? []).map((control) => interventionRoute(resource.name, control)),
@@ -20,7 +20,7 @@ function interventionRoute(
     method,
     path,
     summary,
-    returns: 'What the intervention did or shows.',
+    returns: 'The result of the intervention.',
     ...(input && { input }),
     output,
     handle: async ({ sandbox, params, body, query }) => {

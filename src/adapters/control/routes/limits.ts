@@ -22,23 +22,23 @@ import { formatInstant } from '../../../core/time/instant.ts'
 import { operationOf } from '../rate-windows.ts'
 import { removedIds, route } from '../route.ts'
 
-/** A limit: so many requests in so many seconds. */
+/** A limit: a number of requests in a number of seconds. */
 const limitDraft = () =>
   z.strictObject({
     /** 1 to 100,000. */
     limit: intBetween(1, 100_000),
-    /** Seconds, 1 to 86,400; 60 when left out. */
+    /** Seconds, 1 to 86,400. Default 60. */
     window_s: intBetween(1, 86_400).default(60),
   })
 
 export type LimitDraft = InputOf<typeof limitDraft>
 
-/** How far a window is to be used up. */
+/** How far to use up a window. */
 const limitFill = () =>
   z.strictObject({
-    /** So many requests are still let through. */
+    /** Number of requests that the window still admits, 0 to 100,000. */
     remaining: intBetween(0, 100_000),
-    /** Absent: in every teamspace. */
+    /** Default: every teamspace. */
     teamspace_id: nonEmptyText().optional(),
   })
 
@@ -57,7 +57,7 @@ const limitWindow = () =>
     remaining: z.number(),
     /** Virtual instant of the oldest request in it. */
     oldest_at: timestamp(),
-    /** When a place becomes free. */
+    /** Instant at which a place becomes free. */
     reset_at: timestamp(),
   })
 
@@ -67,9 +67,9 @@ export type LimitWindow = ShapeOf<typeof limitWindow>
 const limitList = () =>
   listOf(limitWindow()).extend({
     overrides: z.array(limitOverride),
-    /** Whether a full window refuses. */
+    /** Whether a full window refuses requests. */
     enforced: z.boolean(),
-    /** Which clock the windows go by. */
+    /** The clock of the windows. */
     clock: z.enum(['virtual', 'wall']),
   })
 
@@ -97,7 +97,8 @@ export const limitRoutes = [
     name: 'limits.clear',
     method: 'DELETE',
     path: '/limits',
-    summary: 'Empty the rate windows, or with operation those of one operation; limits that were set stay',
+    summary:
+      'Empty the rate windows, or with operation only those of one operation; limits that were set stay',
     returns: 'The keys of the windows that held requests.',
     input: () => ({ query: z.strictObject({ operation: queryText().optional() }).prefault({}) }),
     output: removedIds,
@@ -114,7 +115,7 @@ export const limitRoutes = [
     name: 'limits.set',
     method: 'PUT',
     path: '/limits/{operation}',
-    summary: 'Give an operation a limit of its own (setting limits.overrides)',
+    summary: 'Give an operation its own limit (setting limits.overrides)',
     returns: 'The limits that differ from the default.',
     input: () => ({ body: limitDraft() }),
     output: () => listOf(limitOverride),
@@ -133,7 +134,7 @@ export const limitRoutes = [
     name: 'limits.fill',
     method: 'POST',
     path: '/limits/{operation}/fill',
-    summary: 'Use up a rate window until only so many requests remain, in one teamspace or in all',
+    summary: 'Use up a rate window until a given number of requests remains, in one teamspace or in all',
     returns: 'The windows that were filled.',
     input: () => ({ body: limitFill() }),
     output: () => listOf(limitWindow()),
@@ -161,7 +162,7 @@ function operationNamed(sandbox: Sandbox, name: string): AnyOperation {
   )
 }
 
-// Looking at a window drops what has left it, so that the hits are read after that.
+// `peek` removes old requests from a window, so the hits are read after it.
 function windowOf(sandbox: Sandbox, key: string): LimitWindow[] {
   const operation = operationOf(key, sandbox.service.operations.values())
   const limit = sandbox.limitOf(operation?.name ?? '')
@@ -190,7 +191,7 @@ function hitsOf(windows: readonly SavedWindow[], key: string): readonly number[]
 function refuseConcretePaths(sandbox: Sandbox): void {
   if (sandbox.settings.get(pathKey) === 'template') return
   refuse('conflict', {
-    detail: `Every concrete path has a window of its own (setting ${pathKey.key}), so an operation has no window to fill.`,
+    detail: `Every concrete path has its own window (setting ${pathKey.key}), so an operation has no window to fill.`,
     mitigation: `PUT /__emulator/limits/{operation} lowers the limit instead; PATCH /__emulator/settings {"${pathKey.key}": "template"} joins the windows.`,
   })
 }
@@ -203,14 +204,14 @@ function tooMany(remaining: number, { limit }: Limit) {
 
 function unknownTeamspace(sandbox: Sandbox, id: string | undefined) {
   const known = teamspacesOf(sandbox)
-  // A header may lead requests into teamspaces that no key belongs to.
+  // A header of a request may choose a teamspace without a key.
   if (id === undefined || known.includes(id) || sandbox.settings.get(teamspaceHeader) !== null) return []
   return [
     { pointer: '/teamspace_id', detail: `no key belongs to the teamspace "${id}".${didYouMean(id, known)}` },
   ]
 }
 
-// Only a key makes requests, so the teamspaces of the keys are all that have windows.
+// Windows count only requests with a key, so only the teamspaces of keys have windows.
 function teamspacesOf(sandbox: Sandbox): string[] {
   const keys = [...sandbox.store.rows(apiKeys.name).values()] as ApiKey[]
   return [...new Set(keys.map(({ teamspace_id }) => teamspace_id))]

@@ -21,7 +21,7 @@ const collectionList = () =>
 
 export type Collections = ShapeOf<typeof collectionList>
 
-/** Single records of every collection, whatever the API itself can do with them. */
+/** Single records of every collection, also those that the API cannot change. */
 export const recordRoutes = [
   route({
     name: 'records.collections',
@@ -40,8 +40,8 @@ export const recordRoutes = [
     name: 'records.schema',
     method: 'GET',
     path: '/collections/{collection}',
-    summary: 'Show what the records of a collection look like',
-    returns: 'A JSON Schema of what is accepted under the settings in force.',
+    summary: 'Show the JSON Schema of the records of a collection',
+    returns: 'The JSON Schema of records that are accepted under the settings in force.',
     output: () => z.strictObject({ name: z.string(), label: z.string(), schema: anyObject() }),
     handle: ({ sandbox, params }) => {
       const { name, label, schema } = collectionOf(sandbox, params.collection)
@@ -85,8 +85,8 @@ export const recordRoutes = [
     name: 'records.put',
     method: 'PUT',
     path: '/state/{collection}/{id}',
-    summary: 'Write one record whole',
-    returns: 'The record, as it is stored, a secret that signs webhooks masked: 201 when it is new.',
+    summary: 'Create one record, or replace all its fields',
+    returns: 'The record, as it is stored; a secret that signs webhooks is masked; 201 when it is new.',
     success: [200, 201],
     conditional: true,
     tagged: true,
@@ -110,8 +110,8 @@ export const recordRoutes = [
     name: 'records.patch',
     method: 'PATCH',
     path: '/state/{collection}/{id}',
-    summary: 'Change members of one record by a merge patch (RFC 7396): null removes a member',
-    returns: 'The record, as it is stored, a secret that signs webhooks masked.',
+    summary: 'Change fields of one record by a merge patch (RFC 7396): null removes a field',
+    returns: 'The record, as it is stored; a secret that signs webhooks is masked.',
     conditional: true,
     tagged: true,
     bounds: SANDBOX_BODY,
@@ -151,13 +151,13 @@ export const recordRoutes = [
   }),
 ] as const
 
-/** The entity tag of a record: the same for the same fields. */
+/** The entity tag of a record. Equal records have equal tags. */
 function etagOf(row: Row): string {
   const text = JSON.stringify(row)
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
 }
 
-/** Refuses where If-Match is given and names no tag of the record; `*` is any record that there is. */
+/** Refuses with 412 if If-Match does not contain the tag of the record; `*` matches any existing record. */
 function refuseUnlessMatched(
   { collection, id }: { readonly collection: string; readonly id: string },
   row: Row | undefined,
@@ -171,17 +171,17 @@ function refuseUnlessMatched(
     'precondition_failed',
     row === undefined
       ? {
-          detail: `There is no record ${name}, and If-Match asks for one. Nothing was changed.`,
+          detail: `There is no record ${name}, but If-Match requires one. Nothing was changed.`,
           mitigation: 'Send the request without If-Match to create the record.',
         }
       : {
-          detail: `The record ${name} was changed since it had the ETag of If-Match. Nothing was changed now.`,
-          mitigation: `GET /__emulator/state/${name} shows the record and its ETag. Write again with that one, or without If-Match to write in any case.`,
+          detail: `The record ${name} does not have the ETag of If-Match any more. Nothing was changed.`,
+          mitigation: `GET /__emulator/state/${name} shows the record and its ETag. Write again with that ETag, or without If-Match to write in any case.`,
         },
   )
 }
 
-// A merge patch cannot say null: anyone who tries has removed the member instead, and is told of the other way.
+// A merge patch cannot write null, since null removes a field. The issue names PUT as the fix.
 function explainRemoval(issue: Issue, patch: Json): Issue {
   if (issue.detail !== REQUIRED || valueAt(patch, issue.pointer) !== null) return issue
   return { ...issue, detail: `${REQUIRED}; null in a merge patch removes it, so write a null with PUT` }

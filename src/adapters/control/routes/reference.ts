@@ -18,7 +18,7 @@ import { workspaceDocument } from '../openapi/workspace.ts'
 import { meanings } from '../problem-meanings.ts'
 import { BASE, route } from '../route.ts'
 
-/** An OpenAPI document, as far as every one has it. */
+/** The fields of every OpenAPI document. */
 const openApiDocument = () =>
   z.looseObject({
     openapi: z.literal('3.1.0'),
@@ -40,7 +40,7 @@ const operationView = () =>
     section: z.string(),
     /** The form of its errors. */
     errorFormat: z.enum(['standard', 'problem']),
-    /** Whether the specification shows what it takes and answers. */
+    /** Whether the specification shows its request and response. */
     contract: z.boolean(),
     beta: z.boolean(),
     idempotent: z.boolean(),
@@ -73,14 +73,14 @@ const problemView = () =>
 
 export type ProblemView = ShapeOf<typeof problemView>
 
-/** What there is to call, and what answers mean. */
+/** The reference of the emulated API: its operations, OpenAPI documents and error codes. */
 export const referenceRoutes = [
   route({
     name: 'operations.list',
     method: 'GET',
     path: '/operations',
     summary: 'List the operations of the emulated API',
-    returns: 'Each operation as data, with its limits in force.',
+    returns: 'Each operation with its limits in force.',
     output: () => listOf(operationView()),
     handle: ({ sandbox }) => ({ body: list(operationsOf(sandbox)) }),
   }),
@@ -112,7 +112,7 @@ export const referenceRoutes = [
     name: 'problems.show',
     method: 'GET',
     path: '/problems/{code}',
-    summary: 'Explain one error code; the type of a problem leads here',
+    summary: 'Explain one error code; the type of a problem is the URL of this page',
     returns: 'Code, title, status and meaning.',
     output: problemView,
     handle: ({ sandbox, params, controlUrl }) => {

@@ -8,40 +8,43 @@ import { later } from '../../realtime.ts'
 import { entriesSince, explainPath } from '../request-entry.ts'
 import { type ControlReply, route } from '../route.ts'
 
-/** How many requests that did not fit are shown beside a failure. */
+/** Maximum number of requests in `nearest` of a failed check. */
 const NEAREST = 3
 
-/** More requests than this cannot be waited for, as many as a log holds. */
-const MOST = 1_000
+/** Maximum number of requests to wait for: the default capacity of a log. */
+const MAX_REQUESTS = 1_000
 
+/** Default length of a wait, in real milliseconds. */
 const WAIT = 5_000
+
+/** The longest wait, in real milliseconds. */
 const MAX_WAIT = 600_000
 
 const number = () => intBetween(0, 100_000).optional()
 
-/** How many there are to be: all that is given must hold. */
+/** The expected number of requests; every given field must hold. */
 const requestCount = () =>
   z
     .strictObject({ at_least: number(), at_most: number(), exactly: number() })
     .refine(({ at_least, at_most, exactly }) => {
       if (exactly !== undefined) return at_least === undefined && at_most === undefined
       return at_least !== undefined || at_most !== undefined
-    }, 'must have exactly, or at_least, or at_most, or the last two')
+    }, 'must have exactly, or at_least, or at_most, or both at_least and at_most')
     .refine(({ at_least = 0, at_most = Infinity }) => at_least <= at_most, {
-      error: 'must not ask for at_least more than at_most',
+      error: 'must not be more than at_most',
       path: ['at_least'],
     })
 
 export type RequestCount = InputOf<typeof requestCount>
 
-const needed = () => intBetween(1, MOST)
+const needed = () => intBetween(1, MAX_REQUESTS)
 
 const waitedFor = () =>
   z.union([needed(), z.strictObject({ at_least: needed() })], {
-    error: `must be a number of requests from 1 to ${MOST}, or {"at_least": number}`,
+    error: `must be a number of requests from 1 to ${MAX_REQUESTS}, or {"at_least": number}`,
   })
 
-/** A request that does not fit a match, and what it misses. */
+/** A request that does not match, and the fields in which it differs. */
 const nearRequest = () =>
   z.strictObject({
     id: z.string(),
@@ -49,7 +52,7 @@ const nearRequest = () =>
     path: z.string(),
     status: z.int(),
     missed: z.array(missed()),
-    /** Path that explains it. */
+    /** Path that explains the request. */
     explain: z.string(),
   })
 
@@ -59,21 +62,21 @@ export type NearestRequest = ShapeOf<typeof nearRequest>
 const requestCheck = () =>
   z.strictObject({
     passed: z.boolean(),
-    /** How many matched. */
+    /** Number of requests that matched. */
     actual: z.int(),
     expected: requestCount(),
-    /** Their ids. */
+    /** Ids of the requests that matched. */
     matched: z.array(z.string()),
-    /** Of a check that has not passed: the requests that come nearest to the match. */
+    /** Only of a check that has not passed: the requests that are nearest to the match. */
     nearest: z.array(nearRequest()).exactOptional(),
-    /** Of a wait that has not passed: whether its time was over, and why it ended in words. */
+    /** Only of a wait that has not passed: whether its time was over, and the reason in words. */
     timed_out: z.boolean().exactOptional(),
     description: z.string().exactOptional(),
   })
 
 export type RequestCheck = ShapeOf<typeof requestCheck>
 
-/** Assertions over the log of API requests. */
+/** Checks of the log of API requests. */
 export const requestCheckRoutes = (service: Service) => {
   const match = () => matchSchema(service.operations.keys(), { since: z.string().optional() })
   return [
@@ -81,8 +84,9 @@ export const requestCheckRoutes = (service: Service) => {
       name: 'requests.verify',
       method: 'POST',
       path: '/requests/verify',
-      summary: 'Tell whether requests that match have come, at least one unless count says otherwise',
-      returns: 'passed, and the ids that matched; 409 with the nearest requests when it is not so.',
+      summary: 'Check whether matching requests have come (count, default at least one)',
+      returns:
+        'passed, and the ids that matched; 409 with the nearest requests when the check has not passed.',
       success: [200, 409],
       input: () => ({ body: z.strictObject({ match: match(), count: requestCount().optional() }) }),
       output: requestCheck,
@@ -92,7 +96,7 @@ export const requestCheckRoutes = (service: Service) => {
       name: 'requests.wait',
       method: 'POST',
       path: '/requests/wait',
-      summary: 'Wait until so many requests that match have come, those already in the log included',
+      summary: 'Wait until matching requests have come (count, default 1), those already in the log included',
       returns: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
       waits: true,
       success: [200, 409],
@@ -112,7 +116,7 @@ export const requestCheckRoutes = (service: Service) => {
   ] as const
 }
 
-/** Which requests are looked for, and from where on: a virtual instant, or the id of a request. */
+/** The requests to search for. `since`: from this virtual instant on, or after the request with this id. */
 export type RequestSearch = RequestMatch & { readonly since?: string | undefined }
 
 function verify(
@@ -142,7 +146,7 @@ interface Wait {
   readonly closing: AbortSignal
 }
 
-// 409 for a time that is over, as for a failed verify: a client that sees 408 may repeat the request by itself.
+// A timeout has the status 409 like a failed verify: a client may repeat a request automatically after a 408.
 async function waitFor({
   sandbox,
   match: { since, ...match },
@@ -176,11 +180,11 @@ async function waitFor({
 type End = 'timed out' | 'replaced' | 'removed' | 'closing' | 'gone'
 
 const DESCRIPTION: Readonly<Record<End, (ms: number) => string>> = {
-  'timed out': (ms) => `Not enough of them came within ${ms} ms.`,
-  replaced: () => 'The sandbox was replaced meanwhile, and the requests that were waited for with it.',
-  removed: () => 'The sandbox was removed meanwhile.',
+  'timed out': (ms) => `Not enough matching requests came within ${ms} ms.`,
+  replaced: () => 'The state of the sandbox was replaced during the wait, and its request log with it.',
+  removed: () => 'The sandbox was removed during the wait.',
   closing: () => 'The emulator is closing.',
-  gone: () => 'The client did not wait.',
+  gone: () => 'The client has disconnected.',
 }
 
 interface Listening extends Pick<Wait, 'sandbox' | 'ms' | 'gone' | 'closing'> {
@@ -188,7 +192,7 @@ interface Listening extends Pick<Wait, 'sandbox' | 'ms' | 'gone' | 'closing'> {
   readonly isEnough: () => boolean
 }
 
-/** Hears of requests until there are enough, or the first reason to give up. Leaves nothing behind that listens. */
+/** Listens to requests until there are enough, or until the wait ends for another reason. Removes all its listeners. */
 function listen({ sandbox, ms, gone, closing, hear, isEnough }: Listening): Promise<'seen' | End> {
   return new Promise((resolve) => {
     const end = (how: 'seen' | End): void => {
@@ -218,7 +222,7 @@ function onAbort(signal: AbortSignal, call: () => void): () => void {
   return () => signal.removeEventListener('abort', call)
 }
 
-/** The requests that come nearest to a match, and what each of them misses; of equals the newest first. */
+/** The requests that are nearest to a match, and the fields in which they differ. Newer requests come first if equally near. */
 function nearest(entries: readonly LogEntry[], match: RequestMatch): NearestRequest[] {
   const compared = entries.map((entry) => ({ entry, missed: compare(match, entry).missed }))
   return compared

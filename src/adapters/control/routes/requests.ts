@@ -13,7 +13,7 @@ import type { ControlHost } from '../host.ts'
 import { entriesBefore, entriesSince, entryOf, requestEntry } from '../request-entry.ts'
 import { noBody, route } from '../route.ts'
 
-/** How many entries a list holds when nobody asks for another number. */
+/** Default number of entries in a list. */
 const USUAL = 100
 
 const filters = () =>
@@ -30,7 +30,7 @@ const filters = () =>
     idempotency_key: queryText().optional(),
     sandbox: queryText().optional(),
     since: queryText().optional(),
-    /** The id of a request: those before it. */
+    /** The id of a request: only requests before it. */
     before: queryText().optional(),
     limit: queryInt(1, 100_000).optional(),
   })
@@ -43,21 +43,21 @@ const loggedRequests = () =>
     })
     .prefault({})
 
-/** Which requests of the log are asked for, as a query. */
+/** The query of the request log. */
 export type LoggedRequests = NonNullable<InputOf<typeof loggedRequests>>
 
-/** The log of API requests, as far as it was asked for. */
+/** The entries of the log that a query selects. */
 const requestList = () =>
   listOf(requestEntry()).extend({
-    /** How many fit, also those that were left out. */
+    /** Number of requests that match, also those beyond `limit`. */
     matched: z.int(),
-    /** How many the log can hold. */
+    /** Maximum number of requests in the log. */
     capacity: z.int(),
-    /** How many it has dropped. */
+    /** Number of requests that the log has dropped. */
     dropped: z.int(),
   })
 
-/** What the log says beside its entries. */
+/** The counters of the log. */
 export type LogCounts = Omit<ShapeOf<typeof requestList>, 'object' | 'data'>
 
 /** The log of API requests. */
@@ -66,8 +66,8 @@ export const requestRoutes = [
     name: 'requests.list',
     method: 'GET',
     path: '/requests',
-    summary: `List the newest API requests (${USUAL} unless limit says otherwise), in order of arrival`,
-    returns: 'The entries, how many the log can hold, and how many it has dropped.',
+    summary: `List the newest API requests (limit, default ${USUAL}), in order of arrival`,
+    returns: 'The entries, the capacity of the log, and the number of requests that it has dropped.',
     input: () => ({ query: loggedRequests() }),
     output: requestList,
     handle: async ({ host, sandbox: chosen, query: { full, ...query } }) => {
@@ -114,7 +114,7 @@ export const requestRoutes = [
     path: '/requests/{request_id}/resend',
     summary: 'Send a logged request of the sandbox again, as the caller that it was logged with',
     returns:
-      'The entry of the new request. It runs inside of the emulator, so that faults of the connection do not act on it.',
+      'The entry of the new request. It runs inside the emulator, so faults of the connection do not apply to it.',
     output: requestEntry,
     handle: async ({ sandbox, params: { request_id } }) => {
       const timing: RequestTiming = { began: elapsedTime(), took: undefined, onOver: undefined }
@@ -128,13 +128,13 @@ export const requestRoutes = [
 
 type Filters = z.output<ReturnType<typeof filters>>
 
-/** The entries that fit, and the newest of them. */
+/** The entries that match, and the newest `limit` of them. */
 async function search(
   host: ControlHost,
   chosen: Sandbox,
   { sandbox: name, since, before, limit = USUAL, ...match }: Filters,
 ) {
-  // Looking must not make a sandbox that nobody has used.
+  // A search must not create a sandbox.
   const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
   refuseUnknownOperation(sandbox, match.operation)
   const range = entriesBefore(entriesSince(sandbox, since, '/query/since'), before)
@@ -142,19 +142,20 @@ async function search(
   return { sandbox, found, newest: found.slice(-limit) }
 }
 
-/** A request of the log as a call. Refuses where the log has not kept all of it. */
+/** A request of the log as a call. Refuses a request that the log has not kept completely. */
 function callAgain(sandbox: Sandbox, id: string): Call {
   const entry =
     sandbox.log.find(id) ??
     refuse('not_found', {
       detail: `The request ${id} is not in the log.`,
-      mitigation: 'GET /__emulator/requests lists those that are.',
+      mitigation: 'GET /__emulator/requests lists the requests in the log.',
     })
   const operation = entry.stubbed ?? sandbox.service.operations.get(entry.operation ?? '')
-  if (operation === undefined) return refuseResend(id, 'it fits no route')
-  if (entry.caller === undefined) return refuseResend(id, 'no known key had made it')
+  if (operation === undefined) return refuseResend(id, 'it matches no route')
+  if (entry.caller === undefined) return refuseResend(id, 'it had no known key')
   const { method, path, pathPrefix, chosenBy, params, query, headers, body } = entry
-  if (body.kind === 'large' || body.kind === 'refused') return refuseResend(id, 'its body was not kept')
+  if (body.kind === 'large' || body.kind === 'refused')
+    return refuseResend(id, 'the log does not have its body')
   const again: CallBody = body.kind === 'json' ? { kind: 'json', value: body.value } : body
   const { key_id: keyId } = entry.caller
   return { operation, method, path, pathPrefix, chosenBy, params, query, headers, body: again, keyId }
@@ -163,7 +164,7 @@ function callAgain(sandbox: Sandbox, id: string): Call {
 function refuseResend(id: string, reason: string): never {
   return refuse('conflict', {
     detail: `The request ${id} cannot be sent again: ${reason}.`,
-    mitigation: 'Send it with the client that has made it.',
+    mitigation: 'Send it with the client that sent it first.',
   })
 }
 

@@ -41,9 +41,9 @@ const sandboxView = () =>
     rate: z.number(),
     seed: z.int(),
     revision: z.int(),
-    /** How many there are in all collections. */
+    /** Number of records in all collections. */
     records: z.int(),
-    /** How many the log has. */
+    /** Number of requests in the log. */
     requests: z.int(),
     base_url_path: z.string(),
     control_url_path: z.string(),
@@ -58,7 +58,7 @@ const savedSandboxView = () =>
     /** `broken`: its file cannot be used, and requests for it are refused. */
     state: z.enum(['on_disk', 'broken']),
     persist: z.boolean(),
-    /** What is wrong with its file; null when nothing is known to be. */
+    /** The problem of its file; null when none is known. */
     problem: z.string().nullable(),
     base_url_path: z.string(),
     control_url_path: z.string(),
@@ -66,7 +66,7 @@ const savedSandboxView = () =>
 
 export type SavedSandboxView = ShapeOf<typeof savedSandboxView>
 
-/** All sandboxes of the process. They are made on first use, too; these routes say from what. */
+/** All sandboxes of the process. A sandbox is also created on first use; these routes can choose its starting state. */
 export const sandboxRoutes = [
   route({
     name: 'sandboxes.list',
@@ -74,7 +74,7 @@ export const sandboxRoutes = [
     path: '/sandboxes',
     summary: 'List every sandbox',
     returns:
-      'Each with its clock, its size and its paths; of one that the disk holds and nobody has used yet, the paths alone, and why it cannot be opened where that is known.',
+      'Each with its clock, its size and its paths; a sandbox that is only on disk has its paths, and the problem that prevents its opening, if one is known.',
     withoutSandbox: true,
     output: () => listOf(z.union([sandboxView(), savedSandboxView()])),
     handle: ({ host: { sandboxes } }) => ({
@@ -86,7 +86,7 @@ export const sandboxRoutes = [
     method: 'POST',
     path: '/sandboxes',
     summary:
-      'Make a sandbox, from fixtures or from a snapshot of the sandbox that the request chooses, and start a scenario on it; with persist it outlives the process',
+      'Create a sandbox from fixtures, or from a snapshot of the sandbox that the request chooses, and start a scenario on it; with persist it outlives the process',
     returns: 'The sandbox.',
     success: [201],
     withoutSandbox: true,
@@ -122,7 +122,7 @@ export const sandboxRoutes = [
     name: 'sandboxes.delete',
     method: 'DELETE',
     path: '/sandboxes/{name}',
-    summary: 'Remove a sandbox and all that belongs to it, snapshots and files too',
+    summary: 'Remove a sandbox with its snapshots and files',
     returns: 'Nothing.',
     success: [204],
     withoutSandbox: true,
@@ -134,7 +134,7 @@ export const sandboxRoutes = [
   }),
 ] as const
 
-// Without its scenario it is not what was asked for.
+// A sandbox whose scenario cannot be started is removed again, so that the call changes nothing.
 async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scenario: string): Promise<void> {
   try {
     await scenarios.start(await sandboxes.open(name), scenario)
@@ -144,7 +144,7 @@ async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scen
   }
 }
 
-// The clock of a sandbox that nobody has used for a while stands where it was last used: its time has passed all the same.
+// The clock of an idle sandbox is updated at its next use, so the present instant is computed here.
 function viewOf({ sandbox, persist }: SandboxEntry): SandboxView {
   const { name, clock, store, seed, log, service, lag } = sandbox
   return {
@@ -161,7 +161,7 @@ function viewOf({ sandbox, persist }: SandboxEntry): SandboxView {
   }
 }
 
-// Reading a thousand files for a list would keep everybody else waiting.
+// The files are not read: a thousand of them would make other requests wait.
 function savedView({ name, problem }: SavedSandbox): SavedSandboxView {
   return {
     name,
@@ -183,7 +183,7 @@ function clashes(body: NewSandbox): Issue[] {
   if (body.from_snapshot === undefined) return []
   return BROUGHT_ALONG.filter((key) => body[key] !== undefined).map((key) => ({
     pointer: `/${key}`,
-    detail: 'cannot be given together with from_snapshot: a snapshot brings its own',
+    detail: 'cannot be given together with from_snapshot: a snapshot has its own',
   }))
 }
 
@@ -201,7 +201,7 @@ async function chosen(sandboxes: Sandboxes, from: Sandbox, body: NewSandbox): Pr
       ...(settings === undefined ? {} : { settings: settings as JsonObject }),
     }
   }
-  // The requests that the other sandbox has answered are none of the new one's.
+  // The request log of the other sandbox is not copied.
   const { store, limits } = await sandboxes.snapshots(from).sandbox(from_snapshot)
   return { ...pace, state: { store, limits } }
 }

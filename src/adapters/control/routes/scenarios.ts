@@ -5,11 +5,11 @@ import { activeScenario, listedScenario } from '../../../core/scenarios/source.t
 import type { ControlHost } from '../host.ts'
 import { route } from '../route.ts'
 
-/** How a scenario is started. */
+/** Options of the start of a scenario. */
 const scenarioStart = () =>
   z
     .strictObject({
-      /** Whether the sandbox starts again first. Default: it stays as it is. */
+      /** Whether the sandbox is reset first. Default false. */
       reset: z.boolean().default(false),
     })
     .prefault({})
@@ -29,7 +29,7 @@ export const scenarioRoutes = [
     path: '/scenarios',
     summary: 'List the scenarios, and show the one that is active on the sandbox',
     returns:
-      'Every script: whether it is valid, or what is wrong by file and line; the generation in force; and active, with the last error of its functions.',
+      'Every script: whether it is valid, its problems by file and line, and its generation in force; active is the active scenario with the last error of its functions.',
     output: scenarioList,
     handle: async ({ host, sandbox }) => ({ body: await show(host, sandbox) }),
   }),
@@ -37,8 +37,8 @@ export const scenarioRoutes = [
     name: 'scenarios.refresh',
     method: 'POST',
     path: '/scenarios',
-    summary: 'Load at once what has changed of the scripts, without waiting until the watch sees it',
-    returns: 'What GET answers, afterwards.',
+    summary: 'Load changed scripts at once, without waiting for the file watcher',
+    returns: 'The same as GET, after the scripts are loaded.',
     output: scenarioList,
     handle: async ({ host, sandbox }) => {
       await host.scenarios.refresh()
@@ -50,8 +50,8 @@ export const scenarioRoutes = [
     method: 'POST',
     path: '/scenarios/{name}/start',
     summary:
-      'Start a scenario on the sandbox, in the place of the active one, or refuse it whole; with reset on its starting state',
-    returns: 'The scenario as it is active.',
+      'Start a scenario on the sandbox instead of the active one; with reset, the sandbox is reset first; a refused scenario changes nothing',
+    returns: 'The active scenario.',
     input: () => ({ body: scenarioStart() }),
     output: activeScenario,
     handle: async ({ host, sandbox, params, body: { reset } }) => {
@@ -64,7 +64,7 @@ export const scenarioRoutes = [
     method: 'POST',
     path: '/scenarios/stop',
     summary:
-      'Stop the active scenario: its faults, stubs, hooks and steps to come go, and its settings go back; what it has done to the sandbox stays done',
+      'Stop the active scenario: its faults, stubs, hooks and future steps are removed, and the settings restored; its other changes of the sandbox stay',
     returns: 'The name of the scenario that was active.',
     output: () => z.strictObject({ stopped: z.string() }),
     handle: async ({ host, sandbox }) => ({ body: { stopped: await host.scenarios.stop(sandbox) } }),

@@ -7,14 +7,14 @@ import { stateDocument } from '../../../core/state/state.ts'
 import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
 import { describeSandbox, sandboxSummary } from '../sandbox-summary.ts'
 
-/** A snapshot that was just written, and whether it took the place of another. */
+/** A snapshot that was just written, and whether it replaced another. */
 const savedSnapshot = () => snapshotView().extend({ replaced: z.boolean() })
 
 export type SavedSnapshot = ShapeOf<typeof savedSnapshot>
 
 const named = () => z.strictObject({ name: nameField() })
 
-/** Whole sandboxes at rest, clock included, each belonging to one sandbox. */
+/** Snapshots of a sandbox: its whole state, clock included. */
 export const snapshotRoutes = [
   route({
     name: 'snapshots.list',
@@ -44,8 +44,9 @@ export const snapshotRoutes = [
     name: 'snapshots.export',
     method: 'GET',
     path: '/snapshots/{name}',
-    summary: 'Show the state document that a snapshot holds',
-    returns: 'What GET /state answered when it was saved, masks included unless ?secrets=true is given.',
+    summary: 'Show the state document of a snapshot',
+    returns:
+      'The same as GET /state when it was saved; secrets that sign webhooks are masked unless ?secrets=true is given.',
     input: withSecretsOrNot,
     output: stateDocument,
     handle: async ({ host, sandbox, params, query }) => {
@@ -57,7 +58,7 @@ export const snapshotRoutes = [
     name: 'snapshots.import',
     method: 'PUT',
     path: '/snapshots/{name}',
-    summary: 'Keep a state document as a snapshot, or refuse it whole',
+    summary: 'Store a state document as a snapshot; a refused document changes nothing',
     returns: 'The snapshot: 201 when the name is new.',
     success: [200, 201],
     bounds: SANDBOX_BODY,
@@ -70,7 +71,7 @@ export const snapshotRoutes = [
     name: 'snapshots.restore',
     method: 'POST',
     path: '/snapshots/{name}/restore',
-    summary: 'Take everything back to a snapshot: records, clock, schedule, settings, limits and request log',
+    summary: 'Restore everything from a snapshot: records, clock, schedule, settings, limits and request log',
     returns: 'A summary of the sandbox.',
     output: () => sandboxSummary().extend({ restored: z.string() }),
     handle: async ({ host, sandbox, params }) => {

@@ -14,7 +14,7 @@ import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
 
 const start = () => startingPoint().prefault({})
 
-/** The sandbox as a whole. */
+/** Routes about the whole state of a sandbox. */
 export const stateRoutes = [
   route({
     name: 'sandbox.reset',
@@ -39,7 +39,7 @@ export const stateRoutes = [
     path: '/state',
     summary:
       'Show the whole state: secrets as digests, and those that sign webhooks masked unless ?secrets=true is given',
-    returns: 'The state document, as the JSON file holds it but for masked secrets.',
+    returns: 'The state document, as in the JSON file except for masked secrets.',
     input: withSecretsOrNot,
     output: stateDocument,
     handle: ({ sandbox, query }) => ({
@@ -51,7 +51,7 @@ export const stateRoutes = [
     method: 'PUT',
     path: '/state',
     summary:
-      'Replace the whole state by a document, or refuse it whole; a masked secret stays as it is stored',
+      'Replace the whole state by a document; a refused document changes nothing; a masked secret keeps its stored value',
     returns: 'A summary of the new sandbox.',
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
@@ -67,7 +67,7 @@ export const stateRoutes = [
     path: '/fixtures',
     summary:
       'Add the records of a fixtures document to the sandbox; one with a known id replaces that record',
-    returns: 'How many records were written, by collection.',
+    returns: 'The number of written records, by collection.',
     bounds: SANDBOX_BODY,
     input: () => ({ body: anyObject() }),
     output: () => z.strictObject({ written: z.record(z.string(), z.int()) }),

@@ -20,19 +20,19 @@ import { removedIds, route } from '../route.ts'
 /** The stubs of a sandbox. */
 const stubList = () =>
   listOf(stub).extend({
-    /** False under `--strict`, where no stub answers. */
+    /** False with `--strict`, which turns stubs off. */
     answers: z.boolean(),
   })
 
-/** Answers of endpoints that the specification shows no contract for. */
+/** Stubs: responses of endpoints without a contract in the specification. */
 export const stubRoutes = (service: Service) =>
   [
     route({
       name: 'stubs.list',
       method: 'GET',
       path: '/stubs',
-      summary: 'List the stubs: those of the fixtures, of the active scenario, and those written here',
-      returns: 'Every stub; answers is false under --strict, where none of them does.',
+      summary: 'List the stubs of the fixtures, of the active scenario and of this interface',
+      returns: 'Every stub; answers is false with --strict, which turns stubs off.',
       output: stubList,
       handle: ({ sandbox }) => ({
         body: { ...list(stubsOf(sandbox)), answers: !sandbox.options.strict },
@@ -43,7 +43,7 @@ export const stubRoutes = (service: Service) =>
       method: 'POST',
       path: '/stubs',
       summary:
-        'Answer an endpoint without a contract, or a list of them, all or none; of two stubs that fit equally well the later one answers',
+        'Create a stub for an endpoint without a contract, or a list of stubs, all or none; of two stubs that match equally well the later one responds',
       returns: 'The stub, or a list of them.',
       success: [201],
       input: () => {
@@ -71,7 +71,7 @@ export const stubRoutes = (service: Service) =>
       method: 'DELETE',
       path: '/stubs',
       summary: 'Remove every stub',
-      returns: 'The ids of the stubs.',
+      returns: 'The ids of the removed stubs.',
       output: removedIds,
       handle: ({ sandbox }) => {
         const removed = stubsOf(sandbox).map(({ id }) => id)
@@ -95,7 +95,7 @@ export const stubRoutes = (service: Service) =>
       method: 'DELETE',
       path: '/stubs/{id}',
       summary: 'Remove one stub',
-      returns: 'The stub as it stood.',
+      returns: 'The removed stub.',
       output: () => stub,
       handle: ({ sandbox, params }) => {
         const removed = stubNamed(sandbox, params.id)

@@ -19,7 +19,7 @@ type OneBatch = {
   readonly output: BatchView
 }
 
-/** The calls of resources that views make, beside those of the control interface itself. */
+/** Calls of resources that views use, in addition to those of the control interface itself. */
 interface BatchCalls {
   readonly 'GET /batches': {
     readonly params: unknown
@@ -43,12 +43,12 @@ interface BatchCalls {
 
 type DashboardCalls = OwnCalls & BatchCalls
 
-/** What a call responds with: `Output<'GET /clock'>`. */
+/** The response of a call: `Output<'GET /clock'>`. */
 export type Output<K extends keyof DashboardCalls> = DashboardCalls[K]['output']
 
 const token = signal(keptToken())
 
-/** Whether the emulator asks for a control token that it was not given. */
+/** Whether the emulator requires a control token that the page does not have. */
 export const needsToken = signal(false)
 
 export function useToken(text: string): void {
@@ -57,7 +57,7 @@ export function useToken(text: string): void {
   needsToken.value = false
 }
 
-/** Where the emulator is that has served this page. */
+/** The address of the emulator that has served this page. */
 export function emulatorAddress(): EmulatorAddress {
   return { url: location.origin, controlToken: token.value }
 }
@@ -72,10 +72,10 @@ export function controlUrl(): string {
   return location.origin + controlPath(sandboxName.value)
 }
 
-/** Calls the control interface about the present sandbox. Rejects with an `EmulatorError`. */
+/** Calls the control interface for the present sandbox. Rejects with an `EmulatorError`. */
 export const ask: Ask<DashboardCalls> = async (route, ...given) => (await askTagged(route, ...given)).output
 
-/** {@link ask}, with the entity tag of the record that is shown. */
+/** Like {@link ask}, but also returns the entity tag of the response. */
 export const askTagged: AskTagged<DashboardCalls> = async (route, ...given) => {
   try {
     return await askTaggedOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(
@@ -88,7 +88,7 @@ export const askTagged: AskTagged<DashboardCalls> = async (route, ...given) => {
   }
 }
 
-/** What went wrong, and the way out, in one text. */
+/** The problem and its fix, in one text. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof EmulatorError)) return error instanceof Error ? error.message : String(error)
   return error.mitigation === undefined ? error.detail : `${error.detail} ${error.mitigation}`

@@ -7,13 +7,13 @@ interface Stretch {
   readonly isFolded: boolean
 }
 
-/** The axis of virtual time: gaps without any event, wider than a fifth of it, are folded. */
+/** The axis of virtual time. Gaps without events that are wider than a fifth of it are folded. */
 export interface Axis {
   readonly stretches: readonly Stretch[]
   readonly from: number
   readonly to: number
   readonly width: number
-  /** Where an instant is, in px; outside of the axis at its end. */
+  /** The place of an instant, in px. An instant outside the axis is at its nearer end. */
   at(instant: number): number
   /** Whether an instant is on the axis, and in no fold. */
   shows(instant: number): boolean
@@ -35,17 +35,17 @@ function foldsOf(from: number, to: number, points: readonly number[]) {
   return { wide, left: span - wide.reduce((sum, gap) => sum + gap.to - gap.from, 0) }
 }
 
-/** A range with room at both ends: a share of the time that is not folded, since a day of nothing needs none. */
+/** A range with a margin at both ends: 6 % of the time that is not folded, so that empty days do not make it wider. */
 export function withRoom(from: number, to: number, points: readonly number[]) {
   const room = 0.06 * foldsOf(from, to, points).left
   return { from: from - room, to: to + room }
 }
 
-/** @param points instants at which something is shown */
+/** @param points instants of the marks on the axis */
 export function axisOf(from: number, to: number, width: number, points: readonly number[]): Axis {
   const span = Math.max(1, to - from)
   const { wide, left: active } = foldsOf(from, to, points)
-  // What is next to a fold keeps some of its surroundings.
+  // Some time next to each fold stays unfolded, so that the points there are not at its edge.
   const margin = Math.max(0.08 * active, span * 0.0001)
   const gaps = wide
     .map((gap) => ({ from: gap.from + margin, to: gap.to - margin }))
@@ -99,7 +99,7 @@ export function labelsOf(axis: Axis): readonly number[] {
     })
 }
 
-/** Things at places on the axis, those closer than 24 px joined. */
+/** Groups items by their place on the axis: an item less than 24 px after the first one of a group joins it. */
 export function clustered<T>(
   items: readonly T[],
   placeOf: (item: T) => number,

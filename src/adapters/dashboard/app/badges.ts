@@ -5,13 +5,13 @@ import { isUnfinished, useBatches } from './batch-data.ts'
 import { useDeliveries } from './deliveries.ts'
 import { useLive } from './loaded.ts'
 
-/** What a view has to show: how much, and how much of it is a problem. */
+/** The numbers next to the name of a view: its items, and how many of them are problems. */
 export interface Badge {
   readonly count: number
   readonly problems: number
 }
 
-/** By the name of the view. */
+/** Badges by the name of their view. */
 export const badges = signal<Readonly<Record<string, Badge>>>({})
 
 export function setBadge(view: string, count: number, problems = 0): void {
@@ -20,7 +20,7 @@ export function setBadge(view: string, count: number, problems = 0): void {
   badges.value = { ...badges.peek(), [view]: { count, problems } }
 }
 
-/** Counts what the navigation shows of views that are not open; what takes longer keeps no other waiting. */
+/** Counts the items of views that are not open, for the navigation. A slow call does not delay the other counts. */
 export function useBadges(): void {
   const { data: batches } = useBatches()
   const { data: deliveries } = useDeliveries()

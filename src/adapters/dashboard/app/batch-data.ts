@@ -14,7 +14,7 @@ const TERMINAL: readonly string[] = ['completed', 'failed', 'cancelled', 'expire
 
 export const isUnfinished = ({ status }: { readonly status: string }) => !TERMINAL.includes(status)
 
-/** Every batch: unfinished ones first, and of these the newest first. */
+/** All batches: first the unfinished ones, then the others; each group with the newest first. */
 async function loadBatches(): Promise<readonly BatchRow[]> {
   const { data } = await ask('GET /batches')
   return [...data].sort(
@@ -34,5 +34,5 @@ export function endOf(batch: BatchRow): number | undefined {
   return end === null ? undefined : Date.parse(end)
 }
 
-/** The state of a batch in a word: one that is held is held. */
+/** The state of a batch: `held` for an unfinished one that is held, otherwise its status. */
 export const stateOf = (batch: BatchRow) => (batch.held && isUnfinished(batch) ? 'held' : batch.status)

@@ -17,7 +17,7 @@ import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from
 type View = Output<'GET /batches/{id}'>
 type Result = Output<'GET /batches/{id}/results'>['data'][number]
 
-/** The items of a batch as a bar: finished ones, and of these the errored. */
+/** The items of a batch as a bar: the finished ones, and the errored ones among them. */
 export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) {
   const { total, errored, canceled, expired } = batch.request_counts
   const width = (count: number) => ({ width: `${(100 * count) / Math.max(1, total)}%` })
@@ -78,7 +78,7 @@ export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () =
   const failable =
     batch.status === 'validating' || batch.status === 'in_progress'
       ? lost
-      : (done ?? `A batch that is ${batch.status} cannot.`)
+      : (done ?? `Not possible: the batch is ${batch.status}.`)
   return (
     <Detail label={`Batch ${batchName(batch)}`} head={head} onClose={onClose}>
       <p class="row-actions">
@@ -183,7 +183,7 @@ function Counts({ batch }: { batch: BatchRow }) {
 
 type Rule = View['plan']['stages'][number]['outcomes'][number]
 
-/** Which items a rule is about, in words. */
+/** The items that a rule selects, in words. */
 function itemsOf({ match: { custom_id, index } = {}, every, probability }: Rule): string {
   const one = index === undefined ? undefined : `the item at index ${index}`
   const some = custom_id === undefined ? 'all items' : `items whose custom_id is ${custom_id}`
@@ -203,7 +203,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
   const syntax = text === undefined ? undefined : jsonIssue(text)
   const { data: schema } = useLive(
     async () => {
-      // Asked for when the rules are edited.
+      // Loaded only when the rules are edited.
       return text === undefined
         ? undefined
         : (await bodySchema('patch', '/batches/{id}'))?.properties?.outcomes
@@ -228,7 +228,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
   }
   const edit = canEdit && text === undefined && <Button onClick={() => setText(pretty(rules))}>Edit</Button>
   return (
-    <Card title="Outcome rules" hint="the first that fits decides; for items not yet finished" actions={edit}>
+    <Card title="Outcome rules" hint="the first matching rule decides; for unfinished items" actions={edit}>
       {text === undefined ? (
         <ul class="rows outcomes">
           {rules.map((rule, index) => (
@@ -254,7 +254,11 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
             schema={schema}
           />
           <p class="row-actions pad-top">
-            <Button kind="primary" disabled={syntax && 'The text is no JSON.'} onClick={() => void save()}>
+            <Button
+              kind="primary"
+              disabled={syntax && 'The text is not valid JSON.'}
+              onClick={() => void save()}
+            >
               Save rules
             </Button>
             <Button onClick={() => setText(undefined)}>Cancel</Button>
@@ -265,7 +269,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
   )
 }
 
-// A page at a time, so that the emulator responds to others in between.
+// Loads one page at a time, so that the emulator can respond to other requests in between.
 async function allResults(id: string): Promise<readonly Result[]> {
   const rows: Result[] = []
   for (;;) {

@@ -1,21 +1,21 @@
-// What of the browser's time, storage and clipboard the dashboard uses; no other file of it does.
+// The dashboard uses the browser's time, storage and clipboard only through this file.
 
 /** Real milliseconds since the page was loaded. */
 export const pageTime = (): number => performance.now()
 
-/** Calls back after some real milliseconds. @returns takes it back */
+/** Calls back after some real milliseconds. @returns a function that cancels it */
 export function after(ms: number, call: () => void): () => void {
   const timer = setTimeout(call, ms)
   return () => clearTimeout(timer)
 }
 
-/** Calls back every so many real milliseconds. @returns ends it */
+/** Calls back again and again, with this many real milliseconds between the calls. @returns a function that ends it */
 export function every(ms: number, call: () => void): () => void {
   const timer = setInterval(call, ms)
   return () => clearInterval(timer)
 }
 
-/** One call for all that is asked for before the next frame. In a hidden tab, where frames stand still, four times a second. */
+/** Joins all calls before the next frame into one. In a hidden tab, which has no frames, one call runs per 250 ms. */
 export function perFrame(call: () => void): () => void {
   let isWaiting = false
   return () => {
@@ -30,7 +30,7 @@ export function perFrame(call: () => void): () => void {
   }
 }
 
-/** Runs one call at a time; what is asked for during it, or within a quarter of a second after it, is one call more. */
+/** Runs one call at a time. Of all calls during a run, only the last one runs, a quarter of a second after that run. */
 export function coalesced(): (call: () => Promise<void>) => void {
   let isRunning = false
   let next: (() => Promise<void>) | undefined
@@ -52,7 +52,7 @@ export function coalesced(): (call: () => Promise<void>) => void {
   return run
 }
 
-/** What is kept between visits. A browser that keeps nothing gives nothing. */
+/** A value that is kept between visits. Null without one, and in a browser without storage. */
 export function kept(name: string): string | null {
   try {
     return localStorage.getItem(`emulator.${name}`)
@@ -65,7 +65,7 @@ export function keep(name: string, value: string): void {
   try {
     localStorage.setItem(`emulator.${name}`, value)
   } catch {
-    // The next visit starts from the default.
+    // Without storage, the next visit starts with the default.
   }
 }
 
@@ -82,11 +82,11 @@ export function keepToken(token: string): void {
   try {
     sessionStorage.setItem('emulator.token', token)
   } catch {
-    // It is asked for again after a reload.
+    // Without storage, the user has to give it again after a reload.
   }
 }
 
-/** Puts a text on the clipboard. @returns whether the browser allowed it */
+/** Copies a text to the clipboard. @returns whether the browser allowed it */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

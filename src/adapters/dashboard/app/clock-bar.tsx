@@ -13,22 +13,22 @@ import { Button, moveByArrows } from './ui.tsx'
 
 type Target = Parameters<typeof ask<'POST /clock/advance'>>[1]['body']
 
-/** The advance that goes on, and when it can be stopped. */
+/** The advance in progress. `isLong` after 400 ms: only then it gets a button that stops it. */
 export const advancing = signal<{ readonly label: string; readonly isLong: boolean } | undefined>(undefined)
 
-/** The last advance that has ended. */
+/** The last advance that has finished. */
 export const lastAdvance = signal<
   (AdvanceResult & { readonly label: string; readonly took: number }) | undefined
 >(undefined)
 
 let stopper: AbortController | undefined
 
-/** Ends the advance that goes on; time stays where it has come to. */
+/** Stops the advance in progress. The clock keeps the instant that it has reached. */
 export function stopAdvance(): void {
   stopper?.abort()
 }
 
-/** Lets virtual time pass, in calls of at most 1,000 events each so that it can be stopped in between. */
+/** Advances virtual time, in calls of at most 1,000 events each, so that it can be stopped in between. */
 export async function advanceBy(label: string, target: Record<string, unknown>): Promise<void> {
   if (advancing.value !== undefined || isLost.value) return
   const own = new AbortController()
@@ -48,7 +48,7 @@ export async function advanceBy(label: string, target: Record<string, unknown>):
     }
     lastAdvance.value = { ...result, label, took: pageTime() - began }
   } catch (error) {
-    if (own.signal.aborted) toast('info', 'Stopped. The clock shows how far time has come.')
+    if (own.signal.aborted) toast('info', 'Stopped. The clock stays at the time reached.')
     else toast('error', wordsOf(error))
   }
   cancel()
@@ -56,7 +56,7 @@ export async function advanceBy(label: string, target: Record<string, unknown>):
   changed()
 }
 
-// A duration is taken from where the clock is now, so that the calls after the first lead to the same instant.
+// Turns a duration into an instant, so that all calls of one advance have the same target.
 async function fixed(target: Record<string, unknown>): Promise<Record<string, unknown>> {
   const ms = typeof target.ms === 'number' ? target.ms : undefined
   if (ms === undefined) return target
@@ -92,7 +92,7 @@ export function stepOnce(): void {
   void advanceBy('Step', { steps: 1 })
 }
 
-/** Jumps by a label of the group: `+1 m`. */
+/** Advances by the duration of the button with this label: `+1 m`. */
 export function jump(label: string): void {
   const found = JUMPS.find(([each]) => each === label)
   if (found !== undefined) void advanceBy(label, { ms: found[1] })
@@ -192,7 +192,7 @@ function Until({ disabled }: { disabled: boolean }) {
         button={<span class="wide-only">Until batch is done</span>}
         disabled={disabled}
         items={items}
-        empty="No batch is unfinished."
+        empty="There is no unfinished batch."
       >
         {(close) => <OwnTarget onDone={close} />}
       </Menu>
@@ -210,7 +210,7 @@ function OwnTarget({ onDone }: { onDone: () => void }) {
   return <MenuForm label="Duration or instant" action="Go" placeholder={example} onSubmit={go} />
 }
 
-// An instant as the clock shows it is in UTC.
+// Parses an instant in the format of the clock, which is in UTC.
 function instantOf(text: string): string {
   return text.includes('T') ? text : `${text.trim().replace(' ', 'T')}Z`
 }
@@ -252,7 +252,7 @@ function Next() {
 
 type Future = NonNullable<Output<'GET /clock'>['next']>
 
-/** The first clause of what an event will do. */
+/** The first clause of the description of an event. */
 export function eventName({ description, kind }: Pick<Future, 'description' | 'kind'>): string {
   const [clause = kind] = description.split(/[,.:;]( |$)/)
   return clause

@@ -1,8 +1,8 @@
-/** A piece of JSON or code, by what it is. */
+/** Matches the parts of JSON or code that get a colour. */
 const PIECES =
   /("(?:[^"\\]|\\.)*")(\s*:)?|'(?:[^'\\]|\\.)*'|\b(?:true|false|null|const|await|import|from)\b|(?<![\w./:-])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.:])/gi
 
-/** A text in parts, those with a colour named by their kind. Text stays text: nothing of it becomes HTML. */
+/** A text in parts; parts with a colour have their kind as a class. No part of the text becomes HTML. */
 export function coloured(text: string) {
   const parts = []
   let end = 0

@@ -22,7 +22,7 @@ interface Choice {
 
 const PER_GROUP = 5
 
-/** The labels that were chosen last, shown while nothing is typed. */
+/** The labels that were chosen last, shown while the field is empty. */
 const recent: string[] = []
 
 function choicesOf(batches: readonly BatchRow[], presets: readonly string[]): readonly Choice[] {
@@ -184,7 +184,7 @@ export function CommandDialog() {
           </div>
         ))}
       </div>
-      {shown.length === 0 && <p class="pad hint">Nothing fits "{text}".</p>}
+      {shown.length === 0 && <p class="pad hint">Nothing matches "{text}".</p>}
       <p class="keys-line hint">
         <kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> run <kbd>Esc</kbd> close
       </p>

@@ -12,10 +12,10 @@ export const useDeliveries = sharedLive(
 /** Whether a URL is that of the built-in receiver. */
 export const isInbox = (url: string) => new URL(url).hostname === 'emulator-inbox.invalid'
 
-/** A receiver in words. */
+/** The name of a receiver on the page. */
 export const receiverName = (url: string) => (isInbox(url) ? 'the built-in inbox' : url)
 
-/** How a delivery stands: one that waits for another attempt is about to be tried again. */
+/** The state of a delivery: `retrying` while it waits for another attempt, otherwise its status. */
 export function deliveryState({ status, retry_at }: DeliveryRow): string {
   return status === 'waiting' && retry_at !== null ? 'retrying' : status
 }

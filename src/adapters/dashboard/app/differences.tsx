@@ -8,7 +8,7 @@ interface Row {
 /** Records by collection. */
 export type RecordsByCollection = Readonly<Record<string, readonly Row[]>>
 
-/** Fields that differ, each with its sign. */
+/** Fields that differ: `-` with the old value, `+` with the new one. */
 type Lines = readonly (readonly ['+' | '-', string])[]
 
 interface Difference {
@@ -34,7 +34,7 @@ function difference(ref: string, before: Row | undefined, after: Row | undefined
   return lines.length === 0 ? undefined : { ref, what: 'changed', lines }
 }
 
-/** What differs between two versions of one object, field by field. */
+/** The differences between two versions of one object, field by field. */
 export function fieldDifferences(before: object, after: object): Lines {
   const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((field): Lines => {

@@ -38,7 +38,7 @@ export function durationText(ms: number): string {
   return rest === 0 || second === undefined ? `${head} ${name}` : `${head} ${name} ${rest} ${second[1]}`
 }
 
-/** An id by its end, where it is long: `…0248`. */
+/** The end of a long id: `…0248`. Short ids stay unchanged. */
 export function shortId(id: string): string {
   return /^[0-9a-f-]{16,}$/.test(id) ? `…${id.slice(-4)}` : id
 }
@@ -56,7 +56,7 @@ export function shortPath(path: string, most = 34): string {
   return `/…/${parts.at(-1)}`
 }
 
-/** A number with its thousands apart: `1,234.5`. Intl would take longer than to draw the page. */
+/** A number with separated thousands: `1,234.5`. Intl would take longer than drawing the page. */
 export function numberText(value: number): string {
   const [whole = '', ...decimals] = String(value).split('.')
   return [whole.replaceAll(/\B(?=(\d{3})+$)/g, ','), ...decimals].join('.')
@@ -67,7 +67,7 @@ export function countOf(count: number, noun: string, nouns = `${noun}s`): string
   return `${numberText(count)} ${count === 1 ? noun : nouns}`
 }
 
-/** A value as JSON, two spaces deep. */
+/** A value as JSON, indented by two spaces. */
 export function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? ''
 }
@@ -78,7 +78,7 @@ export function sizeOf(bytes: number): string {
   return bytes < 1_000_000 ? `${(bytes / 1_000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`
 }
 
-/** A word of the emulator as one for people: `runDueEvents` becomes `Run due events`. */
+/** An identifier as readable text: `runDueEvents` becomes `Run due events`. */
 export function humanName(name: string): string {
   const spaced = name
     .replaceAll(/[_-]/g, ' ')

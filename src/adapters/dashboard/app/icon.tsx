@@ -85,7 +85,7 @@ const icons = {
 
 export type IconName = keyof typeof icons
 
-/** An icon of 16 px beside words that say the same; 14 inside buttons, 12 inside tags. */
+/** An icon next to a text with the same meaning: 16 px, 14 inside buttons, 12 inside tags. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -25,7 +25,7 @@ function mark(id: string, isRead: boolean): void {
   read.value = ids
 }
 
-/** Statuses with which the inbox can be told to respond. */
+/** Statuses that can be chosen for the responses of the inbox. */
 const RESPONSES = [200, 204, 400, 410, 500, 503]
 
 function respondWith(status: number): void {
@@ -35,7 +35,7 @@ function respondWith(status: number): void {
   )
 }
 
-/** With which status the inbox responds, to be chosen. */
+/** A choice of the status with which the inbox responds. */
 function ResponseChoice() {
   const { data } = useLive(() => ask('GET /settings'), [])
   const now = data?.values['webhooks.inbox_status'] ?? 200
@@ -88,7 +88,7 @@ export function subscribeInbox(): void {
   void act(() => ask('POST /webhooks', { body: { inbox: true } }), 'The inbox is subscribed.')
 }
 
-/** What the built-in receiver has got, like a mailbox. */
+/** The messages of the built-in receiver, like a mailbox. */
 export function Inbox({
   messages,
   id,
@@ -103,7 +103,7 @@ export function Inbox({
       <Empty
         icon="inbox"
         title={isOn ? 'Nothing has arrived yet' : 'Use the inbox'}
-        text="The built-in inbox receives webhooks without a server of your own. Faults and retries act on it as on any receiver."
+        text="The built-in inbox receives webhooks, so you need no server. Faults and retries affect it like any receiver."
       >
         {!isOn && (
           <Button kind="primary" icon="inbox" onClick={subscribeInbox}>
@@ -155,19 +155,19 @@ export function Inbox({
   )
 }
 
-/** What a message is about: the batch by its name and the end of its id, or the beginning of the body. */
+/** The subject of a message: the end of the id and the name of its batch, or the beginning of the body. */
 function subjectOf({ body }: Message): string {
   const { data = body } = (body ?? {}) as { readonly data?: unknown }
   const { id, metadata } = (data ?? {}) as { readonly id?: unknown; readonly metadata?: object }
-  if (typeof id !== 'string') return JSON.stringify(body).slice(0, MOST)
+  if (typeof id !== 'string') return JSON.stringify(body).slice(0, MAX_CHARACTERS)
   const name = batchName({ id, metadata: { ...metadata } } as BatchRow)
   return name === shortId(id) ? name : `${shortId(id)} ${name}`
 }
 
-/** Characters of a body that is none of ours. */
-const MOST = 200
+/** Maximum characters of the subject of a body without an id. */
+const MAX_CHARACTERS = 200
 
-/** The request as it came: its headers, and the bytes that the signature is made of. */
+/** The received request: its headers, and the bytes that are signed. */
 function Raw({ raw: { headers, body } }: Pick<Message, 'raw'>) {
   const lines = Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`)
   const whole = `${lines.join('\n')}\n\n${body}`
@@ -182,7 +182,7 @@ function Raw({ raw: { headers, body } }: Pick<Message, 'raw'>) {
         {headers === null ? body : whole}
       </pre>
       <p class="hint">
-        {sizeOf(new TextEncoder().encode(body).length)} of body, the signature is made of exactly these.
+        {sizeOf(new TextEncoder().encode(body).length)} of body. The signature covers exactly these bytes.
       </p>
     </>
   )

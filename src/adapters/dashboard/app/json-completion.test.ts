@@ -18,7 +18,7 @@ const schema: JsonSchema = {
   },
 }
 
-/** The labels at the place of a bar. */
+/** The labels of the suggestions at the bar `|` in a text. */
 function labels(marked: string): string[] {
   return found(marked).map(({ label }) => label)
 }
@@ -27,7 +27,7 @@ function found(marked: string) {
   return suggestionsAt(marked.replace('|', ''), marked.indexOf('|'), schema)
 }
 
-/** The text after the first suggestion was taken. */
+/** The text after the first suggestion was accepted. */
 function taken(marked: string): string {
   const text = marked.replace('|', '')
   const [first] = found(marked)

@@ -1,6 +1,6 @@
 import { findNodeAtLocation, getLocation, type JSONPath, type Node, parseTree } from 'jsonc-parser'
 
-/** As much of a JSON Schema as forms and suggestions need. */
+/** The part of JSON Schema that forms and suggestions use. */
 export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
@@ -17,19 +17,19 @@ export interface JsonSchema {
   readonly items?: boolean | JsonSchema
 }
 
-/** Something that fits at a place in a text. */
+/** A text that can be inserted at a place in a JSON text. */
 export interface Suggestion {
   readonly label: string
   readonly hint: string
-  /** What replaces the text between `from` and `to`. */
+  /** The text that replaces the part between `from` and `to`. */
   readonly insert: string
   readonly from: number
   readonly to: number
-  /** Whether values to choose from follow. */
+  /** Whether it is the name of a field, so that its values can be suggested next. */
   readonly isKey: boolean
 }
 
-/** The fields and values that the schema has for the place of the caret, as far as they begin with what is typed there. */
+/** The fields and values that the schema allows at the caret, and that begin with the typed text. */
 export function suggestionsAt(text: string, caret: number, schema: JsonSchema): readonly Suggestion[] {
   const { path, isAtPropertyKey, previousNode } = getLocation(text, caret)
   const typed = typedAt(text, caret, previousNode)
@@ -64,11 +64,11 @@ export function suggestionsAt(text: string, caret: number, schema: JsonSchema): 
 interface Typed {
   readonly from: number
   readonly to: number
-  /** Without its quote. */
+  /** The typed text without its opening quote. */
   readonly word: string
 }
 
-// A whole value is replaced where the caret is in one; of a text without an end, as much as stands before the caret.
+// Inside a complete value, all of it is replaced. Of a string without a closing quote, only the part before the caret is.
 function typedAt(text: string, caret: number, node: Node | undefined): Typed {
   if (node !== undefined && node.offset < caret && caret <= node.offset + node.length) {
     const { offset, length } = node
@@ -91,7 +91,7 @@ function keysAt(text: string, path: JSONPath, except: number): ReadonlySet<strin
   return new Set(keys.filter(({ offset }) => offset !== except).map(({ value }) => String(value)))
 }
 
-/** A field with the beginning of its value, and with the comma that the next one needs. */
+/** The text of a new field: its name, the beginning of its value, and a comma if another field follows. */
 function keyText(text: string, { to }: Typed, name: string, shape: JsonSchema): string {
   const key = JSON.stringify(name)
   const after = text.slice(to).trimStart()
@@ -99,7 +99,7 @@ function keyText(text: string, { to }: Typed, name: string, shape: JsonSchema): 
   return `${key}: ${valuesOf(shape).length > 1 ? '' : startOf(shape)}${after.startsWith('"') ? ',' : ''}`
 }
 
-/** A value for a field that has none yet, as a text. */
+/** The first value of a new field, as JSON. */
 function startOf(shape: JsonSchema): string {
   const [first] = [
     ...valuesOf(shape),
@@ -117,7 +117,7 @@ function startOf(shape: JsonSchema): string {
   )
 }
 
-/** The values that a schema names, as JSON. */
+/** The values that a schema lists, as JSON. */
 function valuesOf(shape: JsonSchema): readonly string[] {
   const found = schemaVariants(shape).flatMap(({ enum: all, const: only, type }) => {
     if (all !== undefined) return all
@@ -138,7 +138,7 @@ function typeOf(shape: JsonSchema): string {
   return [...new Set(types)].join(' or ')
 }
 
-/** The schema itself, and all that it is made of. */
+/** The schema itself, and all schemas in its `anyOf`, `oneOf` and `allOf`, at any depth. */
 export function schemaVariants(schema: JsonSchema): readonly JsonSchema[] {
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])]
   return [schema, ...parts.flatMap(schemaVariants)]

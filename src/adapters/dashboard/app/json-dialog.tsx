@@ -9,19 +9,19 @@ import { Button } from './ui.tsx'
 
 interface JsonDialogProps {
   readonly title: string
-  /** What the text is, and what sending it does. */
+  /** Explains the document and the effect of sending it. */
   readonly text: string
-  /** The text to begin with. */
+  /** The initial document. */
   readonly value: string
   readonly action: string
-  /** What a toast says when it is done. */
+  /** The text of the toast after success. */
   readonly done: string
   readonly loadSchema: () => Promise<JsonSchema>
   readonly onSubmit: (value: unknown) => Promise<unknown>
   readonly onClose: () => void
 }
 
-/** Edits a document before it is sent. What the emulator refuses is shown at its lines, and nothing is changed. */
+/** Edits a document before it is sent. If the emulator refuses it, the problems are shown at their lines and nothing changes. */
 export function JsonDialog(props: JsonDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const { data: schema } = useLive(props.loadSchema, [])
@@ -58,7 +58,11 @@ export function JsonDialog(props: JsonDialogProps) {
       </div>
       <div class="actions">
         <Button onClick={props.onClose}>Cancel</Button>
-        <Button kind="primary" disabled={syntax && 'The text is no JSON.'} onClick={() => void submit()}>
+        <Button
+          kind="primary"
+          disabled={syntax && 'The text is not valid JSON.'}
+          onClick={() => void submit()}
+        >
           {props.action}
         </Button>
       </div>

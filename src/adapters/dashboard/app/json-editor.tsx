@@ -6,7 +6,7 @@ import { Icon } from './icon.tsx'
 import type { JsonSchema } from './json-completion.ts'
 import { useSuggestions } from './json-suggest.tsx'
 
-/** Something that is wrong with a JSON text: where (JSON Pointer), and what. */
+/** A problem of a JSON text: its place (JSON Pointer), and a description. */
 export interface EditorIssue {
   readonly pointer: string
   readonly detail: string
@@ -18,7 +18,7 @@ interface Found extends EditorIssue {
   readonly line: number
 }
 
-/** What is wrong with a text as JSON; undefined when it can be parsed. */
+/** The first syntax error of a JSON text; undefined when it can be parsed. */
 export function jsonIssue(text: string): EditorIssue | undefined {
   const errors: ParseError[] = []
   parseTree(text, errors)
@@ -43,7 +43,7 @@ function locate(text: string, issue: EditorIssue): Found {
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
   let node: Node | undefined
-  // What is missing is shown at what should hold it.
+  // The problem of a missing value is shown at the object or array that should contain it.
   for (let count = parts.length; node === undefined && count >= 0; count -= 1) {
     const path = parts.slice(0, count).map((part) => (/^\d+$/.test(part) ? Number(part) : part))
     node = root && findNodeAtLocation(root, path)
@@ -54,7 +54,7 @@ function locate(text: string, issue: EditorIssue): Found {
 
 const MEANT = /Did you mean "([^"]+)"/
 
-/** A field for JSON with colours, line numbers, what is wrong by line, and suggestions where the schema is known. */
+/** A field for JSON with colours, line numbers, problems by line, and suggestions if the schema is known. */
 export function JsonEditor(props: {
   label: string
   value: string

@@ -8,16 +8,16 @@ interface Open {
   readonly caret: number
 }
 
-/** Puts a text in the place of another one, so that the browser's undo knows of it. */
+/** Replaces a part of the text in a way that the browser can undo. */
 function replace(field: HTMLTextAreaElement, { from, to, insert }: Suggestion): void {
   field.setSelectionRange(from, to)
-  // The only way that keeps what the user can undo; where it is not supported, the change is made without.
+  // Only this command keeps the undo history. In a browser without it, the text changes without undo.
   if (document.execCommand('insertText', false, insert)) return
   field.setRangeText(insert, from, to, 'end')
   field.dispatchEvent(new InputEvent('input'))
 }
 
-/** Suggestions for a field that holds JSON, where its schema is known: what the field listens to, and the list. */
+/** Suggestions for a field with JSON, if its schema is known: the event handlers for the field, and the list. */
 export function useSuggestions(field: RefObject<HTMLTextAreaElement | null>, schema: JsonSchema | undefined) {
   const [state, setState] = useState<Open | undefined>(undefined)
   const id = useId()
@@ -33,7 +33,7 @@ export function useSuggestions(field: RefObject<HTMLTextAreaElement | null>, sch
     if (element === null) return
     replace(element, chosen)
     setState(undefined)
-    // Inside of the quotes, brackets or braces that the value begins with.
+    // Sets the caret inside the empty quotes, brackets or braces of the value.
     if (/(""|\[\]|\{\}),?$/.test(chosen.insert) && chosen.isKey) {
       const caret = chosen.from + chosen.insert.replace(/.,?$/, '').length
       element.setSelectionRange(caret, caret)
@@ -52,7 +52,7 @@ export function useSuggestions(field: RefObject<HTMLTextAreaElement | null>, sch
   }
   const move = (by: number) =>
     setState((open) => open && { ...open, at: (open.at + by + open.items.length) % open.items.length })
-  // One character that was typed, or taken back, while the list is open: no text that was pasted.
+  // Suggests after a typed character, and after a deletion while the list is open; not after pasted text.
   const onInput = (event: InputEvent) => {
     const isTyped = event.inputType === 'insertText' && /^["\w.$-]$/.test(event.data ?? '')
     if (isTyped || (state !== undefined && event.inputType.startsWith('delete'))) look()
@@ -70,7 +70,7 @@ export function useSuggestions(field: RefObject<HTMLTextAreaElement | null>, sch
   return { attributes, list, onKeyDown, onInput, onBlur: () => setState(undefined) }
 }
 
-/** Most rows of the list; more are scrolled to. */
+/** Maximum height of the list in px; the user scrolls to more rows. */
 const MAX_HEIGHT = 200
 
 function SuggestionList(props: {
@@ -84,7 +84,7 @@ function SuggestionList(props: {
   const list = useRef<HTMLDivElement>(null)
   const before = (field.current?.value ?? '').slice(0, open.caret)
   const [line, column] = [before.split('\n').length, before.length - before.lastIndexOf('\n') - 1]
-  // Not cut off by the editor: beside the caret, and above it where there is no room below.
+  // Below the caret, or above it if there is no space below. The window is the limit, not the editor.
   useLayoutEffect(() => {
     const [box, element] = [mark.current?.getBoundingClientRect(), list.current]
     if (box === undefined || element === null) return

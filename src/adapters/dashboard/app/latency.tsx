@@ -3,10 +3,10 @@ import { ask } from './api.ts'
 import { act } from './live.ts'
 import { Switch } from './ui.tsx'
 
-/** The id of the rule that the slider stands for. */
+/** The id of the rule that the slider changes. */
 const LATENCY = 'latency'
 
-/** A slider for a delay of every response: a rule of its own, before the head is sent. */
+/** A slider for a delay of every response before its head is sent, with a separate rule. */
 export function LatencyCard({ rules }: { rules: readonly { readonly id: string; readonly do: unknown }[] }) {
   const rule = rules.find(({ id }) => id === LATENCY)
   const [ms, setMs] = useState(() => delayOf(rule?.do) ?? 300)

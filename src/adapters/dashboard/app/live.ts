@@ -19,7 +19,7 @@ export type ChangeKind =
   | 'sandbox'
   | 'reload'
 
-/** The connection to the emulator: `lost` from two seconds without a stream on. */
+/** The connection to the emulator: `lost` after two seconds without a stream. */
 export const connection = signal<{
   readonly state: 'opening' | 'open' | 'closed' | 'lost'
   /** Page time at which the last event arrived. */
@@ -28,17 +28,17 @@ export const connection = signal<{
   readonly nextTry: number
 }>({ state: 'opening', since: 0, nextTry: 0 })
 
-/** The sandbox that the page is about, where the emulator has none of this name. */
+/** The sandbox of the page, if the emulator has none with this name. */
 export const missingSandbox = signal<string | undefined>(undefined)
 
 export const isLost = computed(() => connection.value.state === 'lost' && missingSandbox.value === undefined)
 
 type Clock = Output<'GET /clock'>
 
-/** The clock as the emulator last showed it, with the page time at which it did. */
+/** The last reported clock, with the page time of the report. */
 export const clockState = signal<(Clock & { readonly seen: number }) | undefined>(undefined)
 
-/** The virtual instant by now, in milliseconds; undefined before the first response. */
+/** The current virtual instant, computed from the last report, in milliseconds; undefined before the first response. */
 export function virtualNow(): number | undefined {
   const shown = clockState.peek()
   if (shown === undefined) return undefined
@@ -46,7 +46,7 @@ export function virtualNow(): number | undefined {
   return Date.parse(shown.now) + real * shown.rate
 }
 
-/** {@link virtualNow}, ten times a second while it moves. */
+/** {@link virtualNow}, updated ten times a second while the page is visible. */
 export const ticking = signal<number | undefined>(undefined)
 
 every(100, () => {
@@ -68,20 +68,20 @@ function tell(kind: ChangeKind): void {
   flush()
 }
 
-/** Calls back after each frame in which something happened, with what did. @returns ends it */
+/** Calls back once per frame with new events, with their kinds. @returns a function that ends it */
 export function onKinds(listener: (kinds: ReadonlySet<ChangeKind>) => void): () => void {
   listeners.add(listener)
   return () => void listeners.delete(listener)
 }
 
-/** How long what is to be shown waits for the stream of events, in real milliseconds: a proxy may hold it back. */
+/** Maximum real milliseconds that loading waits for the stream of events to open: a proxy may delay it. */
 const MAX_WAIT = 10_000
 
 let isWaiting = false
 
 /**
- * Whether everything is about to be loaded: the stream of events is opening, or has opened since the last frame. What is
- * loaded before that is loaded twice.
+ * Whether all data will be loaded soon, because the stream of events is opening, or has opened since the last frame. Data that
+ * is loaded before that would be loaded twice.
  */
 export const isReloadDue = (): boolean => isWaiting || pending.has('reload')
 
@@ -91,12 +91,12 @@ function endWait(): void {
   tell('reload')
 }
 
-/** Tells every view that something was written, for those who do not want to wait for the stream. */
+/** Reloads every view after a write, without waiting for its event in the stream. */
 export function changed(): void {
   tell('reload')
 }
 
-/** What of an advance has happened, and of the requests: counts only. */
+/** The type and the instant of the last event of the stream. */
 export const lastEvent = signal<{ readonly type: string; readonly at: string } | undefined>(undefined)
 
 let retry = (): void => {}
@@ -108,7 +108,7 @@ export function retryNow(): void {
 
 const PAUSES = [1, 2, 4, 8, 15]
 
-/** Follows the events of one sandbox until it is left, and connects again when the stream ends. */
+/** Follows the events of one sandbox until the signal is aborted, and connects again when the stream ends. */
 async function follow(name: string, signal: AbortSignal): Promise<void> {
   let failures = 0
   let hasOpened = false
@@ -167,11 +167,11 @@ function lose(pause: number): void {
   })
 }
 
-/** When the process was started that the last stream came from. */
+/** When the emulator process of the last stream was started. */
 let startedAt = ''
 
 function restarted(): void {
-  toast('info', 'The emulator was restarted. Everything was loaded again; what you were editing is kept.')
+  toast('info', 'The emulator was restarted. Everything was loaded again; your unsaved edits are kept.')
 }
 
 function back(): void {
@@ -192,14 +192,14 @@ async function readClock(): Promise<void> {
     clockState.value = { ...shown, seen: pageTime() }
     ticking.value = virtualNow()
   } catch {
-    // The stream tells when the emulator is back.
+    // The clock is read again as soon as the stream opens again.
   }
 }
 
 const inTurn = coalesced()
 const loadClock = () => inTurn(readClock)
 
-/** Connects, and connects anew when another sandbox is chosen. */
+/** Connects, and connects again when another sandbox is chosen. */
 export function startLive(): void {
   onKinds((kinds) => {
     if (['clock', 'event', 'transition', 'sandbox', 'reload'].some((kind) => kinds.has(kind as ChangeKind)))
@@ -219,13 +219,13 @@ export function startLive(): void {
       leaving.abort()
     }
   })
-  // A batch makes progress between two events, and the last event may be over by now.
+  // While time runs, batches progress between two events, and the next event of the clock may be over already.
   every(5_000, () => {
     if (!document.hidden && (clockState.peek()?.rate ?? 0) > 0 && !isLost.peek()) loadClock()
   })
 }
 
-/** Does something that the user asked for, and says what went wrong. @returns whether it was done */
+/** Runs an action of the user, and shows `done` or the error as a message. @returns whether it succeeded */
 export async function act(work: () => Promise<unknown>, done?: string): Promise<boolean> {
   try {
     await work()

@@ -5,7 +5,7 @@ import { coalesced } from './browser.ts'
 import { type ChangeKind, isReloadDue, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
-/** What a view has loaded: the last good data stays while the next is loaded, and when that fails. */
+/** The loaded data of a view. The last good data stays while it is loaded again, and when that fails. */
 export interface Loaded<T> {
   readonly data: T | undefined
   readonly error: string | undefined
@@ -15,7 +15,7 @@ export interface Loaded<T> {
 interface Source<T> {
   readonly state: ReadonlySignal<Omit<Loaded<T>, 'reload'>>
   readonly reload: () => void
-  /** Loads now, and after each event of its kinds until it is let go. @returns lets it go */
+  /** Loads now, and after each event of its kinds until it is released. @returns a function that releases it */
   readonly hold: () => () => void
 }
 
@@ -54,9 +54,9 @@ function useSource<T>(source: Source<T>): Loaded<T> {
 }
 
 /**
- * Loads what a view shows, and loads it again after each event of the named kinds: one call at a time, at most four times a
+ * Loads the data of a view, and loads it again after each event of the named kinds: one call at a time, at most four times a
  * second.
- * @param about what else the call depends on; it is loaded anew when that changes
+ * @param about a text for everything else that the call depends on; the data is loaded again when it changes
  */
 export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[], about = ''): Loaded<T> {
   const latest = useRef(load)
@@ -65,7 +65,7 @@ export function useLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[],
   return useSource(useMemo(() => sourceOf(() => latest.current(), kinds), [name, about]))
 }
 
-/** The same for what several parts of the page show: it is loaded once for all of them. @returns a hook */
+/** Like {@link useLive}, for data that several parts of the page show: it is loaded once for all of them. @returns a hook */
 export function sharedLive<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): () => Loaded<T> {
   let name = ''
   let source = sourceOf(load, kinds)

@@ -26,10 +26,10 @@ function LazyCommand() {
   return load === undefined ? null : <load.CommandDialog />
 }
 
-/** Where a first visit leads: to what a newcomer needs, or to what has happened. */
+/** Starts the dashboard. Without a view in the address, it opens `connect`, or `timeline` if there are requests already. */
 async function start(): Promise<void> {
   startKeyboard()
-  // The code of the view comes while what it shows is asked for.
+  // Loads the code of the view and its data at the same time.
   void viewNamed(here.value.view)?.load()
   startLive()
   const hasRequests = startRequests()

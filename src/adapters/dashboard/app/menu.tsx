@@ -126,7 +126,7 @@ interface FieldKind {
 
 interface MenuFormProps extends FieldKind {
   readonly label: string
-  /** The word on the button. */
+  /** The text of the button. */
   readonly action: string
   readonly onSubmit: (text: string) => void
 }
@@ -151,10 +151,10 @@ export function MenuForm({ label, action, onSubmit, ...field }: MenuFormProps) {
   )
 }
 
-/** What the name of a sandbox or of a snapshot has to be. */
+/** The rules for the name of a sandbox or a snapshot. */
 export const NAME_FIELD = { pattern: '[a-z0-9][a-z0-9\\-]*', maxLength: 63 } as const
 
-/** Asks before something is lost. The focus is on Cancel. */
+/** Asks for confirmation before data is lost. The focus is on Cancel. */
 export function Confirm(props: {
   title: string
   text: ComponentChildren

@@ -1,17 +1,17 @@
 import { computed, signal } from '@preact/signals'
 
-/** Where the user is: everything that a link needs to show the same screen again. */
+/** The place of the user in the dashboard: everything that a link needs to show the same screen again. */
 export interface Here {
   readonly sandbox: string
   readonly view: string
-  /** What is opened, in parts. */
+  /** The opened item, as the parts of its path. */
   readonly path: readonly string[]
   readonly query: Readonly<Record<string, string>>
 }
 
 export const here = signal<Here>(read(location.hash))
 
-/** The sandbox that everything on the page is about. */
+/** The sandbox whose data the page shows. */
 export const sandboxName = computed(() => here.value.sandbox)
 
 addEventListener('hashchange', () => {
@@ -58,12 +58,12 @@ export function linkIn(
   return `#/${[sandbox, view, ...path].map(encodeURIComponent).join('/')}${text}`
 }
 
-/** Goes somewhere; `Back` returns. */
+/** Opens a link; `Back` returns. */
 export function goTo(link: string): void {
   location.hash = link
 }
 
-/** Changes what is opened or filtered in the present view. */
+/** Changes the opened item or the filter of the present view. */
 export function open(
   path: readonly string[],
   query: Readonly<Record<string, string>> = here.value.query,
@@ -71,7 +71,7 @@ export function open(
   goTo(linkTo(here.value.view, path, query))
 }
 
-/** Changes the query without a step that `Back` would have to undo. */
+/** Changes the query without a new entry in the history of the browser. */
 export function refine(query: Readonly<Record<string, string>>): void {
   const { view, path, query: before } = here.value
   history.replaceState(null, '', linkTo(view, path, { ...before, ...query }))

@@ -11,25 +11,24 @@ interface ConflictProps {
   readonly onTake: () => void
 }
 
-/** What somebody else has changed of a record that is edited here, and which version is to stay. */
+/** Shows the changes of another client in a record that is edited here, and asks which version to keep. */
 export function RecordConflict({ base, mine, theirs, onKeep, onTake }: ConflictProps) {
   const own = parsed(mine)
   const isSame = own !== undefined && fieldDifferences(parsed(theirs) ?? {}, own).length === 0
   return (
     <section role="alert">
       <Note tone="warn" icon="warn">
-        The record was changed while you edited it. Nothing was saved over it: choose which version you go on
-        with.
+        The record was changed while you edited it. Your version was not saved: choose the version to keep.
       </Note>
       <div class="diff conflict">
         <h3>Changed by others</h3>
         <DiffLines lines={fieldDifferences(parsed(base) ?? {}, parsed(theirs) ?? {})} />
         <h3>Changed by you</h3>
-        {own === undefined ? <p class="pad hint">Your text is no JSON yet.</p> : null}
+        {own === undefined ? <p class="pad hint">Your text is not valid JSON yet.</p> : null}
         <DiffLines lines={fieldDifferences(parsed(base) ?? {}, own ?? parsed(base) ?? {})} />
       </div>
       <p class="row-actions">
-        <Button onClick={onKeep}>{isSame ? 'Go on' : 'Keep mine'}</Button>
+        <Button onClick={onKeep}>{isSame ? 'Continue' : 'Keep mine'}</Button>
         <Button onClick={onTake}>Take theirs</Button>
       </p>
     </section>

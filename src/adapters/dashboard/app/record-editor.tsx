@@ -25,20 +25,20 @@ export interface AnyRecord {
 /** A record as it was loaded. */
 interface Version {
   readonly text: string
-  /** Absent: of a new record. */
+  /** Undefined for a new record. */
   readonly etag: string | undefined
 }
 
-/** Texts that were not saved yet, by record, and what they were made from: they stay when another view is opened. */
+/** Unsaved texts by record, with the version that was edited. They stay when another view is opened. */
 const drafts = new Map<string, { readonly text: string; readonly base: Version }>()
 
 type Tab = 'form' | 'json' | 'history'
 
 interface EditorProps {
   readonly collection: string
-  /** Absent: a new one. */
+  /** Undefined for a new record. */
   readonly record: AnyRecord | undefined
-  /** Shows which fields a new one has. */
+  /** Another record, whose fields a new one gets. */
   readonly template: AnyRecord | undefined
   readonly onClose: () => void
 }
@@ -64,14 +64,14 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
   const { data: schema } = useLive(() => recordSchema(collection), [], collection)
   const fields = useMemo(() => schema && fieldsOf(schema), [schema])
   const [saved, setSaved] = useState<{ readonly version: Version; readonly after: Version }>()
-  // What was saved here is what is stored until it was loaded again.
+  // The version saved here is the stored one, until the record is loaded again.
   const stored = saved?.after === loaded ? saved.version : loaded
   const [draft, setDraft] = useState(drafts.get(key) ?? { text: stored.text, base: stored })
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
   const [tab, setTab] = useState<Tab>('json')
   const [isDeleting, setDeleting] = useState(false)
   const isDirty = draft.text !== draft.base.text
-  // A record that nobody edits here follows what is stored.
+  // A record without edits here always shows the stored version.
   const base = isDirty ? draft.base : stored
   const text = isDirty ? draft.text : stored.text
   const edit = (next: string, from = base) => {
@@ -104,7 +104,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
       if (record === undefined && here.value === from) open([collection, id])
     } catch (error) {
       if (!(error instanceof EmulatorError)) throw error
-      // What others have written is loaded, and shown beside the draft.
+      // Another client has changed the record: its version is loaded and shown next to the draft.
       if (error.status === 412) return changed()
       setIssues(error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }])
     }
@@ -182,7 +182,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
           kind="primary"
           disabled={
             syntax !== undefined
-              ? 'The text is no JSON.'
+              ? 'The text is not valid JSON.'
               : isDirty || record === undefined
                 ? undefined
                 : 'Nothing was changed.'
@@ -201,7 +201,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
       {isDeleting && (
         <Confirm
           title={`Delete ${record?.id}?`}
-          text="The record is deleted, and the future events about it."
+          text="The record and its future events are deleted."
           action="Delete"
           onDone={(yes) => {
             setDeleting(false)
@@ -218,7 +218,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
   )
 }
 
-// The same fields as another record, for a start.
+// A new record starts with the fields and values of another one.
 function blank(template: AnyRecord | undefined): object {
   return { ...template, id: 'new-1' }
 }

@@ -8,17 +8,17 @@ interface FormProps {
   readonly text: string
   readonly isValid: boolean
   readonly issues: readonly EditorIssue[]
-  /** Absent until it is loaded. */
+  /** Undefined until they are loaded. */
   readonly fields: ReadonlyMap<string, FieldSchema> | undefined
   readonly onChange: (text: string) => void
 }
 
-/** The fields of a record, each with the control that its schema asks for. */
+/** The fields of a record, each with the control that fits its schema. */
 export function RecordForm({ text, isValid, issues, fields, onChange }: FormProps) {
   if (!isValid)
     return (
       <Note tone="warn" icon="warn">
-        The text is no JSON. Mend it in the tab JSON first.
+        The text is not valid JSON. Correct it in the JSON tab first.
       </Note>
     )
   const record = JSON.parse(text) as Record<string, unknown>
@@ -59,7 +59,7 @@ function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.El
     'aria-invalid': describedBy !== undefined || undefined,
   }
   if (field?.kind === 'choice') {
-    // What the record has stays choosable, also where the schema does not allow it.
+    // The present value can always be chosen, even if the schema does not allow it.
     const choices = new Set([...field.choices, value as string | null])
     return (
       <select
@@ -108,11 +108,11 @@ function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.El
       />
     )
   return (
-    <input {...common} class="mono" readOnly value={JSON.stringify(value)} title="Edit it in the tab JSON." />
+    <input {...common} class="mono" readOnly value={JSON.stringify(value)} title="Edit it in the JSON tab." />
   )
 }
 
-/** The fields that a record could have and does not: a click adds one. */
+/** The fields that a record can have but does not: a click adds one. */
 export function MissingFields({ text, isValid, fields, onChange }: Omit<FormProps, 'issues'>) {
   if (!isValid || fields === undefined) return null
   const record: unknown = JSON.parse(text)

@@ -1,17 +1,17 @@
 import { ask } from './api.ts'
 import type { JsonSchema } from './json-completion.ts'
 
-/** Documents of more characters are only read, or sent as they are. */
+/** Maximum characters of a document in the editor. A longer one can only be read, or sent unchanged. */
 export const MAX_EDITED = 256_000
 
-/** What a form needs to know of one field of a record. */
+/** The facts that a form needs about one field of a record. */
 export interface FieldSchema {
   readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'json'
   /** The values of a choice. */
   readonly choices: readonly (string | null)[]
   readonly isRequired: boolean
   readonly isNullable: boolean
-  /** What a record gets that leaves it out; undefined for nothing. */
+  /** The value in a record that omits the field; undefined for none. */
   readonly default: unknown
 }
 
@@ -21,7 +21,7 @@ export async function recordSchema(collection: string): Promise<JsonSchema> {
   return schema as JsonSchema
 }
 
-/** The JSON Schema of what a call of the control interface takes. */
+/** The JSON Schema of the body that a call of the control interface accepts. */
 export async function bodySchema(method: 'post' | 'patch', path: string): Promise<JsonSchema | undefined> {
   const { paths } = (await ask('GET /openapi.json', { query: {} })) as unknown as OpenApi
   return paths[path]?.[method]?.requestBody?.content['application/json'].schema
@@ -53,7 +53,7 @@ export async function fixturesSchema(): Promise<JsonSchema> {
 
 /** The fields that the records of a collection can have, by name. */
 export function fieldsOf({ properties = {}, required = [] }: JsonSchema): ReadonlyMap<string, FieldSchema> {
-  // A field that nothing satisfies is computed.
+  // A computed field has the schema `not`, which no value satisfies.
   const given = Object.entries(properties).filter(([, shape]) => shape.not === undefined)
   return new Map(given.map(([name, shape]) => [name, fieldOf(shape, required.includes(name))]))
 }
@@ -85,7 +85,7 @@ const KINDS: Readonly<Record<string, FieldSchema['kind']>> = {
   boolean: 'boolean',
 }
 
-/** A value for a field that a record does not have yet. */
+/** The first value of a field that is added to a record. */
 export function initialValue({ kind, choices, isNullable, default: own }: FieldSchema): unknown {
   if (own !== undefined) return own
   if (isNullable) return null

@@ -19,7 +19,7 @@ type Trace = Output<'GET /explain/{request_id}'>
 
 type Tab = 'explain' | 'changes' | 'response' | 'request' | 'headers'
 
-/** The request as a user would make it with a client of their own. */
+/** The request as a user can send it with another client. */
 function shownRequest({ request }: Trace): ShownRequest {
   const { method, path, query, headers, body } = request
   const search = new URLSearchParams(
@@ -134,13 +134,13 @@ export function RequestDetail(props: {
   )
 }
 
-/** What a rule that makes such a request fail begins with. */
+/** The first values of a rule that makes such a request fail. */
 function ruleFor(trace: Trace | undefined, row: LogRow | undefined): Record<string, string> {
   const operation = trace?.route.operation ?? row?.operation ?? ''
   return { operation, key: row?.idempotency_key ?? '' }
 }
 
-// The sentence without the request, which the head shows.
+// The summary without method and path, which the head shows already.
 function why({ summary, request: { method, path } }: Trace): string {
   const rest = summary.replace(`${method} ${path} was `, '')
   return rest.charAt(0).toUpperCase() + rest.slice(1)
@@ -183,7 +183,7 @@ function Explain({ trace }: { trace: Trace }) {
       )}
       {trace.assumptions.length > 0 && (
         <>
-          <h3>Rests on</h3>
+          <h3>Assumptions</h3>
           <ul class="links">
             {trace.assumptions.map(({ id, open: question }) => (
               <li key={id}>
@@ -251,7 +251,7 @@ function Response({ trace }: { trace: Trace }) {
         .filter(({ sent }) => sent !== null && sent.end !== 'whole')
         .map(({ rule, sent }) => (
           <Note key={rule} tone="warn" icon="bolt">
-            {`${rule}: ${sizeOf(sent?.bytes ?? 0)} reached the connection, the last stage was ${sent?.stage}, and the response was ${sent?.end}. Below is what was prepared.`}
+            {`${rule}: ${sizeOf(sent?.bytes ?? 0)} reached the connection, the last stage was ${sent?.stage}, and the response was ${sent?.end}. The prepared response is below.`}
           </Note>
         ))}
       {response === null ? <Note>There was no response.</Note> : <ResponseBody response={response} />}
@@ -276,7 +276,7 @@ function ResponseBody({ response }: { response: NonNullable<Trace['response']> }
         <Note>
           {body_bytes === 0
             ? 'The response has no body.'
-            : `The body of ${sizeOf(body_bytes)} is not kept any more.`}
+            : `The body of ${sizeOf(body_bytes)} is no longer kept.`}
         </Note>
       ) : type.includes('ndjson') ? (
         <ol class="lines">
@@ -299,7 +299,7 @@ function ResponseBody({ response }: { response: NonNullable<Trace['response']> }
   )
 }
 
-// What is no JSON, or is cut, is shown as it is.
+// Text that is not JSON, or is cut, is shown unchanged.
 function asJson(text: string): string {
   try {
     return pretty(JSON.parse(text))
@@ -321,7 +321,7 @@ function Request({ trace: { request, route, caller } }: { trace: Trace }) {
       {request.body_kept ? (
         <Code label="Body" text={pretty(request.body)} />
       ) : (
-        <Note>There was none, or it was too large to be kept.</Note>
+        <Note>The request had no body, or the body was too large to keep.</Note>
       )}
     </>
   )

@@ -1,6 +1,6 @@
 import type { LogRow } from './requests.ts'
 
-/** What a filter of requests asks for, and what of it is not understood. */
+/** A parsed filter of requests, and the problem if a part of it is not understood. */
 export interface RequestTest {
   readonly test: (row: LogRow) => boolean
   readonly problem?: string
@@ -39,7 +39,7 @@ export function requestTest(text: string): RequestTest {
     if (name === undefined) return [(row) => like(row.path, word) || like(row.id, word)]
     const check = KEYS[name.toLowerCase()]
     if (check !== undefined) return value === '' ? [] : [(row) => check(row, value)]
-    problem = `There is no filter "${name}:". There are ${Object.keys(KEYS).join(', ')}.`
+    problem = `There is no filter "${name}:". The filters are ${Object.keys(KEYS).join(', ')}.`
     return []
   })
   return { test: (row) => checks.every((check) => check(row)), ...(problem !== undefined && { problem }) }

@@ -18,7 +18,7 @@ interface Log {
 
 const NOTHING: Log = { entries: [], dropped: 0, capacity: 0, isLoaded: false }
 
-/** The request log as far as it was loaded. However much arrives, it changes at most once in each frame. */
+/** The loaded part of the request log. It changes at most once per frame, however many requests arrive. */
 export const logRows = signal<Log>(NOTHING)
 
 let faulted: readonly LogRow[] = []
@@ -42,15 +42,15 @@ function keepLog(next: Log): void {
   publish()
 }
 
-/** Entries of one call: the first are shown at once, and older ones come in turns that keep the page quick. */
+/** Entries per call: the first ones are shown at once, older ones are loaded in parts, so that the page stays quick. */
 const [FIRST, TURN] = [200, 500]
 
-/** More than any log holds. */
-const MOST = 100_000
+/** More entries than any log has. */
+const MAX_ROWS = 100_000
 
 let isWhole = false
 
-/** Loads what is new of the log: all of it at first, and after the state was replaced or the log emptied. */
+/** Loads the new entries of the log; all entries at first, and after the state was replaced or the log was emptied. */
 async function loadNew(): Promise<void> {
   if (!isWhole) return loadAll()
   const name = sandboxName.peek()
@@ -59,10 +59,10 @@ async function loadNew(): Promise<void> {
   const newest = entries[settled]
   if (newest === undefined) return loadAll()
   try {
-    const list = await ask('GET /requests', { query: { limit: String(MOST), since: newest.id } })
+    const list = await ask('GET /requests', { query: { limit: String(MAX_ROWS), since: newest.id } })
     if (name === sandboxName.peek()) show(list, [...list.data.toReversed(), ...entries.slice(settled)])
   } catch {
-    // The log was emptied, or has turned over: the id is not in it any more.
+    // The log was emptied, or has dropped this entry: it has no such id any more.
     await loadAll()
   }
 }
@@ -83,11 +83,11 @@ async function loadAll(): Promise<void> {
 
 async function loadOlder(name: string): Promise<void> {
   for (;;) {
-    // What is asked for at the same time is seen first.
+    // Gives the other calls of the page time to run first.
     await new Promise<void>((resolve) => after(100, resolve))
     const { entries } = log
     const before = entries.at(-1)?.id ?? ''
-    // An entry that the log has dropped since had none before it.
+    // The call fails if the log has dropped this entry since. There are no older ones then.
     const list = await ask('GET /requests', { query: { limit: String(TURN), before } }).catch(() => undefined)
     if (list === undefined || name !== sandboxName.peek() || !isWhole) return
     show(list, [...entries, ...list.data.toReversed()])
@@ -102,18 +102,18 @@ function show({ capacity, dropped }: Output<'GET /requests'>, entries: readonly 
 const inTurn = coalesced()
 const load = () => inTurn(loadNew)
 
-// The newest of which nothing more becomes known: requests before it may still be going on.
+// The index of the newest entry that is older than all running requests: newer entries can still change.
 function settledFrom(entries: readonly LogRow[]): number {
-  const running = entries.slice(0, MOST_RUNNING).findLastIndex(isRunning)
+  const running = entries.slice(0, MAX_RUNNING).findLastIndex(isRunning)
   return running + 1
 }
 
-const MOST_RUNNING = 100
+const MAX_RUNNING = 100
 
-// What a fault holds open has no end yet.
+// A request that a fault holds open has no duration either, but it has an `end`.
 const isRunning = ({ duration_ms, end }: LogRow) => duration_ms === null && end === null
 
-/** Follows the request log of the present sandbox. @returns whether it holds any request */
+/** Follows the request log of the current sandbox. @returns whether it has any request */
 export async function startRequests(): Promise<boolean> {
   onKinds((kinds) => {
     if (kinds.has('reload') || kinds.has('sandbox')) isWhole = false

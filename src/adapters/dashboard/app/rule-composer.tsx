@@ -21,12 +21,12 @@ const WHENS = [
   ['nth', 'Only match number'],
   ['first', 'The first matches'],
   ['every', 'Every n-th match'],
-  ['after', 'After so many matches'],
+  ['after', 'After this many matches'],
 ] as const
 
 const COUNTED_BY = ['', 'api_key', 'idempotency_key', 'operation', 'connection', 'resource_id']
 
-/** What a rule begins with: another rule, a preset, or what a request was. */
+/** The first draft of a rule: from another rule, from a preset, or from a request. */
 function startOf(rule: object | undefined, start: Readonly<Record<string, string>>): Draft {
   if (rule !== undefined) {
     const { match, when, do: actions, times, priority, ttl } = rule as Record<string, unknown>
@@ -40,7 +40,7 @@ function startOf(rule: object | undefined, start: Readonly<Record<string, string
   return { preset, ...(Object.keys(match).length > 0 && { match }) }
 }
 
-/** A draft without what is empty. */
+/** A draft without its empty fields. */
 function cleaned(draft: Draft): Draft {
   return Object.fromEntries(
     Object.entries(draft).filter(
@@ -103,9 +103,7 @@ export function RuleComposer(props: {
         <span class="label">JSON</span>
         <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} schema={schema} />
       </div>
-      {draft?.preset !== undefined && (
-        <Note>A preset is a rule with a name. What stands here overrides it.</Note>
-      )}
+      {draft?.preset !== undefined && <Note>A preset is a rule with a name. Values here override it.</Note>}
       <p class="row-actions">
         <Button
           kind="primary"
@@ -189,7 +187,7 @@ function Fields(props: {
       {choice(
         'Operation',
         String(match.operation ?? ''),
-        [['', 'as the preset says'] as const, ...props.operations.map((name) => [name, name] as const)],
+        [['', 'from the preset'] as const, ...props.operations.map((name) => [name, name] as const)],
         (operation) =>
           onChange({ match: cleaned({ ...match, operation } as Draft) as Record<string, unknown> }),
       )}

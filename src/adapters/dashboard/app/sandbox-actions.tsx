@@ -20,7 +20,7 @@ interface Question {
   readonly done: string
 }
 
-/** What is done to the sandbox as a whole: snapshots, import and export, reset. */
+/** Actions on the whole sandbox: snapshots, import and export, reset. */
 export function SandboxActions() {
   const { data } = useLive(() => ask('GET /snapshots'), [])
   const [question, setQuestion] = useState<Question | undefined>(undefined)
@@ -32,7 +32,7 @@ export function SandboxActions() {
   const restore = (name: string, saved: string) =>
     setQuestion({
       title: `Restore ${name}?`,
-      text: `Everything goes back to ${saved === '' ? 'when it was saved' : dateTime(saved)}: records, clock, faults and the request log. What came after is lost.`,
+      text: `Everything goes back to ${saved === '' ? 'when it was saved' : dateTime(saved)}: records, clock, faults and the request log. Later changes are lost.`,
       action: 'Restore',
       run: () => ask('POST /snapshots/{name}/restore', { params: { name } }),
       done: `${name} is restored.`,
@@ -52,7 +52,7 @@ export function SandboxActions() {
         done: `${chosen.name} is imported.`,
       })
     } catch {
-      toast('error', `${chosen.name} is no JSON document.`)
+      toast('error', `${chosen.name} is not valid JSON.`)
     }
   }
   const exportState = () =>
@@ -116,7 +116,7 @@ export function SandboxActions() {
       {fixtures !== undefined && (
         <JsonDialog
           title="Import fixtures"
-          text="The records are added. A record with a known id replaces that record. One wrong record refuses them all."
+          text="The records are added. A record with a known id replaces that record. If one record is not valid, none is added."
           value={fixtures}
           action="Import"
           done="The fixtures are imported."

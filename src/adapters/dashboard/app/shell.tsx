@@ -40,12 +40,12 @@ export function Shell() {
   )
 }
 
-/** The views that a sandbox can be begun with. Of one that does not exist the others have nothing to show. */
+/** The views that are shown for a sandbox that does not exist. The others would have no data. */
 const TO_BEGIN_WITH: readonly string[] = ['connect', 'requests']
 
 const isShown = ({ name }: View) => missingSandbox.value === undefined || TO_BEGIN_WITH.includes(name)
 
-// The address of the page is that of the view.
+// Following the link would replace the address of the view, so only the focus moves.
 function skip(event: MouseEvent): void {
   event.preventDefault()
   document.getElementById('main')?.focus()
@@ -199,7 +199,7 @@ function NewSandbox({ onDone }: { onDone: () => void }) {
     goTo(linkIn(name, here.value.view))
   }
   return (
-    <MenuForm label="Open or make" action="Open" placeholder="w1" {...NAME_FIELD} onSubmit={openSandbox} />
+    <MenuForm label="Open or create" action="Open" placeholder="w1" {...NAME_FIELD} onSubmit={openSandbox} />
   )
 }
 
@@ -238,12 +238,13 @@ function BottomBar() {
 
 /** A sandbox that has not been used yet, or that was deleted. */
 function NoSandbox({ name }: { name: string }) {
-  const make = () => act(() => ask('POST /sandboxes', { body: { name } }), `${name} is made.`).then(retryNow)
+  const make = () =>
+    act(() => ask('POST /sandboxes', { body: { name } }), `${name} is created.`).then(retryNow)
   return (
     <div class="banner info" role="alert">
       <Icon name="info" />
-      <p>There is no sandbox {name} yet. Its first request makes it.</p>
-      <Button onClick={() => void make()}>Make it now</Button>
+      <p>There is no sandbox {name} yet. Its first request creates it.</p>
+      <Button onClick={() => void make()}>Create it now</Button>
       <Button onClick={() => goTo(linkIn('default', here.value.view))}>Open default</Button>
     </div>
   )
@@ -305,7 +306,8 @@ function TokenDialog() {
       >
         <h2>Control token</h2>
         <p>
-          This emulator asks for its control token. It printed it when it started, or was started with it.
+          This emulator requires its control token. The emulator printed the token at its start, or was
+          started with it.
         </p>
         <Field label="Token">
           {(id) => (

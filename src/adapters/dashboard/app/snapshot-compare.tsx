@@ -6,7 +6,7 @@ import { useLive } from './loaded.ts'
 import { linkTo } from './place.ts'
 import { Button, Field, Note, Problem, Skeleton } from './ui.tsx'
 
-/** The state as it is, among the names of snapshots; no snapshot can have this name. */
+/** The present state, among the names of snapshots. No snapshot can have this name. */
 const NOW = ''
 
 async function load(name: string): Promise<RecordsByCollection> {
@@ -15,10 +15,10 @@ async function load(name: string): Promise<RecordsByCollection> {
   return collections as unknown as RecordsByCollection
 }
 
-/** Records shown; what is beyond is counted. */
-const MOST = 200
+/** Maximum records that are shown; more are only counted. */
+const MAX_DIFFERENCES = 200
 
-/** What differs between two snapshots, or one and the present state. */
+/** The differences between two snapshots, or between one and the current state. */
 export function SnapshotCompare({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => dialog.current?.showModal(), [])
@@ -36,7 +36,7 @@ export function SnapshotCompare({ names, onClose }: { names: readonly string[]; 
         <select id={id} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
           {[...names, NOW].map((name) => (
             <option key={name} value={name}>
-              {name === NOW ? 'the present state' : name}
+              {name === NOW ? 'the current state' : name}
             </option>
           ))}
         </select>
@@ -54,7 +54,7 @@ export function SnapshotCompare({ names, onClose }: { names: readonly string[]; 
       {data === undefined && error === undefined && <Skeleton />}
       {data !== undefined && found.length === 0 && <Note>No record differs.</Note>}
       <section class="diff" tabIndex={0} aria-label="Differences">
-        {found.slice(0, MOST).map(({ ref, what, lines }) => (
+        {found.slice(0, MAX_DIFFERENCES).map(({ ref, what, lines }) => (
           <section key={ref}>
             <h3>
               <a href={linkTo('data', ref.split('/'))} onClick={onClose}>
@@ -69,7 +69,7 @@ export function SnapshotCompare({ names, onClose }: { names: readonly string[]; 
       <div class="actions">
         <span class="hint">
           {countOf(found.length, 'record')} differ{found.length === 1 ? 's' : ''}
-          {found.length > MOST && `, the first ${MOST} are shown`}
+          {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
         </span>
         <Button onClick={onClose}>Close</Button>
       </div>

@@ -10,20 +10,20 @@ export const LANGUAGES = [
 
 export type Language = (typeof LANGUAGES)[number][0]
 
-/** A request that a user makes with a client of their own. */
+/** A request that a user sends with another client. */
 export interface ShownRequest {
   readonly method: string
   /** With its query. */
   readonly url: string
-  /** Without the one that carries the key. */
+  /** Without `Authorization`. */
   readonly headers: Readonly<Record<string, string>>
   /** JSON; undefined for none. */
   readonly body?: unknown
-  /** Absent: it stands in the environment variable `WORKSPACE_API_KEY`, since the emulator keeps digests of keys alone. */
+  /** Default: the environment variable `WORKSPACE_API_KEY`, since the emulator keeps only digests of keys. */
   readonly key?: string
 }
 
-/** A request as code that can be run. What clients have sent is quoted by the rules of the language. */
+/** A request as runnable code. Values that clients have sent are quoted by the rules of the language. */
 export function snippet(language: Language, request: ShownRequest): string {
   return WRITERS[language](request)
 }

@@ -5,7 +5,7 @@ import { keep, kept } from './browser.ts'
 const MIN = 320
 const STEP = 16
 
-/** A panel at the right of a list, whose width the user chooses: by dragging its edge, or with arrow keys on it. */
+/** A panel to the right of a list. The user changes its width by dragging its edge, or with arrow keys on it. */
 export function Panel(props: { name: string; width: number; children: ComponentChildren }) {
   const [width, setWidth] = useState(Number(kept(`width.${props.name}`)) || props.width)
   const start = useRef<{ readonly x: number; readonly width: number } | undefined>(undefined)

@@ -2,7 +2,7 @@ import type { IconName } from './icon.tsx'
 import type { LogRow } from './requests.ts'
 import { Tag, type Tone } from './ui.tsx'
 
-/** The status of a response as a tag, or how a fault ended its connection: state is icon, word and colour. */
+/** The status of a response as a tag, or how a fault ended its connection, with icon, word and colour. */
 export function Status({ row: { status, end } }: { row: Pick<LogRow, 'status' | 'end'> }) {
   const [tone, icon] = look(end === null ? status : 0)
   return (
@@ -38,7 +38,7 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   retrying: ['warn', 'again'],
 }
 
-/** The tone and the icon of a state by its word. */
+/** The tone and the icon for the name of a state. */
 export function stateLook(state: string): readonly [Tone, IconName] {
   return STATES[state] ?? ['neutral', 'minus']
 }

@@ -6,11 +6,11 @@ import { useKeys } from './view-keys.ts'
 export interface Column<T> {
   readonly name: string
   readonly label: string
-  /** In px; absent: what is left. */
+  /** In px. Default: the remaining width. */
   readonly width?: number
   readonly align?: 'right'
   readonly cell: (row: T) => ComponentChildren
-  /** The value that the column is sorted by; absent: it is not sorted. */
+  /** The value for sorting by this column. Default: it cannot be sorted. */
   readonly sortBy?: (row: T) => string | number
 }
 
@@ -26,7 +26,7 @@ interface TableProps<T> {
   readonly idOf: (row: T) => string
   readonly selected?: string | undefined
   readonly onOpen: (id: string) => void
-  /** On phones a row has two lines: what it shows instead of cells. */
+  /** The content of a row on phones, where it has two lines instead of cells. */
   readonly phone?: (row: T) => ComponentChildren
   readonly sorting?: Sorting | undefined
   readonly onSort?: (sorting: Sorting) => void
@@ -49,7 +49,7 @@ export function useNarrow(): boolean {
   return isNarrow
 }
 
-/** A table of rows of one height, of which only those in sight are in the page. */
+/** A table whose rows have the same height. Only the visible rows are in the page. */
 export function Table<T>(props: TableProps<T>) {
   const { rows, columns, idOf, selected, onOpen, sorting, onSort } = props
   const isPhone = useNarrow() && props.phone !== undefined
@@ -68,11 +68,11 @@ export function Table<T>(props: TableProps<T>) {
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   const shown = rows.slice(first, last)
   const newest = useRef<string | undefined>(undefined)
-  // Rows that arrive on top do not move those that are being read.
+  // New rows at the top do not move the rows that the user is reading.
   useLayoutEffect(() => {
     const added = rows.findIndex((row) => idOf(row) === newest.current)
     const element = scroller.current
-    // At the top nothing is asked of the element, which would have to be laid out to know.
+    // At the top the element is not read, since reading it forces a layout.
     if (element !== null && top > 0 && added > 0 && onSort === undefined)
       element.scrollTop += added * rowHeight
     newest.current = rows[0] === undefined ? undefined : idOf(rows[0])

@@ -16,12 +16,12 @@ export function chooseTheme(next: Theme): void {
   keep('theme', next)
 }
 
-/** System, light, dark, and again. */
+/** Changes to the next theme: system, light, dark, and then system again. */
 export function nextTheme(): void {
   chooseTheme(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] as Theme)
 }
 
-/** Whether single letters are keys (WCAG 2.1.4). */
+/** Whether single letters are shortcuts; the user can turn these off (WCAG 2.1.4). */
 export const hasLetterKeys = signal(kept('letter-keys') !== 'off')
 
 export function setLetterKeys(on: boolean): void {

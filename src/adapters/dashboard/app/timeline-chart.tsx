@@ -93,10 +93,10 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
   )
 }
 
-/** Rows above and below those in sight that are drawn too, so that Tab finds the next bar. */
+/** Rows above and below the visible ones that are also drawn, so that Tab finds the next bar. */
 const OVERSCAN = 8
 
-/** From which row up to which one the rows of a plot are in sight, with some around them. */
+/** The range of rows to draw in a plot: the visible ones, and some around them. */
 function useRowsInSight(plot: RefObject<HTMLElement | null>, count: number): readonly [number, number] {
   const [range, setRange] = useState<readonly [number, number]>([0, 2 * OVERSCAN])
   useEffect(() => {
@@ -120,7 +120,7 @@ function useRowsInSight(plot: RefObject<HTMLElement | null>, count: number): rea
   return [Math.min(range[0], count), Math.min(range[1], count)]
 }
 
-/** Instants at which something of a batch is shown; a bar has no gap in it that could be folded. */
+/** Instants at which the chart shows a part of a batch, and some inside its bar, so that the bar is not folded. */
 function pointsOf(batch: BatchRow): number[] {
   const { predicted, created_at, in_progress_at, finalizing_at, expires_at } = batch
   const all = [

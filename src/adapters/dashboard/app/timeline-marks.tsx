@@ -15,13 +15,13 @@ export interface Mark {
   readonly icon: IconName
   readonly tone: Tone
   readonly label: string
-  /** What a click opens, of the past. */
+  /** In the past: the link that a click opens. */
   readonly link?: string
-  /** Where a click advances to, of the future. */
+  /** In the future: the instant to which a click advances. */
   readonly to?: string
 }
 
-/** What the popover is about. */
+/** The subject of the popover, and its place. */
 export type Picked = { readonly px: number; readonly top: number } & (
   | { readonly batch: BatchRow }
   | { readonly instant: number; readonly label?: string }

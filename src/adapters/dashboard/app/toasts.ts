@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { after } from './browser.ts'
 
-/** A short message about what the user has done. */
+/** A short message about an action of the user. */
 export interface Toast {
   readonly id: number
   readonly tone: 'ok' | 'error' | 'info'

@@ -10,7 +10,7 @@ interface ButtonProps {
   readonly kind?: 'primary' | 'ghost' | 'danger'
   /** The name of a button that shows an icon alone. */
   readonly label?: string
-  /** Why it cannot be used; undefined where it can. */
+  /** The reason why the button cannot be used; undefined if it can. */
   readonly disabled?: string | boolean | undefined
   readonly pressed?: boolean
   readonly busy?: boolean
@@ -49,7 +49,7 @@ export function Tag({ tone, icon, children }: { tone: Tone; icon?: IconName; chi
   )
 }
 
-/** Buttons of which one is pressed, or none: arrow keys move between them. */
+/** Buttons of which at most one is pressed. Arrow keys move between them. */
 export function Segments<T extends string>(props: {
   label: string
   options: readonly (readonly [value: T, label: string])[]
@@ -157,7 +157,7 @@ export function Tabs<T extends string>(props: {
   )
 }
 
-/** The head of a view: its title, a summary, and what can be done. */
+/** The head of a view: its title, a summary, and its actions. */
 export function ViewHead(props: {
   title: string
   summary?: ComponentChildren
@@ -201,7 +201,7 @@ export function FilterField(props: {
   )
 }
 
-/** An empty view: what it would show, and one thing to do. */
+/** An empty view: a text about its content, and one action. */
 export function Empty(props: {
   icon: IconName
   title: string
@@ -220,7 +220,7 @@ export function Empty(props: {
   )
 }
 
-/** Rows in place of data that takes longer than 200 ms. */
+/** Placeholder rows for data that takes longer than 200 ms. */
 export function Skeleton() {
   const [isShown, setShown] = useState(false)
   useEffect(() => after(200, () => setShown(true)), [])
@@ -234,7 +234,7 @@ export function Skeleton() {
   )
 }
 
-/** What went wrong in a part of a view; the other parts go on. */
+/** The error of one part of a view. The other parts still work. */
 export function Problem({ text, onRetry }: { text: string; onRetry?: (() => void) | undefined }) {
   return (
     <div class="note error" role="alert">
@@ -281,7 +281,7 @@ export function Card(props: {
   )
 }
 
-/** A field with its label above, and what is wrong with it below. */
+/** A field with its label above and its error below. */
 export function Field(props: {
   label: string
   error?: string | undefined
@@ -302,7 +302,7 @@ export function Field(props: {
   )
 }
 
-/** The panel of what is opened beside a list. On phones it is the page. */
+/** The panel of the opened item, next to a list. On phones it is the whole page. */
 export function Detail(props: {
   label: string
   onClose: () => void
@@ -331,7 +331,7 @@ export function Detail(props: {
   )
 }
 
-/** In the place of a detail of something that is not there. */
+/** Shown instead of the detail of an item that does not exist. */
 export function Missing({ text, onClose }: { text: string; onClose: () => void }) {
   return (
     <Detail label="Not found" head={<h2>Not found</h2>} onClose={onClose}>

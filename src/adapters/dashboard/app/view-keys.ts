@@ -1,9 +1,9 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
-/** What the open view does for a key; each view sets its own while it is shown. */
+/** The actions of the open view by key; each view sets its own while it is shown. */
 export const viewKeys = new Map<string, () => void>()
 
-/** Gives the open view keys of its own as long as it is shown. */
+/** Sets the keys of a view while it is shown. */
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys)
   latest.current = keys

@@ -7,7 +7,7 @@ export interface View {
   readonly title: string
   readonly icon: IconName
   readonly group: 'Observe' | 'Control' | 'Set up'
-  /** After `g`. */
+  /** The key that opens the view, after `g`. */
   readonly key: string
   readonly load: () => Promise<{ readonly default: ComponentType }>
 }

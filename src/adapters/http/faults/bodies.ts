@@ -1,4 +1,4 @@
-/** The bodies that come with the emulator, for the primitive `body`. */
+/** Names of the built-in bodies, for the field `fixture` of the primitive `body`. */
 export const BODY_FIXTURES = ['html-error', 'html-gateway-timeout', 'html-login', 'empty'] as const
 
 interface ReadyBody {

@@ -9,7 +9,7 @@ async function sees(fault: BodyFault, text: string | undefined = '{"a":1,"b":{"c
   const view = await seen({ ...body(fault), text })
   const length = /content-length: (\d+)/i.exec(view.head)?.[1]
   const type = /content-type: (.*)/i.exec(view.head)?.[1]
-  // Whatever was done to it, the length on the wire is the true one.
+  // The Content-Length is correct after every change.
   expect(Number(length)).toBe(view.body.length)
   return { ...view, type }
 }
@@ -20,13 +20,13 @@ test('patch is merged into the body', async () => {
   expect(type).toBe('application/json; charset=utf-8')
 })
 
-test('patch makes a body where there was none', async () => {
+test('patch creates a body for a response without one', async () => {
   const view = await seen({ ...body({ patch: { a: 1 } }), status: 200, text: undefined, headers: [] })
   expect(view.body).toBe('{"a":1}')
   expect(view.head).toContain('Content-Type: application/json; charset=utf-8')
 })
 
-test('nulls are written where they are named', async () => {
+test('nulls sets the named fields to null', async () => {
   expect((await sees({ nulls: ['/b/c', '/a'] })).body).toBe('{"a":null,"b":{"c":null}}')
 })
 
@@ -42,7 +42,7 @@ test('base64 replaces the bytes and leaves the type as it was', async () => {
   expect(type).toBe('application/json; charset=utf-8')
 })
 
-test('the fixtures are two pages of HTML, and nothing', async () => {
+test('the fixtures are HTML pages and an empty body', async () => {
   for (const fixture of ['html-error', 'html-login'] as const) {
     const view = await sees({ fixture })
     expect(view.type).toBe('text/html; charset=utf-8')
@@ -54,28 +54,28 @@ test('the fixtures are two pages of HTML, and nothing', async () => {
   })
 })
 
-test('envelope wraps the body as it is, to the last digit', async () => {
+test('envelope wraps the body unchanged, to the last digit', async () => {
   expect((await sees({ envelope: 'da"ta' }, '{"n":12345678901234567890}')).body).toBe(
     '{"da\\"ta":{"n":12345678901234567890}}',
   )
 })
 
-test('raw_number writes digits that no double holds', async () => {
+test('raw_number writes digits that no double can hold', async () => {
   const raw_number = { pointer: '/b/c/0', digits: '9007199254740993.10' }
   expect((await sees({ raw_number })).body).toBe('{"a":1,"b":{"c":[9007199254740993.10]}}')
 })
 
-test('prefix_b64 puts bytes in front', async () => {
+test('prefix_b64 adds bytes before the body', async () => {
   const { body } = await sees({ prefix_b64: '77u/' })
   expect(Buffer.from(body, 'latin1').subarray(0, 4)).toEqual(Buffer.from([0xef, 0xbb, 0xbf, 0x7b]))
 })
 
-test('truncate leaves the beginning, with the length of the beginning', async () => {
+test('truncate keeps the beginning of the body, with a Content-Length that matches', async () => {
   expect((await sees({ truncate: { fraction: 0.5 } })).body).toBe('{"a":1,"b"')
   expect((await sees({ truncate: { bytes: 0 } })).body).toBe('')
 })
 
-test('encode compresses and says so', async () => {
+test('encode compresses the body and sets Content-Encoding', async () => {
   const zipped = await sees({ encode: 'gzip' })
   expect(zipped.head).toContain('Content-Encoding: gzip')
   expect(gunzipSync(Buffer.from(zipped.body, 'latin1')).toString()).toBe('{"a":1,"b":{"c":[2]}}')
@@ -83,14 +83,14 @@ test('encode compresses and says so', async () => {
   expect(brotliDecompressSync(Buffer.from(brotli.body, 'latin1')).toString()).toBe('{"a":1,"b":{"c":[2]}}')
 })
 
-test('the members of one fault are done in their order, and several faults in theirs', async () => {
+test('the fields of one fault are applied in their order, and several faults in theirs', async () => {
   const one = { truncate: { bytes: 12 }, envelope: 'd', patch: { b: null } }
   expect((await sees(one)).body).toBe('{"d":{"a":1}')
   const several = [{ body: { text: 'x' } }, { body: { prefix_b64: 'eQ==' } }]
   expect((await seen({ actions: several })).body).toBe('yx')
 })
 
-test('of an NDJSON body every line is changed, and it stays a stream', async () => {
+test('patch changes every line of an NDJSON body, which stays a stream', async () => {
   const lines = ['{"id":1}\n', '{"id":2}\n']
   const { head, body: bytes } = await seen({ ...body({ patch: { x: 1 } }), text: undefined, lines })
   expect(head).toContain('Transfer-Encoding: chunked')

@@ -25,42 +25,42 @@ function schema() {
   const digits = z
     .string()
     .max(1_000)
-    .regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/, 'must be a number as JSON writes it')
+    .regex(/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/, 'must be a JSON number')
   const pointer = () =>
-    z
-      .string()
-      .refine(isPointer, { error: 'is no JSON Pointer; one begins with a slash, as in /counts/total' })
+    z.string().refine(isPointer, {
+      error: 'must be a JSON Pointer, which begins with a slash, such as /counts/total',
+    })
   return someOf({
-    /** Default `apply`. With `none`, one of text, base64 and fixture has to say what is sent. */
+    /** Default `apply`. `none`: the operation does not run, so that one of text, base64 and fixture is required. */
     effects: z.enum(['none', 'apply']).optional(),
     /** JSON Merge Patch over the body. */
     patch: json().optional(),
-    /** JSON Pointers of fields that become null, which a merge patch cannot say. */
+    /** JSON Pointers of fields that become null. A merge patch cannot do that: its null removes a field. */
     nulls: z.array(pointer()).min(1).max(100).optional(),
-    /** Instead of the body; its Content-Type is text/plain unless `type` says otherwise. */
+    /** Replaces the body. The Content-Type is text/plain unless `type` is given. */
     text: anyText().optional(),
     base64: base64().optional(),
     fixture: z.enum(BODY_FIXTURES).optional(),
     /** Content-Type. */
     type: lineText().optional(),
-    /** Puts the JSON body into a field of this name of a new object. */
+    /** Wraps the JSON body in a new object, as its field with this name. */
     envelope: nonEmptyText().optional(),
-    /** Writes these digits as they are at a place of the JSON text (JSON Pointer): a number that no double holds. */
+    /** Writes these digits unchanged at a JSON Pointer of the body, for numbers that no double can hold. */
     raw_number: strictObject({ pointer: pointer(), digits }).optional(),
-    /** Bytes in front. */
+    /** Bytes before the body. */
     prefix_b64: base64().optional(),
-    /** The part that is kept. Without `frame` the Content-Length is that of this part. */
+    /** Keeps the body up to this place. Without `frame`, the Content-Length is that of the kept part. */
     truncate: bodyPlace().optional(),
-    /** Compresses it and says so. */
+    /** Compresses the body and sets Content-Encoding. */
     encode: z.enum(['gzip', 'br']).optional(),
   }).superRefine((value, context) => {
     const instead = (['text', 'base64', 'fixture'] as const).filter((name) => value[name] !== undefined)
     if (instead.length > 1) {
-      const message = `cannot be given together with ${instead[0]}: each says all that is sent`
+      const message = `cannot be given together with ${instead[0]}: each replaces the whole body`
       context.addIssue({ code: 'custom', path: [instead[1] ?? ''], message })
     }
     if (value.effects !== 'none' || instead.length > 0) return
-    const message = 'needs one of text, base64 and fixture: without its effect the operation answers nothing'
+    const message = 'needs one of text, base64 and fixture: without its effect the operation has no response'
     context.addIssue({ code: 'custom', path: ['effects'], message })
   })
 }
@@ -68,7 +68,8 @@ function schema() {
 export const body: WirePrimitive<'body'> = {
   name: 'body',
   kind: 'wire',
-  description: 'nulls, unknown members, other types, byte order marks, big numbers, encodings, half bodies',
+  description:
+    'nulls, unknown fields, other types, byte order marks, large numbers, encodings, truncated bodies',
   schema,
   replacesHandler: (all) => all.some(({ effects }) => effects === 'none'),
   effect: { body: withBody },
@@ -77,7 +78,7 @@ export const body: WirePrimitive<'body'> = {
 const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 
-/** Changes the body, one field of the fault after the other. Those about JSON go for every line of an NDJSON body. */
+/** Changes the body, one field of the fault after the other. Fields about JSON apply to every line of an NDJSON body. */
 async function withBody(draft: Draft, fault: BodyFault): Promise<Draft> {
   let next = draft
   for (const change of CHANGES) next = await change(next, fault)
@@ -166,7 +167,7 @@ function typedAs(draft: Draft, type: string | undefined): Draft {
   return type === undefined ? draft : { ...draft, headers: withHeader(draft.headers, 'Content-Type', type) }
 }
 
-// To a merge patch, what is no JSON is the same as nothing: no object.
+// Undefined for a text that is not JSON. A merge patch treats that like every other value that is not an object.
 function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

@@ -19,7 +19,7 @@ const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
 const ENDS = { fin: 'fin', rst: 'rst', pause: 'open' } as const
 const HOWS = ['fin', 'rst', 'pause'] as const
 
-/** What has come when an exchange stops at a stage. */
+/** The parts of a response that have arrived when an exchange stops at a stage. */
 const STAGES: readonly (readonly [at: Stage, name: string, head: boolean, body: string])[] = [
   ['after-handler', 'after-handler', false, ''],
   ['before-head', 'before-head', false, ''],
@@ -34,7 +34,7 @@ const STAGES: readonly (readonly [at: Stage, name: string, head: boolean, body: 
 
 const cases = STAGES.flatMap((stage) => HOWS.map((how) => [stage[1], how, stage] as const))
 
-test.for(cases)('at %s a %s comes behind all that was sent until then', async ([name, how, stage]) => {
+test.for(cases)('at %s, a %s comes after all bytes sent until then', async ([name, how, stage]) => {
   const [at, , hasHead, body] = stage
   const { port, sent } = await faultedServer(cut(at, how))
   const paused = how === 'pause' ? (text: string) => isHeld(sent, text) : undefined
@@ -45,10 +45,10 @@ test.for(cases)('at %s a %s comes behind all that was sent until then', async ([
   expect(sent).toEqual([{ stage: name, bytes: text.length, end: how === 'pause' ? 'held' : 'cut' }])
 })
 
-test('a reset comes behind what was sent, although the process hardly ever runs', async () => {
+test('a reset comes after the sent bytes, even if the process is blocked almost all the time', async () => {
   for (let n = 0; n < 5; n++) {
     const { port } = await faultedServer(cut({ bytes: 4 }, 'rst'))
-    // At the end of each turn of the event loop, longer than the time that is given to bytes on their way.
+    // Blocks each turn of the event loop for longer than the wait between the last bytes and the reset.
     let busy = true
     const work = (): void => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * SETTLE)
@@ -61,7 +61,7 @@ test('a reset comes behind what was sent, although the process hardly ever runs'
   }
 })
 
-test('in chunks, before-last-chunk is behind the whole body', async () => {
+test('before-last-chunk is after the whole body when that is sent in chunks', async () => {
   const { body, end } = await seen({
     actions: [{ frame: { mode: 'chunked' } }, { cut: { at: 'before-last-chunk', how: 'rst' } }],
   })
@@ -69,7 +69,7 @@ test('in chunks, before-last-chunk is behind the whole body', async () => {
   expect(end).toBe('rst')
 })
 
-test('of several cuts the one that is reached first counts', async () => {
+test('the cut that is reached first counts', async () => {
   const { body, sent } = await seen({
     actions: [
       { cut: { at: 'end', how: 'rst' } },
@@ -81,13 +81,13 @@ test('of several cuts the one that is reached first counts', async () => {
   expect(sent).toMatchObject([{ stage: 'bytes:3' }])
 })
 
-test('a stage before the handler that could not be kept is kept at once', async () => {
+test('a cut at a stage that has passed already comes before the response', async () => {
   const { text, sent } = await seen(cut('before-read', 'rst'))
   expect(text).toBe('')
   expect(sent).toEqual([{ stage: 'before-read', bytes: 0, end: 'cut' }])
 })
 
-test('a body that was shorter than request_bytes is not cut', async () => {
+test('a request with a body shorter than request_bytes is not cut', async () => {
   expect((await seen(cut({ request_bytes: 10 }, 'rst'))).body).toBe('{"ok":true}')
 })
 
@@ -96,7 +96,7 @@ const CLIENTS: readonly (readonly [string, Client])[] = [
   ['node:http', viaHttp()],
 ]
 
-test.for(CLIENTS)('a reset before any byte is ECONNRESET to %s, 100 times of 100', async ([, client]) => {
+test.for(CLIENTS)('a reset before any byte is ECONNRESET for %s, 100 of 100 times', async ([, client]) => {
   const { port, sent } = await faultedServer({ ...cut('before-head', 'rst'), always: true })
   const errors = new Map<string | undefined, number>()
   for (let n = 0; n < 100; n++) {
@@ -108,7 +108,7 @@ test.for(CLIENTS)('a reset before any byte is ECONNRESET to %s, 100 times of 100
 })
 
 test.for(CLIENTS)(
-  'behind the head %s has the status, and then the reset, 20 times of 20',
+  'after the head, %s gets the status and then the reset, 20 of 20 times',
   async ([, client]) => {
     const { port } = await faultedServer({ ...cut('after-head', 'rst'), always: true })
     for (let n = 0; n < 20; n++) {
@@ -118,13 +118,13 @@ test.for(CLIENTS)(
   },
 )
 
-test('a FIN before any byte ends the connection without a reset, whatever of the request is unread', async () => {
+test('a FIN before any byte ends the connection without a reset, even if a part of the request is unread', async () => {
   const { port } = await faultedServer(cut('before-head', 'fin'))
   const upload = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(10_000)}`
   expect(await overSocket(port, upload)).toMatchObject({ text: '', end: 'fin' })
 })
 
-test('an idle connection that is cut is of no use to the next request on it', async () => {
+test('an idle connection that is cut leaves the pool of its client', async () => {
   const { port } = await faultedServer(cut('idle', 'rst'))
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
@@ -133,7 +133,7 @@ test('an idle connection that is cut is of no use to the next request on it', as
   await expect.poll(() => Object.keys(agent.freeSockets)).toEqual([])
 })
 
-test('a connection that is used again at once is cut when it has come to rest', async () => {
+test('a connection that is used again at once is cut when it becomes idle', async () => {
   const { port, sent } = await faultedServer(cut('idle', 'fin'))
   const { text, end } = await overSocket(port, [KEPT, KEPT])
   expect(text.match(/200 OK/g)).toHaveLength(2)
@@ -141,7 +141,7 @@ test('a connection that is used again at once is cut when it has come to rest', 
   await expect.poll(() => sent.map(({ stage }) => stage).toSorted()).toEqual(['end', 'idle'])
 })
 
-test('nothing that comes behind a pause is answered', async () => {
+test('requests after a pause get no response', async () => {
   const { port, sent } = await faultedServer(cut('end', 'pause'))
   const paused = (text: string) => isHeld(sent, text)
   const { text, end } = await overSocket(port, [KEPT, KEPT, 'no HTTP at all\r\n\r\n'], paused)
@@ -149,14 +149,14 @@ test('nothing that comes behind a pause is answered', async () => {
   expect(end).toBe('open')
 })
 
-test('a pause behind the end holds a connection that the client wanted to be closed', async () => {
+test('a pause after the end holds a connection open that the client wanted to close', async () => {
   expect(await seen(cut('end', 'pause'), { isEnough: isHeld })).toMatchObject({
     body: '{"ok":true}',
     end: 'open',
   })
 })
 
-test.for(['released', 'closing'] as const)('what is held is let go when %s', async (signal) => {
+test.for(['released', 'closing'] as const)('an abort of %s closes a held connection', async (signal) => {
   const server = await faultedServer(cut('before-head', 'pause'))
   const view = overSocket(server.port, KEPT)
   await expect.poll(() => server.sent).toEqual([{ stage: 'before-head', bytes: 0, end: 'held' }])
@@ -164,13 +164,13 @@ test.for(['released', 'closing'] as const)('what is held is let go when %s', asy
   expect(await view).toMatchObject({ text: '', end: 'fin' })
 })
 
-test('a client that leaves while it is held leaves nothing behind', async () => {
+test('a held connection that the client leaves is logged as held', async () => {
   const server = await faultedServer(cut('after-head', 'pause'))
   await overSocket(server.port, KEPT, (text) => isHeld(server.sent, text))
   expect(server.sent).toMatchObject([{ stage: 'after-head', end: 'held' }])
 })
 
-test('a stall ends with the longest time of the fault', async () => {
+test('a stall ends after the maximum time of the fault', async () => {
   const { body, end, sent } = await seen({ actions: [{ pace: { stall_at: { bytes: 4 }, max_ms: 50 } }] })
   expect(body).toBe('{"ok')
   expect(end).toBe('fin')
@@ -191,7 +191,7 @@ test('a response waits until it is no longer held back', async () => {
   expect((await view).text).toMatch(/^HTTP\/1\.1 201/)
 })
 
-test('a response that is held back is let go when released', async () => {
+test('a response that is held back is cut when released is aborted', async () => {
   const { port, released, sent } = await faultedServer({ hold: () => new Promise(() => {}) })
   const view = overSocket(port, requestBytes({ path: '/' }))
   setImmediate(() => released.abort())
@@ -199,7 +199,7 @@ test('a response that is held back is let go when released', async () => {
   expect(sent).toEqual([{ stage: 'after-handler', bytes: 0, end: 'cut' }])
 })
 
-test('a pipelined request is cut behind the response to the one before it', async () => {
+test('a pipelined request is cut after the response to the one before it', async () => {
   const { port } = await faultedServer({
     actions: [{ pace: { before_head_ms: 40 } }, { cut: { at: 'end', how: 'fin' } }],
     always: true,
@@ -209,7 +209,7 @@ test('a pipelined request is cut behind the response to the one before it', asyn
   expect(end).toBe('fin')
 })
 
-test('a client that is gone before its response is no error', async () => {
+test('a client that leaves before its response causes no error', async () => {
   const { port, sent } = await faultedServer({ actions: [{ pace: { before_head_ms: 50 } }] })
   const socket = connect(port, '127.0.0.1')
   socket.write(KEPT, () => setImmediate(() => socket.resetAndDestroy()))

@@ -10,7 +10,10 @@ declare module '../../../core/faults/primitive.ts' {
   }
 }
 
-/** Ends the connection. `pause`: it stays open and silent until the client, a reset or the end of the emulator ends it. */
+/**
+ * Ends the connection. With `pause` it stays open without a response, until the client closes it, the rule is removed, the
+ * sandbox is reset, or the emulator closes.
+ */
 export type CutFault = ParametersOf<typeof schema>
 
 function schema() {
@@ -20,7 +23,7 @@ function schema() {
 export const cut: WirePrimitive<'cut'> = {
   name: 'cut',
   kind: 'wire',
-  description: 'the end of the connection: in order, by reset, or never',
+  description: 'connections that are closed, reset or held open',
   schema,
   holds: ({ how }) => how === 'pause',
   ends: ({ how }) => (how === 'pause' ? undefined : how === 'rst' ? 'reset' : 'closed'),

@@ -3,17 +3,17 @@ import type { ApiResponse } from '../../../core/request/response.ts'
 import type { HeaderPair } from '../guard.ts'
 import { inPieces } from '../render.ts'
 
-/** A response that faults still work on: whole, and without a header that states its length. */
+/** A response that faults can still change: complete, but without a header for its length. */
 export interface Draft {
   readonly status: number
   readonly headers: readonly HeaderPair[]
-  /** Undefined: it has none, which is not the same as an empty one. */
+  /** Undefined for a response without a body, which differs from an empty body. */
   readonly body: Buffer | undefined
-  /** The body is a sequence of JSON texts, one a line, and goes out without a length. */
+  /** Whether the body is a sequence of JSON texts, one per line, that is sent without a length. */
   readonly ndjson: boolean
 }
 
-/** The draft of a response. The lines of a stream are all made here: faults are about places in the whole of it. */
+/** Creates the draft of a response. Reads all lines of a stream first, because faults act at places in the whole body. */
 export async function draftOf(
   { status, headers, text, lines }: ApiResponse,
   extra: readonly HeaderPair[],
@@ -27,7 +27,7 @@ export async function draftOf(
   return { status, headers: all, body: text === undefined ? undefined : Buffer.from(text), ndjson: false }
 }
 
-/** Sets a header in the place of the first of the same name, whatever its letter case, or after the others. */
+/** Sets a header: at the place of the first one with the same name (case-insensitive), otherwise at the end. */
 export function withHeader(headers: readonly HeaderPair[], name: string, value: string): HeaderPair[] {
   const at = headers.findIndex(([other]) => sameName(other, name))
   const rest = withoutHeader(headers, name)
@@ -35,7 +35,7 @@ export function withHeader(headers: readonly HeaderPair[], name: string, value: 
   return rest
 }
 
-/** Leaves out every header of a name, whatever its letter case. */
+/** Removes every header with this name (case-insensitive). */
 export function withoutHeader(headers: readonly HeaderPair[], name: string): HeaderPair[] {
   return headers.filter(([other]) => !sameName(other, name))
 }
@@ -44,7 +44,7 @@ function sameName(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** The head of a message, with everything that will be in it. */
+/** The status line and the headers of a message, and the informational responses before it. */
 export interface Head {
   readonly status: number
   readonly reason: string
@@ -59,19 +59,19 @@ export interface Interim {
   readonly headers: readonly HeaderPair[]
 }
 
-/** The head of a response as it is without faults. */
+/** The head of a response without faults. */
 export function plainHead(status: number, headers: readonly HeaderPair[]): Head {
   return { status, reason: STATUS_CODES[status] ?? '', version: '1.1', headers, interim: [] }
 }
 
-/** A head as bytes. Characters that no header may have are written all the same: in UTF-8, since Latin-1 has no byte for them. */
+/** Encodes a head: in Latin-1, or in UTF-8 if it has other characters. No header may contain those, but faults can set them. */
 export function headBytes({ status, reason, version, headers }: Omit<Head, 'interim'>): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const text = `HTTP/${version} ${status} ${reason}\r\n${lines}\r\n`
   return Buffer.from(text, fitsLatin1(text) ? 'latin1' : 'utf8')
 }
 
-/** An informational head as bytes. */
+/** Encodes the head of an informational response. */
 export function interimBytes({ status, headers }: Interim): Buffer {
   return headBytes({ status, reason: STATUS_CODES[status] ?? '', version: '1.1', headers })
 }

@@ -6,20 +6,20 @@ import type { FrameFault } from './frame.ts'
 const frame = (frame: FrameFault) => ({ actions: [{ frame }] })
 const KEPT = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
 
-test('chunked tells the end of a body by its last chunk', async () => {
+test('chunked marks the end of a body with a last chunk', async () => {
   const { head, body } = await seen(frame({ mode: 'chunked' }))
   expect(head).toContain('Transfer-Encoding: chunked')
   expect(head).not.toContain('Content-Length')
   expect(body).toBe('b\r\n{"ok":true}\r\n0\r\n\r\n')
 })
 
-test('length tells the end of a stream beforehand', async () => {
+test('length sends a stream with a Content-Length', async () => {
   const { head, body } = await seen({ ...frame({ mode: 'length' }), text: undefined, lines: ['a\n', 'b\n'] })
   expect(head).toContain('Content-Length: 4')
   expect(body).toBe('a\nb\n')
 })
 
-test('close tells it by the end of the connection, which a client that wants to keep it sees as well', async () => {
+test('close marks the end of a body by closing the connection, even if the client wants to keep it', async () => {
   const { port } = await faultedServer(frame({ mode: 'close' }))
   const { text, end } = await overSocket(port, KEPT)
   expect(text).not.toMatch(/content-length|transfer-encoding/i)
@@ -29,7 +29,7 @@ test('close tells it by the end of the connection, which a client that wants to 
   expect((await viaFetch(`http://127.0.0.1:${other}/`)).body).toBe('{"ok":true}')
 })
 
-test('a Content-Length that is too long ends early, with the connection', async () => {
+test('a response with too large a Content-Length ends early, with its connection', async () => {
   const { port, sent } = await faultedServer(frame({ length_delta: 10 }))
   const { text, end } = await overSocket(port, KEPT)
   expect(text).toMatch(/Content-Length: 21\r\n[\s\S]*\r\n\r\n\{"ok":true\}$/)
@@ -42,7 +42,7 @@ test('a Content-Length that is too long ends early, with the connection', async 
   })
 })
 
-test('a Content-Length that is too short leaves bytes behind the message', async () => {
+test('a Content-Length that is too small leaves bytes after the message', async () => {
   const { head, body } = await seen(frame({ length_delta: -4 }))
   expect(head).toContain('Content-Length: 7')
   expect(body).toBe('{"ok":true}')
@@ -55,7 +55,7 @@ test('a tail follows the end of the message', async () => {
   expect(chunked.body).toBe('b\r\n{"ok":true}\r\n0\r\n\r\nHTTP/1.1 500 Oops')
 })
 
-test('204 has a body as soon as its framing is named', async () => {
+test('a 204 has a body if a fault sets its framing', async () => {
   const { head, body, end } = await seen({ ...frame({ mode: 'length' }), status: 204 })
   expect(head).toMatch(/^HTTP\/1\.1 204 No Content\r\n[\s\S]*Content-Length: 11/)
   expect(body).toBe('{"ok":true}')
@@ -65,7 +65,7 @@ test('204 has a body as soon as its framing is named', async () => {
   expect(none).toBe('')
 })
 
-test('HEAD hears of the framing and gets no body, from whichever writer', async () => {
+test('the response to HEAD has the headers of the framing and no body, from both writers', async () => {
   const { head, body } = await seen(frame({ mode: 'chunked' }), { method: 'HEAD' })
   expect(head).toContain('Transfer-Encoding: chunked')
   expect(body).toBe('')
@@ -77,7 +77,7 @@ test('HEAD hears of the framing and gets no body, from whichever writer', async 
   expect(raw.body).toBe('')
 })
 
-test('a client of HTTP/1.0 gets a stream to the end of the connection', async () => {
+test('an HTTP/1.0 client gets a stream that ends with its connection', async () => {
   const { port } = await faultedServer({ text: undefined, lines: ['a\n'] })
   const { text, end } = await overSocket(port, 'GET / HTTP/1.0\r\nHost: a\r\n\r\n')
   expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\na\n$/)
@@ -85,7 +85,7 @@ test('a client of HTTP/1.0 gets a stream to the end of the connection', async ()
   expect(end).toBe('fin')
 })
 
-test('chunks leave a kept connection in order', async () => {
+test('a kept connection can be used again after a body in chunks', async () => {
   const { port } = await faultedServer(frame({ mode: 'chunked' }))
   const { text } = await overSocket(port, [KEPT, requestBytes({ path: '/' })])
   expect(text.match(/HTTP\/1\.1 200/g)).toHaveLength(2)

@@ -17,14 +17,14 @@ export type FrameFault = ParametersOf<typeof schema>
 
 function schema() {
   return someOf({
-    /** Default: as the response would be sent. `close`: by the end of the connection. */
+    /** Default: as without the fault. `close`: the end of the connection marks the end of the body. */
     mode: z.enum(['length', 'chunked', 'close']).optional(),
     /** Added to the true length in Content-Length. */
     length_delta: intBetween(-MAX_BYTES, MAX_BYTES).optional(),
     /** Bytes after the end of the message. */
     tail_b64: base64().optional(),
   }).refine(({ mode, length_delta }) => length_delta === undefined || (mode ?? 'length') === 'length', {
-    error: 'needs the mode "length": no other has a Content-Length',
+    error: 'needs the mode "length": the other modes send no Content-Length',
     path: ['length_delta'],
   })
 }

@@ -3,28 +3,28 @@ import type { AskedFraming } from './wire-primitive.ts'
 
 /** How the end of a body is marked. */
 export interface Framing {
-  /** `none`: there is no body, and no header speaks of one. */
+  /** `none`: there is no body, and no header for its length. */
   readonly mode: 'none' | 'length' | 'chunked' | 'close'
   /** Added to the true length. */
   readonly delta: number
   /** Bytes after the end of the message. */
   readonly tail: Buffer
-  /** Whether a body is sent at all: the response to HEAD only speaks of it. */
+  /** Whether a body is sent: the response to HEAD only has the headers. */
   readonly withBody: boolean
 }
 
-/** What the framing of a response depends on, besides faults. */
+/** The facts, in addition to faults, that decide the framing of a response. */
 export interface FramingFacts {
   readonly status: number
-  /** A stream goes out without a length. */
+  /** Whether the body is a stream, which is sent without a length. */
   readonly stream: boolean
   /** False for HEAD. */
   readonly withBody: boolean
-  /** HTTP/1.0 knows no chunks. */
+  /** HTTP/1.0 has no chunks: a stream then ends with its connection. */
   readonly http10: boolean
 }
 
-/** The framing of a response. 204 and 304 have a body only if a fault names the framing: no server sends one by accident. */
+/** Chooses the framing of a response. 204 and 304 have a body only if a fault sets `mode`, so that none is sent by accident. */
 export function framingOf(asked: AskedFraming, facts: FramingFacts): Framing {
   const { mode: wanted, length_delta = 0, tail_b64 = '' } = asked
   const tail = Buffer.from(tail_b64, 'base64')
@@ -34,7 +34,7 @@ export function framingOf(asked: AskedFraming, facts: FramingFacts): Framing {
   return { mode, delta: mode === 'length' ? length_delta : 0, tail, withBody: facts.withBody }
 }
 
-/** The header that states the framing. A length below zero is written as it is. */
+/** The header for the framing. A negative length is written unchanged. */
 export function framingHeaders({ mode, delta }: Framing, length: number): HeaderPair[] {
   if (mode === 'length') return [['Content-Length', String(length + delta)]]
   return mode === 'chunked' ? [['Transfer-Encoding', 'chunked']] : []
@@ -45,5 +45,5 @@ export function chunkOf(piece: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])
 }
 
-/** What ends a body in chunks. */
+/** The end of a chunked body. */
 export const LAST_CHUNK = Buffer.from('0\r\n\r\n')

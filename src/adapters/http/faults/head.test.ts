@@ -5,7 +5,7 @@ import type { HeadFault } from './head.ts'
 
 const head = (head: HeadFault) => ({ actions: [{ head }] })
 
-test('without a fault the bytes are those of a response that goes out as it is', async () => {
+test('a response without faults has the bytes of a normal response', async () => {
   const { text, end, sent } = await seen({})
   expect(text).toBe(
     'HTTP/1.1 200 OK\r\nContent-Type: application/json; charset=utf-8\r\nVary: Origin\r\nContent-Length: 11\r\n' +
@@ -15,13 +15,13 @@ test('without a fault the bytes are those of a response that goes out as it is',
   expect(sent).toEqual([{ stage: 'end', bytes: text.length, end: 'whole' }])
 })
 
-test('status and reason are replaced; without a reason it is that of the new status', async () => {
+test('status and reason are replaced; the default reason is that of the new status', async () => {
   expect((await seen(head({ status: 503 }))).text).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/)
   expect((await seen(head({ status: 599 }))).text).toMatch(/^HTTP\/1\.1 599 \r\n/)
   expect((await seen(head({ reason: 'Fine' }))).text).toMatch(/^HTTP\/1\.1 200 Fine\r\n/)
 })
 
-test('set replaces a header in its place whatever the letter case, and adds others behind ours', async () => {
+test('set replaces a header in its place, in any letter case, and adds others after ours', async () => {
   const { head: bytes } = await seen(head({ set: { 'content-TYPE': 'text/html', 'x-New': '1' } }))
   expect(bytes.split('\r\n').slice(1)).toEqual([
     'content-TYPE: text/html',
@@ -32,7 +32,7 @@ test('set replaces a header in its place whatever the letter case, and adds othe
   ])
 })
 
-test('remove takes every header of a name away, also the Date that Node would add', async () => {
+test('remove deletes every header with the name, even the Date that Node would add', async () => {
   const headers = [
     ['X-A', '1'],
     ['x-a', '2'],
@@ -42,7 +42,7 @@ test('remove takes every header of a name away, also the Date that Node would ad
   expect(bytes).not.toMatch(/x-a|date/i)
 })
 
-test('raw pairs stand behind ours with their letter case and their repetitions', async () => {
+test('raw pairs are added after our headers, with their letter case and repetitions', async () => {
   const raw = [
     ['RETRY-after', '1'],
     ['Retry-After', '2'],
@@ -53,7 +53,7 @@ test('raw pairs stand behind ours with their letter case and their repetitions',
   expect(bytes).toContain('Vary: Origin')
 })
 
-test('the letter case is that of our own names, framing included, and not of those that the fault names', async () => {
+test('case changes our own header names, framing included, but not those that the fault sets', async () => {
   const { head: bytes } = await seen(head({ case: 'lower', set: { 'X-Kept': '1' } }))
   expect(bytes).toMatch(
     /\r\ncontent-type: .*\r\nvary: .*\r\ncontent-length: .*\r\nconnection: close\r\nX-Kept: 1/,
@@ -62,7 +62,7 @@ test('the letter case is that of our own names, framing included, and not of tho
   expect(upper.head).toMatch(/\r\nCONTENT-TYPE: application\/json/)
 })
 
-test('informational answers come before it, with their headers', async () => {
+test('informational responses are sent before the response, with their headers', async () => {
   const interim = [{ status: 102 }, { status: 103, headers: { Link: '</a>; rel=preload' } }]
   const { text, sent } = await seen(head({ interim }))
   expect(text).toMatch(
@@ -71,20 +71,20 @@ test('informational answers come before it, with their headers', async () => {
   expect(sent[0]?.bytes).toBe(text.length)
 })
 
-test('HTTP/1.0 is spoken as that protocol ends: with the connection', async () => {
+test('a response with version 1.0 ends with its connection', async () => {
   const { text, end } = await seen(head({ version: '1.0' }))
   expect(text).toMatch(/^HTTP\/1\.0 200 OK\r\n[\s\S]*Connection: close\r\n\r\n\{"ok":true\}$/)
   expect(end).toBe('fin')
 })
 
-test('a name or value that Node refuses is written all the same, and the connection ends', async () => {
+test('a name or value that Node refuses is written unchanged, and the connection ends', async () => {
   const { port } = await faultedServer(head({ raw: [['bad name', 'ünï \u0007 €']] }))
   const view = await overSocket(port, requestBytes({ path: '/', headers: { Connection: 'keep-alive' } }))
   expect(Buffer.from(view.text, 'latin1').toString()).toContain('\r\nbad name: ünï \u0007 €\r\n')
   expect(view.end).toBe('fin')
 })
 
-test('what contradicts the framing is written as it is said', async () => {
+test('headers that contradict the framing are written unchanged', async () => {
   const twice = await seen(head({ raw: [['Content-Length', '99']] }))
   expect(twice.head).toMatch(/Content-Length: 11\r\n[\s\S]*Content-Length: 99/)
   const none = await seen(head({ remove: ['content-length'] }))
@@ -95,7 +95,7 @@ test('what contradicts the framing is written as it is said', async () => {
   expect(wrong.body).toBe('{"ok":true}')
 })
 
-test('the connection stays in order behind a changed head: the next request on it is answered', async () => {
+test('a connection can be used for the next request after a changed head', async () => {
   const { port } = await faultedServer(head({ status: 429, case: 'lower', raw: [['Retry-After', '0']] }))
   const request = requestBytes({ path: '/', headers: { Connection: 'keep-alive' } })
   const { text, end } = await overSocket(port, [request, requestBytes({ path: '/' })])
@@ -104,7 +104,7 @@ test('the connection stays in order behind a changed head: the next request on i
   expect(end).toBe('fin')
 })
 
-test('fetch sees a changed head as any other', async () => {
+test('fetch reads a changed head like any other', async () => {
   const { port } = await faultedServer(head({ status: 418, set: { 'x-a': 'b' }, interim: [{ status: 103 }] }))
   const view = await viaFetch(`http://127.0.0.1:${port}/`)
   expect(view).toMatchObject({ status: 418, headers: { 'x-a': 'b' }, body: '{"ok":true}' })

@@ -32,7 +32,7 @@ function schema() {
     /** Sets headers in any letter case; each replaces one of the same name. */
     set: lineHeaders().optional(),
     remove: z.array(lineName()).max(100).optional(),
-    /** Pairs after our own headers, as they are given: letter case and repetitions are kept. */
+    /** Pairs added after our own headers, unchanged: letter case and repetitions are kept. */
     raw: z
       .array(z.tuple([lineName(), lineText()]))
       .max(100)
@@ -47,12 +47,12 @@ function schema() {
 export const head: WirePrimitive<'head'> = {
   name: 'head',
   kind: 'wire',
-  description: 'statuses, reasons, versions, header names and their case, 1xx before it',
+  description: 'statuses, reason phrases, versions, headers and their letter case, earlier 1xx responses',
   schema,
   effect: { head: withHead },
 }
 
-// The letter case is that of our own names alone: what the fault itself names stays as it is given.
+// `case` changes only our own names: headers that the fault sets keep their letter case.
 function withHead(head: Head, fault: HeadFault): Head {
   const {
     status = head.status,

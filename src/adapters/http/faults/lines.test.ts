@@ -36,16 +36,16 @@ test.for<[fault: LinesFault, result: string]>([
   [{ truncate: { line: 3, plus_bytes: -1 } }, 'a\nb\nc'],
   [{ order: 'reverse', drop: [0], dup: [0], insert: [{ at: 1, text: 'x' }] }, 'c\nx\nc\nb\na\n'],
   [{ keep: [] }, ''],
-])('%j makes %j of four lines', ([fault, result]) => {
+])('%j changes four lines to %j', ([fault, result]) => {
   expect(change(fault)).toBe(result)
 })
 
-test('a body without lines gets those that are inserted', () => {
+test('lines are inserted into a body without lines', () => {
   expect(change({ insert: [{ at: 0, text: 'x' }] }, [])).toBe('x\n')
   expect(change({ order: 'shuffle' }, [])).toBe('')
 })
 
-test('a shuffle is always the same, loses nothing, and leaves no line where it was', () => {
+test('a shuffle is always the same, loses no line, and moves every line', () => {
   fc.assert(
     fc.property(fc.integer({ min: 2, max: 200 }), (count) => {
       const lines = Array.from({ length: count }, (_, n) => `line ${n}`)
@@ -57,7 +57,7 @@ test('a shuffle is always the same, loses nothing, and leaves no line where it w
   )
 })
 
-test('lines that nothing is done to keep their bytes', () => {
+test('lines without a change keep their bytes', () => {
   const line = fc.uint8Array().filter((bytes) => !bytes.includes(10) && !bytes.includes(13))
   fc.assert(
     fc.property(fc.array(line), (lines) => {
@@ -67,7 +67,7 @@ test('lines that nothing is done to keep their bytes', () => {
   )
 })
 
-test('the wire shows the changed lines, as a stream', async () => {
+test('the changed lines are sent as a stream', async () => {
   const lines = ['{"n":1}\n', '{"n":2}\n']
   const actions = [{ lines: { order: 'reverse', eol: '\r\n', final_newline: false } as const }]
   const { head, body } = await seen({ text: undefined, lines, actions })

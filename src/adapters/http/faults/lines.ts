@@ -28,19 +28,19 @@ function schema() {
   )
   return someOf({
     order: order.optional(),
-    /** Only these. */
+    /** Keeps only these lines. */
     keep: numbers().optional(),
     drop: numbers().optional(),
-    /** Each of these once more, right after itself. */
+    /** Repeats each of these lines once, directly after itself. */
     dup: numbers().optional(),
-    /** Texts before these lines; at the number of lines, after the last. An empty text is a blank line. */
+    /** Inserts texts before these lines; `at` the number of lines means after the last. An empty text is a blank line. */
     insert: texts().optional(),
     replace: texts().optional(),
     /** Default `\n`. */
     eol: z.enum(['\n', '\r\n', '\r']).optional(),
     /** Default true. */
     final_newline: z.boolean().optional(),
-    /** Leaves out everything after a place, the Content-Length included. */
+    /** Removes everything after a place. A Content-Length is that of the kept part. */
     truncate: bodyPlace().optional(),
   })
 }
@@ -48,14 +48,14 @@ function schema() {
 export const lines: WirePrimitive<'lines'> = {
   name: 'lines',
   kind: 'wire',
-  description: 'order, repetition, ends and breaks of NDJSON lines',
+  description: 'reordered, repeated, missing and changed NDJSON lines, line endings, truncation',
   schema,
   effect: { body: withLines },
 }
 
 /**
- * Changes the lines of a body, one field of the fault after the other: each counts the lines as the one before has left
- * them. Lines that are not there are left alone.
+ * Changes the lines of a body, one field of the fault after the other. Each field counts the lines that the field before it
+ * has left; numbers of missing lines are ignored.
  */
 export function withLines(draft: Draft, fault: LinesFault): Draft {
   const { eol = '\n', final_newline = true, truncate } = fault
@@ -82,7 +82,7 @@ function changed(lines: Lines, fault: LinesFault): Lines {
   return result.map((line, at) => replaced.get(at) ?? line)
 }
 
-// One character a byte, so that a body that is no UTF-8 comes through.
+// Latin-1 has one character per byte, so that a body that is not UTF-8 stays intact.
 function split(body: Buffer = Buffer.alloc(0)): Lines {
   const lines = body.toString('latin1').split(/\r\n|\n|\r/)
   return lines.at(-1) === '' ? lines.slice(0, -1) : lines
@@ -99,11 +99,11 @@ function ordered(lines: Lines, order: NonNullable<LinesFault['order']>): Lines {
   return [...order.flatMap((at) => lines[at] ?? []), ...lines.filter((_, at) => !named.has(at))]
 }
 
-/** Always the same order for the same number of lines, and never the one they had. */
+/** The order depends only on the number of lines. Two or more lines all change their place. */
 function shuffled(lines: Lines): Lines {
   const chance = new Chance(0, 'lines', lines.length)
   const result = [...lines]
-  // Sattolo's algorithm makes one cycle of all: no line stays where it was.
+  // Sattolo's algorithm forms one cycle of all lines: none stays in its place.
   for (let last = result.length - 1; last > 0; last--) {
     const other = chance.int(0, last - 1)
     const line = result[last] ?? ''

@@ -9,30 +9,30 @@ import { type Framing, framingHeaders, framingOf } from './framing.ts'
 import { wireEffects } from './primitives.ts'
 import type { AskedFraming } from './wire-primitive.ts'
 
-/** A response as faults have made it, ready to be written. */
+/** A response after all changes by faults, ready to be written. */
 export interface ResponseMessage {
-  /** Undefined: `body` is all there is, written as it stands. */
+  /** Undefined: only `body` is written, as raw bytes. */
   readonly head: Head | undefined
-  /** Empty where none is sent. */
+  /** Empty when no body is sent. */
   readonly body: Buffer
   readonly framing: Framing
-  /** Whether it has to be written to the socket itself, since a ServerResponse refuses it; the connection ends after it. */
+  /** Whether it must be written to the socket, because a ServerResponse cannot send it. The connection ends after it. */
   readonly raw: boolean
 }
 
-/** What a message depends on, besides response and faults. */
+/** The facts, in addition to response and faults, that decide a message. */
 export interface MessageFacts {
   /** False for HEAD. */
   readonly withBody: boolean
-  /** The client speaks HTTP/1.0. */
+  /** Whether the request is HTTP/1.0. */
   readonly http10: boolean
-  /** Whether the connection is to stay open. */
+  /** Whether the connection should stay open. */
   readonly keepAlive: boolean
 }
 
 /**
- * Carries out everything about what is sent. Bodies and lines change in the order of the actions; then the framing is written
- * of, and then heads change, so that a fault may contradict the framing.
+ * Applies all faults that change the sent bytes. Bodies and lines change in the order of the actions. Then the headers of the
+ * framing are added. Heads change last, so that a fault can contradict the framing.
  */
 export async function messageOf(
   response: ApiResponse,
@@ -64,7 +64,7 @@ export async function messageOf(
   return { head: framed(false), body, framing, raw: true }
 }
 
-// What a ServerResponse does of its own accord, and after what it leaves a connection in order.
+// Whether a ServerResponse can send this framing and then keep the connection usable.
 function isPlain({ mode, delta, tail }: Framing, status: number): boolean {
   const isBodiless = status === 204 || status === 304
   const isFramed = isBodiless ? mode === 'none' : mode === 'length' || mode === 'chunked'
@@ -85,7 +85,7 @@ function isWritable({ version, reason, headers }: Head): boolean {
   }
 }
 
-/** Headers that a ServerResponse acts on. */
+/** Headers that change what a ServerResponse does. */
 const HOPS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',

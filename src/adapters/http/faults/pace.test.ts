@@ -5,18 +5,18 @@ import { overSocket, requestBytes } from '../../../../test/support/wire-client.t
 import { type PaceFault, pace as pacePrimitive } from './pace.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
 
-/** Milliseconds in which any system hands on what was written before. */
+/** Milliseconds after which written bytes have arrived, on any system. */
 const GAP = 200
 
 const pace = (pace: PaceFault) => ({ actions: [{ pace }] })
 
-/** What arrived behind the head, piece by piece. */
+/** The bytes that arrived after the head, piece by piece. */
 function bodyPieces(pieces: readonly Buffer[]): string[] {
   const texts = pieces.map((piece) => piece.toString())
   return [texts[0]?.split('\r\n\r\n')[1] ?? '', ...texts.slice(1)].filter((text) => text !== '')
 }
 
-test('offsets split the body into pieces that arrive as such', async () => {
+test('offsets split the body into pieces that arrive separately', async () => {
   const { pieces, sent } = await seen(pace({ chunks: [2, 5], gap_ms: GAP }))
   expect(bodyPieces(pieces)).toEqual(['{"', 'ok"', ':true}'])
   expect(sent).toMatchObject([{ stage: 'end', end: 'whole' }])
@@ -28,7 +28,7 @@ test('a body in chunks has one chunk for each piece', async () => {
   expect(bodyPieces(pieces)).toEqual(['4\r\n{"ok\r\n', '4\r\n":tr\r\n', '3\r\nue}\r\n0\r\n\r\n'])
 })
 
-test('a character of several bytes is split inside', async () => {
+test('inside-multibyte splits characters of several bytes', async () => {
   const { pieces } = await seen({ ...pace({ chunks: 'inside-multibyte', gap_ms: GAP }), text: 'aé€b' })
   const bytes = pieces.map((piece) =>
     piece.subarray(piece.indexOf('\r\n\r\n') === -1 ? 0 : piece.indexOf('\r\n\r\n') + 4),
@@ -40,12 +40,12 @@ test('a character of several bytes is split inside', async () => {
   ])
 })
 
-test('CR and LF are torn apart', async () => {
+test('between-cr-lf splits the body between CR and LF', async () => {
   const { pieces } = await seen({ ...pace({ chunks: 'between-cr-lf', gap_ms: GAP }), text: 'a\r\nb\r\n' })
   expect(bodyPieces(pieces)).toEqual(['a\r', '\nb\r', '\n'])
 })
 
-test('the whole of it may take max_ms at most: then the rest comes at once', async () => {
+test('the rest of a response is sent at once after max_ms', async () => {
   const slow = pace({ bytes: 1, gap_ms: 10_000, max_ms: 30 })
   const { body, end, sent } = await seen(slow)
   expect(body).toBe('{"ok":true}')
@@ -53,7 +53,7 @@ test('the whole of it may take max_ms at most: then the rest comes at once', asy
   expect(sent).toMatchObject([{ stage: 'end', end: 'whole' }])
 })
 
-test('what is left of a large body at max_ms is one piece', async () => {
+test('the rest of a large body after max_ms is one piece', async () => {
   const slow = pace({ bytes: 1, gap_ms: 5, max_ms: 30 })
   const { body, sent } = await seen({ ...slow, text: 'x'.repeat(5_000_000) })
   expect(body.length).toBe(5_000_000)
@@ -67,7 +67,7 @@ test('the head waits for before_head_ms, and informational responses do not', as
   expect((await seen(pace({ before_head_ms: 30 }))).body).toBe('{"ok":true}')
 })
 
-test('what was waited before the handler is part of max_ms', async () => {
+test('the wait before the handler is part of max_ms', async () => {
   const { body } = await seen(pace({ before_handler_ms: 5_000, before_head_ms: 5_000, max_ms: 50 }))
   expect(body).toBe('{"ok":true}')
 })
@@ -80,7 +80,7 @@ test('a client that leaves ends a slow response', async () => {
   await expect.poll(() => sent).toMatchObject([{ stage: 'after-head', end: 'left' }])
 })
 
-test('pieces make up the body, and none is empty', () => {
+test('the pieces together are the body, and none is empty', () => {
   const anyPace = fc.oneof(
     fc.record({ chunks: fc.array(fc.integer({ min: 0, max: 300 })) }),
     fc.record({ chunks: fc.constantFrom('inside-multibyte' as const, 'between-cr-lf' as const) }),
@@ -96,7 +96,7 @@ test('pieces make up the body, and none is empty', () => {
   )
 })
 
-test('a rate is kept by the gaps, and no gap is too short to be seen', () => {
+test('gaps keep the rate, and no gap is shorter than 5 ms', () => {
   const pieces = [...piecesOf(Buffer.alloc(10_000), { kbps: 80 })]
   expect(pieces.reduce((ms, piece) => ms + gapAfter(piece, { kbps: 80 }), 0)).toBeCloseTo(1_000)
   expect(gapAfter(Buffer.alloc(1), { kbps: 1_000_000 })).toBe(5)

@@ -21,7 +21,7 @@ function schema() {
     .min(1)
     .max(10_000)
     .refine((list) => list.every((each, n) => n === 0 || each > (list[n - 1] ?? 0)), {
-      error: 'must grow from one to the next',
+      error: 'must be in ascending order, without repetition',
     })
   const chunks = either<readonly number[] | 'inside-multibyte' | 'between-cr-lf'>(
     'must be offsets in bytes, "inside-multibyte" or "between-cr-lf"',
@@ -31,24 +31,24 @@ function schema() {
   return someOf({
     before_handler_ms: intBetween(0, MAX_HOLD_MS).optional(),
     before_head_ms: intBetween(0, MAX_HOLD_MS).optional(),
-    /** Up to this many more, drawn for each response: the same for the same seed, rule and count. */
+    /** Adds up to this much to before_head_ms, drawn for each response: the same for the same seed, rule and count. */
     jitter_ms: intBetween(0, MAX_HOLD_MS).optional(),
     /** Where the body is split into pieces: offsets in bytes, inside a character of several bytes, or between CR and LF. */
     chunks: chunks.optional(),
-    /** Bytes of each piece, where no places are named. */
+    /** Bytes of each piece. Not allowed with `chunks`. */
     bytes: intBetween(1, MAX_BYTES).optional(),
-    /** Between pieces; at least 5, which is what it takes for a client to see them apart. */
+    /** Milliseconds between pieces. At least 5: with less, a client receives them joined. */
     gap_ms: intBetween(MIN_GAP, MAX_HOLD_MS).optional(),
     /** Kilobits per second. */
     kbps: z.number().min(0.001).max(10_000_000).optional(),
-    /** Nothing more is sent from here on. */
+    /** Sends nothing after this stage. */
     stall_at: stage().optional(),
-    /** The longest that all of this may take; then the rest is sent at once, and what was stalled ends. Default 60,000, at most 600,000. */
+    /** Maximum time for all of this; then the rest is sent at once, or a stall ends. Default 60,000, at most 600,000. */
     max_ms: intBetween(1, MAX_HOLD_MS).optional(),
-    /** `Expect: 100-continue` is never answered. */
+    /** Never sends `100 Continue`. */
     no_continue: z.boolean().optional(),
   }).refine(({ chunks: places, bytes }) => places === undefined || bytes === undefined, {
-    error: 'cannot be given together with chunks, which say where the pieces end',
+    error: 'cannot be given together with chunks, which define the pieces',
     path: ['bytes'],
   })
 }
@@ -56,7 +56,7 @@ function schema() {
 export const pace: WirePrimitive<'pace'> = {
   name: 'pace',
   kind: 'wire',
-  description: 'latency, drip, splits at chosen places, stalls: always real milliseconds',
+  description: 'latency, slow bodies, pieces, stalls; times are real milliseconds',
   schema,
   holds: () => true,
   draw: ({ jitter_ms = 0, ...pace }, draw) =>

@@ -1,15 +1,15 @@
 import type { AskedPace } from './wire-primitive.ts'
 
-/** Least milliseconds between two pieces: what is written sooner reaches a client joined to what is before it. */
+/** Minimum milliseconds between two pieces: with less, a client receives them joined. */
 export const MIN_GAP = 5
 
-/** Milliseconds between pieces where only a rate is named. */
+/** Milliseconds between pieces when only a rate is given. */
 const BEAT = 20
 
-/** Bodies may have any number of characters of several bytes; this many splits are enough to test a decoder. */
+/** Maximum splits inside of characters or line ends of one body: enough to test a decoder. */
 const MAX_SPLITS = 100
 
-/** The pieces in which a body is sent, made as they are asked for; one for all of it unless a fault splits it. None is empty. */
+/** Yields the pieces in which a body is sent: one, unless a fault splits it. No piece is empty. */
 export function* piecesOf(body: Buffer, pace: AskedPace): Generator<Buffer> {
   let start = 0
   for (const offset of splits(body, pace)) {
@@ -49,7 +49,7 @@ function everyOffset(body: Buffer, splitsAt: (body: Buffer, at: number) => boole
   return offsets
 }
 
-// After the first byte of a character alone: the rest of it comes in one piece.
+// Splits only after the first byte of a character: the other bytes stay in one piece.
 function isContinuation(body: Buffer, at: number): boolean {
   return ((body[at] ?? 0) & 0xc0) === 0x80 && ((body[at - 1] ?? 0) & 0xc0) === 0xc0
 }

@@ -18,7 +18,7 @@ type AnyHooks = WireHooks<never>
 type Others<H extends keyof AnyHooks> =
   Parameters<AnyHooks[H]> extends [...infer First, never] ? First : never
 
-/** What some actions do at one hook, in their order. */
+/** The effects of some actions at one hook, in their order. */
 export function wireEffects<H extends keyof AnyHooks>(actions: readonly Action[], hook: H) {
   return usesOf(actions, byName).flatMap(({ primitive, parameters }) => {
     const act = (primitive.effect as Partial<AnyHooks>)[hook] as
@@ -28,20 +28,20 @@ export function wireEffects<H extends keyof AnyHooks>(actions: readonly Action[]
   })
 }
 
-/** Every stop that some actions name: the cuts in their order, then the stalls. */
+/** All stops of some actions: cuts and pauses in their order, then stalls. */
 export function stopsOf(actions: readonly Action[]): Stop[] {
   const stops = wireEffects(actions, 'stop').flatMap((act) => act() ?? [])
   return stops.toSorted((a, b) => Number(a.how === 'stall') - Number(b.how === 'stall'))
 }
 
-/** All that some actions say of the pace; of two that say the same, the later counts. */
+/** The pace that some actions set together. When two set the same field, the later one counts. */
 export function paceOf(actions: readonly Action[]): AskedPace {
   return wireEffects(actions, 'pace').reduce<AskedPace>((pace, act) => act(pace), {})
 }
 
 const DEFAULT_MAX = 60_000
 
-/** The longest that a pace may take, in milliseconds. */
+/** Maximum milliseconds of a pace: `max_ms` (default 60,000), at most 600,000. */
 export function longest({ max_ms = DEFAULT_MAX }: AskedPace): number {
   return Math.min(max_ms, MAX_HOLD_MS)
 }

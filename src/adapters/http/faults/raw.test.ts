@@ -11,7 +11,7 @@ async function sees(bytes: string, ...more: Action[]) {
   return { ...(await overSocket(port, KEPT)), sent }
 }
 
-test('raw bytes are all that is sent, and the connection ends behind them', async () => {
+test('only the raw bytes are sent, and the connection ends after them', async () => {
   const bytes = 'HTTP/1.1 200\r\nContent-Length: -1\n\n\xff\x00'
   expect(await sees(bytes)).toMatchObject({
     text: bytes,
@@ -20,18 +20,18 @@ test('raw bytes are all that is sent, and the connection ends behind them', asyn
   })
 })
 
-test('no bytes at all are an end without a response', async () => {
+test('no raw bytes end the connection without a response', async () => {
   expect(await sees('')).toMatchObject({ text: '', end: 'fin' })
 })
 
-test('raw bytes have places and pace as a body has', async () => {
+test('raw bytes can be cut and paced like a body', async () => {
   const cut = await sees('HTTP/1.1 200 OK\r\n\r\n', { cut: { at: { bytes: 8 }, how: 'rst' } })
   expect(cut).toMatchObject({ text: 'HTTP/1.1', end: 'rst' })
   const split = await sees('4\r\nab\r\n', { pace: { chunks: [2], gap_ms: 200 } })
   expect(split.pieces.map(String)).toEqual(['4\r', '\nab\r\n'])
 })
 
-test('nothing else that is done to the response shows', async () => {
+test('other faults do not change the raw bytes', async () => {
   const { text } = await sees(
     'x',
     { head: { status: 500 } },

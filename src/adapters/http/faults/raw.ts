@@ -9,7 +9,7 @@ declare module '../../../core/faults/primitive.ts' {
   }
 }
 
-/** Bytes instead of the whole response; the connection ends after them. */
+/** Sends these bytes instead of the whole response. The connection ends after them. */
 export type RawFault = ParametersOf<typeof schema>
 
 function schema() {
@@ -19,7 +19,7 @@ function schema() {
 export const raw: WirePrimitive<'raw'> = {
   name: 'raw',
   kind: 'wire',
-  description: 'bytes that are no HTTP',
+  description: 'bytes that are not HTTP',
   schema,
   effect: { bytes: ({ base64 }) => Buffer.from(base64, 'base64') },
 }

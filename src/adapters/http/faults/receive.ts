@@ -12,12 +12,15 @@ import { MAX_HOLD_MS, type Stage, type Stop, stageName } from './stage.ts'
 import { endConnection, lost, stopExchange } from './stop.ts'
 import { ExchangeTimeout } from './timeout.ts'
 
-/** Reads the body of a request and reports the number of bytes so far, until that returns false; undefined then, and when the client has left. */
+/**
+ * Reads the body of a request, and calls `received` with the number of bytes so far. Undefined when that returns false, or when
+ * the client has left.
+ */
 export type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | undefined>
 
 type Decided = Call & { readonly hooks: FaultedRequest }
 
-/** One request from its head to where its handler would run, with everything that faults do before that. */
+/** Receives one request from its head to the start of its handler, and applies all faults that act before the handler. */
 export class RequestReceiver {
   readonly #req: IncomingMessage
   readonly #sandbox: Sandbox
@@ -30,7 +33,7 @@ export class RequestReceiver {
   }
 
   /**
-   * The call that is to be performed; undefined when it was cut off, or the client has left.
+   * Resolves with the call to perform; undefined when a fault has cut it off, or the client has left.
    * @param head the call without its body
    */
   async receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
@@ -55,7 +58,7 @@ export class RequestReceiver {
     if (stop !== undefined) return this.#stopHere(stop, call)
     let stopped: Promise<undefined> | undefined
     const unasked = this.#withhold(call)
-    // A body that stays shorter than the stage asks for is none that the fault is about.
+    // A fault at `request_bytes` has no effect on a shorter body.
     const body = await readBody((bytes) => {
       unasked?.end()
       const reached = stops.find(({ at }) => isReached(at, bytes))
@@ -71,7 +74,7 @@ export class RequestReceiver {
     return body
   }
 
-  // A client that waits to be asked for its body, and never is, may wait for ever.
+  // A client that never gets its `100 Continue` may wait forever, so this wait has a limit.
   #withhold(call: Decided): ExchangeTimeout | undefined {
     const isAsked = paceOf(call.hooks.report.actions).no_continue !== true
     if (isAsked || !awaitsContinue(this.#req)) return undefined
@@ -99,7 +102,7 @@ export class RequestReceiver {
   }
 
   async #stopHere({ at, how }: Stop, call: Decided): Promise<undefined> {
-    // While a body is left unread, a client that leaves is not noticed: such a pause has an end of its own.
+    // A disconnect is not noticed while the body is unread: such a pause ends after MAX_HOLD_MS.
     const isDeaf = how === 'pause' && !this.#req.complete
     const timeout = this.#timeout(call, isDeaf ? MAX_HOLD_MS : undefined)
     const report = (end: Sent['end']): void => this.#log(call, stageName(at), end)
@@ -128,12 +131,12 @@ function isBeforeBody(at: Stage): boolean {
   return at === 'before-read' || at === 'after-request-head' || isReached(at, 0)
 }
 
-/** Whether a stage is reached when this many bytes of the body have come. */
+/** Whether a stage is reached when this many bytes of the body have arrived. */
 function isReached(at: Stage, bytes: number): boolean {
   return typeof at === 'object' && 'request_bytes' in at && at.request_bytes <= bytes
 }
 
-/** Carries out what the rules say of a new connection, before a byte of it was read. */
+/** Applies the decided rules to a new connection, before any byte of it is read. */
 export async function cutAccepted(
   socket: Socket,
   decision: Decision,

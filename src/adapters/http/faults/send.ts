@@ -16,8 +16,8 @@ import type { AskedPace } from './wire-primitive.ts'
 import { ResponseWriter, SocketWriter, type Writer } from './writers.ts'
 
 /**
- * Sends a response as its faults want it, and reports how far it came. Resolves when the exchange is over: for one
- * that is held open, when the client has left, `released` or `closing` is aborted, or the longest time of the fault is over.
+ * Sends a response with its faults, and reports how much of it was sent. Resolves when the exchange is over. An exchange that
+ * is held open is over when the client leaves, `released` or `closing` is aborted, or the maximum time of the fault ends.
  */
 export async function sendFaulted(
   req: IncomingMessage,
@@ -30,7 +30,7 @@ export async function sendFaulted(
 ): Promise<void> {
   const pace = paceOf(wire.actions)
   const limit = longest(pace)
-  // What was waited before the handler is part of it.
+  // The wait before the handler is part of the limit.
   const left = limit - Math.min(pace.before_handler_ms ?? 0, limit)
   const timeout = new ExchangeTimeout(req.socket, [wire.released, closing], left)
   let sent: Sent | undefined
@@ -50,12 +50,12 @@ export async function sendFaulted(
     const { head, body } = whole
     response.kept?.replace(head?.status ?? response.status, head?.headers ?? [], body)
     const stop = firstStop(stopsOf(wire.actions), body, whole.framing.mode === 'chunked')
-    // After a response that is done, Node would go on with the next request, or end the connection.
+    // After a finished ServerResponse, Node would serve the next request or close the connection: write to the socket instead.
     const message = stop?.stage === 'end' ? { ...whole, raw: true } : whole
     await new ResponseSender(res, { message, pace, stop, timeout, closing, report }).run()
   } finally {
     timeout.end()
-    // Where something has failed that the response had to wait for, only the log says so.
+    // An error while the response waited is thrown to the caller; the log still gets an entry.
     if (sent === undefined) report({ stage: 'after-handler', bytes: 0, end: 'cut' })
   }
 }
@@ -67,11 +67,11 @@ interface SendPlan {
   readonly timeout: ExchangeTimeout
   /** Ends the waiting for a client that does not close its side. */
   readonly closing: AbortSignal
-  /** Called once with how far the response came. */
+  /** Called once, with how much of the response was sent. */
   readonly report: (sent: Sent) => void
 }
 
-/** Sends one response, stage by stage, until it is out or stopped. */
+/** Sends one response, stage by stage, until it is complete or stopped. */
 class ResponseSender {
   readonly #plan: SendPlan
   readonly #res: ServerResponse
@@ -129,7 +129,7 @@ class ResponseSender {
   async #finish(): Promise<void> {
     const { message, timeout, closing } = this.#plan
     const isOut = await timeout.until(message.raw ? flushed(this.#socket) : ended(this.#res))
-    // A response whose connection was to end has ended it itself.
+    // The socket may be closed already: a response with `Connection: close` closes it.
     if (!isOut && !this.#res.writableFinished) return this.#report(lost(timeout))
     if (this.#stopsAt('end')) return this.#stopHere()
     this.#stage = 'end'
@@ -138,7 +138,7 @@ class ResponseSender {
     this.#report('whole')
   }
 
-  // A client that sends its next request at once does so before the connection has become idle.
+  // A client may send its next request before the connection has become idle: that one has to finish first.
   async #isIdle(): Promise<boolean> {
     do {
       if (!(await this.#plan.timeout.drained(SETTLE))) return false

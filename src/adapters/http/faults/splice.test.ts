@@ -17,7 +17,7 @@ test.for<[text: string, pointer: string, result: string]>([
   ['{}', '/new', `{"new":${BIG}}`],
   ['{"a":1}', '/__proto__', `{"a":1,"__proto__":${BIG}}`],
   ['"whole"', '', BIG],
-])('in %s the place %s is written', ([text, pointer, result]) => {
+])('a value is written into %s at %s', ([text, pointer, result]) => {
   expect(splice(text, pointer, BIG)).toBe(result)
 })
 
@@ -27,11 +27,11 @@ test.for([
   ['{"a":1}', '/b/c'],
   ['{"a":1}', '/a/c'],
   ['[]', '/0'],
-] as const)('in %s there is no place %s, so that nothing changes', ([text, pointer]) => {
+] as const)('a text without the place stays unchanged: %s has no %s', ([text, pointer]) => {
   expect(splice(text, pointer, BIG)).toBe(text)
 })
 
-test('whatever is around the number stays as it is', () => {
+test('the text around the number stays unchanged', () => {
   const key = fc.oneof(fc.string(), fc.constantFrom('__proto__', '', 'a/b', '~'))
   fc.assert(
     fc.property(fc.dictionary(key, fc.jsonValue()), key, fc.integer(), (object, name, number) => {

@@ -1,9 +1,8 @@
 import { keysOf } from '../../../core/json.ts'
 
 /**
- * Writes a JSON value into a JSON text at the place that a pointer names, everything around it untouched: no number is read
- * and written again. A field that is not there yet is added to its object; any other place that is not there leaves the
- * text as it is.
+ * Writes a JSON value into a JSON text at a JSON Pointer. The rest of the text stays unchanged, so that no other number is
+ * rounded. A missing field is added to its object; any other missing place leaves the text unchanged.
  */
 export function splice(text: string, pointer: string, value: string): string {
   const found = find(text, keysOf(pointer))
@@ -14,7 +13,7 @@ export function splice(text: string, pointer: string, value: string): string {
 interface Found {
   readonly start: number
   readonly end: number
-  /** What has to stand between the text before and the value. */
+  /** Text to insert before the value: the key of a new field. */
   readonly before: string
 }
 
@@ -28,7 +27,7 @@ function find(text: string, keys: readonly string[]): Found | undefined {
   return { start: at, end: valueEnd(text, at), before: '' }
 }
 
-/** Where the value of a field begins; without such a field, where it is to be added. The last of several counts. */
+/** Where the value of a field begins; without such a field, where to add it. The last of several equal keys counts. */
 function memberOf(text: string, object: number, key: string): number | Found {
   let at = skipSpace(text, object + 1)
   let found: number | undefined
@@ -51,7 +50,7 @@ function elementOf(text: string, array: number, key: string): number | undefined
   return at < text.length && text[at] !== ']' ? at : undefined
 }
 
-// After a value and its comma, or at the bracket that closes what it is in.
+// The offset after a value and its comma, or of the bracket that closes the array or object around it.
 function afterValue(text: string, value: number): number {
   const at = skipSpace(text, valueEnd(text, value))
   return text[at] === ',' ? skipSpace(text, at + 1) : at

@@ -28,7 +28,7 @@ test('a place is counted in bytes, not in characters', () => {
   expect(offsetOf({ fraction: 0.5 }, Buffer.from('€€'))).toBe(3)
 })
 
-test('every place lies within the body', () => {
+test('every place is within the body', () => {
   const number = fc.option(fc.double({ min: 0, max: 1e9, noNaN: true }).map(Math.floor), { nil: undefined })
   const place = fc.record({ bytes: number, line: number, plus_bytes: number })
   fc.assert(

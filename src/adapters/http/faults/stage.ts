@@ -4,11 +4,11 @@ import { intBetween } from '../../../core/fields.ts'
 import { either, form, membersOf, nameAmong, someOf } from '../../../core/strict-input.ts'
 
 /**
- * Where in one exchange something is done to it, in order. `accept`: the connection is there, no byte has been read.
- * `before-read` and `after-request-head`: method, path and headers are known, the body is not. `{request_bytes}`: that many
- * bytes of the body have come. `before-handler` and `after-handler`: whether the effect exists is what sets them apart. Then
- * the response: before and after its head, at a place in its body, before the chunk that ends it, after its last byte, and
- * when the connection is idle.
+ * The stages of an exchange at which a fault can act, in order. `accept`: the connection is open, no byte has been read.
+ * `before-read` and `after-request-head`: method, path and headers are known, the body is not. `{request_bytes}`: this many
+ * bytes of the body have arrived. `before-handler`: the operation has no effect yet; `after-handler`: it has. Then the
+ * response: before and after its head, at a place in its body, before the chunk that ends it, after its last byte, and when
+ * the connection is idle.
  */
 const STAGES = [
   'accept',
@@ -25,12 +25,12 @@ const STAGES = [
 
 type NamedStage = (typeof STAGES)[number]
 
-/** A place in the body of the response, as it is sent: an offset in bytes, a part of all, or a number of whole lines, and some bytes more. */
+/** A place in the sent body of a response: an offset in bytes, a fraction or a number of whole lines, plus optional bytes. */
 export interface BodyPlace {
   readonly bytes?: number | undefined
-  /** 0 to 1. */
+  /** Fraction of the whole body, 0 to 1. */
   readonly fraction?: number | undefined
-  /** Whole lines; of an NDJSON body, results. */
+  /** Number of whole lines. In an NDJSON body each is one result. */
   readonly line?: number | undefined
   /** Negative: this many bytes before the place. */
   readonly plus_bytes?: number | undefined
@@ -38,16 +38,16 @@ export interface BodyPlace {
 
 export type Stage = NamedStage | { readonly request_bytes: number } | BodyPlace
 
-/** Where an exchange stops, and how: cut, silent, or stalled for a time that is bounded. */
+/** Where an exchange stops, and how: cut (`fin`, `rst`), held open (`pause`), or held open for a bounded time (`stall`). */
 export interface Stop {
   readonly at: Stage
   readonly how: 'fin' | 'rst' | 'pause' | 'stall'
 }
 
-/** Real milliseconds that a fault may hold up an exchange. */
+/** Maximum real milliseconds for which a fault may delay an exchange. */
 export const MAX_HOLD_MS = 600_000
 
-/** No body is larger: places beyond it would never be reached. */
+/** Maximum offset in a body (1 GiB). No body is larger, so that a place after it would never be reached. */
 export const MAX_BYTES = 1_073_741_824
 
 const PLACES = ['bytes', 'fraction', 'line'] as const
@@ -74,7 +74,7 @@ export function stage(): z.ZodType<Stage> {
   const all = `one of ${STAGES.join(', ')}, or a place such as {"bytes": 100}, {"fraction": 0.5}, {"line": 2}`
   return either<Stage>(
     `must be ${all}`,
-    form.text(nameAmong<NamedStage>(STAGES, 'stage', ` It is ${all}.`)),
+    form.text(nameAmong<NamedStage>(STAGES, 'stage', ` It must be ${all}.`)),
     form.object(somewhere),
   )
 }
@@ -83,7 +83,7 @@ function hasOnePlace(value: BodyPlace): boolean {
   return PLACES.filter((name) => value[name] !== undefined).length === 1
 }
 
-/** When a rule has to be decided that acts at a stage. */
+/** The phase in which a rule that acts at this stage must be decided. */
 export function phaseOfStage(stage: Stage): Exclude<Phase, 'webhook'> {
   if (stage === 'accept') return 'accept'
   const isEarly =
@@ -105,8 +105,8 @@ const LF = 0x0a
 const CR = 0x0d
 
 /**
- * The offset of a place in a body, between 0 and its length. A line ends with LF, CR LF or CR; a place after more lines
- * than there are is the end, and a fraction is rounded down.
+ * The offset of a place in a body, between 0 and its length. A line ends with LF, CR LF or CR. If the body has fewer lines,
+ * the place is its end. A fraction is rounded down.
  */
 export function offsetOf(place: BodyPlace, body: Buffer): number {
   const { bytes, fraction, line, plus_bytes = 0 } = place

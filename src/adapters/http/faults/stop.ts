@@ -4,7 +4,7 @@ import { silence } from '../connections.ts'
 import { type BodyPlace, offsetOf, type Stop } from './stage.ts'
 import { ExchangeTimeout } from './timeout.ts'
 
-/** How far a response gets: the stage at which it stops, and the bytes of its body that are sent before. */
+/** The stage at which a response stops, and how many bytes of its body are sent before that. */
 export interface ResponseStop {
   readonly stop: Stop
   readonly stage: 'before' | 'before-head' | 'after-head' | 'body' | 'end' | 'idle'
@@ -13,7 +13,7 @@ export interface ResponseStop {
 
 const ORDER: readonly ResponseStop['stage'][] = ['before', 'before-head', 'after-head', 'body', 'end', 'idle']
 
-/** Of all stops, the one that a response reaches first; undefined when it goes out whole. */
+/** The stop that a response reaches first; undefined when it is sent completely. */
 export function firstStop(stops: readonly Stop[], body: Buffer, chunked: boolean): ResponseStop | undefined {
   const reached = stops.flatMap((stop) => responseStop(stop, body, chunked) ?? [])
   return reached.toSorted((a, b) => rank(a) - rank(b) || a.offset - b.offset)[0]
@@ -26,33 +26,33 @@ function rank({ stage }: ResponseStop): number {
 function responseStop(stop: Stop, body: Buffer, chunked: boolean): ResponseStop | undefined {
   const { at } = stop
   if (typeof at !== 'string') {
-    // A body that was shorter than that has not been stopped.
+    // The request body was shorter than that, so this stop was not reached.
     if ('request_bytes' in at) return undefined
     return { stop, stage: 'body', offset: offsetOf(at as BodyPlace, body) }
   }
-  // Without chunks it is the last byte that ends the body.
+  // Without chunks, the last byte ends the body.
   if (at === 'before-last-chunk') {
     return { stop, stage: 'body', offset: chunked ? body.length : Math.max(0, body.length - 1) }
   }
   if (at === 'before-head' || at === 'after-head' || at === 'end' || at === 'idle')
     return { stop, stage: at, offset: 0 }
-  // What should have happened by now, and could not: the request met no handler.
+  // Stages up to after-handler. An earlier one was not reached when the request had no handler: stop before the response.
   return at === 'accept' ? undefined : { stop, stage: 'before', offset: 0 }
 }
 
-/** What it takes to stop an exchange. */
+/** The context in which an exchange is stopped. */
 export interface StopContext {
   readonly socket: Socket
   readonly timeout: ExchangeTimeout
   /** Ends the waiting for a client that does not close its side. */
   readonly closing: AbortSignal
-  /** Whether the client has to get bytes of a response first. */
+  /** Whether bytes of a response were written, which the client must get first. */
   readonly wrote: boolean
-  /** Reports how it ended: for what is held open, when the holding begins. */
+  /** Reports how it ended. A connection that is held open is reported when the hold begins. */
   readonly report: (end: Sent['end']) => void
 }
 
-/** Stops an exchange. Resolves when the connection is over or ending: for a pause, once the client or the emulator has ended it. */
+/** Stops an exchange. Resolves when the connection is closed or closing; a pause lasts until the client or emulator closes it. */
 export async function stopExchange(
   how: Stop['how'],
   { socket, timeout, closing, wrote, report }: StopContext,
@@ -70,23 +70,23 @@ export async function stopExchange(
   report('cut')
 }
 
-/** How an exchange ended whose timeout is over. */
+/** The logged end of an exchange whose timeout is over. */
 export function lost({ over }: ExchangeTimeout): Sent['end'] {
   return over === 'left' ? 'left' : 'cut'
 }
 
-/** How long a client has to close its side of a connection whose other side has ended. Milliseconds. */
+/** Milliseconds in which a client must close its side of a connection after the emulator has ended its own. */
 const LINGER = 1_000
 
 /**
- * How long bytes are given to reach the client before a reset, which would overtake them: one turn of the event loop is
- * enough on some platforms. Milliseconds.
+ * Milliseconds between the last bytes and a reset, which would otherwise overtake them. On some platforms one turn of the
+ * event loop is enough.
  */
 export const SETTLE = 20
 
 /**
- * Ends a connection: with a FIN after all that was written, or with a RST. No request that is still on it is answered.
- * @param closing ends the waiting for the client's own FIN
+ * Ends a connection: with a FIN after all written bytes, or with a RST. Requests that still arrive on it get no response.
+ * @param closing ends the wait for the FIN of the client
  */
 export function endConnection(socket: Socket, how: 'fin' | 'rst', closing: AbortSignal): void {
   silence(socket)
@@ -94,7 +94,7 @@ export function endConnection(socket: Socket, how: 'fin' | 'rst', closing: Abort
     if (!socket.destroyed) socket.resetAndDestroy()
     return
   }
-  // A socket that is closed with unread bytes sends a RST instead, and one that was written to loses what has not arrived.
+  // Closing a socket with unread bytes would send a RST, and bytes that have not arrived would be lost.
   const timeout = new ExchangeTimeout(socket, [closing], LINGER)
   socket.end()
   void timeout.hold().then(() => {

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { ExchangeTimeout } from './timeout.ts'
 
-/** As much of a socket as a timeout looks at. */
+/** The part of a socket that a timeout uses. */
 class Line extends EventEmitter {
   destroyed = false
   destroy(): void {
@@ -21,13 +21,13 @@ function timeout(limit?: number) {
 
 const HOUR = 3_600_000
 
-test('sleeping ends with its time', async () => {
+test('a sleep ends after its time', async () => {
   const { watch } = timeout()
   expect(await watch.sleep(5)).toBe(true)
   expect(watch.over).toBeUndefined()
 })
 
-test('everything ends when the client leaves', async () => {
+test('all waits end when the client leaves', async () => {
   const { line, watch } = timeout()
   const never = new Promise(() => {})
   const waits = [
@@ -43,7 +43,7 @@ test('everything ends when the client leaves', async () => {
   expect(await watch.sleep(HOUR)).toBe(false)
 })
 
-test('a signal ends everything, and destroys the connection', async () => {
+test('a signal ends all waits, and destroys the connection', async () => {
   const { line, controller, watch } = timeout()
   const wait = watch.sleep(HOUR)
   controller.abort()
@@ -52,7 +52,7 @@ test('a signal ends everything, and destroys the connection', async () => {
   expect(watch.over).toBe('released')
 })
 
-test('with its limit spent, sleeping takes no time; settling and waiting for others still do', async () => {
+test('sleep and hold end at once when the limit is spent; drained still waits', async () => {
   const { watch } = timeout(5)
   expect(await watch.sleep(HOUR)).toBe(true)
   expect(await watch.hold()).toBe(true)
@@ -61,7 +61,7 @@ test('with its limit spent, sleeping takes no time; settling and waiting for oth
   expect(watch.over).toBeUndefined()
 })
 
-test('a timeout over a connection that is gone, or for a signal that was given, is over from the start', async () => {
+test('a timeout for a closed connection or an aborted signal is over from the start', async () => {
   const line = new Line()
   line.destroyed = true
   expect(new ExchangeTimeout(line as unknown as Socket, []).over).toBe('left')
@@ -70,13 +70,13 @@ test('a timeout over a connection that is gone, or for a signal that was given, 
   expect(open.destroyed).toBe(true)
 })
 
-test('it rejects as what it waits for', async () => {
+test('until rejects when its promise rejects', async () => {
   const { watch } = timeout()
   await expect(watch.until(Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await watch.until(undefined)).toBe(true)
 })
 
-test('its end leaves no listener behind', () => {
+test('end leaves no listener', () => {
   const { line, watch, controller } = timeout(HOUR)
   watch.end()
   expect(line.listenerCount('close')).toBe(0)

@@ -2,18 +2,18 @@ import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { type Cancel, later } from '../../realtime.ts'
 
-// Taken when this is loaded: a test can replace timers by fake ones later.
+// Read when this module is loaded: a test can replace the timers by fake ones later.
 const { setImmediate, clearImmediate } = globalThis
 
 interface Waiter {
   readonly wake: () => void
-  /** Whether it is woken when the limit is spent, too. */
+  /** Whether it also wakes when the limit is spent. */
   readonly heedsLimit: boolean
 }
 
 /**
- * All waiting of one exchange. It is over when the client leaves, and when a signal ends it: then the connection is
- * destroyed. `end` removes every timer and listener.
+ * All waits of one exchange. It is over when the client leaves, or when a signal is aborted: then the connection is
+ * destroyed. `end` removes the timer of the limit and all listeners.
  */
 export class ExchangeTimeout {
   readonly #socket: Socket
@@ -23,14 +23,14 @@ export class ExchangeTimeout {
   #over: 'left' | 'released' | undefined
   #spent = false
 
-  /** @param limit milliseconds after which sleeping takes no time any more; undefined: for ever. */
+  /** @param limit milliseconds after which `sleep` and `hold` end at once; undefined: no limit. */
   constructor(socket: Socket, signals: readonly AbortSignal[], limit?: number) {
     this.#socket = socket
     this.#signals = signals
     this.#cancelLimit = limit === undefined ? () => {} : later(limit, this.#onSpent)
     socket.on('close', this.#onLeft)
     for (const signal of signals) {
-      // As many exchanges may wait as there are connections; Node would warn of more than ten.
+      // Each waiting exchange adds a listener, and Node would warn of more than ten.
       setMaxListeners(0, signal)
       signal.addEventListener('abort', this.#onReleased)
     }
@@ -38,7 +38,7 @@ export class ExchangeTimeout {
     else if (signals.some(({ aborted }) => aborted)) this.#onReleased()
   }
 
-  /** Who ended it: the client, or one of the signals. */
+  /** How it ended: the client has left, or a signal was aborted (`released`). Undefined while it goes on. */
   get over(): 'left' | 'released' | undefined {
     return this.#over
   }
@@ -48,16 +48,16 @@ export class ExchangeTimeout {
     return this.#spent
   }
 
-  /** Waits this many milliseconds, less once the limit is spent. @returns whether the exchange goes on */
+  /** Waits this many milliseconds, or until the limit is spent. @returns whether the exchange goes on */
   async sleep(ms: number): Promise<boolean> {
     if (!this.#spent) await this.#wait(true, (done) => later(ms, done))
     return this.#over === undefined
   }
 
-  /** Waits this many milliseconds whatever the limit, and a turn of the event loop. @returns whether the exchange goes on */
+  /** Waits this many milliseconds and a turn of the event loop, without a limit. @returns whether the exchange goes on */
   async drained(ms: number): Promise<boolean> {
     await this.#wait(false, (done) => later(ms, done))
-    // A process that was kept from running finds its timers due before it has read: a client inside it has the turn to read.
+    // In a process that was blocked, due timers run before pending reads: a client in the same process gets this turn to read.
     await this.#wait(false, (done) => {
       const turn = setImmediate(done)
       return () => clearImmediate(turn)
@@ -65,7 +65,7 @@ export class ExchangeTimeout {
     return this.#over === undefined
   }
 
-  /** Waits for a promise, whatever the limit, and rejects as it does. @returns whether the exchange goes on */
+  /** Waits for a promise, without a limit. Rejects if the promise rejects. @returns whether the exchange goes on */
   async until(promise: Promise<unknown> | undefined): Promise<boolean> {
     if (promise !== undefined) {
       const over = this.#wait(false, (done) => {

@@ -2,13 +2,13 @@ import type { AtLeastOne, FaultPrimitive, PrimitiveName, Primitives } from '../.
 import type { Draft, Head } from './draft.ts'
 import type { Stop } from './stage.ts'
 
-/** How the end of a body is marked: what all actions want of it. */
+/** How the end of a body is marked, as set by all actions together. */
 export type AskedFraming = Primitives['frame']
 
-/** When the bytes are sent: what all actions want of it. */
+/** When the bytes are sent, as set by all actions together. */
 export type AskedPace = Primitives['pace']
 
-/** What a primitive can do to a response. Each is called for one action after the other, in their order. */
+/** The hooks in which a primitive changes a response. Each is called for one action after the other, in their order. */
 export interface WireHooks<P> {
   /** The bytes that are sent instead of the whole response; the connection ends after them. */
   readonly bytes: (parameters: P) => Buffer

@@ -7,13 +7,13 @@ import type { ResponseMessage } from './message.ts'
 /** Writes a message piece by piece, in this order. */
 export interface Writer {
   head(): void
-  /** Sends what has been written so far, even a head without a body. */
+  /** Sends the bytes written so far, even a head without a body. */
   flush(): void
   piece(bytes: Buffer): void
   end(): void
 }
 
-/** Through Node's own response: the connection stays in order after it. */
+/** Writes through Node's ServerResponse: the connection stays usable after it. */
 export class ResponseWriter implements Writer {
   readonly #res: ServerResponse
   readonly #message: ResponseMessage
@@ -26,7 +26,7 @@ export class ResponseWriter implements Writer {
   head(): void {
     const { head } = this.#message
     if (head === undefined) return
-    // Our own Date is among the headers, unless a fault has taken it away.
+    // Our own Date is among the headers, unless a fault has removed it.
     this.#res.sendDate = false
     this.#res.writeHead(head.status, head.reason, head.headers.flat())
   }
@@ -44,7 +44,7 @@ export class ResponseWriter implements Writer {
   }
 }
 
-/** To the socket itself: everything that Node refuses to write. The connection has to be ended after it. */
+/** Writes to the socket, for messages that Node refuses to write. The connection must be closed after it. */
 export class SocketWriter implements Writer {
   readonly #socket: Socket
   readonly #message: ResponseMessage
@@ -71,7 +71,7 @@ export class SocketWriter implements Writer {
     if (tail.length > 0) this.#write(tail)
   }
 
-  // Everything that is written in one turn leaves in one segment, as it would through a response.
+  // Bytes that are written in one turn of the event loop are sent together, as with a ServerResponse.
   #write(bytes: Buffer): void {
     if (this.#socket.writableCorked === 0) {
       this.#socket.cork()

@@ -1,7 +1,7 @@
 import { expect, test } from 'agent-workspace-emulator/playwright'
 
-// What a failure looks like: `npx playwright test -c test/examples/failing/playwright`. It needs no browser, since no test asks for
-// a page. src/playwright.slow.test.ts runs it and reads what Playwright prints.
+// An example of a failure: `npx playwright test -c test/examples/failing/playwright`. It needs no browser, since no test uses
+// `page`. src/playwright.slow.test.ts runs it and checks Playwright's output.
 
 test.use({ emulatorOptions: { seed: 3 }, sandboxOptions: { settings: { 'success.create': 201 } } })
 

@@ -6,6 +6,6 @@ export default defineConfig({
   workers: 1,
   timeout: 300_000,
   outputDir: join(tmpdir(), 'workspace-emulator-failing-playwright'),
-  // Without paths, so that the package is the built one.
+  // Without paths, so that the built package is used.
   tsconfig: './tsconfig.json',
 })

@@ -59,7 +59,7 @@ export default function Batches() {
           {rows.length === 0 ? (
             <Empty
               icon="search"
-              title="No batch fits the filter"
+              title="No batch matches the filter"
               text={`The filter "${query.filter}" hides ${countOf(data.length, 'batch', 'batches')}.`}
             >
               <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
@@ -114,7 +114,7 @@ function NoBatches() {
     <Empty
       icon="batches"
       title="No batches yet"
-      text="Create one through the API. It appears here at once, and moves when time passes."
+      text="Create one through the API. It appears here at once, and progresses when time passes."
     >
       <Code text={curl} />
       <CopyButton kind="primary" text={() => curl}>

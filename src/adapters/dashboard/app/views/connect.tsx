@@ -8,7 +8,7 @@ import { logRows } from '../requests.ts'
 import { LANGUAGES, type Language, snippet } from '../snippets.ts'
 import { Card, CopyButton, Tabs, ViewHead } from '../ui.tsx'
 
-/** The keys of the demo data. The emulator keeps digests alone, so that it cannot list keys in plain text. */
+/** The keys of the demo data. The emulator keeps only digests, so it cannot list keys in plain text. */
 const KEYS = [
   ['live_demo_owner', 'user, account admin'],
   ['live_demo_member', 'user, plain member'],
@@ -49,7 +49,7 @@ export default function Connect() {
               ))}
             </ul>
             <p class="pad hint">
-              These are the keys of the demo data. With fixtures of your own, use the keys that they name.
+              These are the keys of the demo data. With your own fixtures, use their keys.
             </p>
           </Card>
           <Card title="First request" actions={<CopyButton text={() => code}>Copy</CopyButton>}>

@@ -11,7 +11,7 @@ import { Button, Empty, FilterField, Missing, Problem, Skeleton, ViewHead } from
 
 const PAGE = 100
 
-/** Fields that say most about a record, in the order in which they are shown. */
+/** The most useful fields of a record, in the order in which they are shown. */
 const TELLING = [
   'name',
   'title',
@@ -27,16 +27,16 @@ const TELLING = [
   'at',
 ]
 
-/** Characters of a value in the table. */
-const MOST_SHOWN = 200
+/** Maximum characters of a value in the table. */
+const MAX_SHOWN = 200
 
 function shown(value: unknown): string {
   if (value === null || value === undefined) return '–'
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
-  return text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }
 
-/** The id, and the fields that tell most: known ones first, then other plain ones. */
+/** The id, and the most useful fields: known ones first, then others with simple values. */
 function columnsOf(rows: readonly AnyRecord[], most: number): readonly Column<AnyRecord>[] {
   const [first = { id: '' }] = rows
   const plain = Object.keys(first).filter(
@@ -145,12 +145,12 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
             <Empty
               icon="data"
               title={`No ${name.replaceAll('_', ' ')}`}
-              text="Make a record here, or import fixtures that have some."
+              text="Create a record here, or import fixtures."
             />
           ) : (
             <Empty
               icon="search"
-              title="No record fits the filter"
+              title="No record matches the filter"
               text={`The filter "${text}" hides ${countOf(all.length, 'record')}.`}
             >
               <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>

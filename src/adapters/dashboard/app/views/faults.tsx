@@ -103,7 +103,7 @@ export default function Faults() {
           {families.length === 0 && (
             <Empty
               icon="search"
-              title="No preset fits"
+              title="No preset matches"
               text={`The search "${text}" hides ${countOf(presets.length, 'preset')}.`}
             >
               <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
@@ -139,8 +139,7 @@ export default function Faults() {
 
 function Rules({ rules }: { rules: readonly Rule[] }) {
   const never = rules.filter(({ fired }) => fired === 0).length
-  if (rules.length === 0)
-    return <Note>No rule is armed. Switch a preset on, or write a rule of your own.</Note>
+  if (rules.length === 0) return <Note>No rule is armed. Switch on a preset, or write your own rule.</Note>
   return (
     <Card
       title="Rules"

@@ -14,7 +14,7 @@ const SLOTS = 30
 
 const teamspaceOf = ({ key }: Window) => key.split(' ')[0] ?? ''
 
-/** Leaves so many places of a window free. */
+/** Uses up a window, so that this many requests remain. */
 function fill(window: Window, remaining: number, done: string): void {
   if (window.operation === null) return
   const params = { operation: window.operation }
@@ -58,7 +58,7 @@ export default function Limits() {
           onToggle={() =>
             void act(
               () => ask('PATCH /settings', { body: { 'limits.enforced': !data.enforced } }),
-              data.enforced ? 'A full window does not refuse any more.' : 'A full window refuses.',
+              data.enforced ? 'Full windows no longer refuse requests.' : 'Full windows refuse requests.',
             )
           }
         />
@@ -72,14 +72,14 @@ export default function Limits() {
         {error !== undefined && <Problem text={error} onRetry={reload} />}
         {!data.enforced && (
           <Note tone="warn" icon="warn">
-            A full window does not refuse. Headers count down all the same.
+            Full windows do not refuse requests. Headers still count down.
           </Note>
         )}
         {windows.length === 0 ? (
           <Empty
             icon="gauge"
             title="No window is open"
-            text="A rate window opens with the first request of an operation, and is gone when its requests have left it."
+            text="A rate window opens with the first request of an operation, and ends when its requests have left it."
           />
         ) : (
           <>
@@ -143,7 +143,7 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
       </span>
       <Bars operation={operation} now={now} span={window_s * 1_000} />
       <span class="gauge-when">
-        <strong>Next frees in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>
+        <strong>Next free in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>
         <span class="hint">oldest leaves at {timeOfDay(empty)}</span>
       </span>
       <span class="row-actions">

@@ -93,7 +93,7 @@ export default function Requests() {
   const [filter, setFilter] = useState(() => requestTest(text))
   useEffect(() => {
     const next = requestTest(text)
-    // The last filter that could be read stays.
+    // While the filter is invalid, the last valid one stays.
     setFilter((before) => (next.problem === undefined ? next : { ...before, problem: next.problem }))
   }, [text])
   const all = paused ?? entries
@@ -236,7 +236,7 @@ function NoHit(props: { text: string; kind: Kind; hidden: number; onClear: () =>
   return (
     <Empty
       icon="search"
-      title="No request fits the filter"
+      title="No request matches the filter"
       text={`The filter "${named}" hides ${countOf(props.hidden, 'request')}.`}
     >
       <Button onClick={props.onClear}>Clear filter</Button>

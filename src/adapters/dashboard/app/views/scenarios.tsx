@@ -84,7 +84,7 @@ function StartButtons({ scenario, off }: { scenario: Scenario; off: boolean }) {
   return (
     <>
       <Button
-        disabled={off || (generation === null ? 'No version of it was ever valid.' : undefined)}
+        disabled={off || (generation === null ? 'No version of this scenario was ever valid.' : undefined)}
         onClick={() => start(false)}
       >
         Start
@@ -108,9 +108,9 @@ function Broken({ scenario: { name, error, generation } }: { scenario: Scenario 
           <Icon name="error" /> <code>{name}</code>
         </span>
       }
-      hint={generation === null ? 'not loaded' : 'not loaded; the last good version stays in force'}
+      hint={generation === null ? 'not loaded' : 'not loaded; the last valid version is used'}
     >
-      <pre class="code wrapped" tabIndex={0} role="group" aria-label={`What is wrong with ${name}`}>
+      <pre class="code wrapped" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
         {error}
       </pre>
     </Card>

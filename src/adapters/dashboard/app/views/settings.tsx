@@ -74,10 +74,10 @@ export default function Settings() {
             icon="settings"
             title={
               which === 'used' && text === ''
-                ? 'No response has rested on an assumption yet'
-                : 'No setting fits'
+                ? 'No response has used an assumption yet'
+                : 'No setting matches'
             }
-            text="What the specification leaves open is decided here. Show all to see every question."
+            text="Settings decide the questions that the specification leaves open. Show all to see every question."
           >
             <Button
               onClick={() => {
@@ -101,7 +101,7 @@ export default function Settings() {
   )
 }
 
-/** The changed settings as one document: what is taken out of it goes back to the default. */
+/** The changed settings as one document. A setting that is removed from it gets its default again. */
 function SettingsDialog({ items, onClose }: { items: readonly Item[]; onClose: () => void }) {
   const all = items.flatMap(({ settings }) => settings)
   const [before] = useState(
@@ -110,14 +110,14 @@ function SettingsDialog({ items, onClose }: { items: readonly Item[]; onClose: (
   const submit = (value: unknown) => {
     const after = new Map(Object.entries(value as object))
     const removed = [...before.keys()].filter((key) => !after.has(key)).map((key) => [key, null] as const)
-    // A secret is shown as a mask, which is sent only where it was changed.
+    // Only changed values are sent, because a secret is shown as a mask.
     const changes = [...after].filter(([key, next]) => pretty(next) !== pretty(before.get(key)))
     return ask('PATCH /settings', { body: Object.fromEntries([...changes, ...removed]) as never })
   }
   return (
     <JsonDialog
       title="Changed settings"
-      text="Every setting that differs from its default. A key that is taken out goes back to the default."
+      text="Every setting that differs from its default. Remove a key to restore its default."
       value={pretty(Object.fromEntries(before))}
       action="Save settings"
       done="The settings are saved."
@@ -188,7 +188,7 @@ function Value({ setting }: { setting: Setting }) {
   )
 }
 
-// What is no JSON is sent as a text, so that the emulator says what it should be.
+// Text that is not JSON is sent as a string, so that the emulator's error describes the expected value.
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -26,7 +26,7 @@ const SPANS: Readonly<Record<Exclude<Zoom, 'fit'>, number>> = {
 
 const MAX_ROWS = 200
 
-/** What changes the future. */
+/** The kinds of events that change the future. */
 const FUTURE = ['transition', 'event', 'delivery', 'clock', 'write'] as const
 
 interface Data {
@@ -129,7 +129,7 @@ export default function Timeline() {
   )
 }
 
-/** The virtual instant, changed only when the page has to be drawn anew for it. */
+/** The virtual instant. It changes in steps of at least 200 ms, so that the page is not drawn too often. */
 function useSecond(): number | undefined {
   const [now, setNow] = useState(ticking.peek())
   useEffect(
@@ -159,7 +159,7 @@ function rangeOf(zoom: Zoom, now: number, { batches, horizon }: Data): { from: n
   return withRoom(from, to, [...instants, ...near, now])
 }
 
-/** As much of the future as there is of the past: later events alone do not make the axis longer. */
+/** The future on the axis is at most as long as the past, so that late events do not make the axis longer. */
 const nearFuture = (now: number, from: number) => now + (now - from)
 
 /** The instants between which a batch is shown. */
@@ -263,7 +263,7 @@ function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) 
   if (last === undefined) {
     return (
       <Card title="Last advance">
-        <p class="pad hint">Advance the clock above. What happens on the way is listed here.</p>
+        <p class="pad hint">Advance the clock above. The events of the advance are listed here.</p>
       </Card>
     )
   }
@@ -274,7 +274,7 @@ function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) 
       title="Last advance"
       hint={`${last.label} · ${timeOfDay(last.from)} to ${timeOfDay(last.to)} · ${countOf(last.events.length, 'event')} in ${durationText(last.took)}`}
     >
-      {events.length === 0 && <p class="pad hint">Nothing was due on the way.</p>}
+      {events.length === 0 && <p class="pad hint">No event was due during the advance.</p>}
       <ul class="rows events">
         {events.map((event) => (
           <li key={event.at + event.kind + event.ref}>

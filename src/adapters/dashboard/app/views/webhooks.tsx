@@ -290,7 +290,7 @@ function NewSubscription({ onDone }: { onDone: () => void }) {
           />
         )}
       </Field>
-      <Field label="Secret that signs, optional">
+      <Field label="Signing secret (optional)">
         {(id) => (
           <input
             id={id}

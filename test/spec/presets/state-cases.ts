@@ -1,5 +1,5 @@
 import { aBatch } from '../../support/batches.ts'
-import { type Sight, USERS } from './sight.ts'
+import { type PresetCase, USERS } from './preset-case.ts'
 import type { Stage } from './stage.ts'
 import { answered, parse } from './views.ts'
 
@@ -24,8 +24,8 @@ async function created(stage: Stage) {
 const NOT_FOUND = { status: 404, code: 'Not Found' }
 const GONE = { status: 410, code: 'Results Gone' }
 
-function sight(preset: string, look: (stage: Stage) => Promise<unknown>, sees: unknown): Sight {
-  return { preset, look, sees }
+function stateCase(preset: string, run: (stage: Stage) => Promise<unknown>, expected: unknown): PresetCase {
+  return { preset, run, expected }
 }
 
 const PEOPLE = '/organization/teamspaces/ts-a/users'
@@ -34,8 +34,8 @@ function isGone({ sandbox }: Stage, user: string): boolean {
   return sandbox.store.get('users', user) === undefined
 }
 
-export const listSights: readonly Sight[] = [
-  sight(
+export const listCases: readonly PresetCase[] = [
+  stateCase(
     'page-empty-has-more',
     async (stage) => {
       await stage.arm('page-empty-has-more')
@@ -45,7 +45,7 @@ export const listSights: readonly Sight[] = [
     },
     { data: [], has_more: true, then: 2 },
   ),
-  sight(
+  stateCase(
     'page-cursor-deleted',
     async (stage) => {
       await stage.arm('page-cursor-deleted')
@@ -53,7 +53,7 @@ export const listSights: readonly Sight[] = [
       const last = first.data.at(-1).id
       const second = await stage.call('GET', `${USERS}&after=${last}`)
       const ids = parse(second.body).data.map(({ id }: { id: string }) => id)
-      // What the client still holds of the first page is not there any more.
+      // A user of the first page, which the client still has, no longer exists.
       const removal = await stage.call('DELETE', `${PEOPLE}/${last}`)
       return { status: second.status, ids, removal: answered(removal), gone: isGone(stage, last) }
     },
@@ -64,7 +64,7 @@ export const listSights: readonly Sight[] = [
       gone: true,
     },
   ),
-  sight(
+  stateCase(
     'page-rows-shift',
     async (stage) => {
       await stage.arm('page-rows-shift')
@@ -78,8 +78,8 @@ export const listSights: readonly Sight[] = [
   ),
 ]
 
-export const batchSights: readonly Sight[] = [
-  sight(
+export const batchCases: readonly PresetCase[] = [
+  stateCase(
     'batch-instant-terminal',
     async (stage) => {
       await stage.arm('batch-instant-terminal')
@@ -88,7 +88,7 @@ export const batchSights: readonly Sight[] = [
     },
     { status: 'validating', polled: 'completed', lines: 3 },
   ),
-  sight(
+  stateCase(
     'batch-stuck',
     async (stage) => {
       await stage.arm('batch-stuck')
@@ -100,7 +100,7 @@ export const batchSights: readonly Sight[] = [
     },
     { stuck: 'in_progress', then: 'expired' },
   ),
-  sight(
+  stateCase(
     'batch-404-after-create',
     async (stage) => {
       await stage.arm('batch-404-after-create')
@@ -109,7 +109,7 @@ export const batchSights: readonly Sight[] = [
     },
     [NOT_FOUND, NOT_FOUND, 'validating'],
   ),
-  sight(
+  stateCase(
     'batch-poll-transient-error',
     async (stage) => {
       await stage.arm('batch-poll-transient-error')
@@ -118,7 +118,7 @@ export const batchSights: readonly Sight[] = [
     },
     ['validating', { status: 503, code: 'Service Unavailable' }, 'validating'],
   ),
-  sight(
+  stateCase(
     'batch-cancel-racing-completion',
     async (stage) => {
       await stage.arm('batch-cancel-racing-completion')
@@ -128,7 +128,7 @@ export const batchSights: readonly Sight[] = [
     },
     { cancel: 409, polled: 'completed', lines: 3 },
   ),
-  sight(
+  stateCase(
     'batch-results-410',
     async (stage) => {
       await stage.arm('batch-results-410')
@@ -138,7 +138,7 @@ export const batchSights: readonly Sight[] = [
     },
     { status: 'completed', url: null, results: GONE },
   ),
-  sight(
+  stateCase(
     'batch-results-410-race',
     async (stage) => {
       await stage.arm('batch-results-410-race')
@@ -148,7 +148,7 @@ export const batchSights: readonly Sight[] = [
     },
     { url: true, results: GONE },
   ),
-  sight(
+  stateCase(
     'batch-expired-partial',
     async (stage) => {
       await stage.arm('batch-expired-partial')
@@ -162,7 +162,7 @@ export const batchSights: readonly Sight[] = [
       lines: 4,
     },
   ),
-  sight(
+  stateCase(
     'batch-failed-validation',
     async (stage) => {
       await stage.arm('batch-failed-validation')
@@ -174,8 +174,8 @@ export const batchSights: readonly Sight[] = [
   ),
 ]
 
-export const keySights: readonly Sight[] = [
-  sight(
+export const keyCases: readonly PresetCase[] = [
+  stateCase(
     'token-expired-mid-session',
     async (stage) => {
       await stage.arm('token-expired-mid-session')
@@ -185,7 +185,7 @@ export const keySights: readonly Sight[] = [
     },
     [200, 200, 401, 401],
   ),
-  sight(
+  stateCase(
     'token-revoked',
     async (stage) => {
       const before = (await stage.call('GET', USERS)).status

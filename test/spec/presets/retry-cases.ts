@@ -1,5 +1,5 @@
 import { aBatch } from '../../support/batches.ts'
-import { type Sight, USERS } from './sight.ts'
+import { type PresetCase, USERS } from './preset-case.ts'
 import type { Stage } from './stage.ts'
 import { answered, outcome, parse } from './views.ts'
 
@@ -9,12 +9,12 @@ function batches(stage: Stage): number {
   return stage.sandbox.store.rows('batch_predictions').size
 }
 
-/** Creates with one key, twice; without the rule the second time if it stays. */
-function twice(preset: string, sees: object, { untilHeld = false, stays = false } = {}): Sight {
+/** Creates a batch twice with one key. If the preset stays, its rule is removed before the second creation. */
+function twice(preset: string, expected: object, { untilHeld = false, stays = false } = {}): PresetCase {
   return {
     preset,
     ...(untilHeld ? { slow: true as const } : {}),
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm(preset)
       const first = await stage.call('POST', '/batch-predictions', { ...KEYED, untilHeld })
       const made = batches(stage)
@@ -29,7 +29,7 @@ function twice(preset: string, sees: object, { untilHeld = false, stays = false 
         id: parse(second.body)?.id === [...stage.sandbox.store.rows('batch_predictions').keys()][0],
       }
     },
-    sees,
+    expected,
   }
 }
 
@@ -42,7 +42,7 @@ const LOST = {
   id: true,
 }
 
-export const retrySights: readonly Sight[] = [
+export const retryCases: readonly PresetCase[] = [
   twice('lost-response-after-commit', LOST),
   twice(
     'timeout-then-late-success',
@@ -64,7 +64,7 @@ export const retrySights: readonly Sight[] = [
   }),
   {
     preset: 'server-error',
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm('server-error')
       const first = await stage.call('POST', '/pages', { json: { name: 'x' } })
       const second = await stage.call('POST', '/pages', { json: { name: 'x' } })
@@ -77,11 +77,11 @@ export const retrySights: readonly Sight[] = [
         pages: stage.sandbox.store.rows('pages').size,
       }
     },
-    sees: { first: { status: 500, code: 'internal_error' }, limit: '199', then: [500, 200], pages: 1 },
+    expected: { first: { status: 500, code: 'internal_error' }, limit: '199', then: [500, 200], pages: 1 },
   },
   {
     preset: 'unavailable-with-retry-after',
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm('unavailable-with-retry-after')
       const first = await stage.call('GET', USERS)
       const again = await stage.call('GET', USERS)
@@ -93,7 +93,7 @@ export const retrySights: readonly Sight[] = [
         then: outcome(await stage.call('GET', USERS)),
       }
     },
-    sees: {
+    expected: {
       first: { status: 503, code: 'service_unavailable' },
       retry_after: '2',
       again: 503,

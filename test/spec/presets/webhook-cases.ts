@@ -1,27 +1,31 @@
 import { aBatch } from '../../support/batches.ts'
 import { webhookReceiver } from '../../support/webhook-receiver.ts'
-import type { Sight } from './sight.ts'
+import type { PresetCase } from './preset-case.ts'
 import type { Stage } from './stage.ts'
 import { parse } from './views.ts'
 
-interface Told {
+interface WebhookContext {
   readonly stage: Stage
   /** Names of the batches whose webhooks have arrived, in order. */
   readonly arrived: () => readonly string[]
-  /** Creates a batch of a name, which it tells by its metadata. */
+  /** Creates a batch with this name in its metadata. */
   readonly create: (name: string) => Promise<string>
   readonly complete: (id: string) => Promise<unknown>
   readonly advance: (by: string) => Promise<unknown>
 }
 
-function sight(preset: string, look: (told: Told) => Promise<unknown>, sees: unknown): Sight {
+function webhookCase(
+  preset: string,
+  run: (context: WebhookContext) => Promise<unknown>,
+  expected: unknown,
+): PresetCase {
   return {
     preset,
-    look: async (stage) => {
+    run: async (stage) => {
       const receiver = await webhookReceiver()
       await stage.control('POST', '/webhooks', { url: receiver.url })
       await stage.arm(preset)
-      return look({
+      return run({
         stage,
         arrived: () => receiver.received.map(({ body }) => body.data?.metadata?.name ?? body.metadata?.name),
         create: async (name) => {
@@ -32,18 +36,18 @@ function sight(preset: string, look: (told: Told) => Promise<unknown>, sees: unk
         },
         complete: async (id) => {
           await stage.control('POST', `/batches/${id}/complete`)
-          // Answers when nothing is on its way any more.
+          // Responds when no delivery is in flight.
           await stage.control('POST', '/clock/advance', { by: '0s' })
         },
         advance: (by) => stage.control('POST', '/clock/advance', { by }),
       })
     },
-    sees,
+    expected,
   }
 }
 
-export const webhookSights: readonly Sight[] = [
-  sight(
+export const webhookCases: readonly PresetCase[] = [
+  webhookCase(
     'webhook-duplicate',
     async ({ create, complete, arrived }) => {
       await complete(await create('a'))
@@ -51,7 +55,7 @@ export const webhookSights: readonly Sight[] = [
     },
     ['a', 'a'],
   ),
-  sight(
+  webhookCase(
     'webhook-out-of-order',
     async ({ create, complete, arrived }) => {
       const [a, b] = [await create('a'), await create('b')]
@@ -61,7 +65,7 @@ export const webhookSights: readonly Sight[] = [
     },
     ['b', 'a'],
   ),
-  sight(
+  webhookCase(
     'webhook-before-create-response',
     async ({ create, arrived }) => {
       await create('a')
@@ -69,7 +73,7 @@ export const webhookSights: readonly Sight[] = [
     },
     ['a'],
   ),
-  sight(
+  webhookCase(
     'webhook-late',
     async ({ create, complete, arrived, advance }) => {
       await complete(await create('a'))
@@ -80,7 +84,7 @@ export const webhookSights: readonly Sight[] = [
     },
     { before: [], then: ['a'] },
   ),
-  sight(
+  webhookCase(
     'webhook-dropped',
     async ({ create, complete, arrived, advance }) => {
       await complete(await create('a'))

@@ -8,7 +8,7 @@ import type { ControlReply } from './route.ts'
 
 type Headers = readonly (readonly [string, string])[]
 
-/** On every response: nothing here is for caches, for other sites' pages and their frames, or for guessing at. */
+/** Headers of every response: no caching, no use by pages of other sites or in frames, no guessing of content types. */
 const ALWAYS: Headers = [
   ['Cache-Control', 'no-store'],
   ['X-Content-Type-Options', 'nosniff'],
@@ -17,10 +17,10 @@ const ALWAYS: Headers = [
   ['X-Frame-Options', 'DENY'],
 ]
 
-// Statuses of this interface are its own: the settings about those of the emulated API do not move them.
+// The control interface has fixed statuses: settings about statuses of the emulated API do not change them.
 const OWN_STATUSES = new Settings()
 
-/** Writes a successful response, dated by the clock of the sandbox that it is about. */
+/** Writes a successful response. Its header `Date` is the virtual time of the sandbox. */
 export function reply(sandbox: Sandbox, res: ServerResponse, response: ControlReply): void {
   writeHead(sandbox, res, replyStatus(response), response.etag === undefined ? [] : [['ETag', response.etag]])
   if (response.stream === undefined) writeBody(res, response.body)
@@ -40,7 +40,7 @@ export function refused(refusal: Refusal): { readonly status: number; readonly b
   return { status: facts.status, body: standardBody(refusal, facts, OWN_STATUSES) }
 }
 
-/** Any error as what the client is told. What nobody has foreseen is told to the host alone. */
+/** Any error as a refusal. The details of an unexpected error are reported only to the host, not to the client. */
 export function asRefusal(host: ControlHost, error: unknown): Refusal {
   if (error instanceof Refusal) return error
   host.onDefect(error)
@@ -58,7 +58,7 @@ function writeBody(res: ServerResponse, body: object | undefined): void {
     res.end()
     return
   }
-  // A text that waits for its reader would be kept twice, once joined to the head.
+  // Not a text: Node would keep a waiting text twice, the second time joined to the head.
   const bytes = Buffer.from(JSON.stringify(body))
   res.setHeader('Content-Type', 'application/json; charset=utf-8')
   res.setHeader('Content-Length', bytes.length)

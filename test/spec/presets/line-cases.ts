@@ -1,4 +1,4 @@
-import type { Sight } from './sight.ts'
+import type { PresetCase } from './preset-case.ts'
 import type { Stage } from './stage.ts'
 import { dechunk, outcome, parse, split } from './views.ts'
 
@@ -13,34 +13,38 @@ async function results(stage: Stage): Promise<string> {
   return `/batch-predictions/${id}/results`
 }
 
-/** What a client that splits at LF and parses each line makes of a text. */
+/** The lines of a text, split at LF: the custom_id of each, or "broken". */
 function read(text: string): unknown[] {
   return text.split('\n').map((line) => (line === '' ? '' : (parse(line)?.custom_id ?? 'broken')))
 }
 
 const ALL = ['item-0', 'item-1', 'item-2', 'item-3', '']
 
-function lines(name: string, see: (text: string) => unknown, sees: unknown): Sight {
+function lines(name: string, extract: (text: string) => unknown, expected: unknown): PresetCase {
   const preset = `ndjson-${name}`
   return {
     preset,
-    look: async (stage) => {
+    run: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
       const { body, error } = await stage.call('GET', path)
-      return { error, seen: see(body ?? '') }
+      return { error, seen: extract(body ?? '') }
     },
-    sees: { error: undefined, seen: sees },
+    expected: { error: undefined, seen: expected },
   }
 }
 
-/** Looks at the pieces in which the body is sent, each a chunk: one that waits for the one before it arrives apart. */
-function pieces(name: string, see: (pieces: readonly Buffer[]) => unknown, sees: unknown): Sight {
+/** Reads the chunks of a body. A chunk that is sent after a wait arrives separately. */
+function pieces(
+  name: string,
+  extract: (pieces: readonly Buffer[]) => unknown,
+  expected: unknown,
+): PresetCase {
   const preset = `ndjson-${name}`
   return {
     preset,
     slow: true,
-    look: async (stage) => {
+    run: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
       const raw = await stage.raw('GET', path)
@@ -53,20 +57,20 @@ function pieces(name: string, see: (pieces: readonly Buffer[]) => unknown, sees:
         end: raw.end,
         apart,
         whole,
-        seen: see(payloads),
+        seen: extract(payloads),
         read: read((body ?? '').replaceAll('\r', '')),
       }
     },
-    sees: { end: 'fin', apart: true, whole: true, seen: sees, read: ALL },
+    expected: { end: 'fin', apart: true, whole: true, seen: expected, read: ALL },
   }
 }
 
-function broken(name: string, sees: object, untilHeld = false): Sight {
+function broken(name: string, expected: object, untilHeld = false): PresetCase {
   const preset = `ndjson-${name}`
   return {
     preset,
     ...(untilHeld ? { slow: true as const } : {}),
-    look: async (stage) => {
+    run: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
       const raw = await stage.raw('GET', path, { untilHeld })
@@ -83,7 +87,7 @@ function broken(name: string, sees: object, untilHeld = false): Sight {
         then: read(then.body ?? ''),
       }
     },
-    sees: { ...sees, then: ALL },
+    expected: { ...expected, then: ALL },
   }
 }
 
@@ -98,7 +102,7 @@ function isUtf8(piece: Buffer): boolean {
   }
 }
 
-export const lineSights: readonly Sight[] = [
+export const lineCases: readonly PresetCase[] = [
   pieces(
     'line-split',
     (all) => ({ most: Math.max(...all.map((each) => each.length)), many: all.length > 10 }),

@@ -1,17 +1,17 @@
-import { type Sight, USERS } from './sight.ts'
+import { type PresetCase, USERS } from './preset-case.ts'
 import type { Stage } from './stage.ts'
 import { parse } from './views.ts'
 
-/** Reads a list twice, and again without the rule; `see` makes of the first response what is worth a look. */
+/** Reads a list twice, and again without the rule; `extract` selects the parts of the first response to compare. */
 function body(
   preset: string,
-  see: (text: string, headers: Readonly<Record<string, string>>) => unknown,
-  sees: object,
+  extract: (text: string, headers: Readonly<Record<string, string>>) => unknown,
+  expected: object,
   status = 200,
-): Sight {
+): PresetCase {
   return {
     preset,
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm(preset)
       const first = await stage.call('GET', USERS)
       const again = await stage.call('GET', USERS)
@@ -20,27 +20,31 @@ function body(
       return {
         status: first.status,
         again: again.body === first.body,
-        seen: see(first.body ?? '(none)', first.headers),
+        seen: extract(first.body ?? '(none)', first.headers),
         then: parse(then.body)?.object,
       }
     },
-    sees: { status, again: true, seen: sees, then: 'list' },
+    expected: { status, again: true, seen: expected, then: 'list' },
   }
 }
 
 /** Polls a batch once, and again without the rule. */
-function poll(preset: string, see: (batch: Record<string, unknown>) => unknown, sees: unknown): Sight {
+function poll(
+  preset: string,
+  extract: (batch: Record<string, unknown>) => unknown,
+  expected: unknown,
+): PresetCase {
   return {
     preset,
-    look: async (stage: Stage) => {
+    run: async (stage: Stage) => {
       const id = await stage.finished()
       await stage.arm(preset)
       const first = await stage.call('GET', `/batch-predictions/${id}`)
       await stage.clear()
       const second = await stage.call('GET', `/batch-predictions/${id}`)
-      return { seen: see(parse(first.body)), then: parse(second.body)?.status }
+      return { seen: extract(parse(first.body)), then: parse(second.body)?.status }
     },
-    sees: { seen: sees, then: 'completed' },
+    expected: { seen: expected, then: 'completed' },
   }
 }
 
@@ -49,7 +53,7 @@ const type = (headers: Readonly<Record<string, string>>): string | undefined =>
 const length = (text: string, headers: Readonly<Record<string, string>>) =>
   Number(headers['content-length']) === Buffer.byteLength(text)
 
-export const bodySights: readonly Sight[] = [
+export const bodyCases: readonly PresetCase[] = [
   body('empty-json-body', (text, headers) => ({ text, type: type(headers) }), {
     text: '',
     type: 'application/json',
@@ -88,12 +92,12 @@ export const bodySights: readonly Sight[] = [
   ),
   {
     preset: 'byte-order-mark',
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm('byte-order-mark')
       const { text } = await stage.raw('GET', USERS)
       return text.slice(text.indexOf('\r\n\r\n') + 4).slice(0, 4)
     },
-    sees: '\u00ef\u00bb\u00bf{',
+    expected: '\u00ef\u00bb\u00bf{',
   },
   body('unknown-field', (text) => parse(text)?.added_in_a_later_version, { enabled: true }),
   body('null-for-array', (text) => ({ data: parse(text)?.data }), { data: null }),

@@ -1,31 +1,35 @@
 import { Agent } from 'node:http'
 import { viaHttp } from '../../support/wire-client.ts'
-import { type Sight, USERS } from './sight.ts'
+import { type PresetCase, USERS } from './preset-case.ts'
 import { dechunk, outcome, parse, split } from './views.ts'
 
-interface WireSight {
-  /** What a raw socket sees: how it ends, and what has come by then. */
+interface WireCase {
+  /** The view of a raw socket: how it ends, and the parts that have arrived by then. */
   readonly raw: {
     readonly end: 'fin' | 'rst' | 'open'
     readonly head: boolean
     readonly body: 'none' | 'part' | 'whole'
   }
-  /** What a client makes of it. */
+  /** The outcome for an HTTP client, as of `outcome`. */
   readonly client: object
-  /** Whether the request has taken effect. */
+  /** The number of pages that exist after both requests. */
   readonly made: number
-  /** Whether it goes on until the rule is removed. */
+  /** Whether the preset stays until its rule is removed. */
   readonly stays?: boolean
 }
 
 const BROKEN = { status: null, broke: 'broken' }
 
-/** Looks at a creation twice, each time with the rule armed anew: as bytes, then through the client. */
-function connection(preset: string, { raw, client, made, stays = false }: WireSight, slow = false): Sight {
+/** Creates a page twice, each time with the rule armed again: first as bytes, then through the client. */
+function connection(
+  preset: string,
+  { raw, client, made, stays = false }: WireCase,
+  slow = false,
+): PresetCase {
   return {
     preset,
     ...(slow ? { slow: true as const } : {}),
-    look: async (stage) => {
+    run: async (stage) => {
       const pages = () => stage.sandbox.store.rows('pages').size
       await stage.arm(preset)
       const seen = await stage.raw('POST', '/pages', {
@@ -53,11 +57,11 @@ function connection(preset: string, { raw, client, made, stays = false }: WireSi
         then: then.status,
       }
     },
-    sees: { raw, client, made, then: 200 },
+    expected: { raw, client, made, then: 200 },
   }
 }
 
-export const connectionSights: readonly Sight[] = [
+export const connectionCases: readonly PresetCase[] = [
   connection('fin-before-headers', {
     raw: { end: 'fin', head: false, body: 'none' },
     client: BROKEN,
@@ -117,7 +121,7 @@ export const connectionSights: readonly Sight[] = [
   {
     preset: 'slow',
     slow: true,
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm('slow')
       const order: string[] = []
       const late = stage.call('GET', USERS).then(({ status }) => order.push(`slow ${status}`))
@@ -125,25 +129,25 @@ export const connectionSights: readonly Sight[] = [
       await late
       return order
     },
-    sees: ['control', 'slow 200'],
+    expected: ['control', 'slow 200'],
   },
   {
     preset: 'slow-drip',
     slow: true,
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 60_000 } }] })
       const { pieces, end, text } = await stage.raw('POST', '/pages', { json: { name: 'x' } })
       const { body } = split(text)
-      // What has come late may have come with what was behind it.
+      // A late first or last piece can contain other bytes.
       const sizes = pieces.slice(1, -1).map((piece) => piece.length)
       const inSixteens = sizes.every((size) => size % 16 === 0)
       return { end, whole: parse(body)?.name, inSixteens, several: sizes.length > 1 }
     },
-    sees: { end: 'fin', whole: 'x', inSixteens: true, several: true },
+    expected: { end: 'fin', whole: 'x', inSixteens: true, several: true },
   },
   {
     preset: 'stale-keepalive',
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm('stale-keepalive')
       const agent = new Agent({ keepAlive: true, maxSockets: 1 })
       const client = viaHttp(agent)
@@ -159,6 +163,6 @@ export const connectionSights: readonly Sight[] = [
         another: (await stage.raw('GET', USERS)).text.slice(0, 12),
       }
     },
-    sees: { first: 200, second: BROKEN, pages: 0, another: 'HTTP/1.1 200' },
+    expected: { first: 200, second: BROKEN, pages: 0, another: 'HTTP/1.1 200' },
   },
 ]

@@ -1,5 +1,5 @@
 import { aBatch } from '../../support/batches.ts'
-import { type Sight, USERS } from './sight.ts'
+import { type PresetCase, USERS } from './preset-case.ts'
 import { limitView, split } from './views.ts'
 
 const FINE = { status: 200, retry_after: null, remaining: '199', error: null }
@@ -8,25 +8,25 @@ function refused(retry_after: string | null, remaining = '0') {
   return { status: 429, retry_after, remaining, error: 'rate_limit_exceeded' }
 }
 
-function limit(preset: string, first: object): Sight {
+function limit(preset: string, first: object): PresetCase {
   return {
     preset,
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm(preset)
       const views = [await stage.call('GET', USERS), await stage.call('GET', USERS)]
       await stage.clear()
       return [...views, await stage.call('GET', USERS)].map(limitView)
     },
-    // What was refused has taken no place.
-    sees: [first, first, FINE],
+    // Refused requests use no quota.
+    expected: [first, first, FINE],
   }
 }
 
-function admission(kind: string, policy: string, state: string): Sight {
+function admission(kind: string, policy: string, state: string): PresetCase {
   const preset = `batch-admission-${kind}`
   return {
     preset,
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm(preset)
       const first = await stage.call('POST', '/batch-predictions', { json: aBatch() })
       const second = await stage.call('POST', '/batch-predictions', { json: aBatch() })
@@ -43,7 +43,7 @@ function admission(kind: string, policy: string, state: string): Sight {
         batches: stage.sandbox.store.rows('batch_predictions').size,
       }
     },
-    sees: {
+    expected: {
       status: 429,
       type: 'application/problem+json',
       policy,
@@ -55,7 +55,7 @@ function admission(kind: string, policy: string, state: string): Sight {
   }
 }
 
-export const limitSights: readonly Sight[] = [
+export const limitCases: readonly PresetCase[] = [
   limit('rate-limited', refused('2')),
   limit('retry-after-http-date', refused('Sun, 01 Mar 2026 12:00:02 GMT')),
   limit('retry-after-date-past', refused('Sun, 01 Mar 2026 11:59:00 GMT')),
@@ -68,7 +68,7 @@ export const limitSights: readonly Sight[] = [
   limit('remaining-positive-but-429', refused('2', '17')),
   {
     preset: 'rate-headers-lowercase',
-    look: async (stage) => {
+    run: async (stage) => {
       await stage.arm('rate-headers-lowercase')
       const { head } = split((await stage.raw('GET', USERS)).text)
       const names = head
@@ -82,7 +82,7 @@ export const limitSights: readonly Sight[] = [
         client: headers['x-ratelimit-limit'],
       }
     },
-    sees: { upper: [], lower: true, client: '200' },
+    expected: { upper: [], lower: true, client: '200' },
   },
   admission('concurrency', '"org-concurrency";q=5;qu="concurrent-requests"', '"org-concurrency";r=0;t=30'),
   admission('enqueued-items', '"org-enqueued-items";q=10000', '"org-enqueued-items";r=0;t=30'),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { bookOf, subject } from '../../../test/support/fault-book.ts'
 import { faultRules } from './rule.ts'
 
-test('a book says when it is empty; without a rule to ask, it decides what the earlier phase did', () => {
+test('a book reports whether it is empty, and keeps the earlier decision in a phase without rules', () => {
   const { book, store } = bookOf({ match: { webhook: '*' }, do: [{ deliver: { drop: true } }] })
   expect([book.isEmpty, bookOf().book.isEmpty]).toEqual([false, true])
   expect([book.decide('head', subject()), book.decide('accept', subject())]).toEqual([undefined, undefined])
@@ -12,7 +12,7 @@ test('a book says when it is empty; without a rule to ask, it decides what the e
   expect([book.isEmpty, book.decide('call', subject())]).toEqual([true, undefined])
 })
 
-test('of rules that no request is held against is told why, once for each request', () => {
+test('a decision reports once for each request why rules about something else are not evaluated', () => {
   const { book } = bookOf(
     { match: { webhook: '*' }, do: [{ deliver: { drop: true } }] },
     { do: [{ cut: { at: 'accept', how: 'rst' } }] },
@@ -21,10 +21,10 @@ test('of rules that no request is held against is told why, once for each reques
   )
   const told = (decision: ReturnType<typeof book.decide>) =>
     decision?.verdicts.map(({ rule, fired, description }) => [rule, fired, description])
-  const byHeader = 'It is for requests that ask for it by their header.'
+  const byHeader = 'It applies only to requests that name it in the header X-Emulator-Fault.'
   expect(told(book.decide('call', subject()))).toEqual([
-    ['rule-2', false, 'It is about a connection before its first request.'],
-    ['rule-1', false, 'It is about webhooks, not about requests.'],
+    ['rule-2', false, 'It applies to a connection before its first request.'],
+    ['rule-1', false, 'It applies to webhooks, not to requests.'],
     ['rule-4', false, byHeader],
     ['rule-3', false, byHeader],
   ])
@@ -38,7 +38,7 @@ test.for<[misses: number, others: number, told: number]>([
   [150, 10, 100],
   [10, 150, 100],
   [10, 20, 30],
-])('of %d rules that do not fit and %d that are not asked, %d are told of', ([misses, others, told]) => {
+])('of %d rules that do not fit and %d not evaluated, %d are reported', ([misses, others, told]) => {
   const missing = Array.from({ length: misses }, () => ({ match: { method: 'POST' } }))
   const notAsked = Array.from({ length: others }, () => ({ source: 'header' as const }))
   const verdicts = bookOf(...missing, ...notAsked).book.decide('call', subject())?.verdicts ?? []
@@ -46,7 +46,7 @@ test.for<[misses: number, others: number, told: number]>([
   expect(verdicts.every(({ about, fired }) => !fired && about !== undefined)).toBe(true)
 })
 
-test('an earlier phase whose rules say continue leaves the later ones to be asked', () => {
+test('later rules are evaluated if the rules of an earlier phase say continue', () => {
   const { book } = bookOf({ do: [{ pace: { no_continue: true } }], then: 'continue' }, {})
   const head = book.decide('head', subject())
   expect(book.decide('call', subject(), [], head)?.fired.map(({ rule }) => rule.id)).toEqual([

@@ -4,7 +4,7 @@ import { armRule } from '../support/faults.ts'
 
 const never = { do: [{ respond: { status: 500 } }] }
 
-test('why a rule did not fire never tells a secret of the request', async () => {
+test('the reason why a rule did not fire contains no secret of the request', async () => {
   const emulator = await testEmulator()
   for (const match of [
     { body: { '/claim_token': { equals: 'x' } } },
@@ -25,7 +25,7 @@ test('why a rule did not fire never tells a secret of the request', async () => 
   expect(JSON.stringify(entry)).toContain('(redacted)')
 })
 
-test('why a rule did not fire is told in few words, however large the request and the rule', async () => {
+test('the reason why a rule did not fire is short, however large the request and the rule', async () => {
   const emulator = await testEmulator()
   const large = 'x'.repeat(200_000)
   for (const match of [{ body: { '': { equals: large } } }, { path: `/v1/${large}` }])
