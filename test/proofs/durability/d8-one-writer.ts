@@ -6,7 +6,7 @@ import { timing } from '../timing.ts'
 import { fakedPlaces } from './d8-faked.ts'
 
 const SIZES = {
-  short: { starts: 2, contests: 1, silences: 0, rounds: 1 },
+  short: { starts: 2, contests: 1, silences: 0, rounds: 6 },
   long: { starts: 8, contests: 5, silences: 6, rounds: 60 },
 }
 
