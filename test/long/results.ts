@@ -34,7 +34,7 @@ export function writeResults(machine: string, outcomes: readonly Outcome[]): voi
 const INTRODUCTION = `# Long proofs
 
 The results of the last run of \`npm run test:long\`, which writes this file. The short versions of the same proofs run with
-\`npm test\`. Times are those of the machine that each section names, which had other work to do.`
+\`npm run test:slow\`. Times are those of the machine that each section names, which had other work to do.`
 
 function section(machine: string, { id, promise, figures, at, seconds, failure }: Outcome): string {
   const rows = figures.map(
