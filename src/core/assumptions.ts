@@ -77,10 +77,15 @@ export function setting<T>(options: Setting<T>): Setting<T> {
   return options
 }
 
+/** Maximum values of the response header that are kept: a state document can add any combination of assumptions. */
+const MAX_SHOWN = 1_000
+
 /** All assumptions of all resources, by id, with their settings. */
 export class AssumptionCatalog {
   readonly items: ReadonlyMap<string, Assumption>
   readonly settings: ReadonlyMap<string, Setting<unknown>>
+  /** Values of the response header, by the assumptions in the order in which they were noted. */
+  readonly #shown = new Map<string, string>()
 
   constructor(resources: readonly Assumptions[]) {
     const items = resources.flatMap((resource) => resource.items).sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -94,10 +99,16 @@ export class AssumptionCatalog {
   /** The value of the response header: those of the given assumptions that are reported there. */
   shownOf(items: ReadonlySet<string>): string {
     if (items.size === 0) return ''
-    return [...items]
-      .filter((id) => this.items.get(id)?.reportedIn === 'response')
-      .sort()
-      .join(',')
+    const key = [...items].join()
+    let shown = this.#shown.get(key)
+    if (shown === undefined) {
+      shown = [...items]
+        .filter((id) => this.items.get(id)?.reportedIn === 'response')
+        .sort()
+        .join(',')
+      if (this.#shown.size < MAX_SHOWN) this.#shown.set(key, shown)
+    }
+    return shown
   }
 
   /** All issues of a settings object, by JSON Pointer. The issue of an unknown key suggests the most similar known one. */

@@ -23,7 +23,7 @@ import {
   withoutBadName,
 } from '../selection.ts'
 import { passageOf, silence } from './connections.ts'
-import { announcesBody, discardBody } from './discard.ts'
+import { announcesBody, discardBody, hasUnreadBody } from './discard.ts'
 import { faultsOfHeader } from './fault-header.ts'
 import { stopsOf } from './faults/primitives.ts'
 import type { ReadBody } from './faults/receive.ts'
@@ -224,7 +224,7 @@ export class Api {
     const withBody = req.method !== 'HEAD'
     const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
     const write = () => render(res, response, extra, withBody)
-    if (wire === undefined) return announcesBody(req) ? discardBody(req).then(write) : write()
+    if (wire === undefined) return hasUnreadBody(req) ? discardBody(req).then(write) : write()
     return discardBody(req)
       .then(() => import('./faults/send.ts'))
       .then(({ sendFaulted }) => sendFaulted(req, res, response, wire, extra, withBody, this.#options))

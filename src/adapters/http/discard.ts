@@ -8,6 +8,11 @@ export function announcesBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 }
 
+/** True when a part of the announced body may still be unread. */
+export function hasUnreadBody(req: IncomingMessage): boolean {
+  return !req.readableEnded && announcesBody(req)
+}
+
 /**
  * Reads and discards the rest of a refused body. After `maxBytes` (default 256 MiB) the connection ends.
  * Resolves when the response should be written. On a connection that stays open that is at once, and discarding goes on
@@ -16,7 +21,7 @@ export function announcesBody(req: IncomingMessage): boolean {
  * emulator adds no `Connection: close` to the response to a refused body.
  */
 export async function discardBody(req: IncomingMessage, maxBytes = MAX_DISCARDED_BYTES): Promise<void> {
-  if (announcesBody(req)) await discardAnnounced(req, maxBytes)
+  if (hasUnreadBody(req)) await discardAnnounced(req, maxBytes)
 }
 
 function discardAnnounced(req: IncomingMessage, maxBytes: number): Promise<void> {

@@ -22,15 +22,16 @@ const LARGEST_UNGUARDED = 1_048_576
  * @param authorization the header without the part that selects a sandbox
  * @param received called with the number of bytes received so far; returning false ends the reading
  */
-export async function readCallBody(
+export function readCallBody(
   req: IncomingMessage,
   operation: AnyOperation,
   sandbox: Sandbox,
   authorization: string | undefined,
   received?: (bytes: number) => boolean,
 ): Promise<CallBody | undefined> {
-  if (inputOf(operation, sandbox.settings).body === undefined) return NO_BODY
-  if (mayBeLarge(req) && !sandbox.authenticator.recognises(authorization, sandbox.settings)) return NO_BODY
+  if (inputOf(operation, sandbox.settings).body === undefined) return Promise.resolve(NO_BODY)
+  if (mayBeLarge(req) && !sandbox.authenticator.recognises(authorization, sandbox.settings))
+    return Promise.resolve(NO_BODY)
   const bytes = operation.bodyLimit ?? sandbox.settings.get(bodyLimit)
   return readJsonBody(req, { bytes, tokens: JSON_BOUNDS.maxTokens, received })
 }
@@ -125,6 +126,7 @@ const PARAMETER = new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})=(${TOKEN}|"(?:[^"\\\\
  * `charset` other than utf-8, or its alias utf8, is among them (RFC 8259 allows no other); `other` also for a malformed header.
  */
 export function isJsonContentType(header: string | undefined): JsonContentType {
+  if (header === 'application/json') return 'json'
   const text = header?.trim().toLowerCase()
   if (text === undefined || text === '') return 'missing'
   const [whole, type, subtype] = MEDIA_TYPE.exec(text) ?? []

@@ -57,6 +57,23 @@ test('the pieces of a document form its indented JSON', () => {
   expect(readableJson(value)).toBe(JSON.stringify(value, null, 2))
 })
 
+test('without long arrays, the layout is that of JSON.stringify', () => {
+  const record = fc.oneof(
+    fc.dictionary(fc.string(), fc.jsonValue()),
+    fc.constant({ text: 'x'.repeat(5_000) }),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(record, { maxLength: 60 }),
+      fc.array(record, { maxLength: 60 }),
+      (notes, schedule) => {
+        const value = { collections: { notes, none: [] }, schedule }
+        expect(readableJson(value)).toBe(JSON.stringify(value, null, 2))
+      },
+    ),
+  )
+})
+
 test('each item of a long array inside a record has one line', () => {
   const items = Array.from({ length: 100 }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'file-1' }))
   const batch = { id: 'a', _emulator: { request: { items } } }

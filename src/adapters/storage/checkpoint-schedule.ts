@@ -8,8 +8,8 @@ import { shortList } from './notice.ts'
 
 /** Milliseconds between a change and its checkpoint: changes that come together share one. */
 const QUIET = 50
-/** The pause after a checkpoint, as a multiple of its duration: checkpoints take at most a tenth of the time. */
-const REST = 9
+/** The pause after a checkpoint, as a multiple of its duration: checkpoints take at most a twentieth of the time. */
+const REST = 19
 /** Milliseconds between a failed checkpoint and the next try. The wait doubles with each failure in a row. */
 const FIRST_RETRY = 1000
 /** The longest wait before a retry, in milliseconds. */

@@ -113,6 +113,9 @@ function discard(files: Files, path: string): void {
 const LONG = 64
 /** Approximate characters of such lines in one piece. */
 const LINES = 1024
+/** Approximate characters of several records in one piece, and the maximum number of them. */
+const RECORDS = 4096
+const MAX_RECORDS = 16
 
 /** Levels that are always written entry by entry: the document, `collections`, and each collection. */
 const OPEN_LEVELS = 3
@@ -132,13 +135,50 @@ function* pieces(value: unknown, indent: string, level: number): Generator<strin
 }
 
 function* items(array: readonly unknown[], indent: string, level: number): Generator<string> {
+  if (array.length === 0) yield '[]'
+  else yield* level < OPEN_LEVELS ? records(array, indent, level) : lines(array, indent, level)
+}
+
+function* records(array: readonly unknown[], indent: string, level: number): Generator<string> {
+  let before = '['
+  let most = 1
+  for (let start = 0; start < array.length; ) {
+    let end = start
+    while (end < array.length && end - start < most && !isOpened(array[end], level + 1)) end += 1
+    if (end > start) {
+      const text = before + together(array.slice(start, end), level)
+      most = text.length < RECORDS ? Math.min(MAX_RECORDS, most * 2) : Math.max(1, Math.floor(most / 2))
+      yield text
+      start = end
+    } else {
+      yield `${before}\n${indent}  `
+      yield* pieces(array[start], `${indent}  `, level + 1)
+      start += 1
+    }
+    before = ','
+  }
+  yield `\n${indent}]`
+}
+
+// One call for several records takes half the time of a call for each. The arrays around them give them their indentation.
+function together(records: readonly unknown[], level: number): string {
+  let nested: unknown = records
+  let brackets = 1
+  for (let each = level; each > 0; each--) {
+    nested = [nested]
+    brackets += '\n['.length + 2 * each
+  }
+  return JSON.stringify(nested, null, 2).slice(brackets, -brackets - 1)
+}
+
+function* lines(array: readonly unknown[], indent: string, level: number): Generator<string> {
   const inner = `\n${indent}  `
   let text = '['
   for (const [index, each] of array.entries()) {
     const item = each === undefined ? null : each
     text += index === 0 ? inner : `,${inner}`
     // A batch may have thousands of items. With indentation they take twice as long to write.
-    if (level >= OPEN_LEVELS && !isOpened(item, level + 1)) text += JSON.stringify(item)
+    if (!isOpened(item, level + 1)) text += JSON.stringify(item)
     else {
       yield text
       text = ''
@@ -148,7 +188,7 @@ function* items(array: readonly unknown[], indent: string, level: number): Gener
     yield text
     text = ''
   }
-  yield array.length === 0 ? '[]' : `${text}\n${indent}]`
+  yield `${text}\n${indent}]`
 }
 
 function* fields(object: object, indent: string, level: number): Generator<string> {

@@ -73,6 +73,8 @@ export interface Files {
   read(path: string): Buffer | undefined
   stat(path: string): FileStat | undefined
   statOf(file: number): FileStat
+  /** The size of the entry at a path if it has this inode; undefined for another entry, or none. Faster than {@link Files.stat}. */
+  sizeAt(path: string, inode: number): number | undefined
   list(directory: string): string[]
 }
 
@@ -108,6 +110,10 @@ export const nodeFiles: Files = {
   },
   stat: statAt,
   statOf: (file) => fileStat(fs.fstatSync(file, { bigint: true })),
+  sizeAt: (path, inode) => {
+    const stat = fs.statSync(path, { throwIfNoEntry: false })
+    return stat?.ino === inode ? stat.size : undefined
+  },
   list: (directory) => fs.readdirSync(directory),
 }
 

@@ -233,7 +233,7 @@ export class Generation {
   readonly #files: Files
   readonly #path: string
   readonly #file: number
-  #inode: bigint | undefined
+  #inode: number | undefined
   #end = 0
   #torn = false
   #synced = 0
@@ -284,9 +284,9 @@ export class Generation {
 
   /** Whether the path still leads to this file, with every line. Another program may have removed, replaced or truncated it. */
   isWholeAt(path: string): boolean {
-    const stat = this.#files.stat(path)
-    this.#inode ??= this.#files.statOf(this.#file).inode
-    return stat !== undefined && stat.inode === this.#inode && stat.size >= this.#end
+    // A number: creating BigInts takes longer, and this runs before each commit.
+    this.#inode ??= Number(this.#files.statOf(this.#file).inode)
+    return (this.#files.sizeAt(path, this.#inode) ?? -1) >= this.#end
   }
 
   /** Closes the file, after a sync that is in progress. */

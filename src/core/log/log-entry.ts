@@ -19,7 +19,8 @@ export function logEntry(
   response?: KeptResponse,
 ): LogEntry {
   const { call, refusal, idempotency } = exchange
-  const { name } = call.operation
+  const { name, stub } = call.operation
+  const { query, headers, body } = keptOf(call)
   return {
     id: exchange.id,
     at: exchange.at,
@@ -28,10 +29,12 @@ export function logEntry(
     pathPrefix: call.pathPrefix,
     chosenBy: call.chosenBy,
     operation: name === '' ? undefined : name,
-    ...(call.operation.stub !== undefined && { stubbed: call.operation }),
+    stubbed: stub === undefined ? undefined : call.operation,
     params: call.params,
     nearest: exchange.nearest,
-    ...keptOf(call),
+    query,
+    headers,
+    body,
     status,
     response,
     decided: decidedBy(exchange),

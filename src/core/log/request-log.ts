@@ -68,7 +68,7 @@ export interface LogEntry {
   /** Name of the operation; undefined when no route matched. */
   readonly operation: string | undefined
   /** The operation itself if a stub replaced the service. */
-  readonly stubbed?: AnyOperation
+  readonly stubbed: AnyOperation | undefined
   readonly params: Readonly<Record<string, string>>
   /** `METHOD /template` of the nearest operations, for a request that matched none. */
   readonly nearest: readonly string[]

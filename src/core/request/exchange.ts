@@ -1,4 +1,4 @@
-import type { Reliance, Setting, Settings } from '../assumptions.ts'
+import type { AnySetting, Setting, Settings } from '../assumptions.ts'
 import type { KeyScope } from '../core-assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import type { Json } from '../json.ts'
@@ -244,7 +244,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
     return this.settings.get(setting)
   }
 
-  readonly note = (...[item, ...settings]: Reliance): void => {
+  readonly note = (item: string, ...settings: readonly AnySetting[]): void => {
     if (this.settings.settle(settings)) return
     this.#assumed ??= new Set()
     this.#assumed.add(item)

@@ -83,6 +83,7 @@ export class MemoryFiles implements Files {
   readonly makeDirectory = unexpected
   readonly removeDirectory = unexpected
   readonly statOf = unexpected
+  readonly sizeAt = unexpected
 }
 
 function unexpected(): never {
