@@ -17,6 +17,8 @@ const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
 const TRIES = 12
 const STEPS_PER_ROUNDING = 5
+/** Distances at which a round number is looked for, in steps. */
+const NEAR = [0, 1, 2, 3, 4, 5, 6, 7, -1, -2, -3, -4, -5, -6, -7]
 
 interface Range {
   readonly from: number
@@ -123,10 +125,10 @@ function stepsOf(multiples: readonly number[]): Steps {
     const first = Math.ceil(from / by)
     const last = Math.max(first, Math.floor(to / by))
     const count = Math.floor(first + chance.next() * (last - first + 1))
-    // 7141.98 / 0.01 is not whole, so a validator accepts only 7141.9800000000005. The next round number looks better.
-    for (let n = 0; n < 8 && count + n < last; n++) {
-      const near = roundAt(count + n)
-      if (isRound(near)) return near
+    // 7141.98 / 0.01 is not whole, so a validator accepts only 7141.9800000000005. A round number looks better, and every validator accepts it.
+    for (const offset of NEAR) {
+      const near = count + offset
+      if (near >= first && near <= last && isRound(roundAt(near))) return roundAt(near)
     }
     // JSON has only the first 17 digits of a number beyond 2^53. A number of few digits is exact in JSON, too.
     for (let digits = 6; digits > 0 && !Number.isSafeInteger(count); digits--) {

@@ -287,3 +287,14 @@ test('values fit the names of their properties', { tags: ['R100'] }, () => {
     expect(unit_price).toBeGreaterThanOrEqual(5)
   }
 })
+
+// 18.9 / 0.1 is not whole, and 18.900000000000002 is no multiple of 0.1 in decimal digits.
+test('multiples with decimals are those that every validator accepts', { tags: ['R100'] }, () => {
+  const schema = required({ exclusiveMinimum: 18, exclusiveMaximum: 19, multipleOf: 0.1 })
+  const valid = judge(schema)
+  const outputs = outputsOf(schema)
+  for (let seed = 0; seed < 100; seed++) {
+    const made = outputs.make(new Chance(seed), NOW)
+    expect(valid(made ?? null), JSON.stringify(made)).toBe(true)
+  }
+})
