@@ -95,6 +95,19 @@ test('no piece grows with the number of records, of items in a record, or of fie
   expect(longest).toBeLessThan(1_200)
 })
 
+test('a large record is never in one piece with others', () => {
+  const short = Array.from({ length: 32 }, (_, n) => ({ id: `short-${n}` }))
+  const fields = Object.fromEntries(Array.from({ length: 65 }, (_, n) => [`field-${n}`, n]))
+  for (const large of ['x'.repeat(4_097), fields, { nested: fields }]) {
+    const records = Array.from({ length: 16 }, (_, n) => ({ id: `large-${n}`, large }))
+    const pieces = [...documentPieces({ collections: { notes: [...short, ...records] } })]
+    for (const piece of pieces) expect(piece.match(/"(short|large)-/g)?.length ?? 0).toBeLessThanOrEqual(16)
+    for (const piece of pieces.filter((each) => each.includes('"large-')))
+      expect(piece.match(/"id"/g)).toHaveLength(1)
+    expect(pieces.some((piece) => piece.match(/"short-/g)?.length === 16)).toBe(true)
+  }
+})
+
 test('a piece ends after three milliseconds, and the bytes are the same', () => {
   let now = 0
   const document = documentOf({ list: Array.from({ length: 200 }, (_, n) => ({ n })) })

@@ -113,9 +113,10 @@ function discard(files: Files, path: string): void {
 const LONG = 64
 /** Approximate characters of such lines in one piece. */
 const LINES = 1024
-/** Approximate characters of several records in one piece, and the maximum number of them. */
-const RECORDS = 4096
-const MAX_RECORDS = 16
+/** Maximum records in one piece. */
+const TOGETHER = 16
+/** A record with a longer text, in characters, is a piece of its own. */
+const LONG_TEXT = 4096
 
 /** Levels that are always written entry by entry: the document, `collections`, and each collection. */
 const OPEN_LEVELS = 3
@@ -136,39 +137,30 @@ function* pieces(value: unknown, indent: string, level: number): Generator<strin
 
 function* items(array: readonly unknown[], indent: string, level: number): Generator<string> {
   if (array.length === 0) yield '[]'
-  else yield* level < OPEN_LEVELS ? records(array, indent, level) : lines(array, indent, level)
+  else yield* level === OPEN_LEVELS - 1 ? records(array, indent, level) : lines(array, indent, level)
 }
 
 function* records(array: readonly unknown[], indent: string, level: number): Generator<string> {
   let before = '['
-  let most = 1
   for (let start = 0; start < array.length; ) {
     let end = start
-    while (end < array.length && end - start < most && !isOpened(array[end], level + 1)) end += 1
-    if (end > start) {
-      const text = before + together(array.slice(start, end), level)
-      most = text.length < RECORDS ? Math.min(MAX_RECORDS, most * 2) : Math.max(1, Math.floor(most / 2))
-      yield text
-      start = end
-    } else {
+    while (end < array.length && end - start < TOGETHER && !isLarge(array[end])) end += 1
+    if (end > start) yield before + together(array.slice(start, end))
+    else {
       yield `${before}\n${indent}  `
       yield* pieces(array[start], `${indent}  `, level + 1)
-      start += 1
+      end += 1
     }
+    start = end
     before = ','
   }
   yield `\n${indent}]`
 }
 
 // One call for several records takes half the time of a call for each. The arrays around them give them their indentation.
-function together(records: readonly unknown[], level: number): string {
-  let nested: unknown = records
-  let brackets = 1
-  for (let each = level; each > 0; each--) {
-    nested = [nested]
-    brackets += '\n['.length + 2 * each
-  }
-  return JSON.stringify(nested, null, 2).slice(brackets, -brackets - 1)
+function together(records: readonly unknown[]): string {
+  const text = JSON.stringify([[records]], null, 2)
+  return text.slice('[\n  [\n    ['.length, -'\n    ]\n  ]\n]'.length)
 }
 
 function* lines(array: readonly unknown[], indent: string, level: number): Generator<string> {
@@ -217,6 +209,14 @@ function hasLong(value: unknown): boolean {
   if (Array.isArray(value)) return value.length > LONG || value.some(hasLong)
   for (const key in value) if (hasLong((value as Record<string, unknown>)[key])) return true
   return false
+}
+
+/** Whether a record has a long text, or many values in one object or array: a piece with other records could take long. */
+function isLarge(value: unknown): boolean {
+  if (typeof value === 'string') return value.length > LONG_TEXT
+  if (typeof value !== 'object' || value === null) return false
+  const values = Object.values(value)
+  return values.length > LONG || values.some(isLarge)
 }
 
 // A newline in this text is always between fields: within strings JSON escapes it.
