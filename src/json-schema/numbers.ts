@@ -125,10 +125,13 @@ function stepsOf(multiples: readonly number[]): Steps {
     const first = Math.ceil(from / by)
     const last = Math.max(first, Math.floor(to / by))
     const count = Math.floor(first + chance.next() * (last - first + 1))
-    // 7141.98 / 0.01 is not whole, so a validator accepts only 7141.9800000000005. A round number looks better, and every validator accepts it.
+    // 7141.98 / 0.01 is not whole, so a validator accepts only 7141.9800000000005, and one that compares decimal digits only
+    // 7141.98. Both accept a round number whose quotient is whole.
     for (const offset of NEAR) {
-      const near = count + offset
-      if (near >= first && near <= last && isRound(roundAt(near))) return roundAt(near)
+      const step = count + offset
+      if (step < first || step * by > to) continue
+      const round = roundAt(step)
+      if (isRound(round)) return round
     }
     // JSON has only the first 17 digits of a number beyond 2^53. A number of few digits is exact in JSON, too.
     for (let digits = 6; digits > 0 && !Number.isSafeInteger(count); digits--) {
