@@ -5,8 +5,11 @@ RUN npm ci --no-audit --no-fund --ignore-scripts
 COPY . .
 RUN npm run build
 
-# The bundle holds its dependencies, so that the image needs neither node_modules nor a package manager at run time. The
-# same Node as above, since it reads the cache of compiled code that the build has left in dist.
+FROM node:24.21.0-trixie-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund --ignore-scripts
+
 FROM node:24.21.0-trixie-slim
 LABEL org.opencontainers.image.title="agent-workspace-emulator" \
       org.opencontainers.image.description="A local, deterministic emulator of the Agent Workspace Service" \
@@ -14,6 +17,7 @@ LABEL org.opencontainers.image.title="agent-workspace-emulator" \
 WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=build /app/dist ./dist
+COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/fixtures ./fixtures
 COPY --from=build /app/scenarios ./scenarios
 # A number, so that an orchestrator can see that it is not root.

@@ -8,6 +8,8 @@ export default defineScenario({
   pace: { validating: 'immediate', in_progress: 'immediate', finalizing: 'immediate' },
   on: {
     'batch_prediction.completed': ({ batch }) => batch.cleanup(),
+    'batch_prediction.failed': ({ batch }) => batch.cleanup(),
+    'batch_prediction.expired': ({ batch }) => batch.cleanup(),
     'batch_prediction.cancelled': ({ batch }) => batch.cleanup(),
   },
 })

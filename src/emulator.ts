@@ -1,18 +1,22 @@
 import { setMaxListeners } from 'node:events'
-import type { RequestListener } from 'node:http'
+import type { Server } from 'node:http'
+import { transferableAbortController } from 'node:util'
+import type { Express } from 'express'
 import type { Transport } from './adapters/control/client/transport.ts'
+import type { Coverage } from './adapters/control/coverage/coverage.ts'
 import type { ControlHost } from './adapters/control/host.ts'
+import type { FetchHandler, MountedHandler } from './adapters/handlers.ts'
 import { Api, createServer } from './adapters/http/api.ts'
-import { mayEnd } from './adapters/http/connections.ts'
-import { allowHosts, refusePage } from './adapters/http/guard.ts'
+import { allowHosts, controlCors, refusePage, refuseRemote } from './adapters/http/guard.ts'
 import { parseJsonBody, readJsonBody } from './adapters/http/json-body.ts'
+import { applicationOf, routerOf } from './adapters/http/mount.ts'
 import { close, listen } from './adapters/http/server.ts'
 import { openWhenDue } from './adapters/open-when-due.ts'
 import { CONTRACT_VERSION, packageVersion, shippedFile } from './adapters/package.ts'
 import { later } from './adapters/realtime.ts'
 import type { OnScenarioNotice } from './adapters/scenarios/problem.ts'
 import { ScenarioRunner } from './adapters/scenarios/runner.ts'
-import type { Lock } from './adapters/storage/index.ts'
+import { type Lock, thisProcess } from './adapters/storage/index.ts'
 import { WebhookSenders } from './adapters/webhooks/senders.ts'
 import { Settings } from './core/assumptions.ts'
 import { Refusal, refuseInvalid } from './core/errors.ts'
@@ -27,6 +31,7 @@ import { scenarioVocabulary } from './scenario-checks.ts'
 import { workspaceService } from './service.ts'
 
 export { ListenError } from './adapters/http/server.ts'
+export { lateErrorLine } from './adapters/scenarios/problem.ts'
 export type { InternalOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
@@ -37,14 +42,19 @@ export interface RunningEmulator {
   /** Ends in `/v1`. */
   readonly baseUrl: string
   readonly controlUrl: string
+  /** 0 if nothing listens. */
   readonly port: number
   /** The default sandbox. */
   readonly sandbox: Sandbox
   readonly sandboxes: Sandboxes
   /** The control interface without HTTP; its code is loaded by the first call. */
   readonly control: Transport
-  /** The Express application, with the API and the control interface in it; its code is loaded by the first call. */
-  readonly app: () => Promise<RequestListener>
+  /** Sends a request to the server without a network; its code is loaded by the first call. */
+  readonly fetch: FetchHandler
+  /** An Express application with everything that the port serves. Express is loaded when it is first read. */
+  readonly app: MountedHandler
+  /** An Express router with the same, for a path of another application. */
+  router(): MountedHandler
   /** Lets requests in flight finish, saves, and stops listening. */
   close(): Promise<void>
 }
@@ -63,16 +73,16 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     lock = await lockData(options)
     const maker = new WorkspaceSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
     sandboxes = await openSandboxes(options, maker)
+    const coverage = await coverageIn(options, sandboxes)
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
-    emulator = await serve(options, { sandboxes, scenarios, maker, lock })
-    lock?.startHeartbeat('soon')
+    emulator = await serve(options, { sandboxes, scenarios, maker, lock, coverage })
     senders.open()
     return emulator
   } catch (error) {
     await scenarios.close()
     await sandboxes?.close()
-    await lock?.release()
+    lock?.release()
     throw error
   }
 }
@@ -95,22 +105,25 @@ async function openScenarios(options: InternalOptions): Promise<Scenarios> {
     import('./adapters/scenarios/library.ts'),
     import('./adapters/scenarios/built-in.ts'),
   ])
-  const common = { vocabulary: scenarioVocabulary(new Settings(settings, strict)), onNotice }
-  const library = new ScenarioLibrary(folder, common)
-  const source = new ScenariosWithBuiltIn(library, shippedFile('scenarios'), common)
+  const vocabulary = scenarioVocabulary(new Settings(settings, strict))
+  const library = new ScenarioLibrary(folder, { vocabulary, onNotice })
+  const source = new ScenariosWithBuiltIn(library, shippedFile('scenarios'), vocabulary)
   const runner = new ScenarioRunner({ source, onNotice })
   return {
     runner,
     close: async () => {
       runner.close()
-      await Promise.all([library.close(), source.close()])
+      await library.close()
     },
   }
 }
 
 /** Opens the default sandbox. Other saved sandboxes are opened on first use; only their names are read here. */
 async function openSandboxes(options: InternalOptions, maker: WorkspaceSandboxes): Promise<Sandboxes> {
-  const sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict' })
+  const sandboxes = new Sandboxes(maker, {
+    strict: options.sandboxes === 'strict',
+    maxOpen: options.maxOpenSandboxes,
+  })
   try {
     sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
     sandboxes.addSaved(savedSandboxes(options))
@@ -121,20 +134,32 @@ async function openSandboxes(options: InternalOptions, maker: WorkspaceSandboxes
   }
 }
 
+/** Follows every sandbox, if the option says so. */
+async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
+  if (options.countCoverage !== true) return undefined
+  const counted = await import('./adapters/control/coverage/coverage.ts')
+  const coverage = new counted.Coverage(workspaceService)
+  for (const { sandbox } of sandboxes.list()) coverage.watch(sandbox)
+  sandboxes.onMade((sandbox) => coverage.watch(sandbox))
+  return coverage
+}
+
 interface Parts {
   readonly sandboxes: Sandboxes
   readonly scenarios: Scenarios
   readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
+  readonly coverage: Coverage | undefined
 }
 
 async function serve(
   options: InternalOptions,
-  { sandboxes, scenarios, maker, lock }: Parts,
+  { sandboxes, scenarios, maker, lock, coverage }: Parts,
 ): Promise<RunningEmulator> {
   const { host = startOptions.host.default, port = startOptions.port.default } = options
   const hosts = allowHosts(host, options.allowHosts)
-  const closing = new AbortController()
+  // Node's own, not the one of a page that a test runner imitates: `setMaxListeners` accepts no other.
+  const closing = transferableAbortController()
   // Every waiting request adds a listener; Node would warn about more than ten.
   setMaxListeners(0, closing.signal)
   const api = new Api({
@@ -142,50 +167,60 @@ async function serve(
     sandboxes,
     hosts,
     corsOrigins: options.corsOrigins ?? [],
+    onUnreadParameter: (description) => options.logger?.warn(description, { event: 'unread_parameter' }),
     closing: closing.signal,
   })
+  const pages = { origins: options.controlOrigins ?? [], onRefused: refusedPages(options.logger) }
   const context: ControlHost = {
-    service: workspaceService,
+    service: sandboxes.default.service,
     version: packageVersion(),
     startedAt: formatInstant(hostTime()),
     contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
     token: options.controlToken,
     sandboxes,
     scenarios: scenarios.runner,
+    coverage: coverage && (() => coverage.points()),
+    process: thisProcess(),
     lockLost: () => lock?.lost,
     closing: closing.signal,
-    guard: (req) => refusePage(req, hosts),
+    guard: (req) => refusePage(req, hosts, pages) ?? refuseRemote(req, options.controlToken),
+    cors: (req) => controlCors(req, pages.origins),
     readJson: readJsonBody,
     parseJson: parseJsonBody,
-    mayEnd,
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
-  let app: Promise<RequestListener> | undefined
+  let loaded: Promise<Express> | undefined
   const loadApp = () => {
-    app ??= expressApp(api, context)
-    return app
+    loaded ??= expressApp(api, context, (req) => refusePage(req, hosts))
+    return loaded
   }
-  const server = createServer(api, loadApp, (message) => options.logger?.warn(message))
-  const address = await listen(server, { host, port })
+  let app: MountedHandler | undefined
+  const server = createServer(api, loadApp)
+  const address = options.listen === false ? undefined : await listen(server, { host, port })
   const stopOpening = openWhenDue({
     sandboxes,
     wakeTime: (name) => maker.wakeTime(name),
-    onProblem: (name, error) => tellBroken(options, sandboxes, name, error),
+    onProblem: (name, error) => reportBroken(options, sandboxes, name, error),
     later,
     host: options.hostTime ?? hostTime,
   })
-  const origin = `http://${reachable(host)}:${address.port}`
+  const origin = address === undefined ? 'http://localhost' : `http://${reachable(host)}:${address.port}`
   maker.origin = origin
   return {
     url: origin,
     baseUrl: `${origin}/v1`,
     controlUrl: `${origin}/__emulator`,
-    port: address.port,
+    port: address?.port ?? 0,
     sandbox: sandboxes.default,
     sandboxes,
     control: controlWithoutHttp(context),
-    app: loadApp,
+    fetch: fetchWithoutNetwork(server),
+    get app() {
+      app ??= applicationOf(loadApp)
+      return app
+    },
+    router: () => routerOf(loadApp),
     close: async () => {
       closing.abort()
       stopOpening()
@@ -198,15 +233,15 @@ async function serve(
       cut()
       await scenarios.close()
       await sandboxes.close()
-      maker.tellLeft()
       // The lock is released last: until then no other process may touch the files.
-      await lock?.release()
+      lock?.release()
     },
   }
 }
 
 // Express and the control interface are two thirds of the code, and no request of the API needs them.
-async function expressApp(api: Api, host: ControlHost): Promise<RequestListener> {
+// Dashboard and consent pages are closed to all pages of other origins.
+async function expressApp(api: Api, host: ControlHost, guard: ControlHost['guard']): Promise<Express> {
   const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await Promise.all([
     import('./adapters/http/app.ts'),
     import('./adapters/control/router.ts'),
@@ -215,10 +250,23 @@ async function expressApp(api: Api, host: ControlHost): Promise<RequestListener>
   ])
   const dashboard = dashboardPages({
     folder: shippedFile('dist', 'dashboard'),
-    guard: host.guard,
+    guard: (req) => guard(req) ?? refuseRemote(req, host.token),
     refuse: (req, res, refusal) => void api.refuse(req, res, refusal),
   })
-  return createApp(api, { control: controlRouter(host), consent: consentPages(host), dashboard })
+  return createApp(api, {
+    control: controlRouter(host),
+    consent: consentPages({ ...host, guard }),
+    dashboard,
+  })
+}
+
+/** Logs refused pages: once for all requests that a page repeats, and again when another page has been refused since. */
+function refusedPages(logger = SILENT): (origin: string, refusal: Refusal) => void {
+  let last: string | undefined
+  return (origin, { message, options }) => {
+    if (origin !== last) logger.warn(`${message} ${options.mitigation}`, { event: 'page_refused', origin })
+    last = origin
+  }
 }
 
 function controlWithoutHttp(host: ControlHost): Transport {
@@ -229,13 +277,21 @@ function controlWithoutHttp(host: ControlHost): Transport {
   }
 }
 
+function fetchWithoutNetwork(server: Server): FetchHandler {
+  let loaded: Promise<FetchHandler> | undefined
+  return async (...given) => {
+    loaded ??= import('./adapters/http/fetch.ts').then(({ fetchFrom }) => fetchFrom(server))
+    return (await loaded)(...given)
+  }
+}
+
 /** The host under which this machine reaches a server that listens on `host`. */
 function reachable(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }
 
-function tellBroken(
+function reportBroken(
   { logger = SILENT }: InternalOptions,
   sandboxes: Sandboxes,
   name: string,

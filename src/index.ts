@@ -1,9 +1,10 @@
-import { type Ask, type CallsOf, entriesOf } from './adapters/control/client/ask.ts'
+import { type CallControl, type CallsOf, dataOf } from './adapters/control/client/ask.ts'
 import type { ClockOf, TargetOf } from './adapters/control/client/clock.ts'
 import type { EmulatorOf } from './adapters/control/client/emulator.ts'
 import type { SandboxOf } from './adapters/control/client/sandbox.ts'
 import { type ConnectOptions, connectTo } from './adapters/testing/connect.ts'
 import { type RunningOf, startWith } from './adapters/testing/start-emulator.ts'
+import type { Delivery } from './core/webhooks/records.ts'
 import type { EmulatorOptions } from './options.ts'
 import type {
   emitEvent,
@@ -19,7 +20,12 @@ import type {
   batchControls,
 } from './resources/batch-predictions/controls.ts'
 import type { BatchGoal } from './resources/batch-predictions/milestone.ts'
-import type { BatchSummary, batchOverviews, PlannedResult } from './resources/batch-predictions/overview.ts'
+import type {
+  BatchSummary,
+  batchOverviews,
+  PlannedResult,
+  WebhookTrigger,
+} from './resources/batch-predictions/overview.ts'
 import type { ConnectionView, showConnection } from './resources/connections.ts'
 import type { OauthFlow, OauthFlowDraft, startFlow } from './resources/mcp-servers/oauth.ts'
 import type { joinTeamspace } from './resources/teamspaces/access.ts'
@@ -36,7 +42,7 @@ type ServiceCalls = CallsOf<
   | typeof showConnection
 >
 
-type ServiceAsk = Ask<ServiceCalls>
+type ServiceAsk = CallControl<ServiceCalls>
 
 /** Control of batch predictions that the API does not offer. Changes reject with `conflict` if the batch has the wrong state. */
 export type SandboxBatches = ReturnType<typeof batchesOver>
@@ -44,7 +50,7 @@ export type SandboxBatches = ReturnType<typeof batchesOver>
 function batchesOver(ask: ServiceAsk) {
   return {
     /** Every batch with its progress, and when its next phases are expected. */
-    list: (): Promise<readonly BatchSummary[]> => entriesOf(ask('GET /batches')),
+    list: (): Promise<readonly BatchSummary[]> => dataOf(ask('GET /batches')),
     /**
      * Results of a batch in the order of its items. Before the batch is terminal they are the results that its plan predicts.
      * @param page `limit`: default 1,000, at most 10,000; `offset`: default 0
@@ -53,7 +59,7 @@ function batchesOver(ask: ServiceAsk) {
       id: string,
       { limit, offset }: { readonly limit?: number; readonly offset?: number } = {},
     ): Promise<readonly PlannedResult[]> =>
-      entriesOf(
+      dataOf(
         ask('GET /batches/{id}/results', {
           params: { id },
           query: { limit: limit?.toString(), offset: offset?.toString() },
@@ -71,6 +77,9 @@ function batchesOver(ask: ServiceAsk) {
     complete: (id: string): Promise<BatchView> => ask('POST /batches/{id}/complete', { params: { id } }),
     /** Ends the completion window of a batch that is validating or in progress. */
     expire: (id: string): Promise<BatchView> => ask('POST /batches/{id}/expire', { params: { id } }),
+    /** Sends a webhook about a batch, the newest one by default, to its subscribers. The batch itself does not change. */
+    triggerWebhook: (webhook: WebhookTrigger): Promise<readonly Delivery[]> =>
+      dataOf(ask('POST /webhooks/trigger', { body: webhook })),
     /** Removes the results of a terminal batch, at any age. */
     cleanup: (id: string): Promise<BatchView> => ask('POST /batches/{id}/cleanup', { params: { id } }),
   }
@@ -85,7 +94,7 @@ function agentsOver(ask: ServiceAsk) {
     emit: (event: ProviderEventDraft): Promise<ProviderEventResult> =>
       ask('POST /provider-events', { body: event }),
     /** Every run, in the order in which they were queued. */
-    runs: (): Promise<readonly AgentRun[]> => entriesOf(ask('GET /agent-runs')),
+    runs: (): Promise<readonly AgentRun[]> => dataOf(ask('GET /agent-runs')),
     /** The threads that runs share, and the runs of each. */
     threads: async (): Promise<AgentRuns['threads']> => (await ask('GET /agent-runs')).threads,
   }
@@ -187,6 +196,8 @@ export function connect(url: string, options?: ConnectOptions): EmulatorClient {
 }
 
 export type { AdvanceOptions } from './adapters/control/client/clock.ts'
+export type { Conduct, ConductOptions } from './adapters/control/client/conduct.ts'
+export type { CoveredPoint } from './adapters/control/client/coverage.ts'
 export type { EmulatorSandboxes, SandboxStart } from './adapters/control/client/emulator.ts'
 export { EmulatorError, type EmulatorErrorFacts } from './adapters/control/client/emulator-error.ts'
 export type { EventOptions } from './adapters/control/client/events.ts'
@@ -200,6 +211,7 @@ export type {
   SandboxWebhooks,
 } from './adapters/control/client/parts.ts'
 export type { RequestFilter, SandboxRequests, WaitOptions } from './adapters/control/client/requests.ts'
+export type { ContractCoverage } from './adapters/control/client/sandbox.ts'
 export type {
   SandboxSnapshots,
   SandboxStateAccess,
@@ -237,13 +249,15 @@ export type { ScenarioStart } from './adapters/control/routes/scenarios.ts'
 export type { SavedSnapshot } from './adapters/control/routes/snapshots.ts'
 export type { SandboxSummary } from './adapters/control/sandbox-summary.ts'
 export type { FixturesDocument, StartingPoint } from './adapters/control/starting-point.ts'
-export { FixturesError, type SandboxKeys } from './adapters/fixtures.ts'
+export { FixturesError } from './adapters/fixtures-error.ts'
+export type { SandboxKeys } from './adapters/plain-keys.ts'
 export * from './adapters/scenarios/define-scenario.ts'
 export * from './adapters/testing/builders-records.ts'
 export * from './adapters/testing/builders-requests.ts'
 export * from './adapters/testing/builders-sandbox.ts'
 export type { ConnectOptions } from './adapters/testing/connect.ts'
 export type { Assumption } from './core/assumptions.ts'
+export type { Finding } from './core/conduct/finding.ts'
 export type { LimitOverride } from './core/core-assumptions.ts'
 export type { StepTrace } from './core/explain/steps.ts'
 export type { RequestTrace } from './core/explain/trace.ts'
@@ -269,11 +283,18 @@ export type {
   Attempt as WebhookAttempt,
   Delivery as WebhookDelivery,
   DeliveryFaults,
+  WebhookChange,
   WebhookDraft,
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './options.ts'
-export type { BatchSummary, PlannedResult, PlannedResults } from './resources/batch-predictions/overview.ts'
+export * from './resources/batch-predictions/builders.ts'
+export type {
+  BatchSummary,
+  PlannedResult,
+  PlannedResults,
+  WebhookTrigger,
+} from './resources/batch-predictions/overview.ts'
 export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
 export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
 export type { BatchStatus } from './resources/batch-predictions/states.ts'

@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import { latencyOf } from './adapters/latency.ts'
-import type { LockPorts } from './adapters/storage/index.ts'
+import { isOrigin } from './adapters/origins.ts'
 import { refuseInvalid } from './core/errors.ts'
-import { anyObject, timestamp } from './core/fields.ts'
-import { isObject, type JsonObject } from './core/json.ts'
+import { anyObject } from './core/fields.ts'
+import { type Issue, isObject, type JsonObject } from './core/json.ts'
+import { MAX_OPEN } from './core/sandboxes/sandboxes.ts'
 import type { ScenarioSource } from './core/scenarios/source.ts'
 import { strictObject } from './core/strict-input.ts'
-import { FASTEST, type HostTime } from './core/time/clock.ts'
+import { clockInstant, END_OF_TIME, FASTEST, type HostTime } from './core/time/clock.ts'
 import { formatInstant, parseInstant } from './core/time/instant.ts'
-import type { TurnLimit } from './core/time/turn.ts'
-import { zodIssues } from './core/zod-issues.ts'
+import { parsed, zodIssues } from './core/zod-issues.ts'
 
 /** The text of an option is invalid. The message has the reason and what to give instead; callers put name and text in front. */
 export class BadValue extends Error {
@@ -51,6 +51,8 @@ export interface Option<T, C = T> {
   readonly description: string
   /** The name of the flag, if it differs from the name of the option. */
   readonly flag?: string
+  /** The flag that its environment variable is named after, if another option has the same flag. */
+  readonly variable?: string
   readonly short?: string
 }
 
@@ -125,8 +127,8 @@ export function textOption(placeholder: string): Kind<string> {
 /** An instant, in the form in which the emulator writes instants. */
 export const instant = kind(
   'instant',
-  timestamp(),
-  'is not an instant. Give an ISO 8601 date-time, such as 2026-03-01T12:00:00Z.',
+  clockInstant(),
+  `is not an instant of the clock. Give an ISO 8601 date-time up to ${formatInstant(END_OF_TIME)}, such as 2026-03-01T12:00:00Z.`,
   (value) => {
     const parsed = parseInstant(value)
     return parsed && formatInstant(parsed.ms)
@@ -144,6 +146,13 @@ export const seed = kind(
   'number',
   z.int().min(0),
   `is not a seed. Give a whole number from 0 to ${Number.MAX_SAFE_INTEGER}.`,
+  decimal,
+)
+
+const count = kind(
+  'number',
+  z.int().min(1),
+  'is not a number of sandboxes. Give a whole number of at least 1.',
   decimal,
 )
 
@@ -187,13 +196,19 @@ function isReceiver(value: string): boolean {
 /** An origin as browsers write it. `*` allows all origins except the opaque one, which is allowed by `null`. */
 const origin = kind(
   'origin',
-  z
-    .string()
-    .refine(
-      (value) => ['*', 'null'].includes(value) || (URL.canParse(value) && new URL(value).origin === value),
-      { error: 'must be only scheme, host and port, such as https://app.example:8443, or *' },
-    ),
+  z.string().refine((value) => ['*', 'null'].includes(value) || isOrigin(value), {
+    error: 'must be only scheme, host and port, such as https://app.example:8443, or *',
+  }),
   'is not an origin. Give only scheme, host and port, such as https://app.example:8443.',
+)
+
+/** The origin of the pages of one server. `*` and `null` would include pages of any site. */
+const oneOrigin = kind(
+  'origin',
+  z.string().refine(isOrigin, {
+    error: 'must be only scheme, host and port, such as http://localhost:5173; * and null are not accepted',
+  }),
+  'is not an origin of one server. Give only scheme, host and port, such as http://localhost:5173; * and null are not accepted.',
 )
 
 const token = kind(
@@ -261,9 +276,13 @@ export const startOptions = {
   strict: toggle('invent nothing: endpoints without a contract respond with 501, assumed bodies are off'),
   latency: optional(latency, 'none', 'delay of every response of a new sandbox, such as 300ms or 300-800ms'),
   revealFaults: toggle('responses name the fault rules that fired on them: header X-Emulator-Fault'),
-  durability: option(choiceOption('level', ['process', 'power']), 'process', {
-    description: 'failure that acknowledged writes survive: a crash of the process, or a power cut',
+  countCoverage: toggle('count which points of the contract clients meet, for `workspace-emulator coverage`'),
+  maxOpenSandboxes: option(count, MAX_OPEN, {
+    description: 'maximum number of sandboxes on the disk that are open at once',
   }),
+  discardJournal: toggle(
+    'start without a journal that is damaged, or continues another content of its state file',
+  ),
   controlToken: optional(token, 'none', 'bearer token that the control interface requires'),
   allowHosts: listOption(hostHeader, {
     flag: 'allow-host',
@@ -278,6 +297,10 @@ export const startOptions = {
     flag: 'cors-origin',
     description: 'further origin whose web pages may use the API, or *; may be repeated',
   }),
+  controlOrigins: listOption(oneOrigin, {
+    flag: 'control-origin',
+    description: 'further origin whose web pages may use the control interface; may be repeated',
+  }),
 }
 
 type StartValues = {
@@ -290,6 +313,8 @@ type StartValues = {
 export interface EmulatorOptions extends StartValues {
   /** Receives notices about the files of the state, about scenarios, and defects. Default: nothing is logged. */
   readonly logger?: Logger | undefined
+  /** Default true. false: no port is opened; requests come through `emulator.fetch`, `emulator.app` or `emulator.router()`. */
+  readonly listen?: boolean | undefined
 }
 
 /**
@@ -302,13 +327,28 @@ export function checkStartOptions(options: EmulatorOptions): void {
     (value) => ['info', 'warn', 'error'].every((level) => typeof Object(value)[level] === 'function'),
     { error: 'must have the functions info, warn and error' },
   )
-  const all = strictObject({ ...(Object.fromEntries(schemas) as z.ZodRawShape), logger }).partial()
-  const { error } = all.safeParse(options)
+  const listen = z.boolean()
+  const all = strictObject({ ...(Object.fromEntries(schemas) as z.ZodRawShape), logger, listen }).partial()
+  const { error } = parsed(all, options)
   if (error !== undefined) refuseInvalid(zodIssues(error, ''))
+  if (options.listen === false) refuseInvalid(ADDRESS.flatMap((name) => withoutPort(options, name)))
   const { host = startOptions.host.default, controlToken } = options
   if (isLoopback(host) || controlToken !== undefined) return
   const detail = `is required because other machines can reach the emulator at ${host}: without it, the control interface would be open to them`
   refuseInvalid([{ pointer: '/controlToken', detail }])
+}
+
+/** The options of a port. */
+const ADDRESS = ['port', 'host'] as const
+
+function withoutPort(options: EmulatorOptions, name: (typeof ADDRESS)[number]): readonly Issue[] {
+  if (options[name] === undefined) return []
+  return [
+    {
+      pointer: `/${name}`,
+      detail: 'cannot be given with listen: false, which opens no port; leave one of them out',
+    },
+  ]
 }
 
 /** Options for tests of the emulator itself. */
@@ -316,10 +356,6 @@ export interface InternalOptions extends EmulatorOptions {
   /** The source of scenarios, in place of a folder. */
   readonly scenarioSource?: ScenarioSource
   readonly hostTime?: HostTime
-  /** How many events run before requests are served again. */
-  readonly turn?: TurnLimit
-  /** Files, timers and processes, as the lock of the data folder sees them. */
-  readonly lockPorts?: LockPorts
   /** Ends the process. Absent when the emulator runs in a process of its user. */
   readonly onShutdown?: () => void
 }

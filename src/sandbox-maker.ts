@@ -1,10 +1,11 @@
-import { join } from 'node:path'
-import { areUnchanged, type FilesRead, FixturesError, readFixtures } from './adapters/fixtures.ts'
+import { join, resolve } from 'node:path'
+import { areUnchanged, type FilesRead, readFixtures } from './adapters/fixtures.ts'
+import { FixturesError } from './adapters/fixtures-error.ts'
+import { keepAwake } from './adapters/keep-awake.ts'
 import { LATENCY, latencyOf, latencyRule } from './adapters/latency.ts'
-import { keepAwake, later } from './adapters/realtime.ts'
+import { later } from './adapters/realtime.ts'
 import type { ScenarioRunner } from './adapters/scenarios/runner.ts'
 import {
-  ExitBudget,
   guardedFiles,
   Lock,
   nodeFiles,
@@ -25,22 +26,22 @@ import { DEFAULT_SANDBOX } from './core/sandboxes/name.ts'
 import type { Origin } from './core/sandboxes/origin.ts'
 import { Sandbox, sandboxDefaults } from './core/sandboxes/sandbox.ts'
 import type { RunningSandbox, SandboxMaker } from './core/sandboxes/sandboxes.ts'
+import type { Service } from './core/service.ts'
 import { type BuiltState, buildStartingState } from './core/state/starting-state.ts'
 import { CLOCK, ORIGIN, type OriginRow, SANDBOX_TABLE, type SandboxState } from './core/state/state.ts'
 import { Store } from './core/state/store.ts'
 import { type ClockRow, clockRow, type HostTime, hostTime } from './core/time/clock.ts'
 import { formatInstant } from './core/time/instant.ts'
 import { runDueEvents } from './core/time/run-events.ts'
-import { TURN } from './core/time/turn.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { assumptions } from './resources/index.ts'
-import { workspaceService } from './service.ts'
+import { serviceWithoutPort, workspaceService } from './service.ts'
 
 /** Milliseconds for which a starting state is reused: its relative timestamps may be older than the clock by that much. */
 const MAX_AGE = 60_000
 
 /** The starting state of sandboxes that give no fixtures, seed, clock or settings, and the files that it was built from. */
-interface Usual extends BuiltState {
+interface DefaultStart extends BuiltState {
   readonly files: FilesRead
   readonly madeAt: number
 }
@@ -56,20 +57,21 @@ export class WorkspaceSandboxes implements SandboxMaker {
   readonly #options: InternalOptions
   readonly #adapters: SandboxAdapters
   readonly #lock: Lock | undefined
-  readonly #budget = new ExitBudget()
+  readonly #service: Service
   /** `http://host:port` of the server, once it listens. */
   origin: string | undefined
   /** Sandboxes that start from it share its records. */
-  #usual: Usual | undefined
+  #defaultStart: DefaultStart | undefined
 
   /** @param lock the lock of the data folder; absent when nothing is written */
   constructor(options: InternalOptions, adapters: SandboxAdapters, lock?: Lock) {
     this.#options = options
     this.#adapters = adapters
     this.#lock = lock
+    this.#service = options.listen === false ? serviceWithoutPort : workspaceService
   }
 
-  async start(origin: Origin, again = false): Promise<SandboxState> {
+  async start(origin: Origin, reread = false): Promise<SandboxState> {
     const { fixtures, seed, clock, settings } = origin
     const passing = this.#passing(origin)
     if (origin.state !== undefined) {
@@ -80,12 +82,12 @@ export class WorkspaceSandboxes implements SandboxMaker {
     if ([fixtures, seed, clock, settings].some((each) => each !== undefined))
       return (await this.#build(origin)).state
     const madeAt = this.#host()
-    if (this.#usual === undefined || !(await this.#isFresh(this.#usual, madeAt, again))) {
+    if (this.#defaultStart === undefined || !(await this.#isFresh(this.#defaultStart, madeAt, reread))) {
       const files: FilesRead = new Map()
-      this.#usual = { ...(await this.#build({}, files)), files, madeAt }
+      this.#defaultStart = { ...(await this.#build({}, files)), files, madeAt }
     }
     const now = this.#startInstant(this.#options.clock)
-    return this.#copy(this.#usual.state, { now, ...passing })
+    return this.#copy(this.#defaultStart.state, { now, ...passing })
   }
 
   /** How time passes in a new sandbox. */
@@ -96,9 +98,13 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   // A reset reads the files again, and its timestamps are relative to the present instant.
-  async #isFresh({ madeAt, isTimeless, files }: Usual, now: number, again: boolean): Promise<boolean> {
+  async #isFresh(
+    { madeAt, isTimeless, files }: DefaultStart,
+    now: number,
+    reread: boolean,
+  ): Promise<boolean> {
     const hasFixedClock = this.#options.clock !== undefined
-    if (again) return (hasFixedClock || isTimeless) && areUnchanged(files)
+    if (reread) return (hasFixedClock || isTimeless) && areUnchanged(files)
     return hasFixedClock || now - madeAt < MAX_AGE
   }
 
@@ -115,8 +121,8 @@ export class WorkspaceSandboxes implements SandboxMaker {
     const disk = this.#openDisk(name)
     let isOurs = false
     try {
-      // `load` moves an unreadable file aside. A readable one was created after the start of the emulator.
-      const found = await disk.persistence.load(workspaceService, assumptions, this.#strict)
+      // A file that is there was created after the start of the emulator.
+      const found = disk.persistence.load(this.#service, assumptions, this.#strict)
       if (found !== undefined)
         refuse('conflict', {
           detail: `${this.#fileOf(name)} has a sandbox that was created after the start of the emulator.`,
@@ -125,12 +131,11 @@ export class WorkspaceSandboxes implements SandboxMaker {
       isOurs = true
       await disk.snapshots.begin(own ? start : undefined)
       const sandbox = new Sandbox(this.#sandboxOptions(name), start)
-      await disk.persistence.attach(sandbox)
+      disk.persistence.attach(sandbox)
       return this.#opened(sandbox, disk)
     } catch (error) {
-      if (!isOurs) await disk.persistence.close()
-      // A failure of the removal is ignored, since the first failure is reported.
-      else await remove(disk).catch(() => {})
+      if (isOurs) removeQuietly(disk)
+      else disk.persistence.close()
       throw error
     }
   }
@@ -160,35 +165,27 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   async #open(name: string): Promise<RunningSandbox> {
-    // Reading a large file blocks the event loop for longer than the lock may be without a heartbeat.
-    if ((nodeFiles.stat(this.#fileOf(name))?.size ?? 0) > LARGE) this.#lock?.startHeartbeat('now')
-    else this.#lock?.check()
+    this.#lock?.check()
     const disk = this.#openDisk(name)
     try {
-      const loaded = await disk.persistence.load(workspaceService, assumptions, this.#strict)
-      const state = loaded?.state ?? (await this.#startAgain(disk))
+      const loaded = disk.persistence.load(this.#service, assumptions, this.#strict)
+      const state = loaded?.state ?? (await this.start({}))
       const sandbox = new Sandbox(this.#sandboxOptions(name), state, loaded?.floor)
-      await disk.persistence.attach(sandbox)
+      disk.persistence.attach(sandbox)
       disk.snapshots.sweep()
       if (loaded !== undefined && name === DEFAULT_SANDBOX) this.#applyOptions(sandbox)
       return this.#opened(sandbox, disk)
     } catch (error) {
-      await disk.persistence.close()
+      disk.persistence.close()
       throw error
     }
-  }
-
-  // A start state that cannot be read is reported when a reset uses it.
-  async #startAgain({ snapshots }: OnDisk): Promise<SandboxState> {
-    const state = await snapshots.start().catch(() => undefined)
-    return this.start(state === undefined ? {} : { state })
   }
 
   /** Arms the rule of the option `latency`. */
   #delay(scope: Pick<Scope, 'tx' | 'at'>): void {
     const latency = latencyOf(this.#options.latency ?? '')
     if (latency === undefined) return
-    arm(scope, workspaceService, latencyRule(latency), 'control', formatInstant(this.#host()))
+    arm(scope, this.#service, latencyRule(latency), 'control', formatInstant(this.#host()))
   }
 
   // Options of new sandboxes do not change a saved one; options of every sandbox do.
@@ -207,12 +204,6 @@ export class WorkspaceSandboxes implements SandboxMaker {
     sandbox.setClock({ rate, skip_on_poll: skipOnPoll })
   }
 
-  /** Logs which files have no last checkpoint. Call it after all sandboxes are closed. */
-  tellLeft(): void {
-    const { message } = this.#budget
-    if (message !== undefined) this.#options.logger?.info(message, { event: 'checkpoint_left' })
-  }
-
   #opened(sandbox: Sandbox, disk?: OnDisk): RunningSandbox {
     const { senders, scenarios } = this.#adapters
     const stops = [keepAwake(sandbox), senders.attach(sandbox), scenarios.attach(sandbox)]
@@ -221,12 +212,10 @@ export class WorkspaceSandboxes implements SandboxMaker {
     }
     return {
       sandbox,
-      ...(disk === undefined
-        ? {}
-        : { snapshotStore: disk.snapshots, storage: () => disk.persistence.report() }),
+      ...(disk && { snapshotStore: disk.snapshots }),
       close: async () => {
         stop()
-        await disk?.persistence.close(this.#budget)
+        disk?.persistence.close()
       },
       remove: async () => {
         stop()
@@ -236,24 +225,36 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   #openDisk(name: string): OnDisk {
-    const { durability = startOptions.durability.default } = this.#options
+    const { discardJournal } = this.#options
+    const importCommand = (path: string): string => {
+      const sandbox = name === DEFAULT_SANDBOX ? '' : ` --sandbox ${name}`
+      const url = this.origin === undefined ? '' : ` --url ${this.origin}`
+      return `workspace-emulator state import "${path}"${sandbox}${url}`
+    }
     const lock = this.#lock
-    const files = lock === undefined ? nodeFiles : guardedFiles(nodeFiles, lock)
+    const files = lock === undefined ? nodeFiles : guardedFiles(nodeFiles, () => lock.check())
     const report = noticesTo(this.#options)
     // After the lock is lost, the files belong to another process. The loss itself has been logged.
     const onNotice: OnNotice = (notice) => {
       if (lock?.lost === undefined) report(notice)
     }
-    const context = { service: workspaceService, assumptions, strict: this.#strict }
-    const directory = join(dataOf(this.#options), SNAPSHOTS, name)
+    const context = { service: this.#service, assumptions, strict: this.#strict }
+    const directory = join(dataFolderOf(this.#options), SNAPSHOTS, name)
     return {
-      persistence: new Persistence({ file: this.#fileOf(name), durability, later, onNotice, files }),
+      persistence: new Persistence({
+        file: this.#fileOf(name),
+        discardJournal,
+        importCommand,
+        later,
+        onNotice,
+        files,
+      }),
       snapshots: new SnapshotFiles({ directory, sandbox: name, context, onNotice, files }),
     }
   }
 
   #fileOf(name: string): string {
-    const data = dataOf(this.#options)
+    const data = dataFolderOf(this.#options)
     return join(name === DEFAULT_SANDBOX ? data : join(data, OTHERS), `${name}.json`)
   }
 
@@ -267,12 +268,8 @@ export class WorkspaceSandboxes implements SandboxMaker {
     const now = this.#startInstant(clock)
     const common = { strict: this.#strict, host: this.#host }
     const start = { ...common, ...this.#passing(origin), seed, now, settings }
-    const built = await buildStartingState(
-      await readFixtures(fixtures, files),
-      start,
-      workspaceService,
-      assumptions,
-    )
+    const read = await readFixtures(fixtures, files)
+    const built = await buildStartingState(read, start, this.#service, assumptions)
     if ('state' in built) {
       if (this.#options.latency !== undefined) {
         const [at, { store }] = [formatInstant(now), built.state]
@@ -317,7 +314,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     return {
       ...sandboxDefaults,
       name,
-      service: workspaceService,
+      service: this.#service,
       assumptions,
       anyKey: auth === 'any',
       enforceLimits: limits,
@@ -326,7 +323,6 @@ export class WorkspaceSandboxes implements SandboxMaker {
       hooks: faultHooks,
       host: this.#host,
       origin: () => this.origin,
-      turn: this.#options.turn ?? TURN,
       onDefect: (error: unknown) => {
         // After the lock is lost, every event that writes fails. That has been reported.
         if (!isStorageFailure(error) || this.#lock?.lost === undefined)
@@ -339,8 +335,16 @@ export class WorkspaceSandboxes implements SandboxMaker {
 
 /** Acquires the lock of the data folder; undefined when nothing is written. May wait for the lock, and logs that. */
 export async function lockData(options: InternalOptions): Promise<Lock | undefined> {
-  const { ephemeral, lockPorts } = options
-  return ephemeral === true ? undefined : Lock.take(dataOf(options), noticesTo(options), lockPorts)
+  if (options.ephemeral === true) return undefined
+  const data = dataFolderOf(options)
+  try {
+    return await Lock.take(data, noticesTo(options))
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error
+    const user = process.getuid === undefined ? '' : ` (user id ${process.getuid()})`
+    const message = `The data folder ${resolve(data)} cannot be written by this process${user}: ${error.message}. Make it writable, choose another one with --data, or keep everything in memory with --ephemeral`
+    throw Object.assign(new Error(message, { cause: error }), { syscall: error.syscall })
+  }
 }
 
 // The state keeps its own value for a field that is absent.
@@ -362,7 +366,7 @@ function refuseSaved(name: string, problem: string): never {
 
 /** The names of the saved sandboxes, without the default one. */
 export function savedSandboxes(options: InternalOptions): string[] {
-  return options.ephemeral === true ? [] : savedSandboxNames(nodeFiles, join(dataOf(options), OTHERS))
+  return options.ephemeral === true ? [] : savedSandboxNames(nodeFiles, join(dataFolderOf(options), OTHERS))
 }
 
 interface OnDisk {
@@ -371,17 +375,21 @@ interface OnDisk {
 }
 
 // The state file is removed first: without it the sandbox no longer exists, even if snapshots are left.
-async function remove({ persistence, snapshots }: OnDisk): Promise<void> {
-  await persistence.remove()
+function remove({ persistence, snapshots }: OnDisk): void {
+  persistence.remove()
   snapshots.clear()
 }
 
-function dataOf({ data = startOptions.data.default }: InternalOptions): string {
-  return data
+// Called after a failure, which is reported instead of another one.
+function removeQuietly(disk: OnDisk): void {
+  try {
+    remove(disk)
+  } catch {}
 }
 
-/** Bytes; reading a larger state file blocks the event loop for longer than a heartbeat of the lock may wait. */
-const LARGE = 16 * 1024 * 1024
+function dataFolderOf({ data = startOptions.data.default }: InternalOptions): string {
+  return data
+}
 
 /** The folder of all sandboxes but the default one: their names must not clash with other files. */
 const OTHERS = 'sandboxes'

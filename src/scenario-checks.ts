@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { FixturesError, readFixtures } from './adapters/fixtures.ts'
-import { placesIn } from './adapters/json-text.ts'
+import { readFixtures } from './adapters/fixtures.ts'
+import { FixturesError } from './adapters/fixtures-error.ts'
+import { locationsIn } from './adapters/json-text.ts'
 import type { Candidate } from './adapters/scenarios/load.ts'
 import type { Check, ScenarioVocabulary } from './adapters/scenarios/schema.ts'
-import { sourcePlace } from './adapters/scenarios/source-places.ts'
+import { sourceLocation } from './adapters/scenarios/source-places.ts'
 import { Settings } from './core/assumptions.ts'
 import { Refusal } from './core/errors.ts'
 import { checkDraft } from './core/faults/arm.ts'
@@ -13,7 +14,7 @@ import type { ScriptProblem } from './core/scenarios/source.ts'
 import { checkStepAction } from './core/scenarios/step-actions.ts'
 import { checkStub } from './core/scenarios/stub.ts'
 import { planMerge } from './core/state/merge-fixtures.ts'
-import { zodIssues } from './core/zod-issues.ts'
+import { parsed, zodIssues } from './core/zod-issues.ts'
 import { assumptions } from './resources/index.ts'
 import { workspaceService } from './service.ts'
 
@@ -26,7 +27,7 @@ export interface CheckedScenario {
 /** The events that scenarios of this service can subscribe to, and the checks of their fields. */
 export function scenarioVocabulary(settings = new Settings()): ScenarioVocabulary {
   return {
-    events: [...workspaceService.happenings.keys()],
+    events: [...workspaceService.recordEvents.keys()],
     checks: {
       // Whether the records fit depends on the sandbox: `checkScenarios` checks them.
       fixtures: (raw) => (isObject(raw) ? [] : MUST_BE_OBJECT),
@@ -62,9 +63,9 @@ function issuesOf(checked: { readonly issues: readonly Issue[] } | object): read
 /** Checks a field of scenarios that is short for a setting of a resource. */
 function short(name: string): Check {
   return (raw) => {
-    const setting = workspaceService.script?.short[name]
+    const setting = workspaceService.script?.settingAliases[name]
     if (setting === undefined) return [{ pointer: '', detail: 'is not supported by this service' }]
-    const { error } = setting.schema().safeParse(raw)
+    const { error } = parsed(setting.schema(), raw)
     return error === undefined ? [] : zodIssues(error, '')
   }
 }
@@ -74,7 +75,9 @@ async function checked({ file, data, problems }: Candidate, sandbox: Sandbox): P
   const issues = await fixturesIssues(data.fixtures, data.settings ?? {}, sandbox)
   if (issues.length === 0) return { file, problems }
   const text = await readFile(file, 'utf8')
-  const locate = file.endsWith('.json') ? placesIn(text) : (pointer: string) => sourcePlace(text, pointer)
+  const locate = file.endsWith('.json')
+    ? locationsIn(text)
+    : (pointer: string) => sourceLocation(text, pointer)
   const found = issues.map(({ pointer, detail }) => {
     const at = `/fixtures${pointer}`
     return { file, ...locate(at), pointer: at, message: detail }

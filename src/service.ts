@@ -1,7 +1,7 @@
-import { wirePrimitives } from './adapters/http/faults/primitives.ts'
+import { primitivesWithoutPort, wirePrimitives } from './adapters/http/faults/primitives.ts'
 import { ruleFunctions } from './core/faults/arm.ts'
 import { statePrimitives } from './core/faults/hooks.ts'
-import { service } from './core/service.ts'
+import { type Service, service } from './core/service.ts'
 import { resources } from './resources/index.ts'
 import { presets } from './resources/presets/index.ts'
 
@@ -14,3 +14,12 @@ export const serviceFaults = {
 
 /** The emulated service: its resources, and what fault rules can do to it. */
 export const workspaceService = service(resources, serviceFaults)
+
+/** The same service for an emulator without a port. */
+export const serviceWithoutPort: Service = {
+  ...workspaceService,
+  primitives: new Map([
+    ...workspaceService.primitives,
+    ...primitivesWithoutPort.map((each) => [each.name, each] as const),
+  ]),
+}

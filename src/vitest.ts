@@ -6,7 +6,7 @@ import { matchers } from './adapters/testing/matchers.ts'
 import { addReport, reportOn } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
 import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
-import type { RequestMatch, SandboxClient } from './index.ts'
+import type { ConductOptions, RequestMatch, SandboxClient } from './index.ts'
 
 /**
  * Vitest's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests of a
@@ -70,6 +70,8 @@ declare module 'vitest' {
     toHaveDelivered: OnSandbox<T, (match?: DeliveryMatch, count?: ExpectedCount) => Promise<void>>
     /** After each 429 or 503 with Retry-After the client has waited that long. Rejects when there was no such response. */
     toHaveRespectedRetryAfter: OnSandbox<T, (match?: RequestMatch) => Promise<void>>
+    /** The report on the conduct of the clients has no error. Rejects when the sandbox has received no request. */
+    toHaveBehaved: OnSandbox<T, (options?: ConductOptions) => Promise<void>>
     /** Every fault rule of the sandbox has fired at least once. Rejects when there are no rules. */
     toHaveFiredAllFaults: OnSandbox<T, () => Promise<void>>
   }

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
-import { declaredTwice, sourceFiles } from './shape/source.ts'
+import { requestPassages } from './shape/requests.ts'
+import { declaredTwice, linesOf, sourceFiles } from './shape/source.ts'
 
 /** One source file: its path below `src`, its text without comments, and its imports. */
 interface Source {
@@ -21,6 +22,8 @@ const CORE_PACKAGES = [
   'picomatch',
   'node:crypto',
   'node:module',
+  'node:util',
+  'node:vm',
 ]
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
 const JSON_SCHEMA_PACKAGES = [
@@ -52,8 +55,7 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   {
     call: /\bDate\.now\(|\bperformance\.now\b/,
-    // The thread of the heartbeat runs from a text and imports nothing.
-    home: /^(core\/time\/clock|adapters\/storage\/heartbeat|adapters\/dashboard\/app\/browser)\.ts$/,
+    home: /^(core\/time\/clock|adapters\/dashboard\/app\/browser)\.ts$/,
     instead: 'use the `now` that handlers are given, clock.now, or elapsedTime for how long something took',
   },
   {
@@ -75,7 +77,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   {
     call: /\bprocess\.env\b/,
     // The dashboard shows snippets of code that users copy into their own programs.
-    home: /^adapters\/(cli\/options|testing\/running|scenarios\/script-process|dashboard\/app\/snippets)\.ts$/,
+    home: /^adapters\/(cli\/options|testing\/running|dashboard\/app\/snippets)\.ts$/,
     instead: 'add an option to adapters/cli/options.ts',
   },
   {
@@ -85,8 +87,13 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\bsetFlagsFromString\b|\bprocess\.(?:on|once|umask|chdir)\(|\bprocess\.title\b|\bError\.(?:stackTraceLimit|prepareStackTrace)\b|\bglobalAgent\b|\bsetGlobalDispatcher\b/,
-    home: /^adapters\/(cli\/.*|load\.ts|scenarios\/process-main\.ts)$/,
+    home: /^adapters\/cli\/.*$/,
     instead: 'the library runs in the process of its user, whose flags, listeners and agents it leaves alone',
+  },
+  {
+    call: /\.(?:push|unshift)\(\.\.\.|\bMath\.(?:max|min)\((?:[^()\n]*, )?\.\.\.|\bfromC(?:harCode|odePoint)\(\.\.\./,
+    home: /^$/,
+    instead: 'a call with more than about 100,000 arguments overflows the stack: use a loop, or `reduce`',
   },
 ]
 
@@ -110,9 +117,8 @@ test('imports follow the layers: core, then resources and adapters, then emulato
 })
 
 test('core does not depend on resources: its code never contains the word batch', () => {
-  // Documents of version 0.1.0 have a field of this name.
   const found = sources.filter(({ path, code }) => {
-    return path.startsWith('core/') && path !== 'core/state/migrate.ts' && /batch/i.test(code)
+    return path.startsWith('core/') && /batch/i.test(code)
   })
   expect(
     found.map(({ path }) => `${path} names a resource: let the resource declare it, and read that`),
@@ -128,6 +134,14 @@ test('faults are outside the pipeline: only three files of core import them', ()
     found.map(({ path }) => path).sort(),
     'act through the hooks of an exchange (core/faults/hooks.ts) instead',
   ).toEqual(['core/explain/trace.ts', 'core/sandboxes/sandbox.ts', 'core/service.ts'])
+})
+
+test('faults act on HTTP from one place: only api.ts imports them', () => {
+  const found = sources.filter(({ path, imports }) => {
+    const isOutside = path.startsWith('adapters/http/') && !path.startsWith('adapters/http/faults/')
+    return isOutside && imports.some((target) => target.startsWith('adapters/http/faults/'))
+  })
+  expect(found.map(({ path }) => path)).toEqual(['adapters/http/api.ts'])
 })
 
 test('there are no import cycles, type imports included', () => {
@@ -172,6 +186,72 @@ test('no file of src has more than 400 lines of code', () => {
   expect(long).toEqual([])
 })
 
+/** The most lines of each folder, tests and styles apart. */
+const LINES: Readonly<Record<string, number>> = {
+  adapters: 1_030,
+  'adapters/cli': 5_015,
+  'adapters/cli/certify': 1_010,
+  'adapters/consent': 220,
+  'adapters/control': 6_920,
+  'adapters/dashboard': 8_140,
+  'adapters/http': 4_530,
+  'adapters/scenarios': 1_910,
+  'adapters/storage': 1_990,
+  'adapters/testing': 1_130,
+  'adapters/webhooks': 760,
+  core: 17_540,
+  'json-schema': 2_860,
+  resources: 8_845,
+  src: 1_670,
+}
+
+/** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
+const PASSAGES: Readonly<Record<string, { readonly files: number; readonly switches: number }>> = {
+  'a page of users': { files: 50, switches: 135 },
+  'a batch is created': { files: 70, switches: 259 },
+}
+
+const OVER_BUDGET =
+  'make it smaller; a change that needs more raises the number in the same commit and says there why'
+
+test('no folder has more lines than its budget', () => {
+  const lines: Record<string, number> = {}
+  for (const { path, text } of sourceFiles('.')) {
+    const folder = folderOf(path)
+    lines[folder] = (lines[folder] ?? 0) + linesOf(text)
+  }
+  expect(Object.keys(lines).sort(), 'give each folder a budget').toEqual(Object.keys(LINES).sort())
+  const over = Object.entries(lines).filter(([folder, count]) => count > (LINES[folder] ?? 0))
+  expect(
+    over.map(([folder, count]) => `${folder}: ${count} lines, at most ${LINES[folder]}`),
+    OVER_BUDGET,
+  ).toEqual([])
+})
+
+test('the two measured requests run through no more files and calls between files than their budgets', async () => {
+  const passages = Object.entries(await requestPassages('.'))
+  expect(passages.map(([request]) => request)).toEqual(Object.keys(PASSAGES))
+  const over = passages.filter(([request, { files, switches }]) => {
+    const most = PASSAGES[request]
+    return most === undefined || files.length > most.files || switches > most.switches
+  })
+  expect(
+    over.map(
+      ([request, { files, switches }]) =>
+        `${request}: ${files.length} files and ${switches} switches, at most ${JSON.stringify(PASSAGES[request])}`,
+    ),
+    OVER_BUDGET,
+  ).toEqual([])
+})
+
+/** The folder in whose budget a file is: each adapter has its own, and so has certification. */
+function folderOf(path: string): string {
+  if (path.startsWith('adapters/cli/certify/')) return 'adapters/cli/certify'
+  const [layer = '', module = '', ...rest] = path.split('/')
+  if (module === '') return 'src'
+  return layer === 'adapters' && rest.length > 0 ? `${layer}/${module}` : layer
+}
+
 function forbidden(path: string, target: string): string | undefined {
   const from = part(path)
   if (target.startsWith('npm:')) return forbiddenPackage(path, target.slice(4))
@@ -192,7 +272,14 @@ function forbidden(path: string, target: string): string | undefined {
 // The command line, the test library and the dashboard are users of the emulator: they start it and call it.
 const isUser = (module: string) => ['cli', 'testing', 'dashboard'].includes(module)
 const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/random.ts', 'core/regex.ts']
-const ENTRY_POINTS = ['emulator.ts', 'index.ts', 'options.ts']
+// Users may also ask which process uses a data folder, and whether it still runs.
+const ENTRY_POINTS = [
+  'emulator.ts',
+  'index.ts',
+  'options.ts',
+  'adapters/storage/lock.ts',
+  'adapters/storage/process-identity.ts',
+]
 const CLIENT = 'adapters/control/client/'
 
 function resourceMay(path: string, module: string, target: string, to: { word: string; module: string }) {

@@ -7,7 +7,7 @@ const ids = (letter: string, count: number, digits: number) =>
   Array.from({ length: count }, (_, n) => letter + String(n + 1).padStart(digits, '0'))
 
 test('every open item and every ambiguity of the specification is listed once in the assumptions', () => {
-  expect([...assumptions.items.keys()].sort()).toEqual([...ids('T', 40, 2), ...ids('U', 80, 3)].sort())
+  expect([...assumptions.items.keys()].sort()).toEqual([...ids('T', 40, 2), ...ids('U', 81, 3)].sort())
 })
 
 test('every assumption describes the open question and the decision in sentences', () => {

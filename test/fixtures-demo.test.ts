@@ -1,10 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { readFixtures } from '../src/adapters/fixtures.ts'
+import type { JsonObject } from '../src/core/json.ts'
 import { openEmulator } from '../src/emulator.ts'
 import { skillCategories } from '../src/resources/skills.ts'
 import { START } from './support/base-state.ts'
+import { readyRecordsOfDemo } from './support/ready-records.ts'
 import {
   type AnyRecord,
   type Ask,
+  documentOf,
   records,
   serve,
   shipped,
@@ -22,6 +27,25 @@ test('an emulator without fixtures starts with demo', async () => {
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock: START })
   await emulator.close()
   expect(emulator.sandbox.document().collections).toEqual((await shippedEmulator('demo')).collections)
+})
+
+test('the shipped records of demo are those that faker generates for the default seed', {
+  tags: ['R296'],
+}, async () => {
+  const shipped = readFileSync('fixtures/demo.seed-1.json', 'utf8')
+  expect(shipped, 'run "npm run fixtures"').toBe(await readyRecordsOfDemo())
+})
+
+test.for([
+  { clock: START },
+  { clock: '2028-02-29T23:59:59.999Z' },
+  { clock: START, settings: { 'page.parent.missing': 'null' } },
+])('demo is the same with its shipped records as with faker ($clock, $settings)', async (options) => {
+  const { ready, ...generating } = await readFixtures('demo')
+  expect(ready).toBeDefined()
+  expect(JSON.stringify(await documentOf('demo', options))).toBe(
+    JSON.stringify(await documentOf(generating as unknown as JsonObject, options)),
+  )
 })
 
 test('the two teamspaces of demo are on different clouds, one open and one closed', {

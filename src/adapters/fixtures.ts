@@ -3,31 +3,21 @@ import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
-import { type Issue, isObject, type JsonObject } from '../core/json.ts'
+import { IssueList } from '../core/issue-list.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import { endpointOf } from '../core/scenarios/stub.ts'
-import { seal } from '../core/secrets.ts'
-import type { Fixtures } from '../core/state/starting-state.ts'
+import type { Fixtures, ReadyRecords } from '../core/state/starting-state.ts'
 import type { Store } from '../core/state/store.ts'
 import { strictObject } from '../core/strict-input.ts'
-import { zodIssues } from '../core/zod-issues.ts'
+import { parsed, zodIssues } from '../core/zod-issues.ts'
+import { FixturesError } from './fixtures-error.ts'
 import { lineAndColumn, syntaxIssue } from './json-text.ts'
 import { shippedFile } from './package.ts'
+import { keysIn, knownKeys, type PlainKey } from './plain-keys.ts'
+import { specialFile } from './special-file.ts'
 
 /** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
-
-/** Thrown for a fixtures document that cannot be used. Has the file and all problems found in it. */
-export class FixturesError extends Error {
-  readonly file: string
-  readonly issues: readonly Issue[]
-
-  constructor(file: string, issues: readonly Issue[]) {
-    super(`${file}: ${issues.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`).join('\n  ')}`)
-    this.name = 'FixturesError'
-    this.file = file
-    this.issues = issues
-  }
-}
 
 const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional()
 
@@ -70,15 +60,20 @@ export async function readFixtures(
       ? await readDocument(source, seen.at(-1), files)
       : { name: '(given)', document: source }
   if (!isObject(document)) throw new FixturesError(name, [{ pointer: '', detail: 'must be a JSON object' }])
-  const { data, error } = fixturesDocument.safeParse(document)
-  const issues = error === undefined ? [] : zodIssues(error, '')
+  const { data, error } = parsed(fixturesDocument, document)
+  const issues = error === undefined ? new IssueList() : zodIssues(error, '')
   if (seen.includes(name)) issues.push({ pointer: '/extends', detail: `forms a cycle that contains ${name}` })
   if (data === undefined || issues.length > 0) throw new FixturesError(name, issues)
   const { organization, generate = {}, stubs } = data
   const organizations = organization === undefined ? {} : { organizations: [organization] }
   const own = { collections: { ...data.collections, ...organizations }, generate, stubs }
-  if (data.extends === undefined) return own
+  if (data.extends === undefined) return source === 'demo' ? { ...own, ready: await readyRecords() } : own
   return merge(await readFixtures(relativeTo(name, data.extends), files, [...seen, name]), own)
+}
+
+/** The records that `demo` generates for the default seed. `npm run fixtures` writes the file. */
+async function readyRecords(): Promise<ReadyRecords> {
+  return JSON.parse(await readFile(shippedFile('fixtures', 'demo.seed-1.json'), 'utf8')) as ReadyRecords
 }
 
 async function readDocument(
@@ -88,6 +83,8 @@ async function readDocument(
 ): Promise<{ readonly name: string; readonly document: unknown }> {
   const shipped = SHIPPED_FIXTURES.find((sandbox) => sandbox === source)
   const file = shipped === undefined ? resolve(source) : shippedFile('fixtures', `${shipped}.json`)
+  const special = await specialFile(file)
+  if (special !== undefined) throw new FixturesError(file, [{ pointer: '', detail: special }])
   const bytes = await readFile(file).catch(() => {
     throw new FixturesError(file, [
       {
@@ -144,24 +141,6 @@ function mergeRecords(base: readonly unknown[], own: readonly unknown[]): unknow
   return [...own, ...base.filter((record) => !replaced.has(idOf(record)))]
 }
 
-/** A key that the running sandbox accepts, in plain text. */
-export interface PlainKey {
-  readonly token: string
-  readonly kind: 'user' | 'service'
-  /** Distinguishes it from other keys: the user, or `service key`, and the teamspace. */
-  readonly description: string
-}
-
-/** API keys of a sandbox in plain text. `null` if the sandbox has no such key, or its plain text is not known. */
-export interface SandboxKeys {
-  /** The first user key of the fixtures. */
-  readonly user: string | null
-  /** The second user key of the fixtures. */
-  readonly member: string | null
-  /** The first service key of the fixtures. */
-  readonly service: string | null
-}
-
 /**
  * The API keys that the fixtures contain in plain text and that the sandbox has. A sandbox stores only digests, so the plain
  * text comes from its fixtures. Other keys of the sandbox, for example from an older state file, are left out.
@@ -175,35 +154,4 @@ export async function plainKeys(fixtures: string | JsonObject, store: Store): Pr
 export async function writtenKeys(fixtures: string | JsonObject): Promise<PlainKey[]> {
   const { collections } = await readFixtures(fixtures)
   return keysIn(collections.api_keys)
-}
-
-/** The keys among these records whose token is in plain text. Sealed tokens are left out. */
-export function keysIn(records: unknown): PlainKey[] {
-  if (!Array.isArray(records)) return []
-  return records.filter(isObject).flatMap((key): PlainKey[] => {
-    const { token, kind, user_id, account_admin, teamspace_id } = key
-    if (typeof token !== 'string' || seal(token) === token) return []
-    const who =
-      kind === 'service' ? 'service key' : `${user_id}${account_admin === true ? ', account admin' : ''}`
-    return [
-      {
-        token,
-        kind: kind === 'service' ? 'service' : 'user',
-        description: `${who}, teamspace ${teamspace_id}`,
-      },
-    ]
-  })
-}
-
-/** The keys that a sandbox has. @param tokens the sealed tokens of its keys */
-export function knownKeys(written: readonly PlainKey[], tokens: readonly unknown[]): PlainKey[] {
-  const known = new Set(tokens)
-  return written.filter(({ token }) => known.has(seal(token)))
-}
-
-/** The first two user keys and the first service key. */
-export function readyKeys(keys: readonly PlainKey[]): SandboxKeys {
-  const [user, member] = keys.filter(({ kind }) => kind === 'user')
-  const service = keys.find(({ kind }) => kind === 'service')
-  return { user: user?.token ?? null, member: member?.token ?? null, service: service?.token ?? null }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { pointer } from '../core/json.ts'
-import { lineAndColumn, placesIn, syntaxIssue } from './json-text.ts'
+import { lineAndColumn, locationsIn, syntaxIssue } from './json-text.ts'
 
 test.each([
   ['{"a": 1,}', 1, 9, 'expected a property name in double quotes, found "}"'],
@@ -57,9 +57,9 @@ test('a text nested 200,000 levels deep is checked without a stack overflow', ()
 test('a pointer leads to the line of its value, or of the nearest value around it', () => {
   const document = { a: [{ 'x/y': 'br[]ace"{' }, { '~': 2, __proto__: 3 }], '': { b: null } }
   const text = JSON.stringify(document, null, 2)
-  const placeIn = placesIn(text)
+  const locationIn = locationsIn(text)
   const at = (pointer: string) => {
-    const { line, column } = placeIn(pointer)
+    const { line, column } = locationIn(pointer)
     return [
       line,
       text
@@ -78,7 +78,7 @@ test('a pointer leads to the line of its value, or of the nearest value around i
 })
 
 test('if a key occurs twice, the last one counts, as for JSON.parse', () => {
-  expect(placesIn('{\n  "twice": 1,\n  "twice": 2\n}')('/twice').line).toBe(3)
+  expect(locationsIn('{\n  "twice": 1,\n  "twice": 2\n}')('/twice').line).toBe(3)
 })
 
 test('every leaf of a document with one value per line is found on its line', () => {
@@ -86,9 +86,9 @@ test('every leaf of a document with one value per line is found on its line', ()
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       const text = JSON.stringify(value, null, 1)
       const lines = text.split('\n')
-      const placeIn = placesIn(text)
+      const locationIn = locationsIn(text)
       for (const [at, leaf] of leaves(JSON.parse(text), [])) {
-        expect(lines[placeIn(at).line - 1] ?? '').toContain(JSON.stringify(leaf))
+        expect(lines[locationIn(at).line - 1] ?? '').toContain(JSON.stringify(leaf))
       }
     }),
   )

@@ -1,12 +1,14 @@
-import * as jsonc from 'jsonc-parser'
+import { createRequire } from 'node:module'
+import type { Node } from 'jsonc-parser'
 import { keysOf } from '../core/json.ts'
 
-// Node sees only a default export of its CommonJS form; bundlers take its module form, which has none.
-const forms = { ...jsonc } as { readonly default?: unknown }
-const { parseTree, printParseErrorCode, visit } = (forms.default ?? jsonc) as typeof import('jsonc-parser')
+const require = createRequire(import.meta.url)
+
+// Loaded at the first text with a mistake, since a start has none.
+const parser = () => require('jsonc-parser') as typeof import('jsonc-parser')
 
 /** A place in a text. Line and column start at 1. */
-export interface TextPlace {
+export interface SourceLocation {
   readonly line: number
   readonly column: number
 }
@@ -19,7 +21,7 @@ export interface SyntaxIssue {
 }
 
 /** Line and column of an offset. Columns count UTF-16 units, as editors do. */
-export function lineAndColumn(text: string, offset: number): TextPlace {
+export function lineAndColumn(text: string, offset: number): SourceLocation {
   let [line, start] = [1, 0]
   for (let end = text.indexOf('\n'); end !== -1 && end < offset; end = text.indexOf('\n', start)) {
     line += 1
@@ -36,6 +38,7 @@ export function syntaxIssue(text: string): SyntaxIssue | undefined {
   // JSON.parse is ten times as fast as the visit below, and nearly every text is valid.
   if (parses(text)) return undefined
   let issue: SyntaxIssue | undefined
+  const { printParseErrorCode, visit } = parser()
   const onError = (code: number, offset: number): void => {
     issue = { offset, detail: detailOf(printParseErrorCode(code), text, offset) }
     throw issue
@@ -56,8 +59,8 @@ export function syntaxIssue(text: string): SyntaxIssue | undefined {
  * value, the place of the nearest existing value around it is returned. If a key occurs twice, the last one counts, as in
  * `JSON.parse`.
  */
-export function placesIn(text: string): (pointer: string) => TextPlace {
-  const root = parseTree(text)
+export function locationsIn(text: string): (pointer: string) => SourceLocation {
+  const root = parser().parseTree(text)
   return (pointer) => {
     let at = root
     for (const key of keysOf(pointer)) {
@@ -69,7 +72,7 @@ export function placesIn(text: string): (pointer: string) => TextPlace {
   }
 }
 
-function childOf({ type, children = [] }: jsonc.Node, key: string): jsonc.Node | undefined {
+function childOf({ type, children = [] }: Node, key: string): Node | undefined {
   if (type === 'array') return children.find((_, index) => String(index) === key)
   return children.findLast(({ children: [name] = [] }) => name?.value === key)?.children?.[1]
 }

@@ -11,10 +11,16 @@ export function packageVersion(): string {
   return version
 }
 
-/** The path of a file of this package, in a checkout or installed. */
+/** The path of a file of this package, in a checkout or installed. Throws in a bundle of a user, which lacks these files. */
 export function shippedFile(...path: readonly string[]): string {
-  let folder = dirname(fileURLToPath(import.meta.url))
-  while (!existsSync(join(folder, 'fixtures', 'demo.json')) && dirname(folder) !== folder)
+  // Some bundlers remove the address.
+  let folder = import.meta.url === undefined ? '/' : dirname(fileURLToPath(import.meta.url))
+  while (!existsSync(join(folder, 'fixtures', 'demo.seed-1.json'))) {
+    if (dirname(folder) === folder)
+      throw new Error(
+        'The files of the package are missing. In a bundle, mark agent-workspace-emulator as external.',
+      )
     folder = dirname(folder)
+  }
   return join(folder, ...path)
 }

@@ -125,7 +125,9 @@ function likeness(template: readonly string[], segments: readonly string[]): num
   const given = segments.filter((segment) => segment !== '').map((segment) => segment.toLowerCase())
   const known = template.filter((part) => part !== '')
   const literals = known.filter((part) => !isParameter(part))
-  const points = literals.map((part) => Math.max(0, ...given.map((segment) => alike(part, segment))))
+  const points = literals.map((part) =>
+    given.reduce((most, segment) => Math.max(most, alike(part, segment)), 0),
+  )
   return points.reduce((sum, each) => sum + each, 0) - Math.abs(known.length - given.length) * 0.25
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Refusal } from '../core/errors.ts'
 import { NAME_PATTERN } from '../core/sandboxes/name.ts'
-import { chooseForApi, chooseForControl, pathPrefixOf, withoutBadName } from './selection.ts'
+import { chooseForApi, chooseForControl, pathPrefixOf, redactName } from './selection.ts'
 
 function signs(headers: IncomingHttpHeaders) {
   const given = headers['x-emulator-sandbox']
@@ -72,6 +72,6 @@ test('every request chooses a well-formed sandbox name or is refused as a bad re
 
 test('a log keeps the sandbox header only if its value is a valid name', () => {
   const good = { host: 'a', 'x-emulator-sandbox': 'w1' }
-  expect(withoutBadName(good)).toBe(good)
-  expect(withoutBadName({ host: 'a', 'x-emulator-sandbox': 'Live_Key' })).toEqual({ host: 'a' })
+  expect(redactName(good)).toBe(good)
+  expect(redactName({ host: 'a', 'x-emulator-sandbox': 'Live_Key' })).toEqual({ host: 'a' })
 })

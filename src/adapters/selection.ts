@@ -4,7 +4,7 @@ import type { ChosenBy } from '../core/request/exchange.ts'
 import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../core/sandboxes/name.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../core/sandboxes/sandboxes.ts'
-import { FixturesError } from './fixtures.ts'
+import { FixturesError } from './fixtures-error.ts'
 
 /** The sandbox that a request chooses, and how. */
 export interface Selection {
@@ -14,6 +14,15 @@ export interface Selection {
   readonly pathPrefix: string
   /** The `Authorization` header, without the sandbox name after an API key. */
   readonly authorization: string | undefined
+}
+
+/**
+ * The path at which a user's Express server has mounted the emulator; empty on the emulator's own port.
+ * @param below the path of the router inside the emulator that serves the request
+ */
+export function mountOf(req: IncomingMessage, below = ''): string {
+  const { baseUrl = '' } = req as { readonly baseUrl?: string }
+  return below === '' ? baseUrl : baseUrl.slice(0, -below.length)
 }
 
 /** The parts of a request, other than its path, that can choose a sandbox. */
@@ -38,7 +47,7 @@ export function chooseForApi(target: string, signs: Signs): Selection {
   if (authorization?.includes('@') !== true) return choose(target, signs, authorization)
   const [, key, suffix] = /^(bearer +[^\s,]*)@([^\s,@]*) *$/i.exec(authorization) ?? []
   if (suffix === undefined) return choose(target, signs, authorization)
-  return choose(target, signs, key, wellFormed(suffix, 'API key (after its last "@")'))
+  return choose(target, signs, key, parseName(suffix, 'API key (after its last "@")'))
 }
 
 /** The sandbox of a request to the control interface: from its path, else from its header. API keys are not used there. */
@@ -48,7 +57,7 @@ export function chooseForControl(target: string, signs: Signs): Selection {
 
 function choose(target: string, signs: Signs, authorization: string | undefined, inKey?: string): Selection {
   const pathPrefix = pathPrefixOf(target)
-  const inPath = pathPrefix === '' ? undefined : wellFormed(pathPrefix.slice(2), 'path')
+  const inPath = pathPrefix === '' ? undefined : parseName(pathPrefix.slice(2), 'path')
   const inHeader = signs.headers[HEADER] === undefined ? undefined : headerName(signs)
   if (inPath !== undefined) return { name: inPath, chosenBy: 'path', pathPrefix, authorization }
   if (inHeader !== undefined) return { name: inHeader, chosenBy: 'header', pathPrefix, authorization }
@@ -64,11 +73,11 @@ function headerName({ headersDistinct }: Signs): string {
       mitigation: 'Send it once.',
     })
   }
-  return wellFormed(value, 'header X-Emulator-Sandbox')
+  return parseName(value, 'header X-Emulator-Sandbox')
 }
 
 /** Returns a well-formed name of a sandbox. Refuses with `bad_request` otherwise. @param place where it was found */
-export function wellFormed(name: string, place: string): string {
+export function parseName(name: string, place: string): string {
   if (NAME_PATTERN.test(name)) return name
   return refuse('bad_request', {
     detail: `The name of the sandbox in the ${place} ${faultOf(name)}.`,
@@ -84,7 +93,7 @@ function faultOf(name: string): string {
 }
 
 /** The headers of a request for a log. A malformed sandbox name is removed, because it may be an API key in the wrong header. */
-export function withoutBadName(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+export function redactName(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const { [HEADER]: name, ...others } = headers
   return name === undefined || NAME_PATTERN.test(String(name)) ? headers : others
 }
@@ -105,7 +114,7 @@ export function isForeignFetch({ method, headers }: Pick<IncomingMessage, 'metho
 }
 
 /** The chosen sandbox if it exists, otherwise the default one. For responses that must not create a sandbox. */
-export function presentSandbox(sandboxes: Sandboxes, choice: () => Selection): [Sandbox, ChosenBy] {
+export function existingOrDefault(sandboxes: Sandboxes, choice: () => Selection): [Sandbox, ChosenBy] {
   try {
     const { name, chosenBy } = choice()
     const there = sandboxes.get(name)
@@ -116,11 +125,25 @@ export function presentSandbox(sandboxes: Sandboxes, choice: () => Selection): [
   return [sandboxes.default, 'default']
 }
 
+/** How a request may use a sandbox that is not open. */
+interface Opening {
+  /** An unknown name is refused with `not_found`, so that a request with a mistyped name creates no sandbox. */
+  readonly onlyReads?: boolean
+  /** The page of another site that sends the request; its origin is absent when the browser sends none. */
+  readonly foreignPage?: { readonly origin?: string | undefined } | undefined
+}
+
 /**
- * The sandbox with a name, created when it is missing. Refuses with `conflict` when its starting state is not valid. With
- * `onlyReads`, an unknown name is refused with `not_found`, so that a request with a mistyped name creates no sandbox.
+ * The sandbox with a name, created when it is missing. Any web page can send requests that name a sandbox: it may use existing
+ * ones, but could fill the memory with new ones, and is refused with `forbidden`. Refuses with `conflict` when the starting
+ * state is not valid.
  */
-export async function openSandbox(sandboxes: Sandboxes, name: string, onlyReads = false): Promise<Sandbox> {
+export async function openSandbox(
+  sandboxes: Sandboxes,
+  name: string,
+  { onlyReads = false, foreignPage }: Opening = {},
+): Promise<Sandbox> {
+  if (foreignPage !== undefined && !sandboxes.has(name)) refuseForeignPage(name, foreignPage.origin)
   if (onlyReads) return (await sandboxes.find(name)).sandbox
   try {
     return await sandboxes.open(name)
@@ -133,6 +156,15 @@ export async function openSandbox(sandboxes: Sandboxes, name: string, onlyReads 
       mitigation: 'Fix the fixtures; the next request tries again.',
     })
   }
+}
+
+function refuseForeignPage(name: string, origin: string | undefined): never {
+  const allow = origin === undefined ? 'C' : `Start the emulator with --cors-origin ${origin}, or c`
+  return refuse('forbidden', {
+    detail: `There is no sandbox "${name}", and pages of ${origin ?? 'another site'} may not create one.`,
+    mitigation: `${allow}reate the sandbox first: POST /__emulator/sandboxes {"name": "${name}"}.`,
+    status: 403,
+  })
 }
 
 /** The origin that a request was sent to, `http://host:port`, from its `Host` header. Empty without that header. */

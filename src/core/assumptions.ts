@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { didYouMean } from './did-you-mean.ts'
+import { IssueList } from './issue-list.ts'
 import { type Immutable, type Issue, pointer } from './json.ts'
+import { sentence } from './words.ts'
+import { parsed } from './zod-issues.ts'
 
 /**
  * A choice that the specification leaves open and that a user can make.
@@ -113,23 +116,25 @@ export class AssumptionCatalog {
 
   /** All issues of a settings object, by JSON Pointer. The issue of an unknown key suggests the most similar known one. */
   check(values: Readonly<Record<string, unknown>>): Issue[] {
-    return Object.entries(values).flatMap(([key, value]) => {
+    const issues = new IssueList()
+    const keys = [...this.settings.keys()]
+    issues.addUnknown(Object.keys(values), keys, (key) => ({
+      pointer: pointer(key),
+      detail: `There is no setting "${key}".${didYouMean(key, keys)}`,
+    }))
+    for (const [key, value] of Object.entries(values)) {
       const known = this.settings.get(key)
-      if (known === undefined) {
-        return [
-          {
-            pointer: pointer(key),
-            detail: `There is no setting "${key}".${didYouMean(key, [...this.settings.keys()])}`,
-          },
-        ]
-      }
-      const result = known.schema().safeParse(value)
-      if (result.success) return this.#clash(known, values)
-      return result.error.issues.map((issue) => ({
-        pointer: pointer(key, ...issue.path),
-        detail: `${issue.message}. ${known.description}`,
-      }))
-    })
+      if (known === undefined) continue
+      const result = parsed(known.schema(), value)
+      if (result.success) issues.addAll(this.#clash(known, values))
+      else
+        for (const issue of result.error.issues)
+          issues.push({
+            pointer: pointer(key, ...issue.path),
+            detail: `${sentence(issue.message)} ${known.description}`,
+          })
+    }
+    return issues
   }
 
   // Reported at each given key of the pair: the other key may have its default.

@@ -44,7 +44,11 @@ export const coreAssumptions: Assumptions = {
       'What ids look like.',
       '24 hexadecimal characters in order of creation, from the seed; messages have UUIDs. Fixtures may use any string.',
     ),
-    inLog('U013', 'How precise timestamps are and in which zone.', 'UTC with milliseconds and Z.'),
+    inLog(
+      'U013',
+      'How precise timestamps are and in which zone.',
+      'UTC with milliseconds and Z. An instant that a fixture, the control interface or an edited state file gives keeps its form, so that clients can be tested with others, such as +01:00 or microseconds.',
+    ),
     unnamedItem(
       'U014',
       'Whether fields of a plain type can be null.',
@@ -78,7 +82,7 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'U022',
       'The response to an unknown cursor.',
-      'It is refused, so that a mistake in paging code is noticed.',
+      'It is refused, so that a mistake in paging code is noticed. A cursor of a report is unknown in one of other dates, where its position is that of another row; an object id is a place in its list with any search.',
     ),
     inResponse(
       'U023',
@@ -137,16 +141,17 @@ export const coreAssumptions: Assumptions = {
       'Keys are records of the sandbox; prefixes matter only under --auth any.',
       'A known key is a record of the fixtures; --auth any is the choice of the user.',
     ),
-    unnamedItem(
+    inResponse(
       'U070',
-      'Which teamspace a key acts in.',
-      'The one in the record of the key; a setting names a header that selects another.',
-      'The teamspace of a key is in its record, and a header counts only where the setting names it.',
+      'Which teamspace a key acts in, and whose rate windows its requests use.',
+      'The one in the record of the key; a setting names a header that selects another. The windows are those of the same teamspace, also when the path names another one: windows are per teamspace and endpoint, and most endpoints name no teamspace. Responses about another teamspace than that of the key name it.',
+      'The specification says that a window belongs to a teamspace, not to which one when a path names another.',
     ),
     inResponse(
       'U071',
       'Permissions of the endpoints that name none.',
-      'Any key of the teamspace may call them, unless its record denies the operation.',
+      'Any key of the teamspace may call them, unless its record denies the operation; a service key may give feedback. A success names it unless the caller is an account admin, whom every rule would admit.',
+      'The record of a key decides it for that key; the permissions of the real service are not known. The status of a refusal has a setting.',
     ),
     inResponse(
       'U072',
@@ -171,6 +176,12 @@ export const coreAssumptions: Assumptions = {
       'How a problem names the faulty fields of a request.',
       'In the extension errors, a list of pointer and detail, as in the example of RFC 9457.',
     ),
+    inResponse(
+      'U081',
+      'How deeply a JSON body may be nested, and how many tokens it may have.',
+      'At most 512 levels and 1,000,000 tokens (values, brackets, commas, colons): far more than a request needs.',
+      'A larger body could block the emulator, so no setting raises the bounds.',
+    ),
     unnamedItem(
       'T02',
       'What a character is.',
@@ -186,13 +197,13 @@ export const coreAssumptions: Assumptions = {
     unnamedItem(
       'T04',
       'Whether refused requests count in the window.',
-      'A 429 does not, every other response does; otherwise Retry-After would be wrong.',
+      'All requests count except those that get a 429. If a 429 counted, each early retry would make the wait longer than the Retry-After that the client was given.',
       'It decides how a window is filled, which X-RateLimit-Remaining shows; status and body rely on U065.',
     ),
     unnamedItem(
       'T05',
       'What X-RateLimit-Reset means in a sliding window.',
-      'The second at which the oldest admitted request leaves it: the shortest wait that is enough.',
+      'The second at which the oldest admitted request leaves it, rounded up, but never more than the length of the window from now. Retry-After, the whole seconds until then, is always a wait that is enough.',
       'It is the meaning of a header that every response carries.',
     ),
     unnamedItem(
@@ -222,7 +233,7 @@ export const coreAssumptions: Assumptions = {
     unnamedItem(
       'T10',
       'When two bodies are the same.',
-      'When they are equal as JSON values; a setting compares bytes.',
+      'When they are equal as JSON values, numbers by their exact decimal value; a setting compares bytes.',
       'The 409 of a key with another body is specified.',
     ),
     unnamedItem(
@@ -241,7 +252,7 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'T26',
       'has_more of a page read with before.',
-      'Whether rows exist before the page, so that a client that pages back can stop: false for the page with the first row and for an empty one. The literal reading, whether rows follow it in list order, is a setting.',
+      'Whether rows exist before the page, so that a client that pages back can stop: false for the page with the first row and for an empty one. The setting lists.has_more_before chooses the other meaning: whether rows follow the page in list order.',
     ),
     unnamedItem(
       'T27',

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type AnySetting, type Reliance, type Setting, type Settings, setting } from './assumptions.ts'
 import { boolean, intBetween, nonEmptyText } from './fields.ts'
+import { isRemainder, problemCount } from './issue-list.ts'
 import type { Issue, JsonObject } from './json.ts'
 import type { Admission } from './request/rate-limiter.ts'
 
@@ -185,10 +186,12 @@ export function refuseInvalid(given: readonly Issue[]): void {
   if (given.length === 0) return
   // A misspelt field is often the reason why another one is missing.
   const issues = [...given.filter(hasSuggestion), ...given.filter((issue) => !hasSuggestion(issue))]
-  const [first, ...others] = [...new Set(issues.map(({ pointer }) => pointer || '/'))]
-  const count = issues.length === 1 ? 'One field is' : `${issues.length} fields are`
+  const listed = issues.filter((issue) => !isRemainder(issue))
+  const total = problemCount(issues)
+  const [first, ...others] = [...new Set(listed.map(({ pointer }) => pointer || '/'))]
+  const count = total === 1 ? 'One field is' : `${total} fields are`
   refuse('validation_failed', {
-    detail: `${count} not valid: ${first}: ${issues[0]?.detail}${alsoNamed(others)}`,
+    detail: `${count} not valid: ${first}: ${listed[0]?.detail}${alsoNamed(others, total - listed.length)}`,
     issues,
   })
 }
@@ -197,14 +200,15 @@ function hasSuggestion({ detail }: Issue): boolean {
   return detail.includes('Did you mean')
 }
 
-function alsoNamed(pointers: readonly string[]): string {
+function alsoNamed(pointers: readonly string[], unlisted: number): string {
   if (pointers.length === 0) return ''
-  const more = pointers.length > MAX_NAMED ? `, and ${pointers.length - MAX_NAMED} more` : ''
+  const rest = Math.max(0, pointers.length - MAX_NAMED) + unlisted
+  const more = rest > 0 ? `, and ${rest} more` : ''
   return ` (also ${pointers.slice(0, MAX_NAMED).join(', ')}${more})`
 }
 
 /** The facts of an error response that do not depend on its error format. */
-export interface ErrorFacts {
+interface ErrorFacts {
   readonly kind: ErrorKind
   readonly status: number
   /** Assumptions that status and code rely on. */
@@ -227,8 +231,10 @@ export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
 export function bodyReliances({ code, options }: Refusal, errorFormat: ErrorFormat): readonly Reliance[] {
   const reads: AnySetting[] = []
   const hasIssues = options.issues !== undefined
-  if (errorFormat === 'problem') reads.push(errorTypeBase, ...(hasIssues ? [problemErrors] : []))
-  else if (code === 'rate_limit_exceeded') reads.push(rateLimitReason)
+  if (errorFormat === 'problem') {
+    reads.push(errorTypeBase)
+    if (hasIssues) reads.push(problemErrors)
+  } else if (code === 'rate_limit_exceeded') reads.push(rateLimitReason)
   else if (hasIssues) reads.push(detailErrors)
   return reads.map((setting) => [setting.item, setting])
 }
@@ -294,7 +300,7 @@ export const deprecatedStatusCode = setting({
 const EMULATOR = '{emulator}'
 
 /** A URL of a setting as a response shows it. @param controlUrl the control interface of the sandbox, as an absolute URL */
-export function resolveUrl(template: string, controlUrl: string): string {
+function resolveUrl(template: string, controlUrl: string): string {
   return template.replaceAll(EMULATOR, controlUrl)
 }
 
@@ -331,7 +337,7 @@ export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, set
 export function problemBody(
   refusal: Refusal,
   { kind, status }: ErrorFacts,
-  at: ProblemPlace,
+  at: ErrorTarget,
   instance: string,
 ): JsonObject {
   const { settings } = at
@@ -358,19 +364,19 @@ function uriReference(path: string): string {
 const NOT_IN_A_PATH = /[^A-Za-z0-9_.~!$&'()*+,;=:@/%-]|%(?![0-9A-Fa-f]{2})/gu
 
 /** The settings for a problem, and the control interface of its sandbox, as an absolute URL. */
-export interface ProblemPlace {
+export interface ErrorTarget {
   readonly settings: Settings
   readonly controlUrl: string
 }
 
 /** The type of a problem: a URL that ends with its code. */
-export function problemType({ settings, controlUrl }: ProblemPlace, code: string): string {
+export function problemType({ settings, controlUrl }: ErrorTarget, code: string): string {
   return `${resolveUrl(settings.get(errorTypeBase), controlUrl)}/${code}`
 }
 
 /** The four fields that every problem has, also inside result lines. */
 export function problem(
-  at: ProblemPlace,
+  at: ErrorTarget,
   code: string,
   title: string,
   status: number,

@@ -114,9 +114,12 @@ export function durationUpTo(max: string): z.ZodType<string> {
   })
 }
 
+// Client generators take an object schema without this keyword for an object that is always empty.
+const ANY_OBJECT = { type: 'object', additionalProperties: true } as const
+
 /** A JSON object with any keys, which is returned unchanged. zod's record would drop a key named `__proto__`. */
 export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
-  return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
+  return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta(ANY_OBJECT)
 }
 
 /** The schema of a missing body, or of no parameters: an empty object. */
@@ -137,7 +140,7 @@ export const issue = (): z.ZodType<Issue> =>
 
 /** A JSON object of a type that is checked elsewhere. */
 export function objectAs<T extends object>(): z.ZodType<T, T> {
-  return z.custom<T>(isObject, { error: 'must be an object' }).meta({ type: 'object' })
+  return z.custom<T>(isObject, { error: 'must be an object' }).meta(ANY_OBJECT)
 }
 
 /** A string of a type that is checked elsewhere. */

@@ -84,7 +84,7 @@ export interface Request<I extends Input, Target> extends Scope {
   readonly caller: Caller
   /** The result of `find`. */
   readonly target: Target
-  /** The text before `/v1` in the request's path: empty, or `/@name` where the path selects the sandbox. */
+  /** The text before `/v1` in the request's path: the path of a mount, then `/@name` where the path selects the sandbox. */
   readonly pathPrefix: string
   /** The request body as the client sent it, parsed. */
   readonly rawBody: Json | undefined
@@ -149,6 +149,8 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   readonly input?: (fields: FieldKit, settings: Settings) => I
   /** Codes of its own refusals, in addition to those that follow from its declaration; for the OpenAPI document. */
   readonly refusals?: readonly ErrorCode[]
+  /** The forms of path parameters that are not just any text, by name; for the OpenAPI document. */
+  readonly pathPatterns?: Readonly<Record<string, RegExp>>
   /** Refuses ids in the path that are malformed. Runs before permissions are checked. */
   readonly checkPathIds?: (params: Readonly<Record<string, string>>) => void
   /**
@@ -184,11 +186,8 @@ export interface EventHandler {
   readonly kind: string
   /** One sentence for the reference: what the event does. */
   readonly description: string
-  /**
-   * Work before the event runs, in parts of a few milliseconds; undefined for none. The clock waits for it, and requests are
-   * handled between the parts. Its result must not depend on the number of interruptions.
-   */
-  readonly prepare?: (scope: Scope, event: ScheduledEvent) => Iterator<void, void> | undefined
+  /** One sentence about an event that has changed its record. Default: the sentence with which it was scheduled. */
+  readonly outcome?: string
   readonly handle: (scope: Scope, event: ScheduledEvent) => void
 }
 
@@ -202,7 +201,7 @@ export interface EmbeddedProblem {
 }
 
 /** Something that happens to a record of a resource: it is created, or it gets a status. */
-export interface Happening {
+export interface RecordEvent {
   /** `batch.completed`, unique. */
   readonly name: string
   readonly description: string
@@ -222,11 +221,11 @@ export interface Script {
   readonly moves: readonly AnyControl[]
   /** The fields of a scenario that are short forms of a setting: `pace`. */
   // biome-ignore lint/suspicious/noExplicitAny: settings of every value type; each checks its own value.
-  readonly short: Readonly<Record<string, Setting<any>>>
+  readonly settingAliases: Readonly<Record<string, Setting<any>>>
 }
 
 /** A change of one record that the fault primitive `state` makes: `{"state": {"batch": "fail"}}`. */
-export interface Move<A> {
+export interface RecordFault<A> {
   /** The field of `state`. */
   readonly name: string
   readonly description: string
@@ -236,10 +235,10 @@ export interface Move<A> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of moves forgets each one's argument; its own functions keep it.
-export type AnyMove = Move<any>
+export type AnyRecordFault = RecordFault<any>
 
 /** One type of webhook. */
-export interface Notice {
+export interface WebhookType {
   readonly type: string
   /** One sentence for the reference: when it is sent. */
   readonly description: string
@@ -268,7 +267,7 @@ export interface AuthorizeRequest {
   readonly settings: Settings
 }
 
-/** An intervention of a test from outside the API, declared like an operation. */
+/** An intervention of a test from outside the API, declared like an operation. Its handler runs in one transaction. */
 export interface Control<
   Verb extends Method = Method,
   Path extends string = string,
@@ -282,13 +281,8 @@ export interface Control<
   readonly summary: string
   /** Without a schema for the body, it must be empty or `{}`. Without one for the query, every parameter is unknown. */
   readonly input?: (settings: Settings) => I
-  /** Shape of the result of `handle`. */
+  /** Shape of the response body; for a stream, that of one event. */
   readonly output: (settings: Settings) => Output
-  /** Work before `handle`, in parts as in {@link EventHandler.prepare}. */
-  readonly prepare?: (
-    scope: Scope,
-    input: { readonly params: ParamsOf<Path> },
-  ) => Iterator<void, void> | undefined
   /** Gets the body and the query as parsed by their schemas. */
   readonly handle: (
     scope: Scope,

@@ -1,4 +1,5 @@
-import type { Faker } from '@faker-js/faker'
+/** Named in this way, because the published declarations are CommonJS and faker is only an ES module. */
+export type Faker = import('@faker-js/faker', { with: { 'resolution-mode': 'import' }}).Faker
 
 /** A part of the name of a random draw. */
 export type Label = string | number

@@ -1,17 +1,9 @@
 import { createRequire } from 'node:module'
-import type { RE2JS } from 're2js'
+import { type Context, createContext, Script } from 'node:vm'
+import type { RE2JS as Regex } from 're2js'
 
-type RegexModule = typeof import('re2js')
-
-// A bundler finds the plain `require`; without a bundler, ESM uses `createRequire`. RE2 takes linear time for every expression,
-// which the built-in engine does not. It is loaded only when a sandbox has an expression.
-function regexModule(): RegexModule {
-  try {
-    return require('re2js') as RegexModule
-  } catch {
-    return createRequire(import.meta.url)('re2js') as RegexModule
-  }
-}
+// RE2 takes linear time for every expression, which the built-in engine does not. It is loaded with the first expression.
+const load = createRequire(import.meta.url)
 
 /** The maximum length of an expression, in characters. */
 export const MAX_REGEX_LENGTH = 1_000
@@ -19,7 +11,7 @@ export const MAX_REGEX_LENGTH = 1_000
 /** The maximum number of compiled expressions in memory: as many as one sandbox may have rules. */
 const MAX_KEPT = 1_000
 
-const kept = new Map<string, RE2JS>()
+const kept = new Map<string, Regex>()
 
 /** The problem of a regular expression; undefined for a valid one. */
 export function regexProblem(expression: string): string | undefined {
@@ -50,12 +42,67 @@ export function fitsRegex(expression: string, text: string): boolean {
 }
 
 /** The compiled expression. Throws when it is not valid in the syntax of RE2. */
-export function linearRegex(expression: string): RE2JS {
+export function linearRegex(expression: string): Regex {
   const known = kept.get(expression)
   if (known !== undefined) return known
-  const regex = regexModule().RE2JS.compile(expression)
+  const { RE2JS } = load('re2js') as typeof import('re2js')
+  const regex = RE2JS.compile(expression)
   const [oldest] = kept.keys()
   if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
   kept.set(expression, regex)
   return regex
+}
+
+/** Milliseconds that the built-in engine may take for one text. */
+const MAX_MATCH_MS = 50
+
+/** A regular expression took too long. Whether it does depends on the machine. */
+export class RegexTimeout extends Error {}
+
+/** Milliseconds of the processor that are left for the matches of the current work. Waiting for a busy processor does not count. */
+let left = Number.POSITIVE_INFINITY
+
+/** Does work whose calls of {@link matchInTime} may take `ms` milliseconds of the processor together; a later one throws {@link RegexTimeout}. */
+export function withMatchTime<T>(ms: number, work: () => T): T {
+  const before = left
+  left = ms
+  try {
+    return work()
+  } finally {
+    left = before
+  }
+}
+
+/**
+ * The result of a match. One that takes more than 50 ms twice is stopped and throws {@link RegexTimeout}: the built-in engine can
+ * take exponential time. Entering the time limit takes 0.1 ms.
+ */
+export function matchInTime(match: () => boolean): boolean {
+  if (left <= 0) throw new RegexTimeout('the patterns took too long together')
+  const before = process.cpuUsage()
+  try {
+    // On a busy machine the first time can be spent waiting for the processor.
+    return limited(match) ?? limited(match) ?? refuse()
+  } finally {
+    const { user, system } = process.cpuUsage(before)
+    left -= (user + system) / 1_000
+  }
+}
+
+let inContext: { readonly call: Script; readonly context: Context } | undefined
+
+/** The result of a match, or undefined when it was stopped. */
+function limited(match: () => boolean): boolean | undefined {
+  inContext ??= { call: new Script('match()', { filename: 'match' }), context: createContext({}) }
+  inContext.context.match = match
+  try {
+    return inContext.call.runInContext(inContext.context, { timeout: MAX_MATCH_MS }) as boolean
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined
+    throw error
+  }
+}
+
+function refuse(): never {
+  throw new RegexTimeout(`the pattern took more than ${MAX_MATCH_MS} ms for one text`)
 }

@@ -4,19 +4,21 @@ import type { Consent } from './consent.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
 import type { FaultDraft, FaultRule, FaultSource, StoredFaults } from './faults/rule.ts'
+import type { IssueList } from './issue-list.ts'
 import type { Issue } from './json.ts'
+import type { Arrow } from './lifecycle.ts'
 import type {
   AnyControl,
   AnyMilestone,
-  AnyMove,
   AnyOperation,
+  AnyRecordFault,
   AuthorizeRequest,
   EmbeddedProblem,
   EventHandler,
-  Happening,
-  Notice,
+  RecordEvent,
   Scope,
   Script,
+  WebhookType,
 } from './operation.ts'
 import { apiKeys } from './request/auth.ts'
 import type { AnyCollection } from './state/collection.ts'
@@ -43,12 +45,12 @@ export interface FaultRules {
     raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },
     service: Service,
     settings: Settings,
-    issues: Issue[],
+    issues: IssueList,
   ): StoredFaults
 }
 
 /** The faults of a service, for {@link service}. */
-export interface ServiceFaults {
+interface ServiceFaults {
   readonly primitives: readonly AnyPrimitive[]
   readonly presets: readonly Preset[]
   readonly rules: FaultRules
@@ -63,15 +65,16 @@ export interface Service {
   readonly events: ReadonlyMap<string, EventHandler>
   readonly milestones: readonly AnyMilestone[]
   /** Every type of webhook. */
-  readonly notices: readonly Notice[]
-  readonly moves: ReadonlyMap<string, AnyMove>
+  readonly webhookTypes: readonly WebhookType[]
+  readonly recordFaults: ReadonlyMap<string, AnyRecordFault>
   /** The actions that fault rules can have. */
   readonly primitives: PrimitiveMap
   readonly rules: FaultRules
   readonly magic: readonly MagicValue[]
   /** Rules with a name, in the order in which they are listed. */
   readonly presets: ReadonlyMap<string, Preset>
-  readonly happenings: ReadonlyMap<string, Happening>
+  readonly recordEvents: ReadonlyMap<string, RecordEvent>
+  readonly lifecycles: readonly TableLifecycle[]
   /** The records that scripts of scenarios can move; at most one resource declares it. */
   readonly script: Script | undefined
 }
@@ -106,19 +109,20 @@ export function service(resources: readonly Resource[], faults: ServiceFaults): 
       (each) => each.kind,
     ),
     milestones: resources.flatMap((resource) => resource.milestones ?? []),
-    notices: resources.flatMap((resource) => resource.notices ?? []),
-    moves: named(
-      resources.flatMap((resource) => resource.moves ?? []),
+    webhookTypes: resources.flatMap((resource) => resource.webhookTypes ?? []),
+    recordFaults: named(
+      resources.flatMap((resource) => resource.recordFaults ?? []),
       (each) => each.name,
     ),
     primitives: named(faults.primitives, (each) => each.name),
     magic: resources.flatMap((resource) => resource.magic ?? []),
     rules: faults.rules,
     presets: named(faults.presets, (each) => each.name),
-    happenings: named(
-      resources.flatMap((resource) => resource.happenings ?? []),
+    recordEvents: named(
+      resources.flatMap((resource) => resource.recordEvents ?? []),
       (each) => each.name,
     ),
+    lifecycles: resources.flatMap((resource) => resource.lifecycles ?? []),
     script: resources.find(({ script }) => script !== undefined)?.script,
   }
 }
@@ -150,15 +154,23 @@ export interface Resource {
   /** Conditions of records that time can be advanced to. */
   readonly milestones?: readonly AnyMilestone[]
   /** Types of the webhooks that records of this resource cause. */
-  readonly notices?: readonly Notice[]
+  readonly webhookTypes?: readonly WebhookType[]
   /** Changes that the fault primitive `state` can make to records of this resource. */
-  readonly moves?: readonly AnyMove[]
+  readonly recordFaults?: readonly AnyRecordFault[]
   /** Values of requests that trigger a fault, as test cards do with a payment provider; not under `--strict`. */
   readonly magic?: readonly MagicValue[]
   /** Events that scenarios can have a hook on. */
-  readonly happenings?: readonly Happening[]
+  readonly recordEvents?: readonly RecordEvent[]
+  /** The transitions of the field `status` of its records. */
+  readonly lifecycles?: readonly TableLifecycle[]
   /** Records of this resource that scripts of scenarios can move. */
   readonly script?: Script
+}
+
+/** The transitions of the field `status` of the records of a collection. */
+export interface TableLifecycle {
+  readonly table: string
+  readonly arrows: readonly Arrow[]
 }
 
 /** The parameters of each fault primitive. */

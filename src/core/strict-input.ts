@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { didYouMean } from './did-you-mean.ts'
-import { isObject, type Json, keysOf } from './json.ts'
-import { zodIssues } from './zod-issues.ts'
+import { isObject, type Json } from './json.ts'
+import { parsed, reportIn, zodIssues } from './zod-issues.ts'
 
 /** The maximum number of entries of one map that a user writes. */
 const MAX_ENTRIES = 100
@@ -147,9 +147,8 @@ function addIssues(
   value: unknown,
   path: readonly string[] = [],
 ): void {
-  const { error } = schema.safeParse(value)
-  for (const { pointer, detail } of error === undefined ? [] : zodIssues(error, ''))
-    context.addIssue({ code: 'custom', path: [...path, ...keysOf(pointer)], message: detail })
+  const { error } = parsed(schema, value)
+  if (error !== undefined) reportIn(context, zodIssues(error, ''), path)
 }
 
 function plainSchema(schema: z.ZodType) {

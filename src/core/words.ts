@@ -3,6 +3,11 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
+/** A text that ends like a sentence: one full stop, even if a message that it quotes already has one. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
 /** The maximum length of one text: pointers, details and values may quote a text of any length from a client. */
 const MAX_CHARACTERS = 1_000
 

@@ -1,5 +1,7 @@
 import * as z from 'zod'
-import { type Issue, pointer } from './json.ts'
+import { didYouMean } from './did-you-mean.ts'
+import { IssueList, isRemainder, STOPPED } from './issue-list.ts'
+import { type Issue, keysOf, pointer } from './json.ts'
 import { counted } from './words.ts'
 
 /** The message for a missing field. */
@@ -9,12 +11,23 @@ export const REQUIRED = 'is required'
 z.config({
   customError: (issue) => {
     if (issue.code === 'too_small' || issue.code === 'too_big') return outOfBounds(issue)
+    if (issue.code === 'unrecognized_keys') return unknownFields(issue)
     if (issue.code !== 'invalid_value') return undefined
     if (issue.input === undefined) return REQUIRED
     const values = issue.values.map((value) => JSON.stringify(value))
     return values.length === 1 ? `must be ${values[0]}` : `must be one of ${values.join(', ')}`
   },
 })
+
+/** Number of unknown fields for which the known one that they resemble is searched: no more of them are listed. */
+const MAX_COMPARED = 100
+
+/** A line for each unknown field, with the known one that it resembles. */
+function unknownFields({ keys, inst }: z.core.$ZodRawIssue<z.core.$ZodIssueUnrecognizedKeys>): string {
+  const known = inst instanceof z.ZodObject ? Object.keys(inst.shape) : []
+  const compared = keys.slice(0, MAX_COMPARED)
+  return compared.map((key) => `is not a known field.${didYouMean(key, known)}`.replace(/\.$/, '')).join('\n')
+}
 
 type OutOfBounds = z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig>
 
@@ -30,23 +43,92 @@ function outOfBounds({ origin, inclusive, ...issue }: OutOfBounds): string {
   return `must be ${limit} ${bound}`
 }
 
-/** Converts the issues of zod, with pointers below `at`. A schema may name the item of an issue in `params.custom_id`. */
-export function zodIssues(error: z.ZodError, at: string): Issue[] {
-  return error.issues.flatMap((issue) => {
+/** Number of values that are checked in one go: most bodies and queries have fewer. */
+const FEW_VALUES = 100
+
+/** The maximum number of values inside a value whose problems zod may list. */
+const MAX_VALUES = 25_000
+
+/**
+ * Checks a value as `schema.safeParse` does. zod builds every problem before it returns, and joins lists of them in a call
+ * with as many arguments. So the check ends at the first problem when the value is large, and says so.
+ */
+export function parsed<S extends z.ZodType>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
+  if (isWithin(value, FEW_VALUES)) return schema.safeParse(value)
+  const first = schema.safeParse(value, EARLY)
+  if (first.success) return first
+  if (isWithin(value, MAX_VALUES)) {
+    try {
+      return schema.safeParse(value)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+    }
+  }
+  const params = { remainder: STOPPED }
+  first.error.issues.push({ code: 'custom', path: [], input: undefined, message: STOPPED.detail, params })
+  return first
+}
+
+/** zod's own option to stop at a problem; its type does not show it. */
+const EARLY = { abortEarly: true } as z.core.ParseContext<z.core.$ZodIssue>
+
+function isWithin(value: unknown, most: number): boolean {
+  let left = most
+  const pending: unknown[] = [value]
+  while (pending.length > 0) {
+    const next = pending.pop()
+    if (typeof next !== 'object' || next === null) continue
+    const members = Array.isArray(next) ? next : Object.values(next)
+    left -= members.length
+    if (left < 0) return false
+    for (const member of members) pending.push(member)
+  }
+  return true
+}
+
+/**
+ * Converts the issues of zod, with pointers below `at`: the first 100, and how many more. A schema may name the item of an
+ * issue in `params.custom_id`.
+ */
+export function zodIssues(error: z.ZodError, at: string): IssueList {
+  const found = new IssueList()
+  for (const issue of error.issues) {
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys : undefined
     const where = at + pointer(...issue.path)
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ pointer: where + pointer(key), detail: 'is not a known field' }))
+    if (keys === undefined) found.push(issueOf(issue, where))
+    else {
+      const details = issue.message.split('\n')
+      for (const [n, key] of keys.entries())
+        found.push({ pointer: where + pointer(key), detail: details[n] ?? 'is not a known field' })
     }
-    // Only zod's own message is replaced, not one that a schema sets.
-    const received = issue.code === 'invalid_type' ? /received (\w+)$/.exec(issue.message)?.[1] : undefined
-    if (issue.code === 'invalid_type' && received !== undefined) {
-      const detail =
-        received === 'undefined' ? REQUIRED : `must be of the type ${issue.expected}, not ${received}`
-      return [{ pointer: where, detail }]
-    }
-    const item = issue.code === 'custom' ? issue.params?.custom_id : undefined
-    return [
-      { pointer: where, detail: issue.message, ...(typeof item === 'string' ? { custom_id: item } : {}) },
-    ]
-  })
+  }
+  return found
+}
+
+function issueOf(issue: z.core.$ZodIssue, where: string): Issue {
+  // Only zod's own message is replaced, not one that a schema sets.
+  const received = issue.code === 'invalid_type' ? /received (\w+)$/.exec(issue.message)?.[1] : undefined
+  if (issue.code === 'invalid_type' && received !== undefined) {
+    const detail =
+      received === 'undefined' ? REQUIRED : `must be of the type ${issue.expected}, not ${received}`
+    return { pointer: where, detail }
+  }
+  const { params } = issue.code === 'custom' ? issue : {}
+  const remainder = params?.remainder as Issue | undefined
+  if (remainder !== undefined) return remainder
+  const item = params?.custom_id
+  return { pointer: where, detail: issue.message, ...(typeof item === 'string' ? { custom_id: item } : {}) }
+}
+
+/** Reports issues of a check that is no schema of zod from a refinement, below `at`. */
+export function reportIn(
+  context: z.RefinementCtx,
+  issues: readonly Issue[],
+  at: readonly PropertyKey[] = [],
+): void {
+  for (const issue of issues) {
+    const { pointer, detail } = issue
+    const params = isRemainder(issue) ? { remainder: issue } : {}
+    context.addIssue({ code: 'custom', path: [...at, ...keysOf(pointer)], message: detail, params })
+  }
 }

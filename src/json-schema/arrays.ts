@@ -7,6 +7,7 @@ import {
   given,
   greatest,
   isDeep,
+  isOneOfSeveral,
   least,
   MAX_VALUES,
   type Maker,
@@ -16,7 +17,6 @@ import {
 } from './draw.ts'
 import { negations } from './negations.ts'
 import { canonical, isSchema } from './schema.ts'
-import { spend } from './steps.ts'
 
 // Nested lists grow fast, so deeper ones are shorter.
 const USUAL_LENGTHS = [
@@ -24,6 +24,9 @@ const USUAL_LENGTHS = [
   [1, 2],
 ] as const
 const TRIES_PER_ITEM = 12
+const MAX_COUNTED = 1_000
+
+type Nth = NonNullable<Maker['nth']>
 
 /** One `contains`: the clause that items have to match, and the least and largest number of them. */
 interface Wish {
@@ -33,12 +36,7 @@ interface Wish {
 }
 
 /** Makes arrays of a valid length. Each item satisfies the clauses for its index, and all items those for the whole array. */
-export function arrayMaker(clauses: Clauses, generator: ValueSource): Maker {
-  const shape = new ArrayShape(clauses, generator)
-  return { make: (draw) => shape.make(draw) }
-}
-
-class ArrayShape {
+export class ArrayMaker implements Maker {
   private readonly clauses: Clauses
   private readonly generator: ValueSource
   private readonly wishes: readonly Wish[]
@@ -46,17 +44,20 @@ class ArrayShape {
   private readonly min: number
   private readonly max: number
   private readonly isUnique: boolean
-  /** Of the items after the prefix. */
-  private rest: Maker | undefined
+  /** The makers of items after the prefix, by the numbers of the wishes that they grant. */
+  private readonly rest = new Map<string, Maker>()
 
   constructor(clauses: Clauses, generator: ValueSource) {
     this.clauses = clauses
     this.generator = generator
     this.wishes = clauses.flatMap((clause) => wishOf(clause))
-    const wanted = Math.max(0, ...this.wishes.map(({ min }) => min))
+    const wanted = this.wishes.reduce((most, { min }) => Math.max(most, min), 0)
     this.min = Math.max(greatest(clauses, 'minItems', 0), wanted)
     this.max = least(clauses, 'maxItems', Infinity)
-    this.prefix = Math.max(0, ...given(clauses, 'prefixItems').map(({ value }) => (value as Json[]).length))
+    this.prefix = given(clauses, 'prefixItems').reduce(
+      (most, { value }) => Math.max(most, (value as Json[]).length),
+      0,
+    )
     this.isUnique = given(clauses, 'uniqueItems').some(({ value }) => value === true)
   }
 
@@ -70,21 +71,21 @@ class ArrayShape {
     if (impossible !== undefined)
       return draw.fail(impossible.clause.at, 'maxContains', 'allows fewer items than contains requires')
     const { failure } = draw
-    const items = new Items(this.isUnique, this.wishes)
-    const wished = this.placesOfWishes(draw)
-    const length = Math.max(this.lengthOf(draw), (wished.at(-1)?.at ?? -1) + 1)
+    const items = new Items(this.isUnique)
+    const wished = this.wishesByIndex(draw)
+    const wishedLength =
+      this.wishes.length === 0 ? 0 : [...wished.keys()].reduce((a, b) => Math.max(a, b + 1), 0)
+    const length = Math.max(this.lengthOf(draw), wishedLength)
     draw.listDepth++
-    for (let index = 0; index < length; index++) {
-      const granted = wished.filter((each) => each.at === index).map(({ wish }) => wish)
-      if (!this.add(items, index, granted, draw)) break
-    }
+    for (let index = 0; index < length; index++)
+      if (!this.add(items, index, wished.get(index) ?? [], draw)) break
     // A `contains` that found no item at its index may find one at another.
     for (let tries = 0; items.list.length < max && tries < TRIES_PER_ITEM; tries++) {
       const open = this.wishes.filter((wish) => items.matching(wish) < wish.min)
       if (open.length === 0 || !this.add(items, items.list.length, open.slice(0, 1), draw)) break
     }
     draw.listDepth--
-    if (wished.length > 0) draw.failure = failure
+    if (wished.size > 0) draw.failure = failure
     const isGranted = (wish: Wish) => items.matching(wish) >= wish.min && items.matching(wish) <= wish.max
     if (items.list.length >= min && this.wishes.every(isGranted)) {
       draw.failure = failure
@@ -115,21 +116,16 @@ class ArrayShape {
     return fewest === most ? fewest : draw.chance.int(fewest, most)
   }
 
-  /** The indexes of items that have to match a `contains`: after the prefix if there is room, else inside it. */
-  private placesOfWishes(draw: Draw): { at: number; wish: Wish }[] {
-    const places: { at: number; wish: Wish }[] = []
+  /** The items that have to match a `contains`, by index: after the prefix if there is room, else inside it. */
+  private wishesByIndex(draw: Draw): ReadonlyMap<number, Wish[]> {
+    const places = new Map<number, Wish[]>()
     for (const wish of this.wishes) {
-      const room = Math.min(this.max, this.closedAt()) - this.prefix
-      const start = draw.coin(room >= wish.min ? 0.8 : 0)
-        ? this.prefix
-        : Math.max(0, Math.min(this.prefix, this.max - wish.min))
-      const from =
-        room < wish.min
-          ? draw.chance.int(0, Math.max(0, Math.min(this.prefix + room, this.prefix) - wish.min))
-          : start
-      for (let n = 0; n < wish.min; n++) places.push({ at: from + n, wish })
+      const isRoom = Math.min(this.max, this.closedAt()) - this.prefix >= wish.min
+      const last = Math.max(0, Math.min(this.prefix, this.max, this.closedAt()) - wish.min)
+      const from = isRoom && draw.coin(0.8) ? this.prefix : draw.chance.int(0, last)
+      for (let n = from; n < from + wish.min; n++) places.set(n, [...(places.get(n) ?? []), wish])
     }
-    return places.sort((a, b) => a.at - b.at)
+    return places
   }
 
   /** The first index at which no item is allowed. */
@@ -145,20 +141,24 @@ class ArrayShape {
     const avoided = this.wishes.filter((wish) => !wishes.includes(wish) && wish.max < Infinity)
     const full = avoided.filter((wish) => items.matching(wish) >= wish.max)
     for (let tries = 0; tries < TRIES_PER_ITEM; tries++) {
-      spend(2)
       const maker = this.makerAt(index, wishes, tries % 3 < 2 ? full : [], draw)
-      const value = maker.make(draw)
-      if (value === undefined) {
-        if (full.length === 0 && tries > 1) return false
-        continue
+      const { nth } = maker
+      const fits = (value: Json): boolean =>
+        !full.some(({ clause }) => this.isMatch(value, clause)) && this.keep(items, value)
+      if (nth === undefined || !items.isCounting(nth)) {
+        const value = maker.make(draw)
+        if (value === undefined) {
+          if (full.length === 0 && tries > 1) return false
+          continue
+        }
+        if (fits(value)) return true
+        if (nth === undefined || tries < 2) continue
       }
-      if (full.some(({ clause }) => this.isMatch(value, clause))) continue
-      if (this.keep(items, value)) return true
-      if (maker.nth === undefined || tries < 2) continue
-      // Values that can be counted are tried in order.
-      for (let next = items.next(maker.nth); next !== undefined; next = items.next(maker.nth)) {
-        const other = next
-        if (!full.some(({ clause }) => this.isMatch(other, clause)) && this.keep(items, other)) return true
+      // Once random values have repeated, values that can be counted are tried in order.
+      for (let counted = 0; counted < MAX_COUNTED; counted++) {
+        const value = items.next(nth)
+        draw.count(this.clauses[0]?.at ?? '', String(value).length)
+        if (value === undefined || fits(value)) return value !== undefined
       }
       return false
     }
@@ -172,37 +172,30 @@ class ArrayShape {
   }
 
   private makerAt(index: number, wishes: readonly Wish[], avoided: readonly Wish[], draw: Draw): Maker {
-    if (index >= this.prefix && wishes.length === 0 && avoided.length === 0) {
-      this.rest ??= this.generator.maker(this.clausesAt(index, wishes))
-      return this.rest
-    }
+    const key = wishes.map((wish) => this.wishes.indexOf(wish)).join()
+    const isUsual = index >= this.prefix && avoided.length === 0
+    const known = isUsual ? this.rest.get(key) : undefined
+    if (known !== undefined) return known
     const wished = wishes.flatMap(({ clause }) => clauseIn(clause, 'contains') ?? [])
     const away = avoided.flatMap(({ clause }): Clause[] => {
       const { contains } = clause.schema
       const other = isSchema(contains) ? draw.oneOf(negations(contains)) : undefined
       return other === undefined ? [] : [{ schema: other, at: clause.at, isHelp: true }]
     })
-    return this.generator.maker([...this.clausesAt(index, wishes), ...wished, ...away])
+    const maker = this.generator.maker([...this.clausesAt(index, wishes), ...wished, ...away])
+    if (isUsual) this.rest.set(key, maker)
+    return maker
   }
 
   /** The clauses for the item at that index. */
   private clausesAt(index: number, wishes: readonly Wish[]): Clause[] {
     return this.clauses.flatMap((clause) => {
-      const { prefixItems, items, unevaluatedItems } = clause.schema
+      const { prefixItems, items } = clause.schema
       if (Array.isArray(prefixItems) && index < prefixItems.length)
         return clauseIn(clause, 'prefixItems', index) ?? []
       if (items !== undefined) return clauseIn(clause, 'items') ?? []
-      if (unevaluatedItems === undefined || wishes.length > 0 || this.isEvaluated(index, clause)) return []
+      if (wishes.length > 0 || isOneOfSeveral(this.clauses)) return []
       return clauseIn(clause, 'unevaluatedItems') ?? []
-    })
-  }
-
-  private isEvaluated(index: number, clause: Clause): boolean {
-    return this.clauses.some(({ schema, isHelp }) => {
-      if (schema === clause.schema || isHelp) return false
-      const { prefixItems, items, unevaluatedItems } = schema
-      const inPrefix = Array.isArray(prefixItems) && index < prefixItems.length
-      return inPrefix || items !== undefined || unevaluatedItems !== undefined
     })
   }
 
@@ -224,12 +217,11 @@ function wishOf(clause: Clause): Wish[] {
 class Items {
   readonly list: Json[] = []
   private readonly seen: Set<string> | undefined
-  private readonly matched: Map<Wish, number>
-  private readonly counted = new Map<NonNullable<Maker['nth']>, number>()
+  private readonly matched = new Map<Wish, number>()
+  private readonly counted = new Map<Nth, number>()
 
-  constructor(isUnique: boolean, wishes: readonly Wish[]) {
+  constructor(isUnique: boolean) {
     this.seen = isUnique ? new Set() : undefined
-    this.matched = new Map(wishes.map((wish) => [wish, 0]))
   }
 
   /** How many items match a `contains`. */
@@ -242,21 +234,21 @@ class Items {
   }
 
   add(value: Json): boolean {
-    if (this.seen !== undefined) {
-      const text = canonical(value)
-      spend(1 + text.length / 50)
-      if (this.seen.has(text)) return false
-      this.seen.add(text)
-    }
+    const text = this.seen === undefined ? '' : canonical(value)
+    if (this.seen?.has(text)) return false
+    this.seen?.add(text)
     this.list.push(value)
     return true
   }
 
+  isCounting(nth: Nth): boolean {
+    return this.counted.has(nth)
+  }
+
   /** The next of the values of a maker. */
-  next(nth: NonNullable<Maker['nth']>): Json | undefined {
+  next(nth: Nth): Json | undefined {
     const n = this.counted.get(nth) ?? 0
     this.counted.set(nth, n + 1)
-    spend(1)
     return nth(n)
   }
 }

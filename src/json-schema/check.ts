@@ -6,7 +6,7 @@ import { isSchema, subschemas } from './schema.ts'
 const VERSION = 'https://json-schema.org/draft/2020-12/schema'
 
 /** The keywords that the service does not support (Limits, Batch predictions), each with the fix. */
-const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
+export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
   ['$defs', 'write each definition out where it is used'],
   ['$ref', 'write the schema that it refers to out in its place'],
   ['allOf', 'merge the schemas into one'],
@@ -55,17 +55,19 @@ const ANCHOR: Rule = ['has to be a plain name', when(isMatch(/^[A-Za-z_][-A-Za-z
 
 const TYPE_NAMES: readonly Json[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
 
-function wrongType(value: Json): readonly PropertyKey[] | undefined {
-  if (!Array.isArray(value)) return TYPE_NAMES.includes(value) ? undefined : []
-  if (value.length === 0 || new Set(value).size < value.length) return []
-  const index = value.findIndex((name) => !TYPE_NAMES.includes(name))
-  return index === -1 ? undefined : [index]
-}
+const listOf =
+  (fits: (value: Json) => boolean) =>
+  (value: Json): readonly PropertyKey[] | undefined => {
+    if (!Array.isArray(value) || value.length === 0) return []
+    const index = value.findIndex((each) => !fits(each))
+    return index === -1 ? undefined : [index]
+  }
 
-function wrongList(value: Json): readonly PropertyKey[] | undefined {
-  if (!Array.isArray(value) || value.length === 0) return []
-  const index = value.findIndex((each) => !isSchema(each))
-  return index === -1 ? undefined : [index]
+const isType = (value: Json): boolean => TYPE_NAMES.includes(value)
+
+function wrongType(value: Json): readonly PropertyKey[] | undefined {
+  if (!Array.isArray(value)) return isType(value) ? undefined : []
+  return new Set(value).size < value.length ? [] : listOf(isType)(value)
 }
 
 const all = (rule: Rule, keywords: string): [string, Rule][] =>
@@ -100,7 +102,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
     'multipleOf',
     ['has to be a number greater than 0', when((value) => typeof value === 'number' && value > 0)],
   ],
-  ['prefixItems', ['has to be a list of at least one schema', wrongList]],
+  ['prefixItems', ['has to be a list of at least one schema', listOf(isSchema)]],
   ['required', ['has to be a list of distinct property names', when(isNames)]],
   ['type', ['has to be the name of a type or a list of distinct type names', wrongType]],
 ])
@@ -157,11 +159,11 @@ function rootIssues({ $schema, type }: JsonObject, at: string): Issue[] {
 
 function* keywordIssues(schema: JsonObject, at: string): Generator<Issue> {
   for (const [keyword, value] of Object.entries(schema)) {
-    const wayOut = UNSUPPORTED.get(keyword)
-    if (wayOut !== undefined)
+    const fix = UNSUPPORTED.get(keyword)
+    if (fix !== undefined)
       yield {
         pointer: at + pointer(keyword),
-        detail: `${keyword} is not supported in an output schema; ${wayOut}`,
+        detail: `${keyword} is not supported in an output schema; ${fix}`,
       }
     const [expected, wrong] = RULES.get(keyword) ?? []
     const place = wrong?.(value)
@@ -172,7 +174,7 @@ function* keywordIssues(schema: JsonObject, at: string): Generator<Issue> {
       if (problem !== undefined)
         yield {
           pointer: `${at}/pattern`,
-          detail: `pattern has to be a regular expression of ECMAScript: ${problem}`,
+          detail: `pattern ${problem}`,
         }
     }
   }

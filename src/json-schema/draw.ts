@@ -1,7 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer } from '../core/json.ts'
 import type { RandomSource } from './pattern-text.ts'
 import { own } from './schema.ts'
-import { OutOfSteps, spend } from './steps.ts'
 
 /** One of several schemas that the same value has to satisfy, with its JSON Pointer. */
 export interface Clause {
@@ -19,26 +18,32 @@ export interface Maker {
   make(draw: Draw): Json | undefined
   /** The n-th of the different values, if they can be counted. */
   nth?(n: number): Json | undefined
-  /** Builds in advance, in small pieces, what the first value would need. */
-  prepare?(): Generator<void, void>
-  /** True when there are many values and they cost little, so that each item gets a separate one. */
-  readonly isVaried?: boolean
 }
 
 /** Which optional properties a value has: all, some at random, or none. */
 export type Mode = 'all' | 'some' | 'none'
 
-/** The largest value that is made, in values inside it and in characters. */
-export const MAX_VALUES = 50_000
-export const MAX_CHARACTERS = 2_000_000
+/** Bounds of the search for the output of one item. What is made again counts again. */
+const MAX_ATTEMPTS = 1_000
+export const MAX_VALUES = 200_000
+export const MAX_TEXT_BYTES = 8_000_000
+
+/** The search has reached a bound. The bounds are the same on every machine; time is not. */
+export class OutOfBudget extends Error {}
+
+/** What is left for the output of one item. */
+export const newBudget = () => ({ attempts: MAX_ATTEMPTS, values: MAX_VALUES, bytes: MAX_TEXT_BYTES })
 
 /** The state while one value is made. */
 export class Draw {
   readonly chance: RandomSource
   /** The instant that dates are relative to, in virtual milliseconds. */
   readonly now: number
+  readonly budget: ReturnType<typeof newBudget>
   /** Whether properties that cannot be made are left out from now on. */
   readonly learns: boolean
+  /** Attempts that are left for later draws with the same budget. */
+  readonly spared: number
   mode: Mode
   /** Why a value was not found, if that is known. */
   failure: Issue | undefined
@@ -47,31 +52,39 @@ export class Draw {
   listDepth = 0
   /** JSON Pointer of the schema of the value that is being made. */
   at = ''
-  private values = MAX_VALUES
-  private characters = MAX_CHARACTERS
 
-  constructor(chance: RandomSource, now: number, mode: Mode, learns = false) {
+  constructor(chance: RandomSource, now: number, mode: Mode, budget = newBudget(), spared?: number) {
     this.chance = chance
     this.now = now
     this.mode = mode
-    this.learns = learns
+    this.budget = budget
+    this.spared = spared ?? 0
+    this.learns = spared !== undefined
   }
 
-  /** Counts a value and its characters. Throws `OutOfSteps` when the outermost value is too large. */
-  count(at: string, characters = 0): void {
-    spend(1)
-    this.values--
-    this.characters -= characters
-    if (this.values >= 0 && this.characters >= 0) return
+  /** Counts values and the bytes of their text. Throws `OutOfBudget`. */
+  count(at: string, bytes = 0, values = 1): void {
+    const { budget } = this
+    budget.values -= values
+    budget.bytes -= bytes
+    if (budget.values >= 0 && budget.bytes >= 0) return
     this.at = at
-    throw new OutOfSteps(
-      `the value has more than ${MAX_VALUES} values inside or ${MAX_CHARACTERS} characters`,
+    throw new OutOfBudget(
+      budget.values < 0
+        ? `more than ${MAX_VALUES} values were made for one output`
+        : `more than ${MAX_TEXT_BYTES} bytes were made for one output`,
     )
+  }
+
+  /** Counts a value that is made again. Throws `OutOfBudget`. */
+  attempt(at: string): void {
+    if (--this.budget.attempts >= this.spared) return
+    this.at = at
+    throw new OutOfBudget('too many attempts were needed for one output')
   }
 
   /** Notes that nothing satisfies a keyword. */
   fail(at: string, keyword: string, why: string): undefined {
-    spend(1)
     this.failure = { pointer: at + pointer(keyword), detail: `${keyword} ${why}` }
   }
 
@@ -119,12 +132,12 @@ export function numbersOf(clauses: Clauses, keyword: string): number[] {
 
 /** The strictest lower bound that the clauses set. */
 export function greatest(clauses: Clauses, keyword: string, otherwise: number): number {
-  return Math.max(otherwise, ...numbersOf(clauses, keyword))
+  return numbersOf(clauses, keyword).reduce((most, each) => Math.max(most, each), otherwise)
 }
 
 /** The strictest upper bound that the clauses set. */
 export function least(clauses: Clauses, keyword: string, otherwise: number): number {
-  return Math.min(otherwise, ...numbersOf(clauses, keyword))
+  return numbersOf(clauses, keyword).reduce((least, each) => Math.min(least, each), otherwise)
 }
 
 /** The JSON Pointer for an issue that several clauses cause together: that of the last one with the keyword. */
@@ -149,20 +162,15 @@ export interface ValueSource {
   accepts(value: Json, clause: Clause): boolean
 }
 
-/** Adds the pointer of the schema to an `OutOfSteps` error. */
-export function naming<T>(at: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof OutOfSteps) error.at ??= at
-    throw error
-  }
-}
-
 /** Levels of a recursive schema that have optional properties and items. */
 const USUAL_DEPTH = 3
 
 /** True when optional parts are left out, since the schema is recursive and could nest without end. */
 export function isDeep(draw: Draw, clauses: Clauses): boolean {
   return draw.depth > USUAL_DEPTH && given(clauses, '$dynamicRef').length > 0
+}
+
+/** True when another clause may have evaluated a property or an item. The validator decides which one counts. */
+export function isOneOfSeveral(clauses: Clauses): boolean {
+  return clauses.filter(({ isHelp }) => !isHelp).length > 1
 }

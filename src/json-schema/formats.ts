@@ -1,9 +1,9 @@
 import type { Draw } from './draw.ts'
-import { dateIn, fake, hintedText } from './hints.ts'
+import { dateIn, fake, type TextHint } from './hints.ts'
 
 /** How texts of one `format` are made. */
 interface Format {
-  make(draw: Draw, name: string): string
+  make(draw: Draw, hint: TextHint | undefined): string
   /** The text extended by `more` characters, if the format allows that. */
   grow?(text: string, more: number): string
   /** More texts of the format, of other lengths; `grow` can start from the first. */
@@ -36,9 +36,8 @@ const word = (draw: Draw): string =>
     .toLowerCase()
     .replaceAll(/[^a-z]/g, '') || 'word'
 
-const date = (draw: Draw, name: string): string => {
-  const { text } = hintedText(name, '')
-  const made = typeof text === 'function' ? text(draw) : ''
+const date = (draw: Draw, hint: TextHint | undefined): string => {
+  const made = typeof hint === 'function' ? hint(draw) : ''
   return /^\d{4}-\d\d-\d\d$/.test(made) ? made : dateIn(draw, -120, 0)
 }
 
@@ -53,7 +52,7 @@ const moreLabels = (text: string, more: number): string => {
   return more === label ? longer : moreLabels(longer, more - label)
 }
 
-const DATE_TIME: Format = { make: (draw, name) => `${date(draw, name)}T${time(draw)}`, grow: fraction }
+const DATE_TIME: Format = { make: (draw, hint) => `${date(draw, hint)}T${time(draw)}`, grow: fraction }
 const TIME: Format = { make: time, grow: fraction }
 /** Characters before the @ of an email address. */
 const MAX_LOCAL = 64
@@ -162,7 +161,7 @@ export function formatOf(name: string): Format | undefined {
 export function formattedText(
   format: Format,
   draw: Draw,
-  name: string,
+  hint: TextHint | undefined,
   [min, max]: readonly [min: number, max: number],
   tries: number,
 ): string | undefined {
@@ -170,8 +169,8 @@ export function formattedText(
   const { others = [], grow } = format
   const candidates =
     tries === 0
-      ? [format.make(draw, name), ...others]
-      : [draw.oneOf([format.make(draw, name), ...others]) ?? '']
+      ? [format.make(draw, hint), ...others]
+      : [draw.oneOf([format.make(draw, hint), ...others]) ?? '']
   for (const text of candidates) {
     const short = min - text.length
     const grown = short > 0 && grow !== undefined ? grow(text, short) : text

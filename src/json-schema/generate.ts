@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import { arrayMaker } from './arrays.ts'
+import { type Issue, isObject, type Json, type JsonObject } from '../core/json.ts'
+import { ArrayMaker } from './arrays.ts'
 import {
   type Clause,
   type Clauses,
@@ -8,18 +8,17 @@ import {
   given,
   type Maker,
   NOTHING,
-  naming,
   OBJECT,
+  OutOfBudget,
   placeOf,
-  TEXT,
   type ValueSource,
 } from './draw.ts'
-import { negations } from './negations.ts'
+import { negations, without } from './negations.ts'
 import { numberMaker } from './numbers.ts'
-import { objectMaker } from './objects.ts'
+import { ObjectMaker } from './objects.ts'
 import {
   allowsType,
-  buildCost,
+  allSchemas,
   CHECKED,
   canonical,
   dependentSchemas,
@@ -27,13 +26,9 @@ import {
   isChecked,
   isConditional,
   isSchema,
-  own,
-  setField,
-  subschemas,
   TYPES,
   type TypeName,
 } from './schema.ts'
-import { OutOfSteps, STEPS_PER_PIECE, spend, spendOnce, stepsSpent, withinSteps } from './steps.ts'
 import { stringMaker } from './strings.ts'
 import type { SchemaValidator } from './validator.ts'
 
@@ -49,115 +44,51 @@ const ABOUT: Readonly<Record<TypeName, string>> = {
 
 const SIMPLE = new Set(['const', 'default', 'description', 'enum', 'examples', 'title', 'type'])
 const MAX_TRIES = 12
-/** Bound on the kept makers of several clauses: conditions can combine clauses in any number of ways. */
-const MAX_MAKERS = 5_000
-const STEPS_PER_MAKER = 25
-const STEPS_PER_NAME = 3
-const STEPS_PER_BUILD = 25_000
 const MAX_DEPTH = 600
+const MAX_CLAUSES = 1_000
 
 /** Makes values for one schema: keyword by keyword, and by trial and error when keywords depend on each other. */
 export class ValueGenerator implements ValueSource {
   private readonly validator: SchemaValidator
   private readonly root: JsonObject
   private readonly single = new Map<JsonObject, Maker>()
-  private readonly several = new Map<string, Maker>()
-  private readonly numbers = new Map<JsonObject, number>()
-  private readonly presences = [new Map<string, JsonObject>(), new Map<string, JsonObject>()] as const
+  private readonly anchors: ReadonlyMap<string, Clause>
+  private readonly top: Maker
 
   constructor(root: JsonObject, validator: SchemaValidator) {
     this.root = root
     this.validator = validator
+    this.anchors = anchorsOf(root)
+    this.top = this.build([{ schema: root, at: '' }, OBJECT])
   }
 
   /** A value for the whole schema, not yet validated. */
   make(draw: Draw): Json | undefined {
-    return this.rootMaker().make(draw)
+    return this.top.make(draw)
   }
 
-  /** Builds the makers of all schemas, in pieces. Makers that an item builds later count in the steps of that item. */
-  *prepare(): Generator<void, void> {
-    let since = stepsSpent()
-    for (const _ of this.preparations()) {
-      if (stepsSpent() - since < STEPS_PER_PIECE) continue
-      yield
-      since = stepsSpent()
-    }
-    // The first value of a large schema is a separate piece.
-    if (stepsSpent() - since > STEPS_PER_PIECE / 10) yield
-  }
-
-  private *preparations(): Generator<void, void> {
-    for (const clause of clausesOf(this.root)) {
-      this.maker([clause])
-      yield
-    }
-    const root = this.rootMaker()
-    yield
-    for (const _ of root.prepare?.() ?? []) {
-      spendOnce(STEPS_PER_NAME)
-      yield
-    }
-  }
-
-  private rootMaker(): Maker {
-    return this.maker([{ schema: this.root, at: '' }, OBJECT])
-  }
-
-  /** The maker of values that satisfy every clause, built once. With several clauses, each value costs the steps to build it. */
+  /** The maker of values that satisfy every clause; that of a single clause is built once. */
   maker(clauses: Clauses): Maker {
     const [clause] = clauses
-    if (clause === undefined || clauses.length > 1) return this.makerOfSeveral(clauses)
-    const known = this.single.get(clause.schema)
-    if (known !== undefined) return known
-    spendOnce(STEPS_PER_MAKER + buildCost(clause.schema))
-    const made = this.built(clauses)
-    this.single.set(clause.schema, made)
-    return made
-  }
-
-  private makerOfSeveral(clauses: Clauses): Maker {
-    const key = clauses.map(({ schema }) => this.numberOf(schema)).join(' ')
-    const known = this.several.get(key)
-    if (known !== undefined) return known
-    if (this.several.size >= MAX_MAKERS) this.several.clear()
-    const cost = clauses.reduce((sum, { schema }) => sum + buildCost(schema), STEPS_PER_MAKER)
-    spendOnce(cost)
-    const built = this.built(clauses)
-    const isFixed = clauses.every((clause, n) => n === 0 || clause === OBJECT || clause === TEXT)
-    const make = (draw: Draw): Json | undefined => {
-      spend(cost)
-      return built.make(draw)
-    }
-    const made: Maker = isFixed ? built : { ...built, make }
-    this.several.set(key, made)
-    return made
-  }
-
-  private built(clauses: Clauses): Maker {
-    try {
-      return naming(clauses[0]?.at ?? '', () => withinSteps(STEPS_PER_BUILD, () => this.build(clauses)))
-    } catch (error) {
-      if (!(error instanceof OutOfSteps)) throw error
-      const make = (): never => {
-        throw error
+    if (clause === undefined || clauses.length > 1) {
+      const [built, cost] = [this.build(clauses), buildCost(clauses)]
+      const make = (draw: Draw): Json | undefined => {
+        draw.count(clause?.at ?? '', 0, cost)
+        return built.make(draw)
       }
-      return { make }
+      return { ...built, make }
     }
+    const known = this.single.get(clause.schema) ?? this.build(clauses)
+    this.single.set(clause.schema, known)
+    return known
   }
 
-  accepts(value: Json, { schema, at, isHelp }: Clause): boolean {
-    return isHelp === true || this.validator.accepts(value, schema, at)
+  accepts(value: Json, { schema, isHelp }: Clause): boolean {
+    return isHelp === true || this.validator.accepts(value, schema)
   }
 
   private acceptsAll(value: Json, clauses: Clauses): boolean {
     return clauses.every((clause) => this.accepts(value, clause))
-  }
-
-  private numberOf(schema: JsonObject): number {
-    const known = this.numbers.get(schema) ?? this.numbers.size
-    this.numbers.set(schema, known)
-    return known
   }
 
   private build(clauses: Clauses): Maker {
@@ -174,10 +105,14 @@ export class ValueGenerator implements ValueSource {
     const checked = clauses.filter(({ schema }) => isChecked(schema))
     try {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
+        if (tries > 0) draw.attempt(at)
         if (tries > 4) draw.mode = tries % 2 === 0 ? 'none' : 'some'
-        spend(1)
+        const { bytes, values } = draw.budget
         const value = maker(draw, tries).make(draw)
-        if (value !== undefined && this.acceptsAll(value, checked)) return value
+        if (value === undefined) continue
+        // Schemas inside each other check the same value again, which costs less than making it.
+        draw.count(at, (bytes - draw.budget.bytes) / 10, (values - draw.budget.values) / 10)
+        if (this.acceptsAll(value, checked)) return value
       }
       const [keyword = 'type'] = ['if', ...CHECKED].filter((each) => given(clauses, each).length > 0)
       if (draw.failure === undefined)
@@ -189,22 +124,27 @@ export class ValueGenerator implements ValueSource {
   }
 
   private conditional(clauses: Clauses, draw: Draw): Json | undefined {
-    const lost = clauses.find(
-      (clause) => typeof clause.schema.$dynamicRef === 'string' && this.referredTo(clause) === undefined,
-    )
-    if (lost !== undefined) return draw.fail(lost.at, '$dynamicRef', 'refers to no schema of this document')
-    return this.tried(clauses, draw, (each, tries) => this.plain(this.decided(clauses, each, tries)))
+    return this.tried(clauses, draw, (each, tries) => {
+      const decided = this.decided(clauses, each, tries)
+      draw.count(clauses[0]?.at ?? '', 0, buildCost(decided))
+      return this.plain(decided)
+    })
   }
 
   /** Chooses a branch of every condition. The caller has to check the value that is made from the result. */
   private decided(clauses: Clauses, draw: Draw, tries: number): Clause[] {
-    const queue = [...clauses]
+    const queue: Clause[] = []
+    const named = new Set<string>()
     const add = (clause: Clause | undefined): void => {
-      if (clause !== undefined) queue.push(clause)
+      if (clause === undefined) return
+      queue.push(clause)
+      for (const name of namesIn(clause.schema)) named.add(name)
     }
+    for (const clause of clauses) add(clause)
     // The loop also visits the clauses that are added to the queue during it.
     for (const clause of queue) {
-      spend(1)
+      if (queue.length > MAX_CLAUSES)
+        throw new OutOfBudget(`more than ${MAX_CLAUSES} schemas apply to one value`)
       const { schema } = clause
       if (isConditional(schema)) {
         const isMet = draw.coin()
@@ -213,39 +153,29 @@ export class ValueGenerator implements ValueSource {
         add(clauseIn(clause, isMet ? 'then' : 'else'))
       }
       for (const [keyword, name] of dependentSchemas(schema)) {
-        const isLikely = isNamed(queue, name) && draw.mode !== 'none'
-        const isThere = tries === 0 ? isLikely : draw.coin()
+        const isLikely = named.has(name) && draw.mode !== 'none'
+        const isThere = tries === 0 ? isLikely : tries > 1 && draw.coin()
         if (isThere) add(clauseIn(clause, keyword, name))
-        add(help(this.presence(name, isThere), clause.at))
+        add(help(isThere ? { required: [name] } : without(name), clause.at))
       }
-      const target = this.referredTo(clause)
+      const target = this.referredTo(schema)
       if (!queue.some((each) => each.schema === target?.schema)) add(target)
     }
     return queue
   }
 
-  private presence(name: string, isThere: boolean): JsonObject {
-    const known = this.presences[isThere ? 0 : 1].get(name)
-    if (known !== undefined) return known
-    const properties: Record<string, Json> = {}
-    setField(properties, name, false)
-    const made: JsonObject = isThere ? { required: [name] } : { properties }
-    this.presences[isThere ? 0 : 1].set(name, made)
-    return made
+  /** The reference that refers to no schema, if there is one. References to other documents are not resolved. */
+  get lost(): Issue | undefined {
+    const clause = allSchemas(this.root).find(
+      ({ schema }) => typeof schema.$dynamicRef === 'string' && this.referredTo(schema) === undefined,
+    )
+    if (clause === undefined) return undefined
+    const detail = `$dynamicRef refers to no schema of this document: none has the $dynamicAnchor of ${JSON.stringify(clause.schema.$dynamicRef)}`
+    return { pointer: `${clause.at}/$dynamicRef`, detail }
   }
 
-  /** The schema that `$dynamicRef` refers to. References to other documents are not resolved. */
-  private referredTo({ schema }: Clause): Clause | undefined {
-    const { $dynamicRef } = schema
-    if (typeof $dynamicRef !== 'string') return undefined
-    const name = $dynamicRef.replace(/^.*#/, '')
-    const pending: Clause[] = [{ schema: this.root, at: '' }]
-    for (const clause of pending) {
-      const { $dynamicAnchor, $anchor } = clause.schema
-      if (name === '' || name === $dynamicAnchor || name === $anchor) return clause
-      for (const inner of subschemas(clause.schema, clause.at)) pending.push(inner)
-    }
-    return undefined
+  private referredTo({ $dynamicRef }: JsonObject): Clause | undefined {
+    return typeof $dynamicRef === 'string' ? this.anchors.get($dynamicRef) : undefined
   }
 
   /** A maker for clauses without open conditions. */
@@ -277,26 +207,22 @@ export class ValueGenerator implements ValueSource {
 
   /** A maker of the values that `enum` and `const` allow; undefined without either. */
   private listed(clauses: Clauses): Maker | undefined {
-    const lists = clauses.flatMap(({ schema }) => [
-      ...(Array.isArray(schema.enum) ? [schema.enum] : []),
-      ...(schema.const === undefined ? [] : [[schema.const]]),
-    ])
-    const [first, ...others] = lists
+    const [first, ...others] = clauses
+      .map(({ schema }) => listOf(schema))
+      .filter((list) => list !== undefined)
     if (first === undefined) return undefined
     const texts = others.map((values) => new Set(values.map(canonical)))
-    const excluded = new Set(
-      given(clauses, 'not')
-        .flatMap(({ value }) => listOf(value))
-        .map(canonical),
+    const excluded = given(clauses, 'not').flatMap(({ value }) =>
+      isObject(value) ? (listOf(value) ?? []) : [],
     )
+    const unwanted = new Set(excluded.map(canonical))
     const isPlain = clauses.every(({ schema }) => Object.keys(schema).every((keyword) => SIMPLE.has(keyword)))
-    const accepts = (value: Json): boolean =>
-      isPlain ? clauses.every(({ schema }) => hasType(value, schema.type)) : this.acceptsAll(value, clauses)
-    const isAlone = texts.length === 0 && excluded.size === 0
     const values = first.filter((value) => {
-      if (isAlone) return accepts(value)
-      const text = canonical(value)
-      return !excluded.has(text) && texts.every((known) => known.has(text)) && accepts(value)
+      const text = texts.length + unwanted.size > 0 ? canonical(value) : ''
+      if (unwanted.has(text) || !texts.every((known) => known.has(text))) return false
+      return isPlain
+        ? clauses.every(({ schema }) => hasType(value, schema.type))
+        : this.acceptsAll(value, clauses)
     })
     const keyword = given(clauses, 'enum').length > 0 ? 'enum' : 'const'
     const at = placeOf(clauses, keyword)
@@ -306,7 +232,7 @@ export class ValueGenerator implements ValueSource {
       if (first === NOTHING.enum) return undefined
       if (value === undefined)
         return draw.fail(at, keyword, 'lists no value that satisfies the other keywords')
-      draw.count(at, typeof value === 'string' ? value.length : 0)
+      draw.count(at, JSON.stringify(value).length)
       return value
     }
     return { make, nth: (n) => values[n] }
@@ -316,9 +242,9 @@ export class ValueGenerator implements ValueSource {
     const at = clauses[0]?.at ?? ''
     switch (type) {
       case 'object':
-        return nested(at, objectMaker(clauses, this))
+        return nested(at, new ObjectMaker(clauses, this))
       case 'array':
-        return nested(at, arrayMaker(clauses, this))
+        return nested(at, new ArrayMaker(clauses, this))
       case 'string':
         return stringMaker(clauses, (text) => this.acceptsAll(text, clauses))
       case 'number':
@@ -345,7 +271,7 @@ function nested(at: string, maker: Maker): Maker {
     const { mode } = draw
     draw.at = at
     draw.depth++
-    if (draw.depth > MAX_DEPTH) throw new OutOfSteps(`the value nests more than ${MAX_DEPTH} levels deep`)
+    if (draw.depth > MAX_DEPTH) throw new OutOfBudget(`the value nests more than ${MAX_DEPTH} levels deep`)
     try {
       draw.count(at)
       return maker.make(draw)
@@ -354,28 +280,38 @@ function nested(at: string, maker: Maker): Maker {
       draw.mode = mode
     }
   }
-  return { ...maker, make }
+  return { make }
 }
 
 function help(schema: JsonObject | undefined, at: string): Clause | undefined {
   return schema === undefined ? undefined : { schema, at, isHelp: true }
 }
 
-function clausesOf(schema: JsonObject): Clause[] {
-  const all: Clause[] = [{ schema, at: '' }]
-  for (const clause of all) for (const inner of subschemas(clause.schema, clause.at)) all.push(inner)
-  return all
-}
-
 function hasConditions({ schema }: Clause): boolean {
   return isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).length > 0
 }
 
-function isNamed(clauses: Clauses, name: string): boolean {
-  return clauses.some(({ schema }) => {
-    const { required } = schema
-    return own(schema.properties, name) !== undefined || (Array.isArray(required) && required.includes(name))
-  })
+/** The schemas by the references that lead to them. */
+function anchorsOf(root: JsonObject): ReadonlyMap<string, Clause> {
+  const anchors = new Map<string, Clause>()
+  for (const clause of allSchemas(root).reverse()) {
+    for (const name of [clause.schema.$dynamicAnchor, clause.schema.$anchor])
+      if (typeof name === 'string') anchors.set(`#${name}`, clause)
+  }
+  return anchors.set('#', { schema: root, at: '' })
+}
+
+function namesIn({ properties, required }: JsonObject): string[] {
+  const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+  return isObject(properties) ? [...Object.keys(properties), ...names] : names
+}
+
+/** The values that building a maker for several clauses counts as. */
+function buildCost(clauses: Clauses): number {
+  let size = 0
+  for (const { schema } of clauses)
+    size += 5 + namesIn(schema).length + (Array.isArray(schema.enum) ? schema.enum.length / 5 : 0)
+  return (size * clauses.length) / 100
 }
 
 /** The types to make: those in `type`, else those that the keywords apply to, else string. */
@@ -388,10 +324,8 @@ function preferred(clauses: Clauses, allowed: readonly TypeName[]): readonly Typ
   return allowed.includes('string') ? ['string'] : allowed
 }
 
-function listOf(schema: Json): readonly Json[] {
-  if (!isObject(schema)) return []
-  return [
-    ...(Array.isArray(schema.enum) ? schema.enum : []),
-    ...(schema.const === undefined ? [] : [schema.const]),
-  ]
+/** The values that `enum` and `const` of one schema allow. */
+function listOf({ const: only, enum: list }: JsonObject): readonly Json[] | undefined {
+  if (only === undefined) return Array.isArray(list) ? list : undefined
+  return Array.isArray(list) ? list.filter((value) => canonical(value) === canonical(only)) : [only]
 }

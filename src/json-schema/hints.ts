@@ -2,16 +2,8 @@ import { createRequire } from 'node:module'
 import type { Faker } from '@faker-js/faker'
 import type { Draw } from './draw.ts'
 
-type FakerModule = typeof import('@faker-js/faker/locale/en')
-
-// The build writes faker to a separate file, which is read on first use.
-function fakerModule(): FakerModule {
-  try {
-    return require('@faker-js/faker/locale/en') as FakerModule
-  } catch {
-    return createRequire(import.meta.url)('@faker-js/faker/locale/en') as FakerModule
-  }
-}
+// Faker is loaded with the first kind.
+const load = createRequire(import.meta.url)
 
 /** Kinds of values from faker. The values of a kind are generated once, with a fixed seed, and then picked from. */
 const KINDS = {
@@ -45,27 +37,24 @@ export type FakeKind = keyof typeof KINDS
 const POOL_SIZE = 40
 const pools = new Map<FakeKind, readonly string[]>()
 
-/** The values of a kind, each different. */
-export function poolOf(kind: FakeKind): readonly string[] {
-  const known = pools.get(kind)
-  if (known !== undefined) return known
-  const { faker } = fakerModule()
-  faker.seed(POOL_SIZE)
-  const pool = [...new Set(Array.from({ length: POOL_SIZE }, () => KINDS[kind](faker)))]
-  pools.set(kind, pool)
-  return pool
-}
-
 /** One value of a kind. */
 export function fake(draw: Draw, kind: FakeKind): string {
-  return draw.oneOf(poolOf(kind)) ?? kind
+  const pool = pools.get(kind) ?? newPool(kind)
+  pools.set(kind, pool)
+  return draw.oneOf(pool) ?? kind
 }
+
+function newPool(kind: FakeKind): string[] {
+  const { faker } = load('@faker-js/faker/locale/en') as typeof import('@faker-js/faker/locale/en')
+  faker.seed(POOL_SIZE)
+  return [...new Set(Array.from({ length: POOL_SIZE }, () => KINDS[kind](faker)))]
+}
+
+export type TextHint = FakeKind | ((draw: Draw) => string)
 
 /** A text for a property, or the range of its numbers. */
 interface Hint {
-  readonly text?: FakeKind | ((draw: Draw) => string)
-  /** True for texts that name one thing each. */
-  readonly isId?: true
+  readonly text?: TextHint
   /** Decimals at most. */
   readonly range?: readonly [from: number, to: number, decimals: number]
 }
@@ -80,24 +69,11 @@ const DAY = 86_400_000
 /** A random calendar date, `from` to `to` days from now. */
 export function dateIn(draw: Draw, from: number, to: number): string {
   const day = Math.floor(draw.now / DAY) + draw.chance.int(from, to)
-  const known = days.get(day)
-  if (known !== undefined) return known
-  const date = new Date(day * DAY).toISOString().slice(0, 10)
-  if (days.size >= MAX_KEPT) days.clear()
-  days.set(day, date)
-  return date
+  return new Date(day * DAY).toISOString().slice(0, 10)
 }
 
-const days = new Map<number, string>()
-
-const THREE_DIGITS = Array.from({ length: 1_000 }, (_, n) => String(n).padStart(3, '0'))
-
-// From a table, since `String` is several times slower for a number that is not in its cache.
-function digits(draw: Draw, count: number): string {
-  let text = ''
-  for (let rest = draw.chance.int(0, 10 ** count - 1); text.length < count; rest = Math.floor(rest / 1_000))
-    text = (THREE_DIGITS[rest % 1_000] ?? '') + text
-  return text.slice(-count)
+function digits({ chance }: Draw, count: number): string {
+  return String(chance.int(0, 10 ** count - 1)).padStart(count, '0')
 }
 
 const numbered =
@@ -113,7 +89,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\be ?mail\b/, { text: 'email' }],
   [/\b(phone|mobile|telephone|fax)\b/, { text: 'phone' }],
   [/\b(url|website|link|homepage)\b/, { text: (draw) => `https://${fake(draw, 'domain')}/` }],
-  [/\b(vat|tax) (id|number|no)\b/, { text: (draw) => `DE${digits(draw, 9)}`, isId: true }],
+  [/\b(vat|tax) (id|number|no)\b/, { text: (draw) => `DE${digits(draw, 9)}` }],
   [
     /\b(due|expir\w*|deadline|delivery|valid until|renewal)( (date|day|on|at))?$/,
     { text: (draw) => dateIn(draw, 1, 60) },
@@ -132,23 +108,16 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   ],
   [/\byear\b/, { range: [2015, 2026, 0], text: (draw) => dateIn(draw, -2_000, 0).slice(0, 4) }],
   [/\bmonth\b/, { range: [1, 12, 0] }],
-  [/\b(invoice|bill)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('INV'), isId: true }],
-  [/\b(order|po|purchase)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('PO'), isId: true }],
-  [
-    /\b(contract|policy|case|claim|ticket)\b.*\b(number|no|id|nr|reference|ref)\b/,
-    { text: numbered('REF'), isId: true },
-  ],
-  [
-    /\b(sku|article|part|item) ?(number|no|code|id)?$/,
-    { text: (draw) => `SKU-${digits(draw, 5)}`, isId: true },
-  ],
-  [/\baccount\b.*\b(number|no)\b/, { text: (draw) => digits(draw, 10), isId: true }],
+  [/\b(invoice|bill)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('INV') }],
+  [/\b(order|po|purchase)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('PO') }],
+  [/\b(contract|policy|case|claim|ticket)\b.*\b(number|no|id|nr|reference|ref)\b/, { text: numbered('REF') }],
+  [/\b(sku|article|part|item) ?(number|no|code|id)?$/, { text: (draw) => `SKU-${digits(draw, 5)}` }],
+  [/\baccount\b.*\b(number|no)\b/, { text: (draw) => digits(draw, 10) }],
   [
     /\b(reference|ref|number|no|code|id)$/,
     {
       text: (draw) => `${draw.oneOf(['A', 'B', 'C', 'D']) ?? 'A'}-${digits(draw, 6)}`,
       range: [1_000, 99_999, 0],
-      isId: true,
     },
   ],
   [/\b(country|nation)\b.*\bcode\b/, { text: 'country_code' }],
@@ -202,9 +171,6 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(lon|lng|longitude)\b/, { range: [-150, 150, 5] }],
 ]
 
-const MAX_KEPT = 2_000
-const kept = new Map<string, readonly Hint[]>()
-
 /** `invoiceDate`, `invoice_date` and `Invoice date` are the same words. */
 function wordsOf(text: string): string {
   return text
@@ -217,20 +183,13 @@ function wordsOf(text: string): string {
 }
 
 function hintsFor(text: string): readonly Hint[] {
-  const known = kept.get(text)
-  if (known !== undefined) return known
   const words = wordsOf(text)
-  const found =
-    words === '' ? [] : HINTS.filter(([expression]) => expression.test(words)).map(([, hint]) => hint)
-  if (kept.size >= MAX_KEPT) kept.clear()
-  kept.set(text, found)
-  return found
+  return words === '' ? [] : HINTS.filter(([expression]) => expression.test(words)).map(([, hint]) => hint)
 }
 
-/** How to make the text of a property, by its name or else its description; empty when neither has a hint. */
-export function hintedText(name: string, description: string): Pick<Hint, 'text' | 'isId'> {
-  const own = hintsFor(name).find(({ text }) => text !== undefined)
-  return own ?? hintsFor(description).find(({ text }) => text !== undefined) ?? {}
+/** How to make the text of a property, by its name or else its description; undefined when neither has a hint. */
+export function hintedText(name: string, description: string): TextHint | undefined {
+  return [...hintsFor(name), ...hintsFor(description)].find(({ text }) => text !== undefined)?.text
 }
 
 /** The range that the numbers of a property usually have, and their decimals. */
@@ -238,7 +197,7 @@ export function plausibleRange(
   name: string,
   description: string,
 ): { readonly from: number; readonly to: number; readonly decimals: number } | undefined {
-  const own = hintsFor(name).find(({ range }) => range !== undefined)
-  const { range } = own ?? hintsFor(description).find((hint) => hint.range !== undefined) ?? {}
-  return range === undefined ? undefined : { from: range[0], to: range[1], decimals: range[2] }
+  const hints = [...hintsFor(name), ...hintsFor(description)]
+  const [from, to, decimals] = hints.find(({ range }) => range !== undefined)?.range ?? []
+  return from === undefined || to === undefined || decimals === undefined ? undefined : { from, to, decimals }
 }

@@ -7,12 +7,7 @@ import { isSchema, type Schema, setField, TYPES } from './schema.ts'
  */
 export function negations(schema: Schema): readonly JsonObject[] {
   if (typeof schema === 'boolean') return schema ? [] : [ANYTHING]
-  const made = known.get(schema) ?? [
-    ...ofFields(schema),
-    ...ofValues(schema),
-    ...ofBounds(schema),
-    ...ofItems(schema),
-  ]
+  const made = known.get(schema) ?? [...ofFields(schema), ...ofValues(schema)]
   known.set(schema, made)
   return made
 }
@@ -30,8 +25,13 @@ function ofFields(schema: JsonObject): JsonObject[] {
       found.push({ type: 'object', properties: single(name, other), required: [name] })
   }
   for (const name of Array.isArray(schema.required) ? schema.required : [])
-    if (typeof name === 'string') found.push({ type: 'object', properties: single(name, false) })
+    if (typeof name === 'string') found.push({ type: 'object', ...without(name) })
   return found
+}
+
+/** A schema for objects without a property. */
+export function without(name: string): JsonObject {
+  return { properties: single(name, false) }
 }
 
 function single(name: string, value: Json): JsonObject {
@@ -52,36 +52,4 @@ function ofValues(schema: JsonObject): JsonObject[] {
     if (others.length > 0) found.push({ type: others })
   }
   return found
-}
-
-/** For each bound of a type: the opposite keyword, and the number to add for a value that breaks the bound. */
-const OPPOSITES: readonly (readonly [keyword: string, type: string, opposite: string, by: number])[] = [
-  ['minimum', 'number', 'exclusiveMaximum', 0],
-  ['maximum', 'number', 'exclusiveMinimum', 0],
-  ['exclusiveMinimum', 'number', 'maximum', 0],
-  ['exclusiveMaximum', 'number', 'minimum', 0],
-  ['minLength', 'string', 'maxLength', -1],
-  ['maxLength', 'string', 'minLength', 1],
-  ['minItems', 'array', 'maxItems', -1],
-  ['maxItems', 'array', 'minItems', 1],
-  ['minProperties', 'object', 'maxProperties', -1],
-  ['maxProperties', 'object', 'minProperties', 1],
-]
-
-function ofBounds(schema: JsonObject): JsonObject[] {
-  return OPPOSITES.flatMap(([keyword, type, opposite, by]) => {
-    const limit = schema[keyword]
-    return typeof limit === 'number' && (type === 'number' || limit + by >= 0)
-      ? [{ type, [opposite]: limit + by }]
-      : []
-  })
-}
-
-function ofItems({ contains, items, minContains }: JsonObject): JsonObject[] {
-  const found = isSchema(items)
-    ? negations(items).map((other) => ({ type: 'array', minItems: 1, prefixItems: [other] }))
-    : []
-  const count = typeof minContains === 'number' ? minContains : 1
-  if (contains === undefined || count === 0) return found
-  return [...found, { type: 'array', contains, minContains: 0, maxContains: count - 1 }]
 }

@@ -11,12 +11,11 @@ import {
 } from './draw.ts'
 import { plausibleRange } from './hints.ts'
 import { isMultiple } from './schema.ts'
-import { spend } from './steps.ts'
 
 const USUAL_SPAN = 1_000
 const VERY_WIDE = 1e9
 const TRIES = 12
-const STEPS_PER_ROUNDING = 5
+const TRIES_IN_ORDER = 200
 /** Distances at which a round number is looked for, in steps. */
 const NEAR = [0, 1, 2, 3, 4, 5, 6, 7, -1, -2, -3, -4, -5, -6, -7]
 
@@ -51,11 +50,9 @@ export function numberMaker(clauses: Clauses): Maker {
   const range = usual(bounds, multiples, plausible)
   const at = clauses[0]?.at ?? ''
   const steps = multiples.length > 0 ? stepsOf(multiples) : undefined
-  const first = steps === undefined ? undefined : firstStep(bounds, steps.by)
   const make = (draw: Draw): number | undefined => {
     draw.count(at, 4)
     for (let tries = 0; tries < TRIES; tries++) {
-      spend(1)
       // If plausible numbers fail, any number within the bounds is tried.
       const { from, to } = tries < TRIES / 2 ? range : usual(bounds, multiples, undefined)
       const value =
@@ -64,19 +61,22 @@ export function numberMaker(clauses: Clauses): Maker {
           : steps.draw(draw, from, to)
       if (accepts(value)) return value
     }
-    const value = first === undefined || steps === undefined ? undefined : nearest(first, steps, accepts)
-    return value ?? noNumber(clauses, draw)
+    // The bounds may allow very few.
+    for (let n = 0; n < TRIES_IN_ORDER; n++) {
+      const value = nth(n)
+      if (value !== undefined) return value
+    }
+    return noNumber(clauses, draw)
   }
   const nth = (n: number): number | undefined => {
+    if (steps === undefined && range.from === range.to && n > 0) return undefined
     const value =
-      steps === undefined || first === undefined
-        ? Number((Math.max(range.from, -1e15) + (n + 1) / 100).toFixed(2))
-        : steps.at(first.from + n * first.direction)
+      steps === undefined
+        ? Number((Math.max(range.from, -1e15) + n / 100).toFixed(2)) + 0
+        : steps.nth(bounds, n)
     return accepts(value) ? value : undefined
   }
-  return steps === undefined && accepts(range.from) && range.from === range.to
-    ? { make, nth: (n) => (n === 0 ? range.from + 0 : undefined) }
-    : { make, nth, isVaried: isWhole }
+  return { make, nth }
 }
 
 function noNumber(clauses: Clauses, draw: Draw): undefined {
@@ -101,15 +101,15 @@ function usual(
   }
   if (upper - lower <= VERY_WIDE) return { from: lower, to: upper }
   const near = Math.min(Math.max(0, lower), upper)
-  const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, ...multiples.map((multiple) => multiple * 100))
+  const span = Math.max(USUAL_SPAN, Math.abs(near) / 100, greatestOf(multiples) * 100)
   if (near === upper) return { from: Math.max(lower, upper - span, -Number.MAX_VALUE), to: upper }
   return { from: near, to: Math.min(near + span, upper, Number.MAX_VALUE) }
 }
 
 interface Steps {
-  readonly by: number
-  at(count: number): number
   draw(draw: Draw, from: number, to: number): number
+  /** The n-th step within the bounds, from the lower one, or else downwards from the upper one. */
+  nth(bounds: Range, n: number): number
 }
 
 function stepsOf(multiples: readonly number[]): Steps {
@@ -133,47 +133,25 @@ function stepsOf(multiples: readonly number[]): Steps {
       const round = roundAt(step)
       if (isRound(round)) return round
     }
-    // JSON has only the first 17 digits of a number beyond 2^53. A number of few digits is exact in JSON, too.
-    for (let digits = 6; digits > 0 && !Number.isSafeInteger(count); digits--) {
-      spend(STEPS_PER_ROUNDING)
-      const few = Number(count.toPrecision(digits))
-      if (few >= first && few <= last && isRound(few * by)) return few * by
-    }
     return at(count)
   }
-  return { by, at, draw }
-}
-
-interface First {
-  readonly from: number
-  readonly direction: 1 | -1
-}
-
-/** The step within the bounds from which the others are counted, and the direction in which they are. */
-function firstStep({ from, to }: Range, by: number): First {
-  if (from > -Infinity) return { from: Math.ceil(from / by), direction: 1 }
-  return to < Infinity ? { from: Math.floor(to / by), direction: -1 } : { from: 0, direction: 1 }
-}
-
-/** Tries the first steps in order, after random ones have failed: the bounds may allow very few. */
-function nearest(
-  { from, direction }: First,
-  steps: Steps,
-  accepts: (value: number) => boolean,
-): number | undefined {
-  for (let n = 0; n < 200; n++) {
-    const value = steps.at(from + n * direction)
-    if (accepts(value)) return value
+  const nth = ({ from, to }: Range, n: number): number => {
+    if (from > -Infinity) return at(Math.ceil(from / by) + n)
+    return at(to < Infinity ? Math.floor(to / by) - n : n)
   }
-  return undefined
+  return { draw, nth }
+}
+
+function greatestOf(numbers: readonly number[]): number {
+  return numbers.reduce((most, each) => Math.max(most, each), -Infinity)
 }
 
 /** The least common multiple, or, if that is too large, the greatest of the multiples. */
 function commonMultiple(multiples: readonly number[]): number {
-  const scale = 10 ** Math.max(...multiples.map(decimalsOf))
+  const scale = 10 ** greatestOf(multiples.map(decimalsOf))
   const scaled = multiples.map((multiple) => Math.round(multiple * scale))
   const common = scaled.reduce((a, b) => (a / gcd(a, b)) * b)
-  return Number.isSafeInteger(common) && common > 0 ? common / scale : Math.max(...multiples)
+  return Number.isSafeInteger(common) && common > 0 ? common / scale : greatestOf(multiples)
 }
 
 function gcd(a: number, b: number): number {

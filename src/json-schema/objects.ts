@@ -7,6 +7,7 @@ import {
   given,
   greatest,
   isDeep,
+  isOneOfSeveral,
   least,
   MAX_VALUES,
   type Maker,
@@ -21,12 +22,7 @@ import { own, setField } from './schema.ts'
 const USUAL_EXTRAS = 2
 
 /** Makes objects with every required property, and the optional ones that the draw and the bounds allow. */
-export function objectMaker(clauses: Clauses, generator: ValueSource): Maker {
-  const shape = new ObjectShape(clauses, generator)
-  return { make: (draw) => shape.make(draw), prepare: () => shape.prepare() }
-}
-
-class ObjectShape {
+export class ObjectMaker implements Maker {
   private readonly clauses: Clauses
   private readonly generator: ValueSource
   private readonly required: readonly string[]
@@ -36,9 +32,8 @@ class ObjectShape {
   private readonly max: number
   private readonly nameClauses: readonly Clause[]
   private readonly hasDependents: boolean
-  private readonly isPlain: boolean
-  private readonly template: JsonObject
   private readonly makers = new Map<string, Maker>()
+  private nameMaker: Maker | undefined
   /** Optional properties for which no value was found when the schema was examined. */
   private readonly hopeless = new Set<string>()
 
@@ -54,35 +49,16 @@ class ObjectShape {
     this.min = greatest(clauses, 'minProperties', 0)
     this.max = least(clauses, 'maxProperties', Infinity)
     this.nameClauses = clauses.flatMap((clause) => clauseIn(clause, 'propertyNames') ?? [])
-    const { names } = this
-    this.isPlain =
-      !this.hasDependents &&
-      names.length > 0 &&
-      names.length >= this.min &&
-      names.length <= this.max &&
-      !names.includes('__proto__')
-    this.template = this.isPlain ? Object.fromEntries(names.map((name) => [name, null])) : {}
   }
 
   make(draw: Draw): Json | undefined {
-    return (this.isPlain && draw.mode === 'all' ? this.whole(draw) : undefined) ?? this.assembled(draw)
-  }
-
-  /** An object with every property; undefined if one has no value. Copying a template is faster than adding each name. */
-  private whole(draw: Draw): Json | undefined {
-    if (this.hopeless.size > 0) return undefined
-    const object: Record<string, Json> = { ...this.template }
-    for (const name of this.names) {
-      const value = this.valueOf(name, draw)
-      if (value === undefined) return undefined
-      object[name] = value
-    }
-    return object
-  }
-
-  private assembled(draw: Draw): Json | undefined {
     const { required } = this
-    if (required.length > this.max || this.min > this.max) return this.tooFew(draw)
+    if (required.length > this.max || this.min > this.max)
+      return draw.fail(
+        placeOf(this.clauses, 'maxProperties'),
+        'maxProperties',
+        'allows fewer properties than are required',
+      )
     if (this.min > MAX_VALUES)
       return draw.fail(
         placeOf(this.clauses, 'minProperties'),
@@ -98,7 +74,7 @@ class ObjectShape {
     const { failure } = draw
     if (draw.mode !== 'none' && !isDeep(draw, this.clauses)) {
       for (const name of this.names)
-        if (!chosen.has(name) && this.isWanted(draw)) this.addOptional(name, chosen, draw)
+        if (!chosen.has(name) && (draw.mode === 'all' || draw.coin())) this.addOptional(name, chosen, draw)
     }
     if (chosen.size < this.min && draw.mode !== 'all') {
       for (const name of this.names)
@@ -115,10 +91,6 @@ class ObjectShape {
     return this.inOrder(chosen)
   }
 
-  private isWanted(draw: Draw): boolean {
-    return draw.mode === 'all' || draw.coin()
-  }
-
   private addOptional(name: string, chosen: Map<string, Json>, draw: Draw): void {
     if (this.hopeless.has(name)) return
     const names = this.hasDependents
@@ -130,6 +102,7 @@ class ObjectShape {
       const value = this.valueOf(other, draw)
       if (value === undefined) {
         if (draw.learns) this.hopeless.add(name)
+        draw.count(this.clauses[0]?.at ?? '', 0, names.length)
         return
       }
       values.push(value)
@@ -156,7 +129,8 @@ class ObjectShape {
 
   private inventedName(n: number, draw: Draw): string | undefined {
     if (this.nameClauses.length === 0) return n < 26 ? `key_${String.fromCharCode(97 + n)}` : `key_${n + 1}`
-    const maker = this.generator.maker([...this.nameClauses, TEXT])
+    this.nameMaker ??= this.generator.maker([...this.nameClauses, TEXT])
+    const maker = this.nameMaker
     const name = n > 6 && n % 2 === 0 && maker.nth !== undefined ? maker.nth(n) : maker.make(draw)
     return typeof name === 'string' ? name : undefined
   }
@@ -172,15 +146,8 @@ class ObjectShape {
     return object
   }
 
-  *prepare(): Generator<void, void> {
-    for (const name of this.names) {
-      this.makerOf(name)
-      yield
-    }
-  }
-
   private valueOf(name: string, draw: Draw): Json | undefined {
-    draw.count(this.clauses[0]?.at ?? '', name.length)
+    draw.count(this.clauses[0]?.at ?? '', name.length + 4, 0)
     return this.makerOf(name).make(draw)
   }
 
@@ -202,20 +169,9 @@ class ObjectShape {
       const { schema } = clause
       if (own(schema.properties, name) !== undefined) return clauseIn(clause, 'properties', name) ?? []
       if (schema.additionalProperties !== undefined) return clauseIn(clause, 'additionalProperties') ?? []
-      if (schema.unevaluatedProperties === undefined || this.isEvaluated(name, clause)) return []
+      if (isOneOfSeveral(this.clauses)) return []
       return clauseIn(clause, 'unevaluatedProperties') ?? []
     })
-  }
-
-  /** True when another clause has evaluated the property. The validator decides which clause counts. */
-  private isEvaluated(name: string, clause: Clause): boolean {
-    return this.clauses.some(
-      ({ schema, isHelp }) =>
-        !isHelp &&
-        schema !== clause.schema &&
-        (own(schema.properties, name) ?? schema.additionalProperties ?? schema.unevaluatedProperties) !==
-          undefined,
-    )
   }
 
   private withDependents(names: readonly string[]): string[] {
@@ -243,11 +199,6 @@ class ObjectShape {
       return draw.fail(at, 'required', `names "${name}", which the schema forbids`)
     if (draw.failure === undefined) draw.fail(at, 'required', `names "${name}", for which no value was found`)
     return undefined
-  }
-
-  private tooFew(draw: Draw): undefined {
-    const at = placeOf(this.clauses, 'maxProperties')
-    return draw.fail(at, 'maxProperties', 'allows fewer properties than are required')
   }
 }
 

@@ -1,6 +1,5 @@
+import type { AST } from '@eslint-community/regexpp'
 import type { Pattern } from './pattern.ts'
-import { type CharSet, charSet, type PatternNode, repeatOf, sequenceOf } from './pattern-tree.ts'
-import { spend } from './steps.ts'
 
 /** A source of random decisions. The same sequence gives the same value. */
 export interface RandomSource {
@@ -12,152 +11,225 @@ export interface RandomSource {
 
 // Why not a package: those that make texts for patterns do not support the `u` flag, a given length, or look-ahead.
 
+type Node = AST.Pattern | AST.Alternative | AST.Element
+
+/** The least and the largest number of characters that a node can match. */
+interface Extent {
+  readonly min: number
+  readonly max: number
+}
+
 /** Characters that a text may have beyond the minimum. */
 const SPACE_TO_GROW = 8
-const NOTHING = sequenceOf([])
-const LETTERS = repeatOf({ ...charSet('[a-z]', 'u'), min: 1, max: 1 }, 0, Infinity)
 
-/**
- * A text of `min` to `max` characters that is likely to match; the caller tests it. Undefined if no such length is
- * possible. `padded` adds letters outside of the match, if the pattern is not anchored.
- */
+/** A text of `min` to `max` characters that is likely to match; the caller tests it. Undefined if no such length is possible. */
 export function draftText(
-  { root }: Pattern,
+  { ast, flags, source }: Pattern,
   chance: RandomSource,
   min: number,
   max: number,
-  padded = false,
 ): string | undefined {
-  const isLoose = padded || root.max < Math.max(min, 1)
-  const node = isLoose
-    ? sequenceOf([begins(root) ? NOTHING : LETTERS, root, ends(root) ? NOTHING : LETTERS])
-    : root
-  const least = Math.max(min, node.min)
-  const most = Math.min(max, node.max, least + SPACE_TO_GROW)
-  if (least > most) return undefined
-  spend(least)
-  const known = wantedBy.get(root) ?? wanted(root)
-  wantedBy.set(root, known)
-  return new Draft(chance, known).fill(node, chance.int(least, most))
+  const extent = extentOf(ast)
+  if (extent.min > max) return undefined
+  const least = Math.max(extent.min, Math.min(min, extent.max))
+  const most = Math.min(max, extent.max, least + SPACE_TO_GROW)
+  // A look-ahead may require a character that wide sets seldom pick.
+  const isWide = source.includes('(?=') && chance.next() < 0.5
+  const text = new Draft(chance, flags, isWide).fill(ast, chance.int(least, most))
+  // Only a pattern that is not anchored matches more characters before or after its own.
+  const more = chance.next() < 0.3 ? chance.int(1, SPACE_TO_GROW) : 0
+  const isBefore = chance.next() < 0.5
+  let others = ''
+  while (others.length < Math.max(min - text.length, more))
+    others += LETTERS[chance.int(0, LETTERS.length - 1)]
+  return isBefore ? others + text : text + others
 }
 
-const wantedBy = new WeakMap<PatternNode, readonly string[]>()
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Characters that a look-ahead requires, which the sets after it would seldom pick. */
-function wanted(node: PatternNode): readonly string[] {
-  if (node.kind === 'look') return node.negated || node.behind ? [] : setsIn(node.body)
-  if (node.kind === 'seq') return node.parts.flatMap(wanted)
-  return node.kind === 'alt' ? node.options.flatMap(wanted) : []
+const extents = new WeakMap<Node, Extent>()
+
+/** The least and the largest number of characters of a text that matches. */
+export function extentOf(node: Node): Extent {
+  const known = extents.get(node) ?? computed(node)
+  extents.set(node, known)
+  return known
 }
 
-function setsIn(node: PatternNode): readonly string[] {
-  if (node.kind === 'set') return node.picks.length < 60 ? node.picks : []
-  if (node.kind === 'seq') return node.parts.flatMap(setsIn)
-  if (node.kind === 'alt') return node.options.flatMap(setsIn)
-  return node.kind === 'repeat' || node.kind === 'look' ? setsIn(node.body) : []
-}
-
-/** True when every path through the node starts with `^`, so that nothing may precede it. */
-function begins(node: PatternNode): boolean {
-  if (node.kind === 'seq') {
-    const first = node.parts.find((part) => part.kind !== 'look')
-    return first !== undefined && begins(first)
+function computed(node: Node): Extent {
+  switch (node.type) {
+    case 'Pattern':
+    case 'Group':
+    case 'CapturingGroup':
+      return ofOptions(node.alternatives)
+    case 'Alternative': {
+      const parts = node.elements.map(extentOf)
+      const sum = (of: (part: Extent) => number) => parts.reduce((total, part) => total + of(part), 0)
+      return { min: sum(({ min }) => min), max: sum(({ max }) => max) }
+    }
+    case 'Quantifier': {
+      const { min, max } = extentOf(node.element)
+      return { min: min * node.min, max: max === 0 || node.max === 0 ? 0 : max * node.max }
+    }
+    case 'Assertion':
+      return { min: 0, max: 0 }
+    case 'Backreference':
+      return { min: 0, max: Infinity }
+    default:
+      return { min: 1, max: 1 }
   }
-  return node.kind === 'alt' ? node.options.every(begins) : node.kind === 'start'
 }
 
-function ends(node: PatternNode): boolean {
-  if (node.kind === 'seq') {
-    const last = node.parts.at(-1)
-    return last !== undefined && ends(last)
+function ofOptions(options: readonly AST.Alternative[]): Extent {
+  const all = options.map(extentOf)
+  return {
+    min: all.reduce((least, { min }) => Math.min(least, min), Infinity),
+    max: all.reduce((most, { max }) => Math.max(most, max), -Infinity),
   }
-  return node.kind === 'alt' ? node.options.every(ends) : node.kind === 'end'
+}
+
+function isSet(node: Node): boolean {
+  return node.type === 'Character' || node.type === 'CharacterSet' || node.type === 'CharacterClass'
 }
 
 /** The state while one text is made. */
 class Draft {
   private readonly chance: RandomSource
-  private readonly wanted: readonly string[]
-  private readonly groups = new Map<number, string>()
+  private readonly flags: string
+  private readonly isWide: boolean
+  private readonly groups = new Map<AST.CapturingGroup, string>()
 
-  constructor(chance: RandomSource, wanted: readonly string[]) {
+  constructor(chance: RandomSource, flags: string, isWide: boolean) {
     this.chance = chance
-    this.wanted = wanted
+    this.flags = flags
+    this.isWide = isWide
   }
 
   /** A text for the node of `want` characters, or as close to that as the node allows. */
-  fill(node: PatternNode, want: number): string {
-    spend(1)
-    switch (node.kind) {
-      case 'set':
-        return this.pick(node)
-      case 'seq': {
-        const text = this.fillAll(node.parts, want)
-        if (node.group !== undefined) this.groups.set(node.group, text)
+  fill(node: Node, want: number): string {
+    switch (node.type) {
+      case 'Pattern':
+      case 'Group':
+        return this.nearest(node.alternatives, want)
+      case 'CapturingGroup': {
+        const text = this.nearest(node.alternatives, want)
+        this.groups.set(node, text)
         return text
       }
-      case 'alt':
-        return this.fill(this.nearest(node.options, want), want)
-      case 'repeat':
+      case 'Alternative':
+        return this.fillAll(node.elements, want)
+      case 'Quantifier':
         return this.fillRepeat(node, want)
-      case 'back':
-        return this.groups.get(node.group) ?? ''
-      case 'look':
+      case 'Backreference':
+        return this.groups.get([node.resolved].flat()[0] as AST.CapturingGroup) ?? ''
+      case 'Assertion':
         // The text that a look-behind requires may come from the part before it; else it is written here.
-        return node.behind && !node.negated && this.chance.next() < 0.5
-          ? this.fill(node.body, node.body.min)
+        return node.kind === 'lookbehind' && !node.negate && this.chance.next() < 0.5
+          ? this.nearest(node.alternatives, ofOptions(node.alternatives).min)
           : ''
       default:
-        return ''
+        return this.pick(charSet(node.raw, this.flags))
     }
   }
 
-  private pick({ picks, has }: CharSet): string {
-    if (this.wanted.length > 0 && this.chance.next() < 0.4) {
-      const char = this.wanted[this.chance.int(0, this.wanted.length - 1)] ?? ''
-      if (char !== '' && has(char)) return char
-    }
-    return picks[this.chance.int(0, Math.max(0, picks.length - 1))] ?? ''
+  private pick({ picks, all }: CharSet): string {
+    const from = this.isWide ? all : picks
+    return from[this.chance.int(0, Math.max(0, from.length - 1))] ?? ''
   }
 
-  private nearest(options: readonly PatternNode[], want: number): PatternNode {
-    const distance = (node: PatternNode): number => Math.max(node.min - want, want - node.max, 0)
-    const least = Math.min(...options.map(distance))
+  private nearest(options: readonly AST.Alternative[], want: number): string {
+    const distance = (node: Node): number => Math.max(extentOf(node).min - want, want - extentOf(node).max, 0)
+    const least = options.reduce((min, option) => Math.min(min, distance(option)), Infinity)
     const best = options.filter((option) => distance(option) === least)
-    return best[this.chance.int(0, best.length - 1)] ?? NOTHING
+    const chosen = options.length === 1 ? best[0] : best[this.chance.int(0, best.length - 1)]
+    return chosen === undefined ? '' : this.fill(chosen, want)
   }
 
-  private fillRepeat(node: Extract<PatternNode, { kind: 'repeat' }>, want: number): string {
-    const { body, least, most } = node
-    const fewest = body.max === 0 ? least : Math.max(least, Math.ceil(want / body.max))
-    const greatest = Math.min(most, body.min === 0 ? Math.max(fewest, want) : Math.floor(want / body.min))
+  private fillRepeat({ element, min: least, max: most }: AST.Quantifier, want: number): string {
+    const { min, max } = extentOf(element)
+    // A part that may be empty is not repeated more often than there are characters.
+    const required = min === 0 ? Math.min(least, want) : least
+    const fewest = max === 0 ? required : Math.max(required, Math.ceil(want / max))
+    const greatest = Math.min(most, min === 0 ? Math.max(fewest, want) : Math.floor(want / min))
     const count =
       greatest <= fewest ? Math.min(fewest, most) : this.chance.int(fewest, Math.min(greatest, fewest + 4))
-    spend(count)
-    if (body.kind !== 'set') return this.fillAll(new Array<PatternNode>(count).fill(body), want)
+    if (!isSet(element)) return this.fillAll(new Array<AST.Element>(count).fill(element), want)
+    const set = charSet(element.raw, this.flags)
     let text = ''
-    for (let done = 0; done < count; done++) text += this.pick(body)
+    for (let done = 0; done < count; done++) text += this.pick(set)
     return text
   }
 
   /** Distributes the characters beyond the minimum among the parts: at random first, the rest in order. */
-  private fillAll(parts: readonly PatternNode[], want: number): string {
-    let spare = want
-    for (const part of parts) spare -= part.min
-    if (spare <= 0) return parts.map((part) => this.fill(part, part.min)).join('')
-    const shares = parts.map((part) => {
-      const room = part.kind === 'back' ? 0 : Math.min(spare, part.max - part.min)
-      const share = room > 0 ? this.chance.int(0, room) : 0
+  private fillAll(parts: readonly AST.Element[], want: number): string {
+    const all = parts.map(extentOf)
+    let spare = all.reduce((rest, { min }) => rest - min, want)
+    const room = (index: number): number =>
+      parts[index]?.type === 'Backreference' ? 0 : (all[index]?.max ?? 0) - (all[index]?.min ?? 0)
+    const shares = parts.map((_, index) => {
+      const most = Math.min(spare, room(index))
+      const share = most > 0 ? this.chance.int(0, most) : 0
       spare -= share
       return share
     })
     return parts
       .map((part, index) => {
         const share = shares[index] ?? 0
-        const more = part.kind === 'back' ? 0 : Math.min(spare, part.max - part.min - share)
+        const more = Math.max(0, Math.min(spare, room(index) - share))
         spare -= more
-        return this.fill(part, part.min + share + more)
+        return this.fill(part, (all[index]?.min ?? 0) + share + more)
       })
       .join('')
   }
+}
+
+/** Characters that a set accepts: readable ones, and all that are known. */
+interface CharSet {
+  readonly picks: readonly string[]
+  readonly all: readonly string[]
+}
+
+const MAX_KEPT = 1_000
+const sets = new Map<string, CharSet>()
+const PRINTABLE = characters(0x20, 0x7e)
+
+/** Asks the engine which characters a class or an escape accepts, so that the result cannot differ from it. */
+function charSet(source: string, flags: string): CharSet {
+  const known = sets.get(flags + source)
+  if (known !== undefined) return known
+  const one = new RegExp(`^(?:${source})$`, flags)
+  const printable = PRINTABLE.filter((char) => one.test(char))
+  const all = printable.length > 0 ? printable : firstOf(one, source)
+  // A set as wide as `.` picks letters and digits, which are the most readable.
+  const picks = printable.length > 70 ? printable.filter((char) => /[A-Za-z0-9]/.test(char)) : all
+  if (sets.size >= MAX_KEPT) sets.clear()
+  sets.set(flags + source, { picks, all })
+  return { picks, all }
+}
+
+const ENOUGH = 64
+const MENTIONED = /\\u\{([\da-f]+)\}|\\[ux]([\da-f]{2,4})|([^\\])/giu
+
+/** Characters that a set without printable ASCII accepts: those near the characters in its source, or else common ones. */
+function firstOf(one: RegExp, source: string): string[] {
+  const named = [...source.matchAll(MENTIONED)].flatMap(([, braced, plain, literal]) => {
+    const from = literal?.codePointAt(0) ?? Number.parseInt(braced ?? plain ?? '', 16)
+    return Number.isNaN(from) ? [] : characters(from, Math.min(from + 16, 0x10ffff))
+  })
+  const common = [
+    [0, 0x1f],
+    [0x7f, 0x2fff],
+    [0x4e00, 0x4eff],
+    [0xac00, 0xacff],
+    [0x1f300, 0x1f64f],
+  ] as const
+  const accepted = [...new Set([...named, ...common.flatMap(([from, to]) => characters(from, to))])].filter(
+    (char) => !/\p{Surrogate}/u.test(char) && one.test(char),
+  )
+  const readable = accepted.filter((char) => !/\p{Other}|\p{Separator}/u.test(char))
+  return (readable.length > 0 ? readable : accepted).slice(0, ENOUGH)
+}
+
+function characters(from: number, to: number): string[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => String.fromCodePoint(from + index))
 }

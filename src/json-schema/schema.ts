@@ -6,49 +6,34 @@ export type Schema = boolean | JsonObject
 export const TYPES = ['object', 'array', 'string', 'number', 'boolean', 'null'] as const
 export type TypeName = (typeof TYPES)[number]
 
-/** Keywords whose value is one schema for the same value, or for a value inside it. */
-export const ON_SAME_VALUE = ['if', 'then', 'else'] as const
-export const ON_INNER_VALUE = [
-  'additionalProperties',
-  'contains',
-  'items',
-  'propertyNames',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-] as const
+/** Keywords whose value is one schema. */
+export const ONE_SCHEMA: readonly string[] = [
+  ...['if', 'then', 'else', 'additionalProperties', 'contains', 'contentSchema', 'items'],
+  ...['propertyNames', 'unevaluatedItems', 'unevaluatedProperties'],
+]
 /** Keywords whose value maps names to schemas. */
-export const SCHEMA_MAPS = ['definitions', 'dependencies', 'dependentSchemas', 'properties'] as const
+const SCHEMA_MAPS: readonly string[] = ['definitions', 'dependencies', 'dependentSchemas', 'properties']
 
-const ONE_SCHEMA: ReadonlySet<string> = new Set([...ON_SAME_VALUE, ...ON_INNER_VALUE, 'contentSchema'])
-const MAPS: ReadonlySet<string> = new Set(SCHEMA_MAPS)
-
-/** Calls back for each schema directly inside a schema, with the keys that lead to it. Other values are skipped. */
-export function eachInner(
-  schema: JsonObject,
-  visit: (inner: Schema, keyword: string, key?: string | number) => void,
-): void {
-  for (const keyword in schema) {
-    const value = schema[keyword]
-    if (ONE_SCHEMA.has(keyword)) {
-      if (isSchema(value)) visit(value, keyword)
-    } else if (keyword === 'prefixItems' && Array.isArray(value)) {
-      for (const [index, inner] of value.entries()) if (isSchema(inner)) visit(inner, keyword, index)
-    } else if (MAPS.has(keyword) && isObject(value)) {
-      for (const name of Object.keys(value)) {
-        const inner = value[name]
-        if (isSchema(inner)) visit(inner, keyword, name)
-      }
-    }
-  }
+/** A schema that is part of another one, with its JSON Pointer. */
+interface Subschema {
+  readonly schema: JsonObject
+  readonly at: string
 }
 
-/** The schemas directly inside a schema that are objects, each with its JSON Pointer. */
-export function subschemas(schema: JsonObject, at: string): { schema: JsonObject; at: string }[] {
-  const found: { schema: JsonObject; at: string }[] = []
-  eachInner(schema, (inner, keyword, key) => {
-    if (isObject(inner))
-      found.push({ schema: inner, at: at + (key === undefined ? pointer(keyword) : pointer(keyword, key)) })
-  })
+/** The schemas directly inside a schema that are objects. */
+export function subschemas(schema: JsonObject, at: string): Subschema[] {
+  const found: Subschema[] = []
+  const add = (inner: Json | undefined, ...keys: PropertyKey[]): void => {
+    if (isObject(inner)) found.push({ schema: inner, at: at + pointer(...keys) })
+  }
+  for (const keyword in schema) {
+    const value = schema[keyword]
+    if (ONE_SCHEMA.includes(keyword)) add(value, keyword)
+    else if (keyword === 'prefixItems' && Array.isArray(value))
+      for (const [index, inner] of value.entries()) add(inner, keyword, index)
+    else if (SCHEMA_MAPS.includes(keyword) && isObject(value))
+      for (const name of Object.keys(value)) add(value[name], keyword, name)
+  }
   return found
 }
 
@@ -75,25 +60,19 @@ export function isSchema(value: Json | undefined): value is Schema {
   return typeof value === 'boolean' || isObject(value)
 }
 
-/** Every schema that a schema consists of, itself included, in no order. */
-export function allSchemas(schema: JsonObject): JsonObject[] {
-  const all = [schema]
+/** Every schema that a schema consists of, itself first, those inside it by their level. */
+export function allSchemas(schema: JsonObject): Subschema[] {
+  const all: Subschema[] = [{ schema, at: '' }]
   // The loop also visits the schemas that are added to the list during it.
-  for (const next of all) eachInner(next, (inner) => void (isObject(inner) && all.push(inner)))
+  for (const next of all) for (const inner of subschemas(next.schema, next.at)) all.push(inner)
   return all
-}
-
-/** The JSON type of a value, in JSON Schema's words; `integer` counts as `number`. */
-function typeOf(value: Json): TypeName {
-  if (value === null) return 'null'
-  return Array.isArray(value) ? 'array' : (typeof value as TypeName)
 }
 
 /** True where the value is of one of the types; no `type` at all allows every one. */
 export function hasType(value: Json, type: Json | undefined): boolean {
   if (type === undefined) return true
-  const types = Array.isArray(type) ? type : [type]
-  return types.includes(typeOf(value)) || (types.includes('integer') && Number.isInteger(value))
+  const name = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  return [type].flat().some((each) => each === name || (each === 'integer' && Number.isInteger(value)))
 }
 
 /** The value of an own key of an object, never of an inherited one such as `constructor`. */
@@ -137,18 +116,10 @@ export function dependentSchemas(schema: JsonObject): readonly (readonly [keywor
   })
 }
 
-/** The cost of building a maker for a schema, beyond that for an empty schema. */
-export function buildCost({ enum: list, properties, required }: JsonObject): number {
-  const names = isObject(properties) ? Object.keys(properties).length : 0
-  return names + (Array.isArray(required) ? required.length : 0) + (Array.isArray(list) ? list.length / 5 : 0)
-}
-
-function typesIn({ type }: JsonObject): readonly Json[] | undefined {
-  return type === undefined || Array.isArray(type) ? type : [type]
-}
-
 /** Whether the schema's `type` allows that type. */
-export function allowsType(schema: JsonObject, type: TypeName): boolean {
-  const types = typesIn(schema)
-  return types === undefined || types.includes(type) || (type === 'number' && types.includes('integer'))
+export function allowsType({ type }: JsonObject, name: TypeName): boolean {
+  return (
+    type === undefined ||
+    [type].flat().some((each) => each === name || (each === 'integer' && name === 'number'))
+  )
 }

@@ -5,21 +5,17 @@ import {
   given,
   greatest,
   least,
-  MAX_CHARACTERS,
+  MAX_TEXT_BYTES,
   type Maker,
   nameOf,
-  naming,
   placeOf,
 } from './draw.ts'
 import { formatOf, formattedText } from './formats.ts'
 import { fake, hintedText } from './hints.ts'
-import { compilePattern, type Pattern } from './pattern.ts'
-import { draftText } from './pattern-text.ts'
-import { spend } from './steps.ts'
+import { compilePattern } from './pattern.ts'
+import { draftText, extentOf } from './pattern-text.ts'
 
 const TRIES = 24
-/** A pattern of at most this many characters is likely to be a code with few values. */
-const FEW_CHARACTERS = 4
 
 /** Makes texts of the right length (in code points), format and pattern. */
 export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean): Maker {
@@ -31,29 +27,45 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
       make: (draw) =>
         draw.fail(at, 'minLength', `leaves no length below maxLength: ${min} is more than ${max}`),
     }
-  if (min > MAX_CHARACTERS)
+  if (min > MAX_TEXT_BYTES)
     return {
       make: (draw) =>
-        draw.fail(at, 'minLength', `is more than ${MAX_CHARACTERS}, the maximum of generated characters`),
+        draw.fail(at, 'minLength', `is more than ${MAX_TEXT_BYTES}, the maximum of generated characters`),
     }
   const sources = textsOf(clauses, 'pattern')
   const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
   if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
   const place = clauses[0]?.at ?? ''
-  const { name } = nameOf(clauses)
+  const hint = hintedText(nameOf(clauses).name, '')
   const isChecked =
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
-  const patterns = sources.map(compilePattern)
-  const make = (draw: Draw): Json | undefined => {
-    return naming(place, () => matching(draw))
+  const compiled = sources.map(compilePattern)
+  const useless = compiled.find((each) => typeof each === 'string')
+  if (useless !== undefined)
+    return { make: (draw) => draw.fail(placeOf(clauses, 'pattern'), 'pattern', useless) }
+  const patterns = compiled.filter((each) => typeof each !== 'string')
+  const shortestText = patterns.reduce((most, { ast }) => Math.max(most, extentOf(ast).min), min)
+  // A text for the pattern may satisfy the format, or the reverse, or both joined may (an address that ends in `.pdf`).
+  const candidate = (draw: Draw, tries: number): string | undefined => {
+    const [pattern, format] = [draw.oneOf(patterns), formatOf(draw.oneOf(names) ?? '')]
+    const made = format && formattedText(format, draw, hint, lengths, tries)
+    if (pattern === undefined) return made
+    if (format === undefined) return draftText(pattern, draw.chance, min, max)
+    const way = tries % 4
+    if (way === 0) return made
+    if (way === 1) return draftText(pattern, draw.chance, min, max)
+    const core = draftText(pattern, draw.chance, 0, max) ?? ''
+    const joined = formattedText(format, draw, hint, [0, max], tries) ?? ''
+    return way === 2 ? joined + core : core + joined
   }
-  const matching = (draw: Draw): Json | undefined => {
+  const make = (draw: Draw): Json | undefined => {
+    draw.at = place
     for (let tries = 0; tries < TRIES; tries++) {
-      spend(3)
-      const text = candidate({ draw, patterns, names, lengths, name, tries })
+      draw.count(place, shortestText)
+      const text = candidate(draw, tries)
       if (text === undefined || !fits(text, lengths)) continue
       if (!patterns.every((pattern) => pattern.test(text)) || (isChecked && !accepts(text))) continue
-      draw.count(place, text.length)
+      draw.count(place, Math.max(0, bytesOf(text) - shortestText), 0)
       return text
     }
     const keyword = sources.length > 0 ? 'pattern' : 'format'
@@ -63,45 +75,20 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
       'has no string within the other bounds, or none was found',
     )
   }
-  const isVaried =
-    names.some((each) => each !== 'date' && each !== 'email') ||
-    patterns.some(({ root }) => root.max > FEW_CHARACTERS)
-  return { make, isVaried }
+  return { make }
+}
+
+/** The bytes of a text in JSON, without escapes. */
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text) + 3
 }
 
 type Lengths = readonly [min: number, max: number]
 
-interface Wanted {
-  readonly draw: Draw
-  readonly patterns: readonly Pattern[]
-  readonly names: readonly string[]
-  readonly lengths: Lengths
-  readonly name: string
-  readonly tries: number
-}
-
-/** A text for the pattern may satisfy the format, or the reverse, or both joined may (an address that ends in `.pdf`). */
-function candidate({ draw, patterns, names, lengths, name, tries }: Wanted): string | undefined {
-  const [min, max] = lengths
-  const pattern = draw.oneOf(patterns)
-  const format = formatOf(draw.oneOf(names) ?? '')
-  if (pattern === undefined)
-    return format === undefined ? undefined : formattedText(format, draw, name, lengths, tries)
-  if (format === undefined) return draftText(pattern, draw.chance, min, max, draw.coin(0.3))
-  const text = formattedText(format, draw, name, lengths, tries) ?? ''
-  const way = tries % 4
-  if (way === 0) return text
-  if (way === 1) return draftText(pattern, draw.chance, min, max, draw.coin())
-  const core = draftText(pattern, draw.chance, 0, max) ?? ''
-  const joined = formattedText(format, draw, name, [0, max], tries) ?? ''
-  return way === 2 ? joined + core : core + joined
-}
-
 function fits(text: string, [min, max]: Lengths): boolean {
   // Code points are at most as many as UTF-16 units, and at least half as many.
   if (text.length <= max && text.length >= 2 * min) return true
-  spend(text.length / 100)
-  const length = Array.from(text).length
+  const length = text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, '-').length
   return length >= min && length <= max
 }
 
@@ -116,11 +103,10 @@ const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
   const at = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
-  const { text: hint, isId = false } = hintedText(name, description)
+  const hint = hintedText(name, description)
   const make = (draw: Draw): Json => {
-    spend(1)
     const text = max < 4 ? characters(draw, min, max) : lengthened(draw, suggested(draw), min, max)
-    draw.count(at, text.length)
+    draw.count(at, bytesOf(text))
     return text
   }
   const suggested = (draw: Draw): string => {
@@ -133,7 +119,7 @@ function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
       max === 0 ? '' : max < 4 ? String.fromCodePoint(0x3b1 + n).padEnd(min, 'a') : `${n}`.padEnd(min, 'a')
     return (max === 0 && n > 0) || text.length > max || (max < 4 && n > 5_000) ? undefined : text
   }
-  return { make, nth, isVaried: isId }
+  return { make, nth }
 }
 
 function characters({ chance }: Draw, min: number, max: number): string {
@@ -145,12 +131,7 @@ function lengthened(draw: Draw, text: string, min: number, max: number): string 
   let longer = text
   while (longer.length < min && longer.length < 400) longer += ` ${fake(draw, 'word')}`
   if (longer.length < min) longer += ' and so on'.repeat(Math.ceil((min - longer.length) / 10))
-  if (longer.length <= max) return countedPoints(longer, min)
+  if (longer.length <= max) return longer
   const cut = longer.slice(0, max)
   return cut.endsWith(' ') ? `${cut.slice(0, -1)}s` : cut
-}
-
-// `min` counts code points: letters of two UTF-16 units are replaced, so that the text is not too short.
-function countedPoints(text: string, min: number): string {
-  return text.length === min ? text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, 'aa') : text
 }

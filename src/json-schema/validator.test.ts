@@ -29,6 +29,46 @@ test.each<[schema: JsonObject, value: Json, accepted: boolean]>([
   expect(accepts(schema, value)).toBe(accepted)
 })
 
+test.each<[what: string, schema: JsonObject, value: Json, accepted: boolean]>([
+  [
+    'what does not match contains',
+    { contains: { format: 'email' }, unevaluatedItems: false },
+    ['a@b.example', 'x'],
+    false,
+  ],
+  ['what matches contains', { contains: { minLength: 2 }, unevaluatedItems: false }, ['ab', 'cd'], true],
+  [
+    'an item beside contains in a branch',
+    { if: true, then: { contains: { const: 1 } }, unevaluatedItems: false },
+    [1, 2],
+    false,
+  ],
+  [
+    'a property of an if that fails',
+    object({ a: {} }, { if: { additionalProperties: false }, else: {}, unevaluatedProperties: false }),
+    { a: 1, b: 1 },
+    false,
+  ],
+  [
+    'a property of an if that holds',
+    object(
+      {},
+      { if: { properties: { a: { const: 1 } } }, then: { required: ['a'] }, unevaluatedProperties: false },
+    ),
+    { a: 1 },
+    true,
+  ],
+  [
+    'a property with the name of a method',
+    object({}, { if: { required: ['a'] }, else: { properties: { b: {} } }, unevaluatedProperties: false }),
+    { constructor: 1 },
+    false,
+  ],
+])('whether it is unevaluated: %s', (_, schema, value, accepted) => {
+  const whole = { type: ['array', 'object', 'string'], ...schema } as JsonObject
+  expect(accepts(whole, value)).toBe(accepted)
+})
+
 test('a property that only `dependencies` names is unevaluated, since 2020-12 no longer has the keyword', () => {
   const schema = object(
     { t: {} },

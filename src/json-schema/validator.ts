@@ -1,17 +1,7 @@
 import type { Ajv2020, AnySchema, ErrorObject } from 'ajv/dist/2020.js'
-import { isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
-import { type Compiled, isAsserted, newAjv, OTHERS, PARTS, WARM } from './ajv.ts'
-import {
-  allSchemas,
-  eachInner,
-  isChecked,
-  isSchema,
-  ON_INNER_VALUE,
-  ON_SAME_VALUE,
-  type Schema,
-  setField,
-} from './schema.ts'
-import { OutOfSteps, spend, spendOnce } from './steps.ts'
+import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { type Compiled, newAjv } from './ajv.ts'
+import { allSchemas, isChecked, isSchema, ONE_SCHEMA, own } from './schema.ts'
 
 /** Keywords that restrict a value and hold no schema. */
 const ASSERTIONS = (
@@ -19,253 +9,146 @@ const ASSERTIONS = (
   'maxProperties maximum minContains minItems minLength minProperties minimum multipleOf pattern required type ' +
   'uniqueItems'
 ).split(' ')
+/** Keywords with which `$dynamicRef` finds its target. */
+const REFERENCES = ['$anchor', '$dynamicAnchor', '$dynamicRef']
 
-/** Schemas that are compiled together. Ajv needs about 0.5 ms for one, and cannot be interrupted. */
-const MAX_TOGETHER = 30
-/** Largest size, in schemas, of a schema that is compiled together with the one around it. */
-const SMALL = 8
-/** The most schemas in a schema that cannot be divided, and the most names in one map of it. */
-const MAX_UNDIVIDED = 150
-const MAX_SCHEMAS = 50_000
-const STEPS_PER_PART = 2_500
+/** Ajv needs about 0.2 ms for one schema, and the more, the deeper it is nested. */
+const MAX_COMPILED = 5_000
+const CHARACTERS_PER_SCHEMA = 1_000
 
-interface Part {
-  readonly schema: JsonObject
-  readonly at: string
-  compiled?: Compiled
-}
-
-/** Properties that are compiled with the schema around them. */
-const MAX_NAMES = 28
-
-/**
- * The validator of one schema. Ajv compiles it in parts, each when a value first needs it. A part begins at an inner value,
- * so that one part has everything that `unevaluatedProperties` depends on.
- */
+/** The validator of one schema. Schemas that are part of it are compiled when a value of theirs is first checked. */
 export class SchemaValidator {
   private readonly root: JsonObject
-  private readonly isWhole: boolean
-  private readonly isDivisible: boolean
-  private readonly parts: Part[] = []
-  private readonly known = new Map<JsonObject, number>()
-  private readonly sizes = new Map<JsonObject, number>()
+  private readonly compiled = new Map<JsonObject, Compiled>()
   private ajv: Ajv2020 | undefined
-  private isWarming = false
 
-  /** Throws `OutOfSteps` for a schema that is too large. */
+  /** Throws an error for a schema that is too large to be compiled. */
   constructor(root: JsonObject) {
     this.root = root
-    const all = allSchemas(root)
-    if (all.length > MAX_SCHEMAS) throw new OutOfSteps(`the schema has more than ${MAX_SCHEMAS} schemas`)
-    this.isWhole = all.some(({ $dynamicRef }) => $dynamicRef !== undefined)
-    if (this.isWhole && all.length > MAX_UNDIVIDED)
-      throw new OutOfSteps(`a schema with $dynamicRef may have at most ${MAX_UNDIVIDED} schemas`)
-    this.isDivisible = !all.some(
-      ({ unevaluatedItems, unevaluatedProperties }) =>
-        (unevaluatedItems ?? unevaluatedProperties) !== undefined,
-    )
-    this.partOf(root, '')
-    if (!this.isWhole) this.divide(root, '')
+    if (compiledSize(root) > MAX_COMPILED)
+      throw new Error(
+        'it is too large. It may have about 4,000 schemas inside, fewer if they have conditions or are nested deep',
+      )
   }
 
-  /** Schemas that are checked separately become parts here, so that nothing is compiled later when values are made. */
-  private divide(schema: JsonObject, at: string): void {
-    eachInner(schema, (inner, keyword, key) => {
-      if (!isObject(inner)) return
-      const place = at + (key === undefined ? pointer(keyword) : pointer(keyword, key))
-      if (keyword === 'contains' || isChecked(inner)) this.partOf(inner, place)
-      this.divide(inner, place)
-    })
-  }
-
-  /** Compiles what is not compiled yet, one part after the other. */
-  *compile(): Generator<void, void> {
-    for (let index = 0; index < this.parts.length; index++) {
-      // The call makes V8 compile the function, too.
-      const validate = this.compiled(index)
-      this.isWarming = true
-      validate(null)
-      this.isWarming = false
-      yield
-    }
-  }
-
-  /** Whether a value satisfies the schema, or one that is part of it. Counts steps. */
-  accepts(value: Json, schema: JsonObject = this.root, at = ''): boolean {
-    spend(2)
-    return this.compiled(this.partOf(schema, at))(value)
+  /** Whether a value satisfies the schema, or one that is part of it. */
+  accepts(value: Json, schema: JsonObject = this.root): boolean {
+    return this.validate(schema)(value)
   }
 
   /** The errors of a value; pointers of schemas start at the root of the whole schema. */
   errors(value: Json): readonly ErrorObject[] {
-    const validate = this.compiled(0)
+    const validate = this.validate(this.root)
     return validate(value) ? [] : (validate.errors ?? [])
   }
 
-  private compiled(index: number): Compiled {
-    const part = this.parts[index]
-    if (part === undefined) throw new Error(`there is no part ${index}`)
-    if (part.compiled === undefined) {
-      this.ajv ??= newAjv((inner) => (this.isWarming ? WARM : this.compiled(inner)))
-      const copy =
-        this.isWhole && part.schema === this.root ? withoutIds(part.schema) : this.copy(part.schema, part.at)
-      spendOnce(STEPS_PER_PART)
-      part.compiled = this.ajv.compile<Json>(copy)
+  private validate(schema: JsonObject): Compiled {
+    const known = this.compiled.get(schema)
+    if (known !== undefined) return known
+    this.ajv ??= newAjv()
+    const { ajv } = this
+    const seesEvaluated = allSchemas(schema).some(({ schema: each }) => hasUnevaluated(each))
+    // Without the changes ajv accepts and refuses too much. A value must satisfy both, since validators of users may be ajv.
+    const validators = (seesEvaluated ? [false, true] : [false]).map((isLimited) =>
+      ajv.compile<Json>(copyOf(schema, schema === this.root, isLimited)),
+    )
+    const validate: Compiled = (value) => {
+      const refused = validators.find((each) => !each(value))
+      validate.errors = refused?.errors ?? null
+      return refused === undefined
     }
-    return part.compiled
+    this.compiled.set(schema, validate)
+    return validate
   }
+}
 
-  private partOf(schema: JsonObject, at: string): number {
-    const known = this.known.get(schema)
-    if (known !== undefined) return known
-    const index = this.parts.push({ schema, at }) - 1
-    this.known.set(schema, index)
-    return index
+/** The number of schemas that are compiled. The pointer of a schema is part of its code. */
+function compiledSize(root: JsonObject): number {
+  let total = 0
+  for (const { schema, at } of allSchemas(root)) {
+    total += 1 + at.length / CHARACTERS_PER_SCHEMA
+    if (isCompiledAlone(schema)) {
+      const size = allSchemas(schema).length
+      total += size + 4
+      // The code grows with the square of the names.
+      if (hasUnevaluated(schema)) total += size ** 2 / 500
+    }
+    if (total > MAX_COMPILED) break
   }
+  return total
+}
 
-  private copy(schema: JsonObject, at: string): AnySchema & object {
-    return new Copy(
-      this.isDivisible,
-      (inner, place) => ({ [PARTS]: [{ part: this.partOf(inner, place), at: place }] }),
-      // An empty schema stays in place: in `contains`, ajv treats it as no schema.
-      (inner) => (isChecked(inner) && this.known.has(inner) ? Infinity : this.sizeOf(inner)),
-    ).of(schema, at)
-  }
-
-  private sizeOf(schema: JsonObject): number {
-    const known = this.sizes.get(schema)
-    if (known !== undefined) return known
-    let size = 1
-    eachInner(schema, (inner) => {
-      size += isObject(inner) ? this.sizeOf(inner) : 1
-    })
-    this.sizes.set(schema, size)
-    return size
-  }
+/** Whether values of a schema are also checked without the value around them. */
+function isCompiledAlone(schema: JsonObject): boolean {
+  const isListed = (schema.const ?? schema.enum ?? schema.format) !== undefined
+  return (
+    isChecked(schema) ||
+    schema.propertyNames !== undefined ||
+    (isListed && ASSERTIONS.filter((each) => schema[each] !== undefined).length > 2)
+  )
 }
 
 /**
- * A copy of one part for ajv, with the keywords of 2020-12 only: identifiers and extensions (`$id`, `$async`, `nullable`)
- * would change the validator's state. Large schemas of inner values become separate parts.
+ * A copy for ajv, with the keywords of 2020-12 only: identifiers and extensions (`$id`, `$async`, `nullable`) would change
+ * the validator's state. References have a meaning in the root only.
  */
-class Copy {
-  /** Schemas for the same value are divided only if none of them depends on what the others have evaluated. */
-  private readonly isDivisible: boolean
-  private readonly part: (schema: JsonObject, at: string) => JsonObject
-  private readonly sizeOf: (schema: JsonObject) => number
-  private count = 0
-
-  constructor(
-    isDivisible: boolean,
-    part: (schema: JsonObject, at: string) => JsonObject,
-    sizeOf: (schema: JsonObject) => number,
-  ) {
-    this.isDivisible = isDivisible
-    this.part = part
-    this.sizeOf = sizeOf
+function copyOf(schema: JsonObject, isRoot: boolean, isLimited: boolean): AnySchema & object {
+  const copy: Record<string, Json> = {}
+  const inner = (value: Json): Json =>
+    isObject(value) ? (copyOf(value, isRoot, isLimited) as JsonObject) : value
+  for (const keyword of [...ASSERTIONS, ...(isRoot ? REFERENCES : [])])
+    if (schema[keyword] !== undefined) copy[keyword] = schema[keyword]
+  for (const keyword of [...ONE_SCHEMA, 'not'])
+    if (isSchema(schema[keyword])) copy[keyword] = inner(schema[keyword])
+  const { prefixItems } = schema
+  if (Array.isArray(prefixItems)) copy.prefixItems = prefixItems.map(inner)
+  for (const keyword of isRoot ? ['properties', 'definitions'] : ['properties']) {
+    const map = schema[keyword]
+    if (!isObject(map)) continue
+    const names = Object.keys(map).filter((name) => name !== '__proto__')
+    copy[keyword] = Object.fromEntries(names.map((name) => [name, inner(map[name] ?? true)]))
   }
-
-  of(schema: JsonObject, at: string): AnySchema & object {
-    if (++this.count > MAX_UNDIVIDED)
-      throw new OutOfSteps(`the schemas at ${at || 'the root'} cannot be compiled one by one`)
-    const copy: Record<string, Json> = {}
-    for (const keyword of ASSERTIONS) if (schema[keyword] !== undefined) copy[keyword] = schema[keyword]
-    if (typeof copy.format === 'string' && !isAsserted(copy.format)) delete copy.format
-    for (const keyword of [...ON_SAME_VALUE, 'not']) {
-      const inner = schema[keyword]
-      if (isSchema(inner)) copy[keyword] = this.same(inner, at + pointer(keyword))
-    }
-    for (const keyword of ON_INNER_VALUE) {
-      const inner = schema[keyword]
-      if (isSchema(inner)) copy[keyword] = this.inner(inner, at + pointer(keyword))
-    }
-    const { prefixItems } = schema
-    if (Array.isArray(prefixItems))
-      copy.prefixItems = prefixItems.map((inner, index) =>
-        this.inner(inner as Schema, at + pointer('prefixItems', index)),
-      )
-    this.properties(schema, at, copy)
-    this.dependents(schema, at, copy)
-    return copy
-  }
-
-  private same(schema: Schema, at: string): Json {
-    if (this.isDivisible) return this.inner(schema, at)
-    return isObject(schema) ? (this.of(schema, at) as JsonObject) : schema
-  }
-
-  private inner(schema: Schema, at: string): Json {
-    if (!isObject(schema)) return schema
-    const size = this.sizeOf(schema)
-    if (size > SMALL || this.count + size > MAX_TOGETHER) return this.part(schema, at)
-    return this.of(schema, at) as JsonObject
-  }
-
   // Ajv skips properties named `__proto__`, but not a pattern that matches only that name.
-  private properties(schema: JsonObject, at: string, copy: Record<string, Json>): void {
-    if (!isObject(schema.properties)) return
-    const entries = Object.entries(schema.properties)
-    const names: Record<string, Json> = {}
-    const isWide = entries.length > MAX_NAMES && this.isDivisible
-    if (!isWide && entries.length > MAX_UNDIVIDED)
-      throw new OutOfSteps(`properties at ${at || 'the root'} has more than ${MAX_UNDIVIDED} names`)
-    for (const [name, inner] of entries) {
-      if (isWide && name !== '__proto__') continue
-      const copied = this.inner(inner as Schema, at + pointer('properties', name))
-      if (name === '__proto__') copy.patternProperties = { '^__proto__$': copied }
-      else names[name] = copied
-    }
-    if (!isWide) {
-      copy.properties = names
-      return
-    }
-    copy[PARTS] = chunks(entries).flatMap(
-      (some) => this.part({ properties: Object.fromEntries(some) }, at)[PARTS] as Json[],
-    )
-    const { additionalProperties: others } = copy
-    delete copy.additionalProperties
-    if (others !== undefined && others !== true)
-      copy[OTHERS] = { names: entries.map(([name]) => name), schema: others, at }
-  }
-
-  // Ajv skips the name `__proto__` here, too. Within `if` and `not` a missing property with an empty name counts as present.
-  private dependents(schema: JsonObject, at: string, copy: Record<string, Json>): void {
-    const isTaken = (name: string, then: Json) =>
-      name !== '__proto__' && !(Array.isArray(then) && then.includes(''))
-    const conditions: Json[] = []
-    for (const keyword of ['dependentSchemas', 'dependencies', 'dependentRequired']) {
-      const map = schema[keyword]
-      if (!isObject(map)) continue
-      if (Object.keys(map).length > MAX_UNDIVIDED)
-        throw new OutOfSteps(`${keyword} at ${at} has too many names`)
-      const entries: Record<string, Json> = {}
-      for (const [name, inner] of Object.entries(map)) {
-        const place = at + pointer(keyword, name)
-        const then = isSchema(inner) ? this.dependent(keyword, inner, place) : inner
-        if (isTaken(name, then)) setField(entries, name, then)
-        else
-          conditions.push({
-            if: { type: 'object', required: [name] },
-            then: Array.isArray(then) ? { required: then } : then,
-          })
-      }
-      copy[keyword] = entries
-    }
-    if (conditions.length > 0) copy.allOf = conditions
-  }
-
-  // 2020-12 no longer has `dependencies`: a property that is named only there stays unevaluated.
-  private dependent(keyword: string, schema: Schema, at: string): Json {
-    return keyword === 'dependencies' && isObject(schema) ? this.part(schema, at) : this.same(schema, at)
-  }
+  const proto = own(schema.properties, '__proto__')
+  if (proto !== undefined) copy.patternProperties = { '^__proto__$': inner(proto) }
+  addDependents(schema, copy, inner)
+  if (isLimited) limitEvaluated(copy)
+  return copy
 }
 
-function withoutIds(schema: JsonObject): AnySchema & object {
-  const text = JSON.stringify(schema, (key, value: unknown) => (key === '$async' ? undefined : value))
-  return JSON.parse(text) as AnySchema & object
+function hasUnevaluated({ unevaluatedProperties, unevaluatedItems }: JsonObject): boolean {
+  return (unevaluatedProperties ?? unevaluatedItems) !== undefined
 }
 
-function chunks<T>(list: readonly T[]): T[][] {
-  const count = Math.ceil(list.length / MAX_NAMES)
-  return Array.from({ length: count }, (_, n) => list.slice(n * MAX_NAMES, (n + 1) * MAX_NAMES))
+// For ajv, an `if` that fails has evaluated its properties, and `contains` every item. Within `not` nothing is evaluated.
+function limitEvaluated(copy: Record<string, Json>): void {
+  const { if: condition, then = true, contains, minContains = 1, maxContains, unevaluatedItems } = copy
+  const hidden = (inner: Json): Json => ({ not: { not: inner } })
+  if (condition !== undefined) {
+    copy.if = hidden(condition)
+    // A copy of each `if` inside an `if` would double the size at each level.
+    const isFlat = isObject(condition) && allSchemas(condition).every(({ schema }) => schema.if === undefined)
+    if (isFlat) copy.then = { allOf: [condition, then] }
+  }
+  if (contains === undefined) return
+  delete copy.contains
+  const counted = { contains, minContains, ...(maxContains !== undefined && { maxContains }) }
+  copy.allOf = [...((copy.allOf as Json[] | undefined) ?? []), hidden(counted)]
+  if (unevaluatedItems !== undefined) copy.unevaluatedItems = { anyOf: [contains, unevaluatedItems] }
+}
+
+function addDependents(schema: JsonObject, copy: Record<string, Json>, inner: (value: Json) => Json): void {
+  const [lists, schemas, conditions]: [[string, Json][], [string, Json][], Json[]] = [[], [], []]
+  const isPresent = (name: string) => ({ type: 'object', required: [name] })
+  for (const [name, then] of Object.entries(schema.dependencies ?? {}))
+    if (Array.isArray(then)) lists.push([name, then])
+    // 2020-12 no longer has `dependencies`: what only such a schema evaluates stays unevaluated, as it does within `not`.
+    else conditions.push({ not: { ...isPresent(name), not: inner(then) } })
+  // Ajv skips this name.
+  for (const [name, then] of Object.entries(schema.dependentSchemas ?? {}))
+    if (name === '__proto__') conditions.push({ if: isPresent(name), then: inner(then) })
+    else schemas.push([name, inner(then)])
+  if (lists.length > 0) copy.dependencies = Object.fromEntries(lists)
+  if (schemas.length > 0) copy.dependentSchemas = Object.fromEntries(schemas)
+  if (conditions.length > 0) copy.allOf = conditions
 }

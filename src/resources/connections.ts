@@ -7,7 +7,7 @@ import { control, operation } from '../core/operation.ts'
 import { seal } from '../core/secrets.ts'
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
-import { decidable, requireUndecided, unusedSecret } from './records.ts'
+import { consentFields, requirePending, unusedSecret } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 
 const connectionRecord = () =>
@@ -20,7 +20,7 @@ const connectionRecord = () =>
     created_at: timestamp(),
     /** The result of the consent page. */
     status: z.enum(['pending', 'connected', 'denied', 'failed']).default('pending'),
-    ...decidable,
+    ...consentFields,
   })
 
 export type Connection = z.output<ReturnType<typeof connectionRecord>>
@@ -138,7 +138,7 @@ const connectionConsent: Consent = {
   name: CONSENT,
   errors: { server_error: 'Server error' },
   ask: ({ tx, settings }, { nonce }) => {
-    const { id, teamspace_id, user_id, ...wanted } = requireUndecided(tx.in(connections), nonce)
+    const { id, teamspace_id, user_id, ...wanted } = requirePending(tx.in(connections), nonce)
     const service = wanted.connector_id ?? 'a third-party service'
     return {
       title: `Connect ${service} to ${tx.in(teamspaces).get(teamspace_id)?.name ?? teamspace_id}?`,
@@ -152,7 +152,7 @@ const connectionConsent: Consent = {
     }
   },
   decide: ({ tx, at, settings }, { nonce }, outcome) => {
-    const connection = requireUndecided(tx.in(connections), nonce)
+    const connection = requirePending(tx.in(connections), nonce)
     const status = STATUSES[outcome] ?? 'failed'
     tx.in(connections).put({ ...connection, status, decided_at: at })
     const target = returnOf(settings.get(returnUrl), connection.id)

@@ -53,8 +53,11 @@ export const conversations = collection<Conversation>({
 })
 
 /** The pattern of a message id in lower case. */
-export const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
+const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 const STORED_ID = new RegExp(`^${UUID}$`)
+
+// Hexadecimal digits are equal in either case, but the suffix is not.
+const MESSAGE_ID = new RegExp(`^(${UUID.replaceAll('a-f', 'a-fA-F')})(?:-(user|agent))?$`)
 
 const feedbackEntry = () =>
   z.strictObject({
@@ -101,15 +104,12 @@ export const messages = collection<Message>({
 })
 
 /** Whether the caller has access to a conversation. Specification: Authentication. */
-export function mayConverse(
-  caller: Caller,
-  { _emulator: { teamspace_id, user_ids } }: Conversation,
-): boolean {
+function mayConverse(caller: Caller, { _emulator: { teamspace_id, user_ids } }: Conversation): boolean {
   if (teamspace_id !== caller.teamspace_id) return false
   return user_ids === null || (caller.user_id !== null && user_ids.includes(caller.user_id))
 }
 
-export const uiSurfaces = setting({
+const uiSurfaces = setting({
   key: 'names.ui_surfaces',
   item: 'U009',
   description: 'The surfaces that feedback may name as ui_surface.',
@@ -117,7 +117,7 @@ export const uiSurfaces = setting({
   default: ['service_web', 'construction_platform_embed', 'field_app_mobile'],
 })
 
-export const giveFeedback = operation({
+const giveFeedback = operation({
   name: 'messages.feedback',
   method: 'POST',
   path: '/conversations/{conversation_id}/messages/{message_id}',
@@ -130,16 +130,19 @@ export const giveFeedback = operation({
   success: 204,
   input: ({ object }, settings) => ({
     body: object({
-      like: z.literal([1, -1], { error: 'must be 1 or -1' }),
+      like: z.literal([1, -1], { error: 'must be 1 or -1' }).meta({ type: 'integer' }),
       feedback: z.string().nullable().optional(),
       ui_surface: oneOfNames(settings.get(uiSurfaces), uiSurfaces).nullable().optional(),
     }),
   }),
+  pathPatterns: { message_id: MESSAGE_ID },
   checkPathIds,
   missingOrForbidden: noSuchMessage,
   find: ratedMessage,
-  handle: ({ tx, body, target, caller, at, assume }) => {
+  handle: ({ tx, body, target, caller, at, assume, note }) => {
     const { message, conversation } = target
+    // The permission on a conversation is that of a user: which service keys have it is not shown.
+    if (caller.kind === 'service') note('U071')
     if (typeof body.ui_surface === 'string') assume(uiSurfaces)
     const entry = {
       like: body.like,
@@ -155,12 +158,10 @@ export const giveFeedback = operation({
   },
 })
 
-const MESSAGE_ID = new RegExp(`^(${UUID})(?:-(user|agent))?$`)
-
 // The order of the checks reveals no message that the caller may not see: first the form of the id, then the access of the
 // caller, and only then the kind of the message (T34).
 function checkPathIds({ message_id = '' }: Finder['params']): void {
-  if (MESSAGE_ID.test(lowerHex(message_id))) return
+  if (MESSAGE_ID.test(message_id)) return
   refuse('malformed_message_id', {
     detail: `"${message_id}" is not a message id.`,
     mitigation: 'Give a UUID, alone or followed by -user or -agent.',
@@ -174,9 +175,9 @@ function noSuchMessage({ conversation_id = '', message_id = '' }: Finder['params
 
 function ratedMessage({ tx, caller, params }: Finder): { message: Message; conversation: Conversation } {
   const { conversation_id = '', message_id = '' } = params
-  const [, uuid = '', suffix] = MESSAGE_ID.exec(lowerHex(message_id)) ?? []
+  const [, uuid = '', suffix] = MESSAGE_ID.exec(message_id) ?? []
   const conversation = tx.in(conversations).get(conversation_id)
-  const message = tx.in(messages).get(uuid)
+  const message = tx.in(messages).get(uuid.toLowerCase())
   if (
     conversation === undefined ||
     !mayConverse(caller, conversation) ||
@@ -194,11 +195,6 @@ function ratedMessage({ tx, caller, params }: Finder): { message: Message; conve
     })
   }
   return { message, conversation }
-}
-
-// Hexadecimal digits are equal in either case, but the suffix is not, so only the first 36 characters are lowered.
-function lowerHex(id: string): string {
-  return id.slice(0, 36).toLowerCase() + id.slice(36)
 }
 
 const HAS_MESSAGES: ReadonlyMap<unknown, boolean> = new Map([

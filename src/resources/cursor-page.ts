@@ -43,10 +43,11 @@ const EMPTY_PAGE = { items: [], hasMore: false, start: 0 } as const
 
 /**
  * The page for a query. `locate` returns the position of a cursor, or undefined for an unknown one, which is refused or gets
- * an empty page (U022). Specification: Conventions.
+ * an empty page (U022). `read` returns the list; it is not called for an unknown cursor, whose response does not depend on it.
+ * Specification: Conventions.
  */
 export function readPage<T>(
-  list: readonly T[],
+  read: () => readonly T[],
   query: PageQuery,
   locate: (cursor: string) => Spot | undefined,
   { assume, settings }: Reads,
@@ -54,6 +55,7 @@ export function readPage<T>(
   const side = sideOf(query, assume)
   const spot = side === undefined ? undefined : locate(query[side] ?? '')
   if (side !== undefined && spot === undefined) return leadsNowhere(side, assume)
+  const list = read()
   const back = side === 'before'
   const place = spot && (back ? { before: spot.start } : { after: spot.end - 1 })
   const limit = query.limit ?? settings.get(defaultPageSize)
@@ -84,7 +86,8 @@ function leadsNowhere(side: 'after' | 'before', assume: Assume): Page<never> {
     refuseInvalid([
       {
         pointer: `/query/${side}`,
-        detail: 'is not a cursor of this list; use one from an earlier page of the same list',
+        detail:
+          'is not a cursor of this list; use one from an earlier page of the same list, with the same filters',
       },
     ])
   }
@@ -137,7 +140,7 @@ export function objectPage<T>(
     const start = whole.slice(0, index).filter(wanted).length
     return { start, end: wanted(entry) ? start + 1 : start }
   }
-  const page = readPage(whole.filter(wanted), query, locate, { assume, settings })
+  const page = readPage(() => whole.filter(wanted), query, locate, { assume, settings })
   // Only entries with a record are wanted.
   return { records: page.items.map(({ record }) => record as T), hasMore: page.hasMore }
 }

@@ -36,7 +36,7 @@ const ownResources: readonly Resource[] = [
 /** All resources, with the subscriptions to their webhooks. */
 export const resources: readonly Resource[] = [
   ...ownResources,
-  webhooksResource(ownResources.flatMap((resource) => resource.notices ?? [])),
+  webhooksResource(ownResources.flatMap((resource) => resource.webhookTypes ?? [])),
 ]
 
 /** Every assumption where the specification leaves something open, with its settings. */

@@ -78,7 +78,9 @@ const createPage = operation({
   success: successCreate,
   output: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
   input: ({ object }, settings) => {
-    const onPage = object({ type: z.string().refine(isPageType, OTHER_TYPE), page_id: z.string() })
+    const onPage = object({ type: z.string().refine(isPageType, OTHER_TYPE), page_id: z.string() }).meta({
+      title: 'page_parent',
+    })
     const parent = settings.get(otherParents) === 'passthrough' ? anyObject() : onPage
     return {
       body: object({
@@ -138,9 +140,9 @@ export const pagesResource: Resource = {
     items: [
       {
         id: 'U001',
-        open: 'The second variant of the parent of a page.',
+        open: 'Which other parent a page can have: the specification mentions two variants and shows only the page.',
         decision:
-          'Only the page variant is accepted; without a parent the response has none. Settings choose otherwise.',
+          'A parent of another type than page is refused, and a page without a parent has no field parent, unless settings choose otherwise.',
         reportedIn: 'response',
       },
       {

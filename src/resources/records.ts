@@ -108,19 +108,19 @@ export function unusedSecret<T extends Row>(
 }
 
 /** Fields of a record with a consent page: the digest of the nonce in its URL, and the time of the decision. */
-export const decidable = {
+export const consentFields = {
   /** The nonce of its consent page; null: it has no page. */
   nonce: text(512).nullable().default(null),
   decided_at: timestamp().nullable().default(null),
 }
 
-interface Decidable extends Row {
+interface ConsentRecord extends Row {
   readonly nonce: string | null
   readonly decided_at: string | null
 }
 
 /** The record with the nonce of a consent page. Refuses an unknown nonce, and a record that is already decided. */
-export function requireUndecided<T extends Decidable>(records: Records<T>, nonce: string): T {
+export function requirePending<T extends ConsentRecord>(records: Records<T>, nonce: string): T {
   const digest = presentedSecret(nonce)
   const record = records.find((each) => each.nonce !== null && each.nonce === digest)
   if (record === undefined) {

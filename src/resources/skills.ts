@@ -178,10 +178,10 @@ export const skillsResource: Resource = {
         id: 'U029',
         open: 'The statuses of a promotion without the rights, and of a skill that is not of scope user.',
         decision:
-          'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. An account is taken to be an organization.',
+          'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. The account of a promoted skill is the organization of the caller.',
         reportedIn: 'response',
         unsettled:
-          'The specification names an account nowhere else, so the organization is the only one there is; the statuses have settings.',
+          'The specification has no other object that could be the account of a skill. The statuses have settings.',
       },
     ],
     settings: [],

@@ -18,8 +18,9 @@ import {
 
 /**
  * `npm run bench -- --compare`: compares the emulator with other npm servers, in ratios to the minimal Express application;
- * docs/performance.md shows a table. They are installed into a temporary folder. `--against FILE` adds the command of another
- * build, such as an earlier version; `--rounds N` takes more time and has less noise.
+ * docs/performance.md shows a table. They are installed into a temporary folder. `--against FILE` replaces them by the command
+ * of another build, such as an earlier version, which runs twice: the second shows how far two runs of one build differ.
+ * `--rounds N` takes more time and has less noise.
  */
 const { values } = parseArgs({
   options: {
@@ -57,11 +58,12 @@ function servers(): readonly Server[] {
     start: () => startOurs(scratch(), 0, [], cli),
     paths: API,
   })
+  const own = [{ name: 'minimal Express', start: startMinimal, paths: API }, emulator('the emulator')]
+  if (values.against !== undefined)
+    return [...own, emulator('other build', values.against), emulator('other build again', values.against)]
   installPeers()
   return [
-    { name: 'minimal Express', start: startMinimal, paths: API },
-    emulator('the emulator'),
-    ...(values.against === undefined ? [] : [emulator('other build', values.against)]),
+    ...own,
     ...PEERS.map(({ name, prepare, paths }) => ({
       name,
       paths,
@@ -123,7 +125,7 @@ const START = 'spawn to first 200 (less is better)'
 const MEMORY = 'memory at start (less is better)'
 
 async function measureStarts(all: readonly Server[], figures: Figures): Promise<void> {
-  for (let round = 0; round < Math.min(ROUNDS, 5); round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     for (const { name, start } of all) {
       const server = await start()
       note(figures, START, name, server.started)
@@ -180,7 +182,28 @@ function print(all: readonly Server[], figures: Figures): void {
     const unit = what === START ? 'ms' : what === MEMORY ? 'MiB' : '/s'
     line([what, `1 (${Math.round(yardstick)}${unit === '/s' ? unit : ` ${unit}`})`, ...ratios.slice(1)])
   }
-  process.stdout.write(`\n${PEERS.map(({ name, lacks }) => `- ${name} ${lacks}.`).join('\n')}\n`)
+  if (values.against !== undefined) printAgainst(line, figures)
+  else process.stdout.write(`\n${PEERS.map(({ name, lacks }) => `- ${name} ${lacks}.`).join('\n')}\n`)
+}
+
+// The quotient of each round, since servers of one round share the speed that the machine has at that time.
+function printAgainst(line: (cells: readonly string[]) => void, figures: Figures): void {
+  process.stdout.write('\n')
+  line(['this build to the other', 'median', 'the other to itself', 'quarter', 'three quarters'])
+  line(['---', '---:', '---:', '---:', '---:'])
+  for (const [what, row] of figures) {
+    const other = row.get('other build') as number[]
+    const toOther = (name: string) =>
+      (row.get(name) as number[])
+        .map((value, round) => value / (other[round] as number))
+        .sort((a, b) => a - b)
+    const itself = toOther('other build again')
+    const at = (share: number) => itself[Math.floor(share * (itself.length - 1))] as number
+    line([
+      what,
+      ...[median(toOther('the emulator')), median(itself), at(0.25), at(0.75)].map((n) => n.toFixed(2)),
+    ])
+  }
 }
 
 const all = servers()

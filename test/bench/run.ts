@@ -1,12 +1,21 @@
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { load, type Shot, shoot } from './load.ts'
-import { batchBody, KEY, median, type Running, scratch, startMinimal, startOurs } from './servers.ts'
+import {
+  batchBody,
+  KEY,
+  median,
+  type Running,
+  scratch,
+  startDemo,
+  startMinimal,
+  startOurs,
+} from './servers.ts'
 
 /**
  * `npm run bench`: the cost of the emulator, as ratios to a minimal Express application in the same run. Machines differ
  * and are noisy, so rounds are interleaved, medians are compared, and nothing is asserted. `-- --compare` compares with other
- * npm servers (compare.ts), `-- --stalls` measures the longest wait under mixed load (stalls.ts).
+ * npm servers (compare.ts).
  */
 const ROUNDS = 5
 const CONNECTIONS = 32
@@ -61,12 +70,12 @@ async function create(server: Running, path: string, body: string): Promise<stri
 async function benchStart(): Promise<void> {
   const [ours, again, theirs]: [number[], number[], number[]] = [[], [], []]
   const kept = scratch()
-  await (await startOurs(kept)).stop()
+  await (await startDemo(kept)).stop()
   for (let round = 0; round < ROUNDS + 2; round++) {
     for (const [list, begin] of [
       [theirs, startMinimal],
-      [ours, () => startOurs(scratch())],
-      [again, () => startOurs(kept)],
+      [ours, () => startDemo(scratch())],
+      [again, () => startDemo(kept)],
     ] as const) {
       const server = await begin()
       list.push(server.started)
@@ -75,8 +84,8 @@ async function benchStart(): Promise<void> {
   }
   const figures = (list: readonly number[]) =>
     `${(median(list) / median(theirs)).toFixed(2)}x  (${median(list).toFixed(0)} ms against ${median(theirs).toFixed(0)} ms)`
-  say('spawn to first 200, new sandbox (lower is better)', figures(ours))
-  say('spawn to first 200, sandbox on disk (lower is better)', figures(again))
+  say('spawn to first 200, new sandbox, demo (lower is better)', figures(ours))
+  say('spawn to first 200, demo on disk (lower is better)', figures(again))
 }
 
 async function benchRequests(ours: Running, theirs: Running): Promise<void> {
@@ -195,5 +204,4 @@ async function benchAll(): Promise<void> {
 }
 
 if (process.argv.includes('--compare')) await import('./compare.ts')
-else if (process.argv.includes('--stalls')) await import('./stalls.ts')
 else await benchAll()

@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { chooseForApi, type Signs } from '../../src/adapters/selection.ts'
 import { openEmulator } from '../../src/emulator.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
 import { load, type Shot } from './load.ts'
 import { median } from './servers.ts'
 
@@ -14,14 +13,11 @@ const KEY = 'live_demo_owner'
 const CONNECTIONS = 32
 const ROUNDS = 5
 
-setFlagsFromString('--expose-gc')
-const collect = runInNewContext('gc') as () => void
-
 const say = (what: string, figures: string): void =>
   void process.stdout.write(`${what.padEnd(50)} ${figures}\n`)
 
 function heap(): number {
-  collect()
+  collectGarbage()
   return process.memoryUsage().heapUsed
 }
 

@@ -109,7 +109,13 @@ function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** Starts the emulator as a user does: bundled, durable, on a file. */
+/** Starts what `npm start` starts: demo, seed 1, durable, on a file. */
+export function startDemo(folder: string, cli = 'dist/cli.js'): Promise<Running> {
+  const flags = ['start', '--port', '0', '--json', '--data', join(folder, 'data')]
+  return start(cli, flags, { path: '/v1/data-views', key: 'live_demo_owner' })
+}
+
+/** Starts the emulator as a user does, with fixtures for measurements: bundled, durable, on a file. */
 export function startOurs(
   folder: string,
   pages = 0,
@@ -127,12 +133,13 @@ export function startMinimal(): Promise<Running> {
   return start('test/bench/minimal-app.mjs', [])
 }
 
-async function start(script: string, flags: readonly string[]): Promise<Running> {
+const USERS = { path: '/v1/organization/teamspaces/ts-a/users', key: KEY }
+
+async function start(script: string, flags: readonly string[], first = USERS): Promise<Running> {
   const begin = performance.now()
   const child = spawn(process.execPath, [script, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
   const port = await announcedPort(child)
-  const path = '/v1/organization/teamspaces/ts-a/users'
-  const { status } = await shoot(new Agent(), { port, method: 'GET', path, key: KEY })
+  const { status } = await shoot(new Agent(), { port, method: 'GET', ...first })
   if (status !== 200) throw new Error(`${script} responded to its first request with ${status}`)
   return running(child, port, performance.now() - begin)
 }

@@ -1,8 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 import { spawnCommand, spawnEmulator } from './process.ts'
 import { running } from './running.ts'
@@ -83,36 +81,4 @@ test('start --latency delays every sandbox, also after a reset', async () => {
     2,
     '--latency: "slow" is not a latency. Give a duration such as 300ms, 300-800ms or 2s, at most 60s.',
   ])
-})
-
-/** The completions of bash for the last of these words. */
-function offered(script: string, words: readonly string[]): string[] {
-  const list = words.map((word) => `'${word}'`).join(' ')
-  const ask = `COMP_WORDS=(workspace-emulator ${list}); COMP_CWORD=${words.length}; _workspace_emulator; echo "\${COMPREPLY[@]}"`
-  return execFileSync('bash', ['-c', `${script}\n${ask}`], { encoding: 'utf8' })
-    .trim()
-    .split(' ')
-}
-
-test('bash completes commands, the words after them, and flags', async () => {
-  const { out } = await command(['completion', 'bash'])
-  expect(offered(out, ['cl'])).toEqual(['clock'])
-  expect(offered(out, ['clock', 'f'])).toEqual(['freeze'])
-  expect(offered(out, ['batch', 'fail', 'b1', '--sand'])).toEqual(['--sandbox'])
-  expect(offered(out, ['--log-r'])).toEqual([''])
-  expect(offered(out, ['start', '--log-r'])).toEqual(['--log-requests'])
-})
-
-test('the script of each shell contains every command', async () => {
-  const commands = await allCommands()
-  for (const shell of ['bash', 'zsh', 'fish']) {
-    const { out, code } = await command(['completion', shell])
-    expect(code).toBe(0)
-    for (const { name } of commands) for (const word of name.split(' ')) expect(out).toContain(word)
-    if (shell !== 'fish') expect(spawnSync('bash', ['-n'], { input: out }).stderr.toString()).toBe('')
-  }
-  expect(await command(['completion', 'csh'])).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('bash, zsh or fish'),
-  })
 })

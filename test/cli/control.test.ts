@@ -85,11 +85,11 @@ test('the error for another program reports that it is no emulator', async () =>
 
 test('a control token is required, checked and accepted', async () => {
   const { url } = await running({ controlToken: 'canary-token' })
-  const wayOut =
+  const fix =
     'Give the token that it was started with or printed: --control-token or WORKSPACE_EMULATOR_CONTROL_TOKEN.'
-  expect((await command(['clock', '--url', url])).err).toBe(`${url} requires a control token. ${wayOut}`)
+  expect((await command(['clock', '--url', url])).err).toBe(`${url} requires a control token. ${fix}`)
   expect((await command(['clock', '--url', url, '--control-token', 'wrong'])).err).toBe(
-    `${url} does not accept this control token. ${wayOut}`,
+    `${url} does not accept this control token. ${fix}`,
   )
   const { code } = await command(['clock', '--url', url], {
     WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',

@@ -24,12 +24,58 @@ async function execScript(script: string, flags: readonly string[] = [], env: En
 
 test.for([
   [['true'], 0],
-  [['false'], 1],
-  [['sh', '-c', 'exit 7'], 7],
   [['sh', '-c', 'kill -9 $$'], 137],
   [['sh', '-c', 'kill -TERM $$'], 143],
 ] as const)('exec -- %j ends with its exit code and prints nothing else', async ([words, code]) => {
   expect(await exec([], words)).toEqual({ code, out: '', err: '' })
+})
+
+/** Runs a command that sends requests with the demo key, and fails. */
+function execFailing(paths: readonly string[], env: Environment = {}) {
+  const script = `(async () => {
+    const headers = { authorization: 'Bearer ' + process.env.WORKSPACE_API_KEY }
+    for (const path of ${JSON.stringify(paths)}) await fetch(process.env.WORKSPACE_BASE_URL + path, { headers })
+    process.exit(3)
+  })()`
+  return exec([], [process.execPath, '-e', script], env)
+}
+
+test('a failed run shows the requests that were refused, with the reasons', async () => {
+  const { code, out, err } = await execFailing(['/data-views', '/nowhere', '/skills/none'])
+  expect([code, out]).toEqual([3, ''])
+  const [title, ...lines] = err.split('\n')
+  expect(title).toBe('The emulator refused 2 of 3 requests:')
+  expect(lines[0]).toBe('  GET /v1/nowhere  404  default-000002')
+  expect(lines[1]).toMatch(/^ {4}It was refused with 404 route_not_found by the step route: /)
+  expect(lines).toContain('  GET /v1/skills/none  404  default-000003')
+})
+
+test('a long report of a failed run has the last ten refused requests', async () => {
+  const { err } = await execFailing(Array.from({ length: 12 }, (_, n) => `/nowhere-${n}`))
+  const [title, first] = err.split('\n')
+  expect(title).toBe('The emulator refused 12 of 12 requests; the last 10:')
+  expect(first).toBe('  GET /v1/nowhere-2  404  default-000003')
+})
+
+test('in a GitHub workflow, each refused request of a failed run is an annotation', async () => {
+  const { err } = await execFailing(['/a%0Ab'], { GITHUB_ACTIONS: 'true' })
+  const annotations = err.split('\n').filter((line) => line.startsWith('::error '))
+  expect(annotations).toEqual([
+    expect.stringMatching(
+      /^::error title=GET \/v1\/a%250Ab {2}404 {2}default-000001::It was refused with 404 .*%0A/,
+    ),
+  ])
+})
+
+test.for([
+  [
+    'without requests hints at the variable',
+    [],
+    'No request came to the emulator. Does the command read WORKSPACE_BASE_URL?',
+  ],
+  ['without refused requests has no report', ['/data-views'], ''],
+] as const)('a failed run %s', async ([, paths, err]) => {
+  expect(await execFailing(paths)).toEqual({ code: 3, out: '', err })
 })
 
 test('the command gets the address and keys in its environment, in addition to the existing variables', async () => {
@@ -110,7 +156,7 @@ test.for([
 test.for([
   [['no-such-command'], 127, 'There is no command "no-such-command" on the PATH.'],
   [['./no/such/file'], 127, 'There is no file ./no/such/file.'],
-  [['npm test && true'], 127, "Shell syntax needs a shell: exec -- sh -c 'npm test && true'"],
+  [['npm test && true'], 127, "Shell syntax needs a shell: -- sh -c 'npm test && true'"],
   [['/'], 126, '/ cannot be executed (EACCES).'],
   [[''], 127, 'There is no command "" on the PATH.'],
 ] as const)('exec -- %j cannot be started: exit code %i', async ([words, code, reason]) => {

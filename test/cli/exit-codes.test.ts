@@ -39,31 +39,25 @@ const CLIENTS: Readonly<
   'requests clear': {},
   explain: {},
   events: {},
-  event: {},
-  'event emit': { argv: ['file_sharing', 'File:created', '{"a": 1}'] },
-  snapshot: {},
+  'events emit': { argv: ['file_sharing', 'File:created', '{"a": 1}'] },
   'snapshot list': {},
   'snapshot save': { argv: ['s'] },
   'snapshot restore': { argv: ['s'], before: ['snapshot', 'save', 's'] },
   'snapshot delete': { argv: ['s'], before: ['snapshot', 'save', 's'] },
   'snapshot export': { argv: ['s'], before: ['snapshot', 'save', 's'] },
   'snapshot import': { argv: ['copy', 'FILE'], before: ['snapshot', 'save', 's'] },
-  sandbox: {},
   'sandbox list': {},
   'sandbox show': { argv: ['default'] },
   'sandbox create': { argv: ['w1'] },
   'sandbox delete': { argv: ['w1'], before: ['sandbox', 'create', 'w1'] },
-  faults: {},
   'faults list': {},
   'faults add': { argv: ['rate-limited'] },
-  'faults toggle': { argv: ['rate-limited'] },
   'faults show': { argv: ['slow'], before: ['faults', 'add', 'slow'] },
   'faults change': { argv: ['slow', '{"times": 2}'], before: ['faults', 'add', 'slow'] },
   'faults reset': { argv: ['slow'], before: ['faults', 'add', 'slow'] },
   'faults clear': {},
   'faults presets': {},
   latency: { argv: ['20ms'] },
-  limits: {},
   'limits list': {},
   'limits fill': { argv: ['pages.create', '--remaining', '3'] },
   'limits set': { argv: ['pages.create', '5', '--window', '10s'] },
@@ -78,7 +72,6 @@ const CLIENTS: Readonly<
   'state export': {},
   'state import': { argv: ['FILE'] },
   'state merge': { argv: ['{}'] },
-  batch: {},
   'batch list': {},
   'batch show': { argv: ['BATCH'] },
   'batch hold': { argv: ['BATCH'] },
@@ -89,17 +82,14 @@ const CLIENTS: Readonly<
   'batch complete': { argv: ['BATCH'] },
   'batch cleanup': { argv: ['BATCH'], before: ['batch', 'complete', 'BATCH'] },
   'batch results': { argv: ['BATCH'] },
-  webhook: {},
   'webhook list': {},
   'webhook add': {},
   'webhook remove': {},
   'webhook deliveries': {},
   'webhook inbox': {},
-  settings: {},
   'settings get': { argv: ['batch.unknown_files'] },
   'settings set': { argv: ['batch.unknown_files', 'accept'] },
   assumptions: {},
-  stub: {},
   'stub list': {},
   'stub add': { argv: [STUB] },
   'stub remove': {},
@@ -109,13 +99,15 @@ const CLIENTS: Readonly<
   oauth: { argv: ['mcp-weather', 'http://127.0.0.1:3000/callback'] },
   connection: { argv: ['c1'], before: ['state', 'put', 'connections', 'c1', CONNECTION] },
   api: {},
+  coverage: {},
+  conduct: {},
   'api operations': {},
   'api openapi': {},
   'api problems': {},
-  scenario: {},
   'scenario list': {},
   'scenario refresh': {},
   'scenario start': { argv: ['calm'] },
+  'webhook trigger': { argv: ['batch_prediction.completed'] },
   'scenario stop': { before: ['scenario', 'start', 'calm'] },
 }
 
@@ -136,14 +128,16 @@ async function aBatch(baseUrl: string): Promise<string> {
 /** The commands that are not run against an emulator here. */
 const OTHERS = [
   'start',
+  'certify',
   'open',
   'stop',
-  'completion',
   'exec',
   'validate',
   'doctor',
   'version',
+  'completion',
   'webhook listen',
+  'webhook change',
   'webhook redeliver',
   'webhook to-inbox',
 ]
@@ -157,7 +151,7 @@ test.for(Object.entries(CLIENTS))(
   '%s: 0 and one line of JSON, 1 without an emulator, 2 for misuse',
   async ([name, call]) => {
     const scenarios = dirname(temporaryFile('calm.json', '{}'))
-    const { run, emulator } = await running({ fixtures: 'demo', scenarios })
+    const { run, emulator } = await running({ fixtures: 'demo', scenarios, countCoverage: true })
     const batch = await aBatch(emulator.baseUrl)
     const file = JSON.stringify(emulator.sandbox.document())
     const filled = (words: readonly string[] = []) =>
@@ -201,7 +195,7 @@ test('validate and doctor print their findings as JSON for problems, too', async
     const { code, out, err } = await command(['validate', '--json', file])
     expect([code, JSON.parse(out).valid, err]).toEqual([expected, expected === 0, ''])
   }
-  const taken = String((await running()).emulator.port)
+  const taken = String((await running({ countCoverage: true })).emulator.port)
   for (const [port, expected] of [
     ['0', 0],
     [taken, 1],
@@ -219,7 +213,7 @@ test('validate and doctor print their findings as JSON for problems, too', async
 })
 
 test('start and exec report the same error when the emulator cannot start', async () => {
-  const taken = String((await running()).emulator.port)
+  const taken = String((await running({ countCoverage: true })).emulator.port)
   const message = `Port ${taken} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.`
   for (const rest of [['start'], ['exec']]) {
     const words = rest[0] === 'exec' ? ['--', 'true'] : []

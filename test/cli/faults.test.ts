@@ -165,7 +165,7 @@ test('presets are listed by family with their effects on a client, followed by m
   const { run, data } = await running()
   const { out } = await run('faults', 'presets')
   expect(out).toMatch(
-    /^FAMILY +PRESET +LASTS +WHAT A CLIENT SEES\nrate limit +rate-limited +until removed +A 429 /,
+    /^PRESET +FAMILY +LASTS +WHAT A CLIENT SEES\nrate-limited +rate limit +until removed +A 429 /,
   )
   const lines = out.split('\n').map((line) => line.replaceAll(/ {2,}/g, ' '))
   const { data: all, magic_values: magic } = await data('faults', 'presets')
@@ -174,7 +174,7 @@ test('presets are listed by family with their effects on a client, followed by m
     new Set(families).size,
   )
   for (const { family, name, lasts, description } of all)
-    expect(lines).toContain(`${family} ${name} ${lasts.replace('_', ' ')} ${description}`)
+    expect(lines).toContain(`${name} ${family} ${lasts.replace('_', ' ')} ${description}`)
   for (const { place, values } of magic)
     for (const { form, description } of values) expect(lines).toContain(` ${form} ${place} ${description}`)
 })

@@ -12,14 +12,19 @@ export interface Outcome {
   readonly err: string
 }
 
-/** Runs a command in this process. */
-export async function command(argv: readonly string[], env: Environment = {}): Promise<Outcome> {
+/** Runs a command in this process. @param width the number of columns of its terminal; absent: it has none */
+export async function command(
+  argv: readonly string[],
+  env: Environment = {},
+  width?: number,
+): Promise<Outcome> {
   const out: string[] = []
   const err: string[] = []
   const terminal = {
     out: (text: string) => void out.push(text),
     err: (text: string) => void err.push(text),
     colours: false,
+    width,
   }
   const code = await run(argv, env, terminal)
   return { code, out: out.join('\n'), err: err.join('\n') }

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { plainKeys, readyKeys } from '../../src/adapters/fixtures.ts'
+import { plainKeys } from '../../src/adapters/fixtures.ts'
+import { readyKeys } from '../../src/adapters/plain-keys.ts'
 import { openEmulator } from '../../src/emulator.ts'
 
 async function store(fixtures: string | object) {

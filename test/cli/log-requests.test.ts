@@ -10,7 +10,7 @@ import { running } from './running.ts'
 async function printed(onlyFailures = false) {
   const started = await running()
   let done: (requests: readonly LinedRequest[]) => void = () => {}
-  const printer = new RequestPrinter({ write: (requests) => done(requests), onlyFailures })
+  const printer = new RequestPrinter((requests) => done(requests), onlyFailures)
   printer.watch(started.emulator.sandbox)
   const next = () => new Promise<readonly LinedRequest[]>((resolve) => (done = resolve))
   return { ...started, next, get: (path: string) => fetch(`${started.emulator.baseUrl}${path}`) }
@@ -50,6 +50,29 @@ test('with errors, only failed requests are logged', async () => {
   expect((await get('/data-views')).status).toBe(200)
   await get('/nowhere')
   expect(await written).toMatchObject([{ status: 404 }])
+})
+
+test('a page that cannot read a response is a failure, and its line has the reason and the fix', async () => {
+  const { next, emulator } = await printed(true)
+  const written = next()
+  const page = (origin: string) =>
+    fetch(`${emulator.baseUrl}/pages`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    })
+  await page('http://localhost:5173')
+  await page('https://app.example')
+  expect(await written).toMatchObject([
+    {
+      status: 204,
+      method: 'OPTIONS',
+      cors: {
+        origin: 'https://app.example',
+        detail: expect.stringContaining('may not use the API'),
+        mitigation: 'Start the emulator with --cors-origin https://app.example.',
+      },
+    },
+  ])
 })
 
 test('start --log-requests prints requests on stderr; without it, only a terminal shows them', async () => {

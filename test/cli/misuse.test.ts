@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { command, temporaryFile } from './in-process.ts'
+import { running } from './running.ts'
 
 test.for([
   [
@@ -13,8 +14,9 @@ test.for([
   ],
   [
     ['--port', '5', 'status'],
-    'There is no flag --port.\nRun "workspace-emulator status --help" for its arguments and flags.',
+    'Put the command first: workspace-emulator status [flags].\nRun "workspace-emulator start --help" for its arguments and flags.',
   ],
+  [['--url', 'http://127.0.0.1:1', 'status'], 'Put the command first: workspace-emulator status [flags].'],
   [
     ['start', 'status'],
     'Put the command first: workspace-emulator status [flags].\nRun "workspace-emulator start --help" for its arguments and flags.',
@@ -28,32 +30,43 @@ test.for([
     'There is no flag --urll. Did you mean "--url"?\nRun "workspace-emulator status --help" for its arguments and flags.',
   ],
   [
-    ['sandbox', 'delete', 'w1', '--sandbox', 'w1'],
-    'There is no flag --sandbox.\nRun "workspace-emulator sandbox delete --help" for its arguments and flags.',
-  ],
-  [
     ['status', 'x'],
     'workspace-emulator status does not accept "x".\nRun "workspace-emulator status --help" for its arguments and flags.',
+  ],
+  [
+    ['clock', '--rate', '0'],
+    'There is no flag --rate. Did you mean "clock rate 0"?\nRun "workspace-emulator clock --help" for its arguments and flags.',
+  ],
+  [
+    ['clock', 'set', '2030'],
+    'There is no command "clock set". Did you mean "clock advance --to 2030-01-01T00:00:00Z"?\nRun "workspace-emulator clock --help" for the commands.',
+  ],
+  [
+    ['clock', 'advance', '-1h'],
+    'There is no flag -1h. The virtual clock only goes forward. "workspace-emulator reset" and "workspace-emulator snapshot restore NAME" go back.\nRun "workspace-emulator clock advance --help" for its arguments and flags.',
+  ],
+  [
+    ['open', '--prot', '4711'],
+    'There is no flag --prot. Name the emulator by its address: --url http://127.0.0.1:4010.\nRun "workspace-emulator open --help" for its arguments and flags.',
+  ],
+  [
+    ['reset', '--hard'],
+    'There is no flag --hard. It always resets everything: records, clock, faults, limits and log.\nRun "workspace-emulator reset --help" for its arguments and flags.',
+  ],
+  [
+    ['requests', '--columns', 'id,when'],
+    '--columns: "id,when" is not a list of columns. Give some of id,at,status,request,operation,error,method,path,key,idempotency_key,duration_ms,decided,faults,changed,assumed.',
   ],
   [
     ['clock', 'advence', '1h'],
     'There is no command "clock advence". Did you mean "clock advance"?\nRun "workspace-emulator clock --help" for the commands.',
   ],
   [
-    ['clock', 'advance'],
-    'clock advance needs a target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
-  ],
-  [['clock', 'advance', '--status', 'completed'], '--status needs a batch. Name it with --until-batch.'],
-  [
-    ['clock', 'advance', 'tomorrow'],
-    'clock advance: "tomorrow" is not a duration. Give one such as 90s, 10m, 24h, 29d or PT24H.',
-  ],
-  [
-    ['start', '--port', 'abc', '--durability', 'full', '--clock', 'noon'],
+    ['start', '--port', 'abc', '--max-open-sandboxes', '0', '--clock', 'noon'],
     [
       '--port: "abc" is not a port. Give a whole number from 0 (any free port) to 65535.',
-      '--clock: "noon" is not an instant. Give an ISO 8601 date-time, such as 2026-03-01T12:00:00Z.',
-      '--durability: "full" is unknown. Give process or power.',
+      '--clock: "noon" is not an instant of the clock. Give an ISO 8601 date-time up to 9998-12-31T23:59:59.999Z, such as 2026-03-01T12:00:00Z.',
+      '--max-open-sandboxes: "0" is not a number of sandboxes. Give a whole number of at least 1.',
     ].join('\n'),
   ],
 ] as const)('%j is misuse', async ([argv, err]) => {
@@ -97,43 +110,51 @@ test.for([
   expect(out.replaceAll(/\s+/g, ' ')).toContain(said)
 })
 
-test('flags before a command belong to the command: with them, each prints its own help', async () => {
+test('each command prints its own help, also after the word help', async () => {
   const names = (await allCommands()).map(({ name }) => name)
   expect(names).toContain('clock advance')
   for (const name of names) {
-    const words = name.split(' ')
-    const own = await command([...words, '--help'])
+    const own = await command([...name.split(' '), '--help'])
     expect(own.out).toMatch(new RegExp(`^Usage: workspace-emulator ${name} `))
-    const flags = ['--url', 'http://127.0.0.1:1', '--json']
-    expect(await command([...flags, ...words, '--help'])).toEqual(own)
-    expect(await command(['--help', ...words])).toEqual(own)
+    expect(await command(['help', ...name.split(' ')])).toEqual(own)
   }
-  const { out } = await command(['--url', 'http://127.0.0.1:1', '--help'])
-  expect(out).toContain('assumptions [options]')
 })
 
-test('a flag before a command works like a flag after it', async () => {
-  const [before, after] = [
-    await command(['--json', '--url', 'http://127.0.0.1:1', 'clock', 'advance', '1h']),
-    await command(['clock', 'advance', '1h', '--json', '--url', 'http://127.0.0.1:1']),
-  ]
-  expect(before).toEqual(after)
-  expect(before.err).toContain('Nothing listens at http://127.0.0.1:1.')
-})
-
-test('help reports an unknown command', async () => {
-  expect(await command(['help', 'clock', 'advanse'])).toEqual({
-    code: 2,
-    out: '',
-    err: 'There is no command "clock advanse". Did you mean "clock advance"?\nRun "workspace-emulator clock --help" for the commands.',
+test('the help ends with the variable of a flag that the command has, and fits a narrow terminal', async () => {
+  const ends = (await allCommands()).map(async ({ name }) => {
+    const { out } = await command([...name.split(' '), '--help'], { NO_COLOR: '1' }, 60)
+    const [flags = '', end = ''] = out.split('Every flag has an environment variable: ')
+    expect(end.replaceAll(/\s+/g, ' ')).toMatch(
+      /^--[a-z-]+ has WORKSPACE_EMULATOR_[A-Z_]+\. The flag overrides it\.$/,
+    )
+    expect(flags).toContain(`${end.split(' ')[0]} `)
+    for (const line of out.slice(flags.length).split('\n')) expect(line.length).toBeLessThanOrEqual(60)
+    return end.split(' ')[0]
   })
+  expect(new Set(await Promise.all(ends))).toContain('--url')
+  const { out } = await command(['--help'], { NO_COLOR: '1' }, 60)
+  expect(out.split('\n').slice(-2)).toEqual([
+    'Without a command, start runs. Its flags:',
+    '  workspace-emulator start --help',
+  ])
+})
+
+test.for([
+  ['faults', 'faults list'],
+  ['settings', 'settings get'],
+] as const)('%s without a second word runs %s', async ([group, first]) => {
+  const { run } = await running()
+  expect(await run(group)).toEqual(await run(...first.split(' ')))
+  expect((await command([group, '--help'])).out).toContain(
+    `Usage: workspace-emulator ${group} [options] [command]`,
+  )
 })
 
 test('the help of start shows each flag with its default', async () => {
   const { out } = await command(['start', '--help'])
   expect(out).toMatch(/-p, --port <number>.*\(default:\s+4010\)/s)
   expect(out).toMatch(/--skip-on-poll/)
-  expect(out).toContain('WORKSPACE_EMULATOR_SKIP_ON_POLL')
+  expect(out).toContain('WORKSPACE_EMULATOR_PORT')
 })
 
 test.for([['--version'], ['-v'], ['version']])(

@@ -10,20 +10,42 @@ export interface Running {
   readonly child: ChildProcess
   /** The first line on stdout; rejects with the output if the process ends without one. */
   readonly line: Promise<string>
+  /** Resolves with the match when standard error, from its start, matches. */
+  errorOutput(pattern: RegExp): Promise<RegExpExecArray>
   /** The whole output and the exit code, when the process has ended. */
   readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>
 }
 
-/** Starts the built command; it is killed if it still runs when the test ends. */
-export function spawnCommand(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Running {
+/**
+ * Starts the built command; it is killed if it still runs when the test ends.
+ * @param flags of Node
+ */
+export function spawnCommand(
+  argv: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
+): Running {
   if (!existsSync(CLI)) throw new Error(`${CLI} is missing. Run "npm run build" first.`)
-  const child = spawn(process.execPath, [CLI, ...argv], { env: { PATH: '/usr/bin:/bin', ...env } })
+  const child = spawn(process.execPath, [...flags, CLI, ...argv], { env: { PATH: '/usr/bin:/bin', ...env } })
   onTestFinished(() => void child.kill('SIGKILL'))
   let out = ''
   let err = ''
+  const looks = new Set<() => void>()
   child.stderr?.on('data', (chunk) => {
     err += chunk
+    for (const look of looks) look()
   })
+  const errorOutput = (pattern: RegExp) =>
+    new Promise<RegExpExecArray>((resolve) => {
+      const look = () => {
+        const found = pattern.exec(err)
+        if (found === null) return
+        looks.delete(look)
+        resolve(found)
+      }
+      looks.add(look)
+      look()
+    })
   const line = new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', (chunk) => {
       out += chunk
@@ -35,7 +57,7 @@ export function spawnCommand(argv: readonly string[], env: Readonly<Record<strin
   // Tests that do not await the line check the exit code instead.
   line.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
-  return { child, line, ended }
+  return { child, line, errorOutput, ended }
 }
 
 /** The line that `start --json` prints when it is ready. */
@@ -51,7 +73,8 @@ export interface ReadyLine {
 export async function spawnEmulator(
   argv: readonly string[] = ['--ephemeral'],
   env: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ): Promise<Running & { readonly ready: ReadyLine }> {
-  const running = spawnCommand(['start', '--json', '--port', '0', ...argv], env)
+  const running = spawnCommand(['start', '--json', '--port', '0', ...argv], env, flags)
   return { ...running, ready: JSON.parse(await running.line) as ReadyLine }
 }

@@ -285,3 +285,33 @@ test('explain prints changes, events, webhooks and faults, and omits absent part
     ].slice(0, -2),
   )
 })
+
+test('a request of a page that cannot read the response is marked in the list, and explained', async () => {
+  const { run, emulator } = await running({ fixtures: sandbox })
+  const headers = { authorization: 'Bearer live_a', origin: 'https://app.example' }
+  await fetch(`${emulator.baseUrl}/data-views`, { headers })
+  expect((await run('requests')).out.split('\n')[1]).toMatch(
+    /200 {5}GET \/v1\/data-views {2}data-views.list {2}blocked by CORS$/,
+  )
+  const { out } = await run('explain')
+  expect(out.split('\n')[0]).toMatch(/ so the browser does not let the page read this response\.$/)
+  expect(out).toContain('Browser\n  Start the emulator with --cors-origin https://app.example.')
+  expect((await run('requests', '--full')).out.split('\n').slice(1, 2)).toEqual([
+    '  Pages of https://app.example may not use the API, so the browser does not let the page read this response. Start the emulator with --cors-origin https://app.example.',
+  ])
+})
+
+test('explain names query parameters that nothing reads', async () => {
+  const { run, emulator } = await running({ fixtures: sandbox })
+  await fetch(`${emulator.baseUrl}/data-views?limt=3`, { headers: { authorization: 'Bearer live_a' } })
+  expect((await run('explain')).out).toContain(
+    '\nNot read     Nothing reads the query parameter "limt" of data-views.list. Did you mean "limit"?\n',
+  )
+})
+
+test('--columns chooses the columns of the list', async () => {
+  const { run, emulator } = await running({ fixtures: sandbox })
+  await fetch(`${emulator.baseUrl}/nowhere`, { headers: { authorization: 'Bearer live_a' } })
+  const { out } = await run('requests', '--columns', 'status,path,decided')
+  expect(out).toBe('STATUS  PATH         DECIDED\n404     /v1/nowhere  route')
+})

@@ -125,13 +125,6 @@ test('settings can be shown, changed and restored', async () => {
   })
 })
 
-test('a preset can be switched on and off', async () => {
-  const { run } = await running()
-  expect((await run('faults', 'toggle', 'slow')).out).toBe('On: slow. It stays until it is removed.')
-  expect((await run('faults', 'toggle', 'slow')).out).toBe('Off: slow. It never fired: nothing matched.')
-  expect((await run('faults', 'toggle', 'slo')).err).toContain('Did you mean "slow"?')
-})
-
 test('a stub can be added, listed and removed', async () => {
   const { run } = await running()
   const stub = '{"method": "GET", "path": "/search", "body": {"data": []}}'
@@ -197,7 +190,7 @@ test('requests can be exported as HAR without keys and secrets', async () => {
 
 test('an event of a provider can be emitted', async () => {
   const { data } = await running({ fixtures: 'demo' })
-  const emitted = await data('event', 'emit', 'file_sharing', 'File:created', '{"a": 1}')
+  const emitted = await data('events', 'emit', 'file_sharing', 'File:created', '{"a": 1}')
   expect(emitted).toMatchObject({ source: 'file_sharing', event: 'File:created', fired: expect.any(Array) })
 })
 

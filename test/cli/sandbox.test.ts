@@ -118,7 +118,7 @@ test('mistakes in files are reported with their lines', async () => {
 
 test.for([
   [['sandbox', 'create', 'default'], 1, 'The default sandbox always exists'],
-  [['sandbox', 'create', 'W1'], 2, '<name>: "W1" is not a name.'],
+  [['sandbox', 'create', 'W1'], 1, '/name: must be 1 to 63 lower-case letters'],
   [['sandbox', 'create', 'w', '--fixtures', '/nowhere.json'], 1, '/nowhere.json: cannot be read'],
   [['sandbox', 'create', 'w', '--settings', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
   [['sandbox', 'create', 'w', '--from-snapshot', 'x'], 1, 'has no snapshot "x"'],

@@ -74,7 +74,7 @@ test('an invalid document is refused with file and line', async () => {
       .findIndex((each) => each.includes('"rate"')) + 1
   const { code, err } = await run('snapshot', 'import', 'b', broken)
   expect(code).toBe(1)
-  expect(err).toMatch(/^The document cannot be used as a snapshot:\n/)
+  expect(err).toMatch(/^The document is refused:\n/)
   expect(err).toContain(`  ${broken}:${line}: /clock/rate: `)
 })
 
@@ -84,7 +84,7 @@ test.for([
     1,
     'The sandbox "default" has no snapshot "befor". Did you mean "before"?',
   ],
-  [['snapshot', 'save', 'A'], 2, '<name>: "A" is not a name. Give 1 to 63 lower-case letters'],
+  [['snapshot', 'save', 'A'], 1, '/name: must be 1 to 63 lower-case letters'],
   [['snapshot', 'save'], 2, 'snapshot save needs <name>'],
   [['snapshot', 'import', 'x'], 2, 'snapshot import needs <file>: JSON file with a state document.'],
   [['snapshot', 'import', 'x', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],

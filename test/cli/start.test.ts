@@ -57,7 +57,7 @@ test('start without a command name prints the banner', async () => {
   expect(out).toContain('State      in memory\n')
   expect(out).toContain('Clock      2026-03-01T00:00:00.000Z, frozen\n')
   expect(out).toMatch(
-    /curl -H "Authorization: Bearer live_demo_owner" http:\/\/127\.0\.0\.1:\d+\/v1\/data-views\n/,
+    /curl -w "\\n" -H "Authorization: Bearer live_demo_owner" http:\/\/127\.0\.0\.1:\d+\/v1\/data-views\n/,
   )
 })
 
@@ -180,8 +180,7 @@ test('a closed stdout is not an error', async () => {
 })
 
 test('an internal error ends the process with one line', async () => {
-  const code =
-    "require('./dist/load.js').evaluate('emulator.cjs').main(); setImmediate(() => { throw new Error('boom\\nboom') })"
+  const code = "require('./dist/main.js').main(); setImmediate(() => { throw new Error('boom\\nboom') })"
   const child = spawn(process.execPath, [
     '-e',
     code,

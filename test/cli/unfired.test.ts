@@ -20,6 +20,18 @@ test('rules that never fired are listed for each sandbox, with how often they ma
   expect(unfiredRules(many).at(-1)).toBe('and others in 3 more sandboxes')
 })
 
+test('many rules that never fired take one line, with the number of those that it does not name', async () => {
+  const { run, emulator } = await running()
+  const rule = { match: { operation: 'pages.create' }, do: [{ respond: { status: 500 } }] }
+  const rules = Array.from({ length: 1_000 }, (_, n) => ({ ...rule, id: `rule-${n}` }))
+  for (const part of [rules.slice(0, 500), rules.slice(500)]) await run('faults', 'add', JSON.stringify(part))
+  const [line = '', ...others] = unfiredRules([emulator.sandbox])
+  expect(others).toEqual([])
+  expect(line).toMatch(
+    /^Fault rules of default that never fired: rule-0 \(matched 0 times\), .*, and 990 more$/,
+  )
+})
+
 test('a missing directory of scenarios causes a warning', async () => {
   const { child, ended } = await spawnEmulator(['--ephemeral', '--scenarios', '/nowhere'])
   child.kill('SIGTERM')

@@ -138,6 +138,8 @@ test.for([
   [{ stubs: [] }, 'fixtures'],
   [{ other: {} }, 'fixtures'],
   [{ description: 'x', pace: {} }, 'scenario'],
+  [{ revision: 0, collections: {} }, 'state'],
+  [{ format: 2, collections: {}, stubs: [], faults: [], clock: {}, scenario: null }, 'state'],
   [{ fixtures: { collections: {} } }, 'scenario'],
   [{ on: {} }, 'scenario'],
   [{ timelin: [] }, 'scenario'],

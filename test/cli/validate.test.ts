@@ -1,5 +1,7 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { running } from './running.ts'
 
 test('valid files are reported as valid', async () => {
   const sandbox = temporaryFile('sandbox.json', '{"collections": {}}')
@@ -123,4 +125,38 @@ test('--json lists the files with their issues', async () => {
       },
     ],
   })
+})
+
+test('a state document is accepted: of the control interface, of a snapshot, and of a data directory', async () => {
+  const data = temporaryDirectory()
+  const { url, run, emulator } = await running({ fixtures: 'demo', ephemeral: false, data })
+  await run('snapshot', 'save', 's')
+  const saved = (await run('snapshot', 'export', 's')).out
+  const state = await (await fetch(`${url}/__emulator/state`)).text()
+  await emulator.close()
+  const files = [
+    temporaryFile('state.json', state),
+    temporaryFile('saved.json', saved),
+    join(data, 'default.json'),
+  ]
+  expect(await command(['validate', ...files])).toEqual({
+    code: 0,
+    out: files.map((file) => `${file}: ok (state)`).join('\n'),
+    err: '',
+  })
+})
+
+test('the problems of a state document have their places', async () => {
+  const { url } = await running()
+  const state = (await (await fetch(`${url}/__emulator/state`)).json()) as object
+  const wrong = { ...state, format: 1, collections: { pages: [{ id: 'p' }], pagees: [] } }
+  const file = temporaryFile('wrong.json', JSON.stringify(wrong, null, 2))
+  const { code, out } = await command(['validate', '--json', file])
+  const [verdict] = JSON.parse(out).files
+  expect([code, verdict.kind]).toEqual([1, 'state'])
+  const issues: readonly { line: number; pointer: string }[] = verdict.issues
+  expect(issues.map(({ pointer }) => pointer)).toEqual(
+    expect.arrayContaining(['/format', '/collections/pages/0/name', '/collections/pagees']),
+  )
+  expect(issues[0]?.line).toBe(2)
 })

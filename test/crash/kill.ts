@@ -7,5 +7,5 @@ const { values } = parseArgs({
 })
 const report = await killRounds(Number(values.rounds), Number(values.seed))
 process.stdout.write(`${JSON.stringify(report, null, 2)}\n`)
-const { rounds, acknowledged, insideCheckpoint, ...broken } = report
+const { rounds, acknowledged, ...broken } = report
 process.exitCode = Object.values(broken).every((count) => count === 0) ? 0 : 1

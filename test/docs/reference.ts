@@ -1,20 +1,39 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
+import { programmeOf } from '../../src/adapters/cli/certify/programme.ts'
+import { conclusionVerdicts } from '../../src/adapters/cli/certify/verdicts.ts'
 import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
 import { Settings } from '../../src/core/assumptions.ts'
+import { groupBy } from '../../src/core/conduct/observed.ts'
+import { verdicts } from '../../src/core/conduct/verdicts.ts'
 import { lastsOf } from '../../src/core/faults/preset.ts'
 import { batchLifecycle } from '../../src/resources/batch-predictions/states.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { checkedFields } from '../../src/resources/uncontracted.ts'
 import { workspaceService } from '../../src/service.ts'
+import { writtenCards } from '../certify/cards.ts'
+import { galleryReference } from '../gallery/page.ts'
 
 export const commands = await allCommands()
 
 /** The generated parts of the pages, by the name of their markers. */
 export const references: Readonly<Record<string, () => string>> = {
+  programme,
+  cards,
+  conclusions: () =>
+    table(
+      ['verdict', 'severity', 'what the client does', 'section', 'fix'],
+      conclusionVerdicts.map(({ code: name, description, section, fix }) => [
+        code(name),
+        'error',
+        description,
+        section,
+        fix,
+      ]),
+    ),
   operations: () =>
     table(
       ['operation', 'request', 'what it does', 'errors', 'contract'],
@@ -31,8 +50,8 @@ export const references: Readonly<Record<string, () => string>> = {
   commands: () =>
     table(
       ['command', 'what it does'],
-      commands.map(({ name, args = [], usage, description }) => [
-        code([name, ...(usage === undefined ? args.map((arg) => arg.name) : [usage])].join(' ')),
+      commands.map(({ name, args = {}, usage, description }) => [
+        code([name, ...(usage === undefined ? Object.keys(args) : [usage])].join(' ')),
         description,
       ]),
     ),
@@ -63,24 +82,33 @@ export const references: Readonly<Record<string, () => string>> = {
         description,
       ]),
     ),
+  verdicts: () =>
+    table(
+      ['verdict', 'severity', 'what the client does', 'section', 'fix'],
+      verdicts.map(({ code: name, severity, description, section, fix }) => [
+        code(name),
+        severity,
+        description,
+        section,
+        fix,
+      ]),
+    ),
+  gallery: galleryReference,
   scenarios: () => table(['scenario', 'what it is'], builtIn),
   records,
   lifecycle: () => ['```mermaid', 'stateDiagram-v2', '  [*] --> validating', ...arrows(), '```'].join('\n'),
-  assumptions: () =>
-    table(
-      ['item', 'what is open', 'what the emulator does', 'named by responses'],
-      [...assumptions.items.values()].map(
-        ({ id, open, decision, reportedIn, unnamed, unsettled = 'yes' }) => [
-          id,
-          open,
-          decision,
-          unnamed ??
-            (reportedIn === 'response'
-              ? unsettled.replace(/^(?!yes$)/, 'yes, also with every setting: ')
-              : 'only in the request log'),
-        ],
-      ),
-    ),
+  assumptions: () => {
+    const withSetting = new Set([...assumptions.settings.values()].map(({ item }) => item))
+    return table(
+      ['item', 'what is open', 'what the emulator does'],
+      [...assumptions.items.values()]
+        .filter(
+          ({ id, unnamed, unsettled }) =>
+            unnamed === undefined && (unsettled !== undefined || !withSetting.has(id)),
+        )
+        .map(({ id, open, decision }) => [id, open, decision]),
+    )
+  },
   settings: () =>
     table(
       ['key', 'item', 'default', 'meaning'],
@@ -93,6 +121,49 @@ export const references: Readonly<Record<string, () => string>> = {
           description,
         ]),
     ),
+}
+
+/** The cases of `certify` by class; presets of one operation in the order of the presets. */
+function programme(): string {
+  const cases = programmeOf(workspaceService, new Settings(), true)
+  const classes = groupBy(cases, (each) => each.class)
+  return table(
+    ['class', 'operations', 'cases'],
+    [...classes].map(([name, members]) => [
+      code(name),
+      CLASS_MEANINGS[name] ?? '',
+      members.map((each) => code(each.name.slice(name.length + 1))).join(', '),
+    ]),
+  )
+}
+
+const CLASS_MEANINGS: Readonly<Record<string, string>> = {
+  read: 'GET with a JSON response',
+  list: 'GET of a page with a cursor or an offset',
+  poll: 'GET of a record that makes progress',
+  stream: 'GET of a stream of lines',
+  'create-with-key': 'POST that honours Idempotency-Key, sent with one',
+  'create-without-key': 'POST that creates a record, sent without a key',
+  action: 'POST about an existing record',
+  webhook: 'none; only with an adapter',
+}
+
+/** Counts of each client's card, and the cases that some client did not pass. */
+function cards(): string {
+  const written = writtenCards()
+  const names = Object.keys(written)
+  const all = [...new Set(names.flatMap((name) => Object.keys(written[name] ?? {})))]
+  const resultOf = (name: string, each: string) => written[name]?.[each] ?? ''
+  const count = (name: string, fits: (result: string) => boolean) =>
+    String(all.filter((each) => fits(resultOf(name, each))).length)
+  const KNOWN = ['passed', 'skipped', 'not reached']
+  const counts = [
+    ...KNOWN.map((result) => [result, ...names.map((name) => count(name, (each) => each === result))]),
+    ['failed', ...names.map((name) => count(name, (each) => each !== '' && !KNOWN.includes(each)))],
+  ]
+  const open = all.filter((each) => names.some((name) => resultOf(name, each) !== 'passed'))
+  const rows = open.map((each) => [code(each), ...names.map((name) => resultOf(name, each))])
+  return `${table(['cases', ...names], counts)}\n\n${table(['not passed by all', ...names], rows)}`
 }
 
 /** A page with all its generated parts updated. */

@@ -20,6 +20,11 @@ beforeAll(() => {
     'vitest',
     '@playwright/test',
     '@types/node',
+    'express',
+    'supertest',
+    'msw',
+    '@types/express',
+    '@types/supertest',
     '.bin/vitest',
     '.bin/tsc',
   ]) {

@@ -29,6 +29,12 @@ test('a batch runs until it is completed', async (t) => {
       ['item-2', 'succeeded'],
     ],
   )
+
+  const { findings } = await sandbox.conduct()
+  assert.deepEqual(
+    findings.filter(({ severity }) => severity !== 'note'),
+    [],
+  )
 })
 
 test('a refused page can be explained', async (t) => {

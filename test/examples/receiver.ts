@@ -1,10 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { onTestFinished } from 'vitest'
+import type { TestContext } from 'vitest'
 
 /** Receives webhooks on a free port until the test is over. In production, your own handler has this role. */
-export async function webhookReceiver(): Promise<{ readonly url: string; readonly received: unknown[] }> {
+export async function webhookReceiver({
+  onTestFinished,
+}: Pick<TestContext, 'onTestFinished'>): Promise<{ readonly url: string; readonly received: unknown[] }> {
   const received: unknown[] = []
   const server = createServer(async (req, res) => {
     received.push(await json(req))

@@ -52,8 +52,9 @@ describe.concurrent('invoices', () => {
     await expect(invoices.results(batch)).rejects.toThrow('410')
   })
 
-  test('send a webhook when they are done', async ({ sandbox }) => {
-    const receiver = await webhookReceiver()
+  test('send a webhook when they are done', async ({ sandbox, onTestFinished }) => {
+    // Vitest's global `onTestFinished` knows no test that runs beside others: the one of the context does.
+    const receiver = await webhookReceiver({ onTestFinished })
     await sandbox.webhooks.create({ url: receiver.url, events: ['batch_prediction.completed'] })
     const batch = await new Invoices(sandbox).submit('order-1', INVOICES)
     await sandbox.clock.advance({ until: { batch } })

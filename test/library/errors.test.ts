@@ -221,7 +221,7 @@ test.runIf(process.platform === 'linux')(
   'a data folder that cannot be created is refused at once, and the error names it',
   async () => {
     await expect(startEmulator({ port: 0, data: '/proc/x' })).rejects.toThrow(
-      /^The data folder \/proc\/x cannot be written by this process .*--data, .*--ephemeral$/,
+      /^The data folder \/proc\/x cannot be written by this process \(user id \d+\): ENOENT: .*mkdir '\/proc\/x'\. Make it writable, choose another one with --data, or keep everything in memory with --ephemeral$/,
     )
   },
 )

@@ -30,7 +30,7 @@ export interface Image {
   remove(): void
 }
 
-/** Runs the steps of a Dockerfile without Docker, each as written; only `npm ci` is replaced by a link. */
+/** Runs the steps of a Dockerfile without Docker, each as written; only the `npm ci` for the build is replaced by a link. */
 export function buildImage(dockerfile: string): Image {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-image-'))
   chmodSync(folder, 0o755)
@@ -107,7 +107,9 @@ class StageBuild {
 
   #run(text: string): void {
     for (const step of text.split(' && ')) {
-      if (step.startsWith('npm ci ')) symlinkSync(resolve('node_modules'), join(this.cwd, 'node_modules'))
+      if (step.startsWith('npm ci --omit=dev')) this.#shell(`${step} --prefer-offline`)
+      else if (step.startsWith('npm ci '))
+        symlinkSync(resolve('node_modules'), join(this.cwd, 'node_modules'))
       else if (step.startsWith('chown ') && process.getuid?.() !== 0) continue
       else this.#shell(step.replaceAll(/ (\/[\w/]+)/g, (_, path) => ` ${this.#inside(path)}`))
     }

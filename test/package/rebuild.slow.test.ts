@@ -1,43 +1,40 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { expect, onTestFinished, test } from 'vitest'
+import { cpSync, mkdtempSync, rmSync, statSync, symlinkSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PATIENCE } from './run.ts'
 
-// `npm start` always calls the build. A dry run reports whether it would build: other tests read dist at the same time.
-function wouldBuild(): boolean {
-  return (
-    execFileSync(process.execPath, ['build.mjs', '--if-changed', '--dry-run'], { encoding: 'utf8' }) !== ''
-  )
+/** A copy of what the build reads, since other tests use dist at the same time. */
+const folder = mkdtempSync(join(tmpdir(), 'workspace-rebuild-'))
+
+/** When the scripts were built, after the build that `npm start` runs each time. */
+function builtAt(): number {
+  execFileSync(process.execPath, ['build.mjs', '--if-changed'], { cwd: folder })
+  return statSync(join(folder, 'dist/cli.js')).mtimeMs
 }
 
-const SOURCE = 'src/core/words.ts'
-const RECORD = 'dist/build.json'
+beforeAll(() => {
+  for (const name of ['src', 'build.mjs', 'package.json', 'package-lock.json', 'tsconfig.json'])
+    cpSync(name, join(folder, name), { recursive: true })
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  builtAt()
+}, PATIENCE)
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('a finished build is not repeated', () => {
-  expect(wouldBuild()).toBe(false)
+  expect(builtAt()).toBe(builtAt())
 })
 
-test('a source that was saved again is a change, whatever its size and date', () => {
-  const { atime, mtime } = statSync(SOURCE)
-  onTestFinished(() => utimesSync(SOURCE, atime, mtime))
-  utimesSync(SOURCE, atime, new Date(mtime.getTime() - 60_000))
-  expect(wouldBuild()).toBe(true)
-})
-
-test.each([
-  ['another Node', { node: 'v0.0.0' }],
-  ['a source that is gone', { inputs: { 'src/gone.ts': '1 1' } }],
-  ['dependencies that were changed', { inputs: { 'package-lock.json': '1 1' } }],
-  ['a built file that is gone', { outputs: { 'dist/gone.js': '1 1' } }],
-])('a change is also %s', (_what, change) => {
-  const text = readFileSync(RECORD, 'utf8')
-  onTestFinished(() => writeFileSync(RECORD, text))
-  writeFileSync(RECORD, JSON.stringify({ ...JSON.parse(text), ...change }))
-  expect(wouldBuild()).toBe(true)
-})
-
-test('without a record of the last build, everything is built', () => {
-  onTestFinished(() => renameSync(`${RECORD}.aside`, RECORD))
-  renameSync(RECORD, `${RECORD}.aside`)
-  expect(existsSync(RECORD)).toBe(false)
-  expect(wouldBuild()).toBe(true)
+test('a source that is saved, a source that is removed and other dependencies are built again', () => {
+  const before = builtAt()
+  const later = new Date(Date.now() + 1_000)
+  utimesSync(join(folder, 'src/core/words.ts'), later, later)
+  const second = builtAt()
+  expect(second).toBeGreaterThan(before)
+  utimesSync(join(folder, 'src/core/words.ts'), new Date(0), new Date(0))
+  rmSync(join(folder, 'src/core/words.test.ts'), { force: true })
+  rmSync(join(folder, 'src/playwright.slow.test.ts'))
+  expect(builtAt()).toBeGreaterThan(second)
 })

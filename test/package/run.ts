@@ -12,10 +12,10 @@ export interface Finished {
 /** Timeout in milliseconds for commands that need seconds on an idle machine: a compiler, or npm. */
 export const PATIENCE = 180_000
 
-/** The environment of a new user; npm adds many variables to that of this process. */
+/** The environment of a new user; npm adds many variables to that of this process. Certificates of a proxy are needed to install. */
 export const PLAIN_ENV = Object.fromEntries(
   Object.entries(process.env).filter(
-    ([name]) => !/^(npm_|INIT_CWD|NODE_|VITEST|TEST|WORKSPACE_|CI$|GITHUB_)/.test(name),
+    ([name]) => !/^(npm_|INIT_CWD|NODE_(?!EXTRA_CA_CERTS)|VITEST|TEST|WORKSPACE_|CI$|GITHUB_)/.test(name),
   ),
 )
 

@@ -23,8 +23,8 @@ export interface Packed {
 
 /** Packs the result of the last build in `dist`; `npm test` builds before it tests. */
 export async function pack(): Promise<Packed> {
-  if (!existsSync('dist/index.d.ts')) {
-    throw new Error('dist/index.d.ts is missing. Run "npm run build" and "npm run build:types" first.')
+  if (!existsSync('dist/types/index.d.ts')) {
+    throw new Error('dist/types is missing. Run "npm run build" and "npm run build:types" first.')
   }
   const folder = await mkdtemp(join(tmpdir(), 'workspace-package-'))
   await succeed('.', 'npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder])

@@ -1,23 +1,20 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { borrow, write } from './consumer.ts'
+import { borrow, type Consumer, consumer, write } from './consumer.ts'
 import { PATIENCE, run } from './run.ts'
 import { pack } from './tarball.ts'
 
-/** A project that contains the package as a copy; installed.slow.test.ts installs it. */
-let project: string
+let user: Consumer
 
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'workspace-types-'))
   const packed = await pack()
-  await cp(packed.folder, join(project, 'node_modules/agent-workspace-emulator'), { recursive: true })
+  user = await consumer(packed.tarball)
   await packed.remove()
-  await borrow(project, ['@types/node', 'undici-types', 'vitest', '@playwright/test'])
+  await borrow(user.folder, ['@types/node', 'undici-types', 'vitest', '@playwright/test'])
 }, PATIENCE)
 
-afterAll(() => rm(project, { recursive: true, force: true }))
+afterAll(() => user?.remove())
 
 /** Example code of a user of the library. */
 const LIBRARY = `
@@ -114,8 +111,8 @@ async function complaints(
   compiler: string,
 ): Promise<string> {
   const config = { compilerOptions, files: Object.keys(files) }
-  await write(project, { ...files, 'tsconfig.json': JSON.stringify(config) })
-  const { code, out, err } = await run(project, process.execPath, [join(compiler, 'bin/tsc'), '-p', '.'])
-  for (const file of Object.keys(files)) await rm(join(project, file))
+  await write(user.folder, { ...files, 'tsconfig.json': JSON.stringify(config) })
+  const { code, out, err } = await run(user.folder, process.execPath, [join(compiler, 'bin/tsc'), '-p', '.'])
+  for (const file of Object.keys(files)) await rm(join(user.folder, file))
   return code === 0 ? '' : `exit code ${code}: ${out}${err}`
 }

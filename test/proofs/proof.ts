@@ -12,7 +12,7 @@ export interface Figure {
 
 /** A promise of the emulator and its check. It connects only to 127.0.0.1, and ends without help. */
 export interface Proof {
-  /** Unique, such as `D3`. */
+  /** Unique, such as `D4`. */
   readonly id: string
   /** The promise, one sentence. */
   readonly promise: string

@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
 import { requestPassages } from './requests.ts'
 import { commentShare, declaredTwice, knowFaults, linesOf, sourceFiles } from './source.ts'
 
-// Prints size and structure of the source: `npm run shape`, or `npm run shape -- <folder>` for another checkout.
-const project = resolve(process.argv[2] ?? '.')
+// Prints size and structure of the source: `npm run shape`. `--tree <folder>` measures another checkout with the same counting
+// (its packages are installed, and it has been built); `--files` lists the files that each request runs through.
+const { values: options } = parseArgs({
+  options: { tree: { type: 'string', default: '.' }, files: { type: 'boolean', default: false } },
+})
+const project = resolve(options.tree)
 const files = sourceFiles(project)
 const small = files.filter(({ path, text }) => linesOf(text) < 25 && !path.endsWith('index.ts'))
 const twice = declaredTwice(files)
@@ -24,7 +29,11 @@ const rows: readonly (readonly [what: string, value: number | string, details?: 
   ['README lines', linesOf(readFileSync(join(project, 'README.md'), 'utf8'))],
   ...Object.entries(await requestPassages(project)).map(
     ([request, { files, switches }]) =>
-      [request, `${files} files, ${switches} switches between them`] as const,
+      [
+        request,
+        `${files.length} files, ${switches} switches between them`,
+        options.files ? files : [],
+      ] as const,
   ),
 ]
 for (const [what, value, details = []] of rows) {

@@ -159,8 +159,8 @@ test('automations of the demo data are scheduled as their records describe, exce
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0, clock, fixtures: 'demo' })
   onTestFinished(() => emulator.close())
   expect(emulator.sandbox.scheduler.horizon().map(({ ref, due_at }) => `${ref} ${due_at}`)).toEqual([
-    'automations/automation-night-trains 2026-03-01T20:00:00.000Z',
-    'automations/automation-morning-brief 2026-03-02T06:00:00.000Z',
+    'automations/automation-morning-brief 2026-03-04T06:00:00.000Z',
+    'automations/automation-night-trains 2026-03-06T20:00:00.000Z',
     'automations/automation-month-end 2026-03-28T17:30:00.000Z',
   ])
 })
@@ -335,7 +335,6 @@ test('queued runs in fixtures execute after their queue time, or at once if it i
     aRun('past', 'queued', '2026-02-01T00:00:00.000Z'),
     aRun('done', 'executed', '2026-02-01T00:00:00.000Z'),
     aRun('dropped', 'dropped', '2026-02-01T00:00:00.000Z'),
-    aRun('never', 'queued', '9999-12-31T23:59:59.999Z'),
   ]
   const emulator = await liveEmulator([], { collections: { agent_runs } })
   expect(emulator.sandbox.scheduler.horizon().map(({ ref, due_at }) => `${ref} ${due_at}`)).toEqual([
@@ -352,7 +351,6 @@ test('queued runs in fixtures execute after their queue time, or at once if it i
     ['past', 'executed', '2026-03-01T12:00:00.000Z'],
     ['done', 'executed', null],
     ['dropped', 'dropped', null],
-    ['never', 'queued', null],
   ])
 })
 

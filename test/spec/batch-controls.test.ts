@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { Refusal } from '../../src/core/errors.ts'
-import { TURN } from '../../src/core/time/turn.ts'
 import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
 import {
   batchEmulator,
   bring,
+  cancel,
   counts,
   createBatch,
   intervene,
@@ -50,28 +50,6 @@ test('a batch shows its plan, its present counts and its next events with a desc
       description: expect.stringMatching(/\.$/),
     },
   ])
-})
-
-test('other requests are served while a large schema is examined before an intervention', async () => {
-  let turns = 0
-  const next = () => {
-    turns += 1
-    return TURN.next()
-  }
-  const emulator = await batchEmulator({}, { turn: { ...TURN, next } })
-  const properties = Object.fromEntries(
-    Array.from({ length: 500 }, (_, n) => [`field_${n}`, { type: 'string' }]),
-  )
-  const create = (name: string) =>
-    createBatch(emulator, { output_schema: { type: 'object', title: name, properties } })
-  const [first, second] = [await create('first'), await create('second')]
-  expect((await emulator.control('POST', `/batches/${first.id}/complete`)).status).toBe(200)
-  const completed = turns
-  expect(completed).toBeGreaterThan(10)
-  const outcomes = [{ match: { custom_id: 'item-0' }, status: 'succeeded', output: { field_1: 1 } }]
-  const refused = await emulator.control('PATCH', `/batches/${second.id}`, { outcomes })
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('/outcomes/0/output/field_1')])
-  expect(turns).toBeGreaterThan(completed + 10)
 })
 
 test('interventions are routes of the control API, with and without a body', async () => {
@@ -265,4 +243,31 @@ test.for<[string, string, object]>([
   })()
   expect(issues.map((issue) => issue.pointer)).toEqual([pointer])
   expect(emulator.digest()).toBe(before)
+})
+
+test('an event that has run says what happened, and its record what came of it', async () => {
+  const emulator = await batchEmulator()
+  const advanced = () =>
+    emulator.advance('25h').events.map(({ description, from, to }) => [description, from, to])
+  await createBatch(emulator)
+  expect(advanced()).toEqual([
+    ['Validation has ended.', 'validating', 'in_progress'],
+    ['All items are finished: finalizing begins.', 'in_progress', 'finalizing'],
+    ['Finalizing has ended: the batch is completed.', 'finalizing', 'completed'],
+  ])
+  await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'file-unknown' }] })
+  expect(advanced()).toEqual([['Validation has ended.', 'validating', 'failed']])
+  intervene(emulator, 'change', (await createBatch(emulator)).id, { hold: true })
+  expect(advanced()).toEqual([
+    ['The completion window has ended before all items were finished.', 'validating', 'expired'],
+  ])
+  const cancelled = await createBatch(emulator)
+  await cancel(emulator, cancelled.id)
+  expect(advanced()).toEqual([
+    [
+      'Cancelling has ended: the batch is cancelled, and its unfinished items are canceled.',
+      'cancelling',
+      'cancelled',
+    ],
+  ])
 })

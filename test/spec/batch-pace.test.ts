@@ -27,13 +27,13 @@ test('a batch reaches completion at the default pace and sets each timestamp onc
   ])
 })
 
-test('a thousand polls at one instant give one body and change nothing', { tags: ['R209'] }, async () => {
+test('a hundred polls at one instant give one body and change nothing', { tags: ['R209'] }, async () => {
   const emulator = await batchEmulator({}, { limits: false })
   const { id } = await createBatch(emulator, { items: 100 })
   emulator.advance('2300ms')
   const before = emulator.digest()
   const bodies = new Set<string>()
-  for (let n = 0; n < 1_000; n++) bodies.add((await emulator.get(`/batch-predictions/${id}`)).text)
+  for (let n = 0; n < 100; n++) bodies.add((await emulator.get(`/batch-predictions/${id}`)).text)
   expect(bodies.size).toBe(1)
   expect(emulator.digest()).toBe(before)
 })

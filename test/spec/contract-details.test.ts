@@ -86,11 +86,11 @@ test('has_messages keeps the conversations that have messages, or those that hav
   expect((await ids('?has_messages=perhaps')).sort()).toEqual(await ids('').then((all) => all.sort()))
 })
 
-test('a batch with more items than the policy allows is refused with the advice to split it, not to wait', async () => {
+test('a batch with more items than the policy allows is refused with the wait and the advice to split it', async () => {
   const { post } = await batchEmulator({ 'limits.admission.enqueued_items': 2 })
   const { status, body } = await post('/batch-predictions', aBatch({ items: 3 }))
   expect([status, body.detail]).toEqual([429, expect.stringContaining('split it into batches of at most 2')])
-  expect(body.detail).not.toMatch(/Wait \d+ s/)
+  expect(body.detail).toMatch(/Wait \d+ s, the value of Retry-After/)
 })
 
 test.for<[key: string, unit: string]>([

@@ -80,9 +80,9 @@ test.for<[name: string, body: object, pointer: string]>([
 test('a reset with one invalid record is refused as a whole', { tags: ['R284'] }, async () => {
   const emulator = await controlEmulator()
   const before = emulator.digest()
-  const snapshotStore = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
+  const shelf = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
   const response = await emulator.call('POST', '/reset', {
-    fixtures: { collections: { shelves: [snapshotStore] } },
+    fixtures: { collections: { shelves: [shelf] } },
   })
   expect([response.status, response.body.details.errors[0].pointer]).toEqual([
     400,

@@ -27,7 +27,7 @@ test('the log has one entry for each API request, in order of arrival', async ()
     caller: { key_id: 'k1', teamspace_id: 'ts-a' },
     error: null,
     admission: { admitted: true, limit: 200, remaining: 199, reset: 1772366460, retry_after: null },
-    assumed: ['U901', 'U012', 'U013', 'U071'],
+    assumed: ['U901', 'U071', 'U012', 'U013'],
     changed: [],
   })
   expect(body.data[1]).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
-const snapshotStore = (id: string, more: object = {}) => ({
+const aShelf = (id: string, more: object = {}) => ({
   id,
   name: 'New',
   note: null,
@@ -72,8 +72,8 @@ test('a record is shown; one that does not exist is a 404', async () => {
 
 test('PUT writes a whole record: 201 if it is new, 200 if it replaces one', async () => {
   const emulator = await controlEmulator()
-  const made = await emulator.call('PUT', '/state/shelves/s3', snapshotStore('s3'))
-  expect([made.status, made.body]).toEqual([201, snapshotStore('s3', { status: 'open' })])
+  const made = await emulator.call('PUT', '/state/shelves/s3', aShelf('s3'))
+  expect([made.status, made.body]).toEqual([201, aShelf('s3', { status: 'open' })])
   const replaced = await emulator.call('PUT', '/state/shelves/s3', {
     name: 'Other',
     note: 'x',
@@ -84,9 +84,9 @@ test('PUT writes a whole record: 201 if it is new, 200 if it replaces one', asyn
 })
 
 test.for<[name: string, path: string, body: object, pointers: string[]]>([
-  ['another id', 's3', snapshotStore('s4'), ['/id']],
-  ['an id that is no text', 's3', { ...snapshotStore('s3'), id: 3 }, ['/id', '/id']],
-  ['a name past its bound', 's3', snapshotStore('s3', { name: 'x'.repeat(21) }), ['/name']],
+  ['another id', 's3', aShelf('s4'), ['/id']],
+  ['an id that is no text', 's3', { ...aShelf('s3'), id: 3 }, ['/id', '/id']],
+  ['a name past its bound', 's3', aShelf('s3', { name: 'x'.repeat(21) }), ['/name']],
   [
     'several faults',
     's3',
@@ -106,7 +106,7 @@ test.for<[name: string, path: string, body: object, pointers: string[]]>([
 test('a name at its bound is accepted, counted in code points', { tags: ['R284'] }, async () => {
   const emulator = await controlEmulator()
   expect(
-    (await emulator.call('PUT', '/state/shelves/s3', snapshotStore('s3', { name: '😀'.repeat(20) }))).status,
+    (await emulator.call('PUT', '/state/shelves/s3', aShelf('s3', { name: '😀'.repeat(20) }))).status,
   ).toBe(201)
 })
 
@@ -182,7 +182,7 @@ test('If-Match writes only if the record is unchanged since it was read; a 412 c
     expect(refused.body.mitigation).toContain('GET /__emulator/state/shelves/s2')
     expect((await write(method, body, `W/${String(patched.headers.etag)}`)).status).toBe(412)
   }
-  const missing = await write('PUT', snapshotStore('s9'), '*', '/state/shelves/s9')
+  const missing = await write('PUT', aShelf('s9'), '*', '/state/shelves/s9')
   expect(missing).toMatchObject({
     status: 412,
     body: {

@@ -64,7 +64,7 @@ export function asText(coverage: readonly CoveredRequirement[]): string {
       ({ file, line, title, isRun }) => `        ${file}:${line}  ${title}${isRun ? '' : ' (skipped)'}`,
     ),
   ])
-  const missing = uncovered(coverage).map(({ id, beyond }) => `${id}  ${beyond ?? 'no test'}`)
+  const missing = uncovered(coverage).map(({ id }) => `${id}  no test`)
   const list = missing.length > 0 ? ['not covered:', ...missing, ''] : []
   return [...all, '', ...list, `covered ${coverage.length - missing.length} of ${coverage.length}`, ''].join(
     '\n',

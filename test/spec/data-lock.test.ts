@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { openEmulator } from '../../src/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { aBatch, batchEmulator, createBatch, retrieve } from '../support/batches.ts'
@@ -12,11 +12,13 @@ import {
   putOrganization,
   quiet,
 } from '../support/data-folder.ts'
-import { Machines } from '../support/lock-processes.ts'
+import { contests } from '../support/lock-contenders.ts'
 
-/** Every file below a folder with its content and modification time. */
+/** Every file below a folder but the lock, with its content and modification time. */
 function snapshotOf(data: string): Record<string, string> {
-  const files = readdirSync(data, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
+  const files = readdirSync(data, { recursive: true, withFileTypes: true }).filter(
+    (each) => each.isFile() && each.name !== 'lock',
+  )
   return Object.fromEntries(
     files.map(({ parentPath, name }) => {
       const path = join(parentPath, name)
@@ -25,25 +27,21 @@ function snapshotOf(data: string): Record<string, string> {
   )
 }
 
-/** A process on another machine takes over the folder of a process that no longer updates its lock. */
-async function takeOver(data: string, machines: Machines): Promise<Life> {
-  for (let times = 0; ; times++) {
-    const starting = alive(data, { lockPorts: machines.process('new', 8).ports })
-    const [started] = await Promise.allSettled([starting, machines.pass(5_250)])
-    if (started.status === 'fulfilled') return started.value
-    // On a busy machine the old process may have updated its lock during the wait, so try again.
-    if (times === 10) throw started.reason
-  }
+/** The emulator on the folder loses its lock, and another one starts there. */
+async function takeOver(data: string, said: readonly string[]): Promise<Life> {
+  rmSync(join(data, 'lock'))
+  await vi.waitFor(() => expect(said).toEqual([expect.stringContaining('has lost its data folder')]), 10_000)
+  return alive(data)
 }
 
-/** An emulator that no longer updates its lock, and one in another container that has taken over its folder. */
+/** An emulator that has lost its folder, and the one that has taken it over. */
 async function takenOver() {
-  const [data, machines] = [dataFolder(), new Machines()]
-  const old = await alive(data, { lockPorts: machines.process('old', 7).ports })
+  const data = dataFolder()
+  const old = await alive(data)
   await old.control('POST', '/sandboxes', { name: 'kept', persist: true })
   for (const control of [old.control, old.in('kept')]) await putOrganization(control, 'before')
   await quiet(data, ['default.json', 'sandboxes/kept.json'], 'before')
-  return { data, old, next: await takeOver(data, machines) }
+  return { data, old, next: await takeOver(data, old.said) }
 }
 
 test('an emulator that has lost its folder to another refuses all writes, and still serves reads', async () => {
@@ -61,7 +59,7 @@ test('an emulator that has lost its folder to another refuses all writes, and st
     const response = await old.control(method, path, body)
     expect([path, response.status]).toEqual([path, 507])
     expect(JSON.stringify(response.body)).toContain(
-      'This emulator has lost its data folder: process 8 on host',
+      `This emulator has lost its data folder: ${data}/lock now belongs to no process.`,
     )
   }
   expect((await old.in('kept')('PUT', '/state/organizations/late', { name: 'late' })).status).toBe(507)
@@ -82,7 +80,7 @@ test('an emulator that has lost its folder to another refuses all writes, and st
 })
 
 test('due events of an emulator that has lost its folder wait, and do not prevent reads', async () => {
-  const [data, machines] = [dataFolder(), new Machines()]
+  const data = dataFolder()
   const said: string[] = []
   let now = Date.parse(START)
   const emulator = await batchEmulator(
@@ -92,13 +90,12 @@ test('due events of an emulator that has lost its folder wait, and do not preven
       data,
       rate: 1,
       hostTime: () => now,
-      lockPorts: machines.process('old', 7).ports,
       logger: { info: () => {}, warn: (text) => said.push(text), error: (text) => said.push(text) },
     },
   )
   const { id } = await createBatch(emulator)
   await quiet(data, ['default.json'], id)
-  await takeOver(data, machines)
+  await takeOver(data, said)
   now += 3_600_000
   expect((await emulator.post('/batch-predictions', aBatch())).status).toBe(507)
   expect(await retrieve(emulator, id)).toMatchObject({ id, status: 'validating' })
@@ -123,3 +120,7 @@ test('a second emulator on a folder is refused, and the first continues', async 
   await emulator.close()
   expect(readdirSync(data)).not.toContain('lock')
 })
+
+test('D8 of eight processes that start at once on the lock of a dead one exactly one gets it, in each of ten folders', async () => {
+  expect(await contests('same namespace', { starts: 8, rounds: 10, batch: 5 })).toEqual([])
+}, 120_000)

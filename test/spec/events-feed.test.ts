@@ -90,9 +90,9 @@ test('attempts to deliver a webhook are reported as deliveries, not as events', 
 
 test('creating a record, or a write that does not change the status, is not a transition', async () => {
   const { emulator, feed } = await followed('?types=transition,clock')
-  const snapshotStore = { name: 'New', note: null, created_at: NOON }
+  const shelf = { name: 'New', note: null, created_at: NOON }
   await emulator.call('PATCH', '/state/shelves/s1', { note: 'dusted' })
-  await emulator.call('PUT', '/state/shelves/s9', { id: 's9', ...snapshotStore })
+  await emulator.call('PUT', '/state/shelves/s9', { id: 's9', ...shelf })
   await emulator.call('DELETE', '/state/shelves/s9')
   await emulator.call('PATCH', '/state/shelves/s1', { status: 'closed' })
   await emulator.call('PATCH', '/clock', { rate: 0 })

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { Refusal, refuse } from '../../src/core/errors.ts'
-import { turnAway } from '../../src/core/request/pipeline.ts'
+import { respondUnrouted } from '../../src/core/request/pipeline.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { KEYS, type KeyName } from '../support/base-state.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
@@ -76,7 +76,7 @@ async function fill(emulator: TestEmulator, operation: string, remaining: number
 
 /** Replaces the journal, so that writes can fail. */
 function withJournal(emulator: TestEmulator, append: () => void): void {
-  emulator.sandbox.store.journal = { append, durable: () => undefined }
+  emulator.sandbox.store.journal = { append }
 }
 
 /** Operations that never succeed, so only refusalKinds has them. */
@@ -284,7 +284,7 @@ export const refusalKinds: readonly Kind[] = [
     make: ({ sandbox }) => {
       const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
       const refusal = new Refusal('request_timeout', { detail: 'The request did not arrive in time.' })
-      const { headers } = turnAway(sandbox, nothing, refusal)
+      const { headers } = respondUnrouted(sandbox, nothing, refusal)
       return headers.find(([name]) => name === 'X-Emulator-Request-Id')?.[1] ?? ''
     },
   },

@@ -120,7 +120,7 @@ test('a refusal of the header names the fix, in the error format of the operatio
   const { status, headers, body } = await emulator.post('/batch-predictions', aBatch(), asking('slow-drop'))
   expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json'])
   expect(body.detail).toMatch(
-    /Did you mean "slow-drip"\? GET \/__emulator\/faults\/presets lists every preset\.$/,
+    /Did you mean "slow-drip"\? GET \/__emulator\/fault-presets lists every preset\.$/,
   )
   expect(emulator.state('batch_predictions')).toEqual([])
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { checkDraft } from '../../src/core/faults/arm.ts'
+import { startEmulator } from '../../src/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 
@@ -29,7 +30,6 @@ test('a rule is armed, counted, listed, shown and removed', async () => {
       times: null,
       ttl: null,
       armed_at: '2026-03-01T12:00:00.000Z',
-      armed_wall: expect.any(String),
       status: 'armed',
       life: 'It fires once, then it is spent.',
       matched: 0,
@@ -109,7 +109,7 @@ test.for<[body: unknown, pointer: string, detail: RegExp]>([
 
 test('every preset is a valid rule, with an example that arms it', async () => {
   const emulator = await testEmulator()
-  const { body } = await emulator.control('GET', '/faults/presets')
+  const { body } = await emulator.control('GET', '/fault-presets')
   expect(body.data.length).toBe(workspaceService.presets.size)
   expect(body.data.length).toBeGreaterThan(60)
   for (const { name, family, description, lasts, example, ...written } of body.data) {
@@ -119,19 +119,26 @@ test('every preset is a valid rule, with an example that arms it', async () => {
     expect([name, typeof family, description.endsWith('.')]).toEqual([name, 'string', true])
     const armed = await emulator.control('POST', '/faults', example)
     expect([armed.status, armed.body.preset]).toEqual([201, name])
-    expect((await emulator.control('GET', `/faults/presets/${name}`)).body).toEqual(
+    expect((await emulator.control('GET', `/fault-presets/${name}`)).body).toEqual(
       body.data.find((each: { name: string }) => each.name === name),
     )
   }
 })
 
+test('presets are still at their first path', async () => {
+  await using emulator = await startEmulator({ port: 0, ephemeral: true })
+  const get = async (path: string) => (await fetch(emulator.controlUrl + path)).json()
+  expect(await get('/faults/presets')).toEqual(await get('/fault-presets'))
+  expect(await get('/faults/presets/slow-drip')).toMatchObject({ name: 'slow-drip' })
+})
+
 test('magic values are listed, but not under --strict', async () => {
   const [emulator, strict] = [await testEmulator(), await testEmulator({ strict: true })]
-  const values = (await emulator.control('GET', '/faults/presets')).body.magic_values
+  const values = (await emulator.control('GET', '/fault-presets')).body.magic_values
   expect(values.map(({ operation }: { operation: string }) => operation)).toEqual(
     workspaceService.magic.map(({ operation }) => operation),
   )
-  expect((await strict.control('GET', '/faults/presets')).body.magic_values).toEqual([])
+  expect((await strict.control('GET', '/fault-presets')).body.magic_values).toEqual([])
 })
 
 test.for([
@@ -139,7 +146,7 @@ test.for([
   ['PATCH', '/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],
   ['DELETE', '/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],
   ['POST', '/faults/doun/reset', 'There is no fault rule "doun". Did you mean "down"?'],
-  ['GET', '/faults/presets/slow-drop', 'There is no preset "slow-drop". Did you mean "slow-drip"?'],
+  ['GET', '/fault-presets/slow-drop', 'There is no preset "slow-drop". Did you mean "slow-drip"?'],
   [
     'GET',
     '/falts',

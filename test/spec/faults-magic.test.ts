@@ -267,7 +267,7 @@ test('magic values are plain text under --strict', { tags: ['R096'] }, async () 
 
 test('every magic value is listed with a description, and none under --strict', async () => {
   const emulator = await batchEmulator()
-  const { magic_values: magic } = (await emulator.control('GET', '/faults/presets')).body
+  const { magic_values: magic } = (await emulator.control('GET', '/fault-presets')).body
   const forms = magic.map(
     ({ place, operation, values }: Record<string, { form: string; description: string }[]>) => [
       place,
@@ -293,5 +293,5 @@ test('every magic value is listed with a description, and none under --strict', 
   ])
   expect(JSON.stringify(magic)).toMatch(/"description":"The item is errored\."/)
   const strict = await batchEmulator({}, STRICT)
-  expect((await strict.control('GET', '/faults/presets')).body.magic_values).toEqual([])
+  expect((await strict.control('GET', '/fault-presets')).body.magic_values).toEqual([])
 })

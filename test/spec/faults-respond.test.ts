@@ -5,6 +5,7 @@ import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+import { mountPath } from '../support/transport.ts'
 
 const CREATE = '/batch-predictions'
 
@@ -55,7 +56,7 @@ test('an injected error is problem details on batch endpoints', { tags: ['R245',
   expect(response.body).toMatchObject({
     title: 'Service Unavailable',
     status: 503,
-    instance: '/v1/batch-predictions',
+    instance: `${mountPath()}/v1/batch-predictions`,
   })
   expect(response.body.type).toMatch(/\/service_unavailable$/)
 })

@@ -75,7 +75,7 @@ function take(life: Life, { move: argument, by, call }: Step): void {
   const { sandbox, id } = life
   if (by !== undefined) advanceTo(sandbox, sandbox.clock.now + (parseDuration(by) ?? 0))
   else if (call !== undefined) callBatches(sandbox, call, { id })
-  else change(sandbox, (scope) => sandbox.service.moves.get('batch')?.apply(scope, id, argument))
+  else change(sandbox, (scope) => sandbox.service.recordFaults.get('batch')?.apply(scope, id, argument))
   inspect(life)
 }
 

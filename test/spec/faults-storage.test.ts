@@ -9,7 +9,6 @@ import { bearer, overSocket, requestBytes } from '../support/wire-client.ts'
 function fillDisk({ sandbox }: TestEmulator): void {
   sandbox.store.journal = {
     append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-    durable: () => undefined,
   }
 }
 

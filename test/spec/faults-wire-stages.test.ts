@@ -3,7 +3,6 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import type { CutFault } from '../../src/adapters/http/faults/cut.ts'
 import type { Stage } from '../../src/adapters/http/faults/stage.ts'
-import { LARGE_BODY_BYTES } from '../../src/adapters/http/large-body-gate.ts'
 import { KEYS } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule, hasMatched, nextHeld } from '../support/faults.ts'
@@ -359,7 +358,7 @@ test('a large upload that is held does not block another one', async () => {
   const emulator = await testEmulator()
   const { port } = emulator.emulator
   armRule(emulator.sandbox, { times: 1, do: [cut({ request_bytes: 1_000 }, 'pause')] })
-  const body = JSON.stringify({ name: 'x'.repeat(LARGE_BODY_BYTES) })
+  const body = JSON.stringify({ name: 'x'.repeat(8 * 1024 * 1024) })
   const upload = bytesOf(emulator, { method: 'POST', path: '/v1/batch-predictions', body })
   const held = connect({ port, host: '127.0.0.1' })
   onTestFinished(() => void held.destroy())

@@ -126,7 +126,7 @@ const CREATES: readonly (readonly [name: string, made: number, create: (sandbox:
     4,
     (sandbox) =>
       void change(sandbox, (scope) =>
-        sandbox.service.moves.get('member')?.apply(scope, 'ts-open', { add: 2 }),
+        sandbox.service.recordFaults.get('member')?.apply(scope, 'ts-open', { add: 2 }),
       ),
   ],
   [

@@ -1,14 +1,10 @@
 import { request as httpRequest } from 'node:http'
 import { expect, test, vi } from 'vitest'
-import {
-  type ControlEmulator,
-  type ControlEmulatorOptions,
-  controlEmulator,
-} from '../support/control-emulator.ts'
+import { type ControlEmulator, controlEmulator } from '../support/control-emulator.ts'
 
 /** An emulator whose listeners of the request log and of the sandbox being replaced are counted. */
-async function observedEmulator(options: ControlEmulatorOptions = {}) {
-  const emulator = await controlEmulator(options)
+async function observedEmulator() {
+  const emulator = await controlEmulator()
   const { sandbox } = emulator
   const [listening, watching] = [new Set<() => void>(), new Set<() => void>()]
   const listen = sandbox.log.onEntry.bind(sandbox.log)
@@ -48,17 +44,6 @@ test('a wait responds at once if the log already has the requests', async () => 
     matched: ['default-000001', 'default-000002'],
   })
   expect(listening.size).toBe(0)
-})
-
-test('a wait whose connection is needed for another request responds with 503, and leaves no listener', async () => {
-  const { emulator, listening, watching, isHeard } = await observedEmulator({ maxConnections: 1 })
-  const response = wait(emulator, { operation: 'books.list' }, { timeout_ms: 600_000 })
-  await isHeard()
-  expect((await emulator.call('GET', '/health')).status).toBe(200)
-  const { status, headers, body } = await response
-  expect([status, headers.connection, body.error]).toEqual([503, 'close', 'service_unavailable'])
-  expect(body).toMatchObject({ retryable: true, message: expect.stringContaining('waited longest') })
-  expect([listening.size, watching.size]).toEqual([0, 0])
 })
 
 test('a wait responds when the last request arrives', async () => {

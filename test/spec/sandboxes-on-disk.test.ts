@@ -143,3 +143,24 @@ test('a directory or FIFO in place of a sandbox file affects only that sandbox',
   expect((await sandbox('fifo')('GET', '/state')).status).toBe(200)
   expect((await control('GET', '/health')).body.storage).toHaveLength(1)
 })
+
+test('more sandboxes on the disk than --max-open-sandboxes are refused with the fix', async () => {
+  const data = await folderWith(['a', 'b', 'c'])
+  const { control, in: sandbox, emulator } = await alive(data, { maxOpenSandboxes: 3 })
+  for (const name of ['a', 'b']) expect(await organizations(sandbox(name))).toContain(name)
+  for (const refused of [
+    await sandbox('c')('GET', '/state'),
+    await control('POST', '/sandboxes', { name: 'd', persist: true }),
+  ]) {
+    expect([refused.status, refused.body.message]).toEqual([
+      409,
+      '3 sandboxes on the disk are open, the maximum.',
+    ])
+    expect(refused.body.mitigation).toContain('--max-open-sandboxes')
+  }
+  expect((await control('POST', '/sandboxes', { name: 'in-memory' })).status).toBe(201)
+  expect((await control('GET', '/health')).body.storage).toEqual([])
+  expect((await control('DELETE', '/sandboxes/a')).status).toBe(204)
+  expect(await organizations(sandbox('c'))).toContain('c')
+  expect(openIn(emulator)).toEqual(['default', 'b', 'in-memory', 'c'])
+})

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { keepAwake } from '../../src/adapters/realtime.ts'
+import { keepAwake } from '../../src/adapters/keep-awake.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { DAY } from '../../src/core/time/instant.ts'
 import { baseCollections } from '../support/base-state.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
+import { mountPath } from '../support/transport.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const file = (id: string) => ({ id, teamspace_id: 'ts-a', name: 'a.pdf', kind: 'pdf', pages: 10 })
@@ -21,8 +22,8 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
       revision: 1,
       records: expect.any(Number),
       requests: 1,
-      base_url_path: '/v1',
-      control_url_path: '/__emulator',
+      base_url_path: `${mountPath()}/v1`,
+      control_url_path: `${mountPath()}/__emulator`,
     },
     {
       name: 'w1',
@@ -34,8 +35,8 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
       revision: 0,
       records: expect.any(Number),
       requests: 0,
-      base_url_path: '/@w1/v1',
-      control_url_path: '/@w1/__emulator',
+      base_url_path: `${mountPath()}/@w1/v1`,
+      control_url_path: `${mountPath()}/@w1/__emulator`,
     },
   ])
 })
@@ -48,18 +49,15 @@ test('the number of records is the sum over all collections', async () => {
 })
 
 test('a creation is a 201 with the fields of the list, and the paths in it lead to the sandbox', async () => {
-  const { control, emulator } = await testEmulator()
+  const { control, send } = await testEmulator()
   const clock = '2030-05-06T07:08:09.000Z'
   const made = await control('POST', '/sandboxes', { name: 'w1', clock })
   expect(made.status).toBe(201)
   expect(made.body).toMatchObject({ name: 'w1', now: clock, rate: 0, seed: 1, persist: false })
   expect((await control('GET', '/sandboxes/w1')).body).toEqual(made.body)
-  const origin = emulator.baseUrl.slice(0, -'/v1'.length)
-  const shown = await fetch(`${origin}${made.body.control_url_path}/clock`)
-  expect(((await shown.json()) as { now: string }).now).toBe(clock)
-  const response = await fetch(`${origin}${made.body.base_url_path}/data-views`, {
-    headers: { authorization: 'Bearer live_owner' },
-  })
+  const get = (path: string) => send(path, { method: 'GET', headers: { authorization: 'Bearer live_owner' } })
+  expect(JSON.parse((await get(`${made.body.control_url_path}/clock`)).text).now).toBe(clock)
+  const response = await get(`${made.body.base_url_path}/data-views`)
   expect(response.status).toBe(200)
   expect((await control('GET', '/sandboxes/w1')).body.requests).toBe(1)
   expect((await control('GET', '/sandboxes/default')).body.requests).toBe(0)

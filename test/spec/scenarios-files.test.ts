@@ -71,10 +71,10 @@ test('a function that throws is reported by file and line in the result, the lis
   await emulator.start('broken')
   const { failed } = await emulator.pass('1h')
   expect(failed).toHaveLength(1)
-  expect(failed[0].error).toBe(`${join(emulator.scenarios, 'broken.ts')}:7: nothing to fail`)
+  expect(failed[0].error).toBe(`${join(emulator.scenarios, 'broken.ts')}:7:19: nothing to fail`)
   const { active } = (await emulator.control('GET', '/scenarios')).body
   expect(active.last_error.message).toBe(failed[0].error)
-  expect(emulator.said.at(-1)).toContain('broken.ts:7: nothing to fail')
+  expect(emulator.said.at(-1)).toContain('broken.ts:7:19: nothing to fail')
 })
 
 test('a saved script applies to the next request soon after; a broken version leaves the last one in force', async () => {

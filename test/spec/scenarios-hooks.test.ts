@@ -7,9 +7,9 @@ import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 test('hooks can listen to every status of a batch and every type of webhook', () => {
-  const names = [...workspaceService.happenings.keys()]
+  const names = [...workspaceService.recordEvents.keys()]
   expect(names).toEqual(expect.arrayContaining(['batch.created', 'batch.in_progress', 'batch.completed']))
-  expect(names).toEqual(expect.arrayContaining(workspaceService.notices.map(({ type }) => type)))
+  expect(names).toEqual(expect.arrayContaining(workspaceService.webhookTypes.map(({ type }) => type)))
   expect(names).toEqual(expect.arrayContaining(['webhook.delivered', 'webhook.failed', 'agent-run.executed']))
 })
 

@@ -149,6 +149,23 @@ test('cleaned-up-results: 410 as soon as the batch is terminal', async () => {
   expect((await results(id)).status).toBe(410)
 })
 
+test('cleaned-up-results: also after a batch that failed, expired or was cancelled', async () => {
+  const { call, control, create, poll, results, advance } = await under('cleaned-up-results')
+  await control('PATCH', '/settings', { 'batch.pace': { validating: 'hold' } })
+  const ends: Readonly<Record<string, (id: string) => Promise<unknown>>> = {
+    failed: (id) => control('POST', `/batches/${id}/fail`),
+    expired: (id) => control('POST', `/batches/${id}/expire`),
+    cancelled: (id) => call('POST', `/batch-predictions/${id}/cancel`),
+  }
+  for (const [status, end] of Object.entries(ends)) {
+    const id = await create()
+    await end(id)
+    await advance('1m')
+    expect(await poll(id)).toMatchObject({ status, results_url: null })
+    expect((await results(id)).status).toBe(410)
+  }
+})
+
 test('idempotency-conflict: in use, then lost, then replayed', async () => {
   const { call, control } = await under('idempotency-conflict')
   const send = (body: object) => call('POST', '/batch-predictions', body, { 'Idempotency-Key': 'k-1' })

@@ -28,8 +28,7 @@ test('snapshots of the default sandbox survive a restart, one file each', async 
     'snapshots/default/later.json',
   ])
   const file = join(data, 'snapshots/default/base.json')
-  const { digest, ...document } = JSON.parse(readFileSync(file, 'utf8'))
-  expect([statSync(file).mode & 0o777, typeof digest, document]).toEqual([0o600, 'string', exported])
+  expect([statSync(file).mode & 0o777, JSON.parse(readFileSync(file, 'utf8'))]).toEqual([0o600, exported])
 
   const { control } = await alive(data)
   expect((await control('GET', '/snapshots')).body).toEqual(listed)
@@ -140,7 +139,6 @@ test('removing a state file keeps its snapshots', async () => {
   await first.control('POST', '/snapshots', { name: 'base' })
   await first.emulator.close()
   rmSync(join(data, 'default.json'))
-  rmSync(join(data, 'default.json.journal'))
   const { control } = await alive(data)
   expect(await organizations(control)).toEqual([])
   await control('POST', '/snapshots/base/restore')

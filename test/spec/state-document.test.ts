@@ -1,11 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkDocument, issuesByRecord } from '../../src/core/state/document.ts'
+import { checkDocument } from '../../src/core/state/document.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { alive, dataFolder } from '../support/data-folder.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { issuesByRecord } from '../support/issues-by-record.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are damaged at every depth.

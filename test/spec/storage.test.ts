@@ -1,7 +1,15 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { alive, dataFolder, organizations, putOrganization } from '../support/data-folder.ts'
+import { expect, test, vi } from 'vitest'
+import { command } from '../cli/in-process.ts'
+import {
+  alive,
+  dataFolder,
+  killedData,
+  organizations,
+  putOrganization,
+  quiet,
+} from '../support/data-folder.ts'
 
 async function twoSandboxes(): Promise<string> {
   const data = dataFolder()
@@ -15,57 +23,115 @@ async function twoSandboxes(): Promise<string> {
   return data
 }
 
-test('health lists the records of a state file that were moved aside, with their file, until that is removed', async () => {
+test('a default sandbox with an invalid record stops the start, and its file is left untouched', async () => {
   const data = await twoSandboxes()
   const file = join(data, 'default.json')
-  rmSync(`${file}.previous`)
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"name": "two"', '"name": 2'))
-  const { control, in: inSandbox, said } = await alive(data)
-  expect(await organizations(control)).toEqual(['one', 'three'])
-  expect(await organizations(inSandbox('kept'))).toEqual(['one', 'two', 'three'])
+  const text = readFileSync(file, 'utf8').replace('"name": "two"', '"name": 2')
+  writeFileSync(file, text)
+  await expect(alive(data)).rejects.toThrow(
+    /default\.json:\d+: \/collections\/organizations\/1\/name: must be .* Nothing has been changed\. Fix the file/,
+  )
+  expect(readFileSync(file, 'utf8')).toBe(text)
+})
+
+test('another sandbox that cannot be used is refused, and health says why; the others work', async () => {
+  const data = await twoSandboxes()
+  const file = join(data, 'sandboxes/kept.json')
+  const text = readFileSync(file)
+  writeFileSync(file, text.subarray(0, 200))
+  const { control, in: inSandbox } = await alive(data)
+  expect(await organizations(control)).toEqual(['one', 'two', 'three'])
+  const { status, body } = await inSandbox('kept')('GET', '/state/organizations')
+  expect([status, body.error]).toEqual([507, 'storage_unavailable'])
+  expect(body.message).toMatch(/kept\.json:\d+:\d+: .* Nothing has been changed\./)
   expect((await control('GET', '/health')).body).toMatchObject({
     status: 'ok',
-    storage: [
-      {
-        sandbox: 'default',
-        set_aside: [
-          { pointer: '/collections/organizations/1', reason: expect.stringContaining('/name: must be') },
-        ],
-        kept_in: 'default.json.invalid-1',
-        recovered_from: null,
-      },
-    ],
+    storage: [{ sandbox: 'kept', problem: body.message }],
   })
-  expect(said).toEqual([expect.stringMatching(/default\.json:\d+: \/collections\/organizations\/1: \/name/)])
-  rmSync(`${file}.invalid-1`)
+  writeFileSync(file, text)
+  expect(await organizations(inSandbox('kept'))).toEqual(['one', 'two', 'three'])
   expect((await control('GET', '/health')).body.storage).toEqual([])
 })
 
-test('health reports a truncated state file, and the previous file that its state comes from', async () => {
-  const data = await twoSandboxes()
+test('a refused edit can be applied with the command in its message', async () => {
+  const data = dataFolder()
+  const { control, emulator, said } = await alive(data)
+  await putOrganization(control, 'one')
+  const file = join(data, 'default.json')
+  const edited = JSON.stringify({ ...(await control('GET', '/state')).body, seed: 77 })
+  await putOrganization(control, 'two')
+  writeFileSync(file, edited)
+  await vi.waitFor(() => expect(said).toHaveLength(1), 10_000)
+  const [, argv = ''] = /: workspace-emulator (state import .*)$/.exec(said[0] ?? '') ?? []
+  expect(argv).toBe(`state import "${file}.refused.json" --url ${emulator.url}`)
+  expect((await command(argv.replaceAll('"', '').split(' '))).code).toBe(0)
+  expect(await organizations(control)).toEqual(['one'])
+  expect((await control('GET', '/state')).body.seed).toBe(77)
+})
+
+test('PUT /state?if_revision= is refused with 412 when records have changed since, and not by the clock', async () => {
+  const { control } = await alive(dataFolder())
+  await putOrganization(control, 'one')
+  const { body: document } = await control('GET', '/state')
+  const path = `/state?if_revision=${document.revision}`
+  await control('POST', '/clock/advance', { by: '1h' })
+  const { now } = (await control('GET', '/clock')).body
+  expect((await control('PUT', path, { ...document, seed: 5 })).body).toMatchObject({ seed: 5, now })
+  const refused = await control('PUT', path, document)
+  expect([refused.status, refused.body.error]).toEqual([412, 'precondition_failed'])
+  expect((await control('PUT', '/state', document)).body).toMatchObject({ seed: document.seed })
+  expect((await control('PUT', '/state?if_revision=last', document)).status).toBe(400)
+})
+
+test('an edited sandbox after a kill is refused until the file is put back, or without its journal', async () => {
+  const first = dataFolder()
+  const { control, in: inSandbox } = await alive(first)
+  await control('POST', '/sandboxes', { name: 'kept', persist: true })
+  await putOrganization(inSandbox('kept'), 'one')
+  await quiet(first, ['sandboxes/kept.json'], 'one')
+  let data = ''
+  // A checkpoint may follow a change before the copy is made.
+  for (let hasChange = false; !hasChange; ) {
+    await putOrganization(inSandbox('kept'), 'two')
+    data = killedData(first)
+    hasChange = readFileSync(join(data, 'sandboxes/kept.json.journal'), 'utf8').includes('"changes"')
+  }
   const file = join(data, 'sandboxes/kept.json')
-  writeFileSync(file, readFileSync(file).subarray(0, 200))
-  const { control, in: inSandbox } = await alive(data)
-  expect(await organizations(inSandbox('kept'))).toEqual(['one', 'two', 'three'])
-  expect((await control('GET', '/health')).body.storage).toEqual([
-    {
-      sandbox: 'kept',
-      problem: null,
-      set_aside: [],
-      kept_in: 'kept.json.corrupt-1',
-      recovered_from: 'kept.json.previous',
-    },
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"name": "one"', '"name": "edited"'))
+  const second = await alive(data)
+  const { status, body } = await second.in('kept')('GET', '/state/organizations')
+  expect([status, body.message]).toEqual([507, expect.stringContaining('start with --discard-journal')])
+  await second.emulator.close()
+  const third = await alive(data, { discardJournal: true })
+  expect((await third.in('kept')('GET', '/state/organizations')).body.data).toMatchObject([
+    { name: 'edited' },
   ])
 })
 
-test('the control interface accepts a state document of format 1, and refuses one of a newer format', async () => {
+test('a state file of another format stops the start and is left untouched; moving it away starts anew', async () => {
+  const data = dataFolder()
+  const first = await alive(data)
+  await first.control('POST', '/sandboxes', { name: 'kept', persist: true })
+  await first.emulator.close()
+  const [file, kept] = [join(data, 'default.json'), join(data, 'sandboxes/kept.json')]
+  for (const each of [file, kept])
+    writeFileSync(each, readFileSync(each, 'utf8').replace('"format": 2', '"format": 1'))
+  const [text, before] = [readFileSync(file, 'utf8'), readdirSync(data)]
+  const problem = (path: string) => `${path}:2: its format is 1; this version reads 2`
+  await expect(alive(data)).rejects.toThrow(problem(file))
+  expect([readFileSync(file, 'utf8'), readdirSync(data)]).toEqual([text, before])
+  renameSync(file, `${file}.moved`)
+  const again = await alive(data)
+  expect(await again.in('kept')('GET', '/state')).toMatchObject({
+    status: 507,
+    body: { message: expect.stringContaining(problem(kept)) },
+  })
+})
+
+test('the control interface refuses a state document of another format', async () => {
   const { control } = await alive(dataFolder())
-  await putOrganization(control, 'one')
   const { body } = await control('GET', '/state')
   expect(body.format).toBe(2)
-  await control('DELETE', '/state/organizations/one')
-  expect((await control('PUT', '/state', { ...body, format: 1 })).status).toBe(200)
-  expect(await organizations(control)).toEqual(['one'])
-  expect((await control('PUT', '/snapshots/old', { ...body, format: 1 })).status).toBeLessThan(300)
-  expect((await control('PUT', '/state', { ...body, format: 3 })).status).toBe(400)
+  for (const format of [1, 3]) expect((await control('PUT', '/state', { ...body, format })).status).toBe(400)
+  expect((await control('PUT', '/snapshots/old', { ...body, format: 1 })).status).toBe(400)
 })

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { testEmulator } from '../support/emulator.ts'
+import { mountPath } from '../support/transport.ts'
 
 /** Returns every part of a request that a stub can use. */
 const mirror = {
@@ -63,7 +64,7 @@ test('a stub can respond to a path without a route, for example to message reads
   expect(status).toBe(200)
   expect(body).toMatchObject({
     method: 'GET',
-    path: '/v1/conversations/c%201/messages/m1',
+    path: `${mountPath()}/v1/conversations/c%201/messages/m1`,
     params: { conversation_id: 'c 1', message_id: 'm1' },
     query: { limit: '5' },
   })

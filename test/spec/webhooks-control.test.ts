@@ -158,3 +158,64 @@ test('a reset restores subscriptions and deliveries to the start', { tags: ['U06
     (await emulator.control('GET', '/webhooks')).body.data.length,
   ]).toEqual([[], 1])
 })
+
+test('a subscription can be changed, and keeps what the change does not name', {
+  tags: ['U046'],
+}, async () => {
+  const { emulator } = await webhookEmulator()
+  const receiver = await webhookReceiver()
+  const events = ['batch_prediction.failed']
+  const { body: made } = await emulator.control('POST', '/webhooks', { url: 'http://127.0.0.1:1/', events })
+  const change = (changes: object) => emulator.control('PATCH', `/webhooks/${made.id}`, changes)
+  const moved = { ...made, url: receiver.url, has_secret: true }
+  expect((await change({ url: receiver.url, secret: 'hush' })).body).toEqual(moved)
+  expect((await change({ events: null, secret: null })).body).toEqual({
+    ...moved,
+    events: null,
+    has_secret: false,
+  })
+  await createBatch(emulator)
+  await pass(emulator, '1h')
+  expect(receiver.received).toHaveLength(1)
+})
+
+test.for([
+  [{ url: 'ftp://127.0.0.1/' }, '/url'],
+  [{ url: 'http://192.0.2.1/' }, '/url'],
+  [{ events: ['batch_prediction.done'] }, '/events/0'],
+  [{ inbox: true }, '/inbox'],
+] as const)('the change %j of a subscription is refused', { tags: ['U046'] }, async ([changes, pointer]) => {
+  const { emulator } = await webhookEmulator()
+  const { status, body } = await emulator.control('PATCH', '/webhooks/hook', changes)
+  expect([status, body.details.errors]).toEqual([400, [expect.objectContaining({ pointer })]])
+})
+
+test('a webhook of any type can be sent about a batch, which does not change', {
+  tags: ['U046'],
+}, async () => {
+  const { emulator } = await webhookEmulator()
+  await emulator.control('DELETE', '/webhooks')
+  const receiver = await webhookReceiver()
+  const trigger = (body: object) => emulator.control('POST', '/webhooks/trigger', body)
+  const type = 'batch_prediction.expired'
+  expect((await trigger({ type })).body).toMatchObject({
+    message: 'There is no batch that the webhook could be about.',
+  })
+  const first = await createBatch(emulator)
+  const newest = await createBatch(emulator)
+  expect((await trigger({ type })).body.data).toEqual([])
+  await emulator.control('POST', '/webhooks', { url: receiver.url })
+  const { body } = await trigger({ type })
+  expect(body.data).toMatchObject([
+    { type, ref: `batch_predictions/${newest.id}`, body: { id: newest.id, status: 'expired' } },
+  ])
+  await trigger({ type, batch: first.id, data: { error: { code: 'x' }, results_url: null } })
+  await receiver.arrived(2)
+  const sent = (await deliveriesOf(emulator)).map(({ body: each }: { body: unknown }) => each)
+  expect(sent[1]).toMatchObject({ id: first.id, status: 'expired', error: { code: 'x' } })
+  expect(sent[1]).not.toHaveProperty('results_url')
+  expect((await emulator.control('GET', '/batches')).body.data).toMatchObject([
+    { status: 'validating' },
+    { status: 'validating' },
+  ])
+})

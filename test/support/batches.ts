@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { type TestEmulator, type TestEmulatorOptions, type TestResponse, testEmulator } from './emulator.ts'
 import { interveneBy } from './intervene.ts'
 import { refusedAs } from './refusal.ts'
+import { mountPath } from './transport.ts'
 
 /** One file of each kind that validation distinguishes; all but one are in ts-a. */
 const files = [
@@ -112,7 +113,7 @@ export function expectProblem(response: TestResponse, status?: number, code?: st
   expect(title).toMatch(/./)
   expect(member).toBe(response.status)
   expect(detail).toMatch(/./)
-  expect(instance).toMatch(/^\/v1\/batch-predictions/)
+  expect(instance).toMatch(new RegExp(`^${mountPath()}/v1/batch-predictions`))
   expect(others).toEqual({})
 }
 

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** Runs before all tests: the command line and the scripts of scenarios run in separate processes, from dist/. */
+/** Runs before all tests: the command line runs in separate processes, from dist/. */
 export default function build(): void {
   execFileSync(process.execPath, ['build.mjs', '--if-changed'], { stdio: 'inherit' })
 }

@@ -8,7 +8,6 @@ import { service } from '../../src/core/service.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { HostTime } from '../../src/core/time/clock.ts'
-import type { TurnLimit } from '../../src/core/time/turn.ts'
 import { serviceFaults } from '../../src/service.ts'
 
 /** A sandbox that has only events, without a service: for tests of passing time. */
@@ -61,7 +60,6 @@ export async function clockwork(
     defects?: unknown[]
     warnings?: string[]
     mostEvents?: number
-    turn?: TurnLimit
   } = {},
 ): Promise<Sandbox> {
   const resource: Resource = {
@@ -91,13 +89,12 @@ export async function clockwork(
   if (!('state' in built)) throw new Error('the sandbox is empty and cannot be wrong')
   const onDefect = (error: unknown) => options.defects?.push(error)
   const onWarning = (message: string) => void options.warnings?.push(message)
-  const { mostEvents = sandboxDefaults.mostEvents, turn = sandboxDefaults.turn } = options
+  const { mostEvents = sandboxDefaults.mostEvents } = options
   const given = {
     service: service([resource], serviceFaults),
     assumptions,
     host,
     mostEvents,
-    turn,
     onDefect,
     onWarning,
   }

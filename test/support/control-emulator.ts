@@ -5,8 +5,7 @@ import { onTestFinished } from 'vitest'
 import type { ControlHost } from '../../src/adapters/control/host.ts'
 import { controlRouter } from '../../src/adapters/control/router.ts'
 import { readFixtures } from '../../src/adapters/fixtures.ts'
-import { mayEnd } from '../../src/adapters/http/connections.ts'
-import { allowHosts, refusePage } from '../../src/adapters/http/guard.ts'
+import { allowHosts, controlCors, refusePage } from '../../src/adapters/http/guard.ts'
 import { parseJsonBody, readJsonBody } from '../../src/adapters/http/json-body.ts'
 import { close, createHttpServer } from '../../src/adapters/http/server.ts'
 import { ScenarioRunner } from '../../src/adapters/scenarios/runner.ts'
@@ -54,8 +53,6 @@ export interface ControlEmulatorOptions {
   readonly settings?: JsonObject
   /** Default: none. */
   readonly scenarios?: ScenarioSource
-  /** The maximum number of open connections. */
-  readonly maxConnections?: number
   /** If true, internal errors do not fail the test. */
   readonly forgiving?: boolean
 }
@@ -105,12 +102,14 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     token: options.token,
     sandboxes,
     scenarios: new ScenarioRunner({ source: options.scenarios ?? new MemoryScenarios() }),
+    coverage: undefined,
+    process: { pid: 1, host: 'here' },
     lockLost: () => undefined,
     closing: new AbortController().signal,
     guard: (req) => refusePage(req, hosts),
+    cors: (req) => controlCors(req, []),
     readJson: readJsonBody,
     parseJson: parseJsonBody,
-    mayEnd,
     shutdown: undefined,
     onDefect,
   }
@@ -118,7 +117,6 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
   const server = createHttpServer(app, {
     renderParserError: () => ({ headers: [], body: '' }),
     refuse: (_req, res) => void res.writeHead(417).end(),
-    limits: options.maxConnections === undefined ? {} : { maxConnections: options.maxConnections },
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

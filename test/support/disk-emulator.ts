@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Later } from '../../src/adapters/realtime.ts'
 import type { Files } from '../../src/adapters/storage/files.ts'
-import type { Durability } from '../../src/adapters/storage/journal.ts'
 import type { StorageNotice } from '../../src/adapters/storage/notice.ts'
 import { Persistence } from '../../src/adapters/storage/persistence.ts'
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
@@ -135,32 +134,34 @@ export interface Opened {
 
 export interface OpenOptions {
   readonly files?: Files
-  readonly durability?: Durability
+  readonly discardJournal?: boolean
   readonly later?: Later
   readonly start?: Readonly<Record<string, string>>
   readonly rate?: number
+  readonly host?: () => number
 }
 
 /** Opens a state file in the same way as the composition root. */
 export async function open(file: string, options: OpenOptions = {}): Promise<Opened> {
-  const { files, durability = 'process', start = {}, rate = 0 } = options
+  const { files, discardJournal, start = {}, rate = 0, host } = options
   const timers = new HandTimers()
   const notices: StorageNotice[] = []
   const persistence = new Persistence({
     file,
-    durability,
+    discardJournal,
+    importCommand: (path) => `import ${path}`,
     later: options.later ?? timers.later,
     onNotice: (notice) => notices.push(notice),
     ...(files === undefined ? {} : { files }),
   })
   try {
-    const loaded = await persistence.load(testService, testAssumptions, false)
+    const loaded = persistence.load(testService, testAssumptions, false)
     const state = loaded?.state ?? (await startingState(start, rate))
-    const sandbox = new Sandbox(sandboxOptions(), state, loaded?.floor)
-    await persistence.attach(sandbox)
+    const sandbox = new Sandbox(sandboxOptions(host), state, loaded?.floor)
+    persistence.attach(sandbox)
     return { persistence, sandbox, notices, timers, found: loaded !== undefined }
   } catch (error) {
-    await persistence.close()
+    persistence.close()
     throw error
   }
 }

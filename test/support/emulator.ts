@@ -1,5 +1,7 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
 import { expect, onTestFinished } from 'vitest'
+import { callControlOver } from '../../src/adapters/control/client/ask.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
@@ -14,7 +16,7 @@ import { baseCollections, KEYS, type KeyName, START } from './base-state.ts'
 import { type CallControl, controlOf } from './control.ts'
 import { checkOutput } from './control-output.ts'
 import { NO_SCENARIOS } from './no-scenarios.ts'
-import { type Received, transportTo } from './transport.ts'
+import { type Received, type Send, transportTo } from './transport.ts'
 
 /** A response of the API. */
 export interface TestResponse extends Received {
@@ -43,6 +45,8 @@ export interface TestEmulator {
   readonly emulator: RunningEmulator
   readonly sandbox: Sandbox
   readonly baseUrl: string
+  /** Sends any request, through the transport of the tests. */
+  readonly send: Send
   request(method: string, path: string, options?: RequestOptions): Promise<TestResponse>
   get(path: string, options?: RequestOptions): Promise<TestResponse>
   post(path: string, json?: unknown, options?: RequestOptions): Promise<TestResponse>
@@ -85,11 +89,13 @@ export async function testEmulator({
     ephemeral: true,
     logger: { info: () => {}, warn: () => {}, error: (_message, fields) => defects.push(fields?.error) },
     ...(options.scenarios === undefined ? { scenarioSource: NO_SCENARIOS } : {}),
+    countCoverage: COVERAGE !== undefined,
     ...options,
   })
   onTestFinished(async () => {
     const real = emulator.sandboxes.list().filter(({ sandbox }) => sandbox instanceof Sandbox)
     const documents = real.map(({ sandbox }) => JSON.stringify(sandbox.document()))
+    if (COVERAGE !== undefined) await addCoverage(emulator, COVERAGE)
     await emulator.close()
     // A start must accept the state that a test leaves: this finds fields that one schema lacks.
     for (const document of documents)
@@ -99,6 +105,14 @@ export async function testEmulator({
     if (defects.length > 0 && options.logger === undefined) throw defects[0]
   })
   return around(emulator, options)
+}
+
+/** The folder in which `test/coverage/measure.ts` collects the points of the contract that tests meet. */
+const COVERAGE = process.env.TEST_COVERAGE
+
+async function addCoverage({ control }: RunningEmulator, folder: string): Promise<void> {
+  const report = await callControlOver(control)('GET /coverage')
+  writeFileSync(`${folder}/${randomUUID()}.json`, JSON.stringify(report.data))
 }
 
 function join(extra: Readonly<Record<string, readonly object[]>>) {
@@ -117,6 +131,7 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
     emulator,
     sandbox,
     baseUrl,
+    send,
     request,
     get: (path, how) => request('GET', path, how),
     post: (path, json, how) => request('POST', path, { ...(json === undefined ? {} : { json }), ...how }),

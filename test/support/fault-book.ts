@@ -54,7 +54,6 @@ export function ruleOf(id: string, over: Partial<FaultRule> = {}): FaultRule {
     times: null,
     ttl: null,
     armed_at: START,
-    armed_wall: START,
     ...over,
   }
 }

@@ -36,7 +36,6 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
     headers: [['Content-Type', 'application/json; charset=utf-8']],
     text: '{"ok":true}',
     lines: undefined,
-    durable: undefined,
     ...given,
   }
   const server = createHttpServer(

@@ -33,7 +33,6 @@ export function armRule(sandbox: Sandbox, partial: Partial<FaultRule> = {}): Fau
     times: null,
     ttl: null,
     armed_at: formatInstant(sandbox.clock.now),
-    armed_wall: formatInstant(sandbox.options.host()),
     ...partial,
   }
   change(sandbox, ({ tx }) => tx.put(faultRules.name, rule))

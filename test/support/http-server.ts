@@ -1,14 +1,8 @@
 import { once } from 'node:events'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import {
-  close,
-  createHttpServer,
-  listen,
-  type RawResponse,
-  type ServerLimits,
-} from '../../src/adapters/http/server.ts'
+import { close, createHttpServer, listen, type RawResponse } from '../../src/adapters/http/server.ts'
 import type { WireProblem } from '../../src/adapters/http/wire-problem.ts'
 
 export const RATE_HEADERS = [
@@ -41,13 +35,11 @@ export const echoUrl: RequestListener = (req, res) => {
   res.end(req.url)
 }
 
-export async function serving(listener: RequestListener = echoUrl, limits: Partial<ServerLimits> = {}) {
-  const warnings: string[] = []
-  const onCrowded = (message: string) => void warnings.push(message)
-  const server = createHttpServer(listener, { renderParserError: rendered, refuse, onCrowded, limits })
+export async function serving(listener: RequestListener = echoUrl, limits: ServerOptions = {}) {
+  const server = createHttpServer(listener, { renderParserError: rendered, refuse, limits })
   onTestFinished(() => close(server, { graceful: false }))
   const { port } = await listen(server, { port: 0, host: '127.0.0.1' })
-  return { server, port, warnings }
+  return { server, port }
 }
 
 export async function connected(port: number): Promise<Socket> {

@@ -53,11 +53,11 @@ const books = collection<z.output<ReturnType<typeof bookRecord>>>({
     created_at: ago(n * 1000),
   }),
   check: ({ shelf_id }, tx) => {
-    const snapshotStore = tx.in(shelves).get(shelf_id)
-    if (snapshotStore === undefined) {
+    const shelf = tx.in(shelves).get(shelf_id)
+    if (shelf === undefined) {
       return [{ pointer: '/shelf_id', detail: `there is no shelf with the id "${shelf_id}"` }]
     }
-    return snapshotStore.name === 'sealed' ? [{ pointer: '/shelf_id', detail: 'is a sealed shelf' }] : []
+    return shelf.name === 'sealed' ? [{ pointer: '/shelf_id', detail: 'is a sealed shelf' }] : []
   },
 })
 
@@ -120,9 +120,9 @@ export const library: Resource = {
       kind: 'shelf.close',
       description: 'The shelf closes.',
       handle: ({ tx }, { ref }) => {
-        const snapshotStore = tx.in(shelves).require(ref.slice('shelves/'.length))
-        if (snapshotStore.name === 'cursed') throw new Error('the shelf is cursed')
-        tx.in(shelves).put({ ...snapshotStore, status: 'closed' })
+        const shelf = tx.in(shelves).require(ref.slice('shelves/'.length))
+        if (shelf.name === 'cursed') throw new Error('the shelf is cursed')
+        tx.in(shelves).put({ ...shelf, status: 'closed' })
       },
     },
   ],

@@ -1,4 +1,3 @@
-import { TURN } from '../../src/core/time/turn.ts'
 import { batchEmulator } from './batches.ts'
 import type { TestEmulator, TestEmulatorOptions } from './emulator.ts'
 
@@ -18,11 +17,15 @@ export function minutelyEmulator(
   })
 }
 
-/** Turns of this many events, without a limit of time; `between` is called after each. */
-export function turnsOf(events: number, between: () => void = () => {}) {
-  const next = async () => {
-    await TURN.next()
-    between()
+/**
+ * A clock of the host at a fixed instant, on which each event takes 1 ms of real time: call `ran` for each event. A turn of an
+ * advance is over after 10 events.
+ */
+export function slowHost(at: number) {
+  let elapsed = 0
+  const hostTime = Object.assign(() => at, { elapsed: () => elapsed })
+  const ran = (): void => {
+    elapsed += 1
   }
-  return { events, ms: Number.POSITIVE_INFINITY, next }
+  return { hostTime, ran }
 }

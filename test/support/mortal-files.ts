@@ -3,32 +3,21 @@ import { type Files, nodeFiles } from '../../src/adapters/storage/files.ts'
 /** The error of every step after the simulated end of the process. */
 export class Killed extends Error {}
 
-// Data survives the end of a process without a sync, so only the moment of a sync matters and tests need not wait for the disk.
-const nothing = async (): Promise<void> => {}
-export const unsynced: Files = { ...nodeFiles, sync: nothing, datasync: nothing, syncDirectory: nothing }
-
 /** The process ends before the step or half way through it, or the step fails once. */
 export type How = 'before' | 'half' | 'error'
 
-/** Operations that change the disk, or that such operations wait for. */
+/** Operations that change the disk. */
 const STEPS = [
   'open',
   'write',
-  'writeSoon',
   'truncate',
-  'truncatePath',
-  'sync',
-  'datasync',
-  'syncDirectory',
   'rename',
-  'link',
-  'copy',
   'remove',
   'makeDirectory',
   'removeDirectory',
 ] as const satisfies readonly (keyof Files)[]
 
-const WRITES = ['write', 'writeSoon']
+const WRITES = ['write']
 
 /** A file system that stops at its n-th step: nothing is written to the disk after that. Counts its steps. */
 export class MortalFiles {
@@ -43,7 +32,10 @@ export class MortalFiles {
   constructor(last: number, how: How) {
     this.#last = last
     this.#how = how
-    const wrapped = Object.entries(unsynced).map(([name, operation]) => [name, this.#mortal(name, operation)])
+    const wrapped = Object.entries(nodeFiles).map(([name, operation]) => [
+      name,
+      this.#mortal(name, operation),
+    ])
     this.files = Object.fromEntries(wrapped) as Files
   }
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { outputsOf } from '../../src/json-schema/outputs.ts'
+import { type Outputs, outputsOf } from '../../src/json-schema/outputs.ts'
 import type { RandomSource } from '../../src/json-schema/pattern-text.ts'
 import { checkOutputSchema } from '../../src/resources/batch-predictions/output-schema.ts'
 import { judge } from './judge.ts'
@@ -24,11 +24,17 @@ export const object = (properties: object, more: object = {}) =>
   ({ type: 'object', properties, ...more }) as JsonObject
 export const text = (...values: unknown[]) => JSON.stringify(values)
 
+/** The output of one item. */
+export function outputOf(outputs: Outputs, chance: RandomSource): JsonObject | undefined {
+  const text = outputs.text(chance, NOW)
+  return text === undefined ? undefined : (JSON.parse(text) as JsonObject)
+}
+
 export function outputs(schema: JsonObject, count = 20): JsonObject[] {
   const made = outputsOf(schema)
   expect(made.unsatisfiable, text(schema)).toBeUndefined()
   const chance = seeded(1)
-  return Array.from({ length: count }, () => made.make(chance, NOW) ?? {})
+  return Array.from({ length: count }, () => outputOf(made, chance) ?? {})
 }
 
 /** Generates outputs of `{v: schema}`, validates each one, and returns the values of v. */

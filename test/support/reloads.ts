@@ -1,6 +1,5 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { ScenarioLibrary } from '../../src/adapters/scenarios/library.ts'
+import { collectGarbage } from './collect-garbage.ts'
 import { script, writeFiles } from './scenario-folder.ts'
 
 /** The memory of this process in megabytes, after garbage collection. */
@@ -38,9 +37,4 @@ export function footprint(): Footprint {
   collectGarbage()
   const { heapUsed, rss } = process.memoryUsage()
   return { heap: heapUsed / 1_048_576, rss: rss / 1_048_576 }
-}
-
-function collectGarbage(): void {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
 }

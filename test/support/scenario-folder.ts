@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Later } from '../../src/adapters/realtime.ts'
 import { type LibraryOptions, ScenarioLibrary } from '../../src/adapters/scenarios/library.ts'
 import type { ScenarioNotice } from '../../src/adapters/scenarios/problem.ts'
 import type { Check, ScenarioVocabulary } from '../../src/adapters/scenarios/schema.ts'
@@ -63,28 +62,6 @@ export async function openLibrary(
     })
   return { library, notices, until }
 }
-
-/** A time limit for scripts that ends only when the test ends it. */
-export interface ManualLimit {
-  readonly later: Later
-  /** Ends the time of the running task. */
-  runOut(): void
-}
-
-/** A replacement for the `later` option of a library. */
-export function manualLimit(): ManualLimit {
-  let pending: (() => void) | undefined
-  const later: Later = (_ms, call) => {
-    pending = call
-    return () => {
-      if (pending === call) pending = undefined
-    }
-  }
-  return { later, runOut: () => pending?.() }
-}
-
-/** A script that prints a line and then loops forever. */
-export const HANGS = "console.log('hangs'); for (;;) {}"
 
 /** Writes files below a folder, by their path in it. */
 export function writeFiles(folder: string, files: Readonly<Record<string, string>>): void {

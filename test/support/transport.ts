@@ -11,13 +11,19 @@ import {
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { urlToHttpOptions } from 'node:url'
+import express from 'express'
 import request, { type Response as SuperResponse } from 'supertest'
 import type { RunningEmulator } from '../../src/emulator.ts'
 
-/** How requests of the tests reach the API. */
-export type TransportName = 'socket' | 'express'
+const TRANSPORTS = ['socket', 'express', 'fetch'] as const
 
-let transport: TransportName = process.env.TEST_TRANSPORT === 'express' ? 'express' : 'socket'
+/** How requests of the tests reach the API. */
+export type TransportName = (typeof TRANSPORTS)[number]
+
+let transport = TRANSPORTS.find((name) => name === process.env.TEST_TRANSPORT) ?? 'socket'
+
+/** The path before `/v1` in responses: that of the router in another Express application. */
+export const mountPath = (): string => (transport === 'express' ? '/tools/emulator' : '')
 
 /** Sets the transport of all requests in this test worker. @returns a function that restores the previous one */
 export function useTransport(next: TransportName): () => void {
@@ -41,17 +47,29 @@ export interface Received {
   readonly text: string
 }
 
-/** Sends one request and returns its response. */
+/** Sends one request and returns its response. @param path from the root of the emulator, or with {@link mountPath} in front */
 export type Send = (path: string, sent: Sent) => Promise<Received>
 
-/** Over a socket to node:http, or with supertest to the Express application that users mount in their own. */
+/** Over a socket to node:http, with supertest to an Express application that mounts the router, or through `fetch`. */
 export function transportTo(emulator: RunningEmulator): Send {
   if (transport === 'socket') return (path, sent) => overSocket(emulator.url + path, sent)
+  if (transport === 'fetch') return (path, sent) => throughFetch(emulator, path, sent)
+  const mount = mountPath()
   let server: Promise<Server> | undefined
   return async (path, sent) => {
-    server ??= emulator.app().then(listening)
-    return throughExpress(await server, path, sent)
+    server ??= listening(express().use(mount, emulator.router()))
+    return throughExpress(await server, path.startsWith(`${mount}/`) ? path : mount + path, sent)
   }
+}
+
+async function throughFetch(
+  { fetch, url }: RunningEmulator,
+  path: string,
+  { method, headers, body }: Sent,
+): Promise<Received> {
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const response = await fetch(url + path, { method, headers: { ...length, ...headers }, body: body ?? null })
+  return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
 /** Keeps connections alive. If a server closes one before reading the body, Node emits an error after the response; ignored. */

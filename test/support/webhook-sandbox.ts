@@ -4,7 +4,7 @@ import { Slots, WebhookSender, type WebhookSenderOptions } from '../../src/adapt
 import { AssumptionCatalog } from '../../src/core/assumptions.ts'
 import { faultHooks } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import type { Notice } from '../../src/core/operation.ts'
+import type { WebhookType } from '../../src/core/operation.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { service } from '../../src/core/service.ts'
@@ -23,12 +23,12 @@ export const START = Date.parse('2026-03-01T12:00:00.000Z')
 
 export const HOOK = 'http://127.0.0.1:9000/hook'
 
-export const notices: readonly Notice[] = [
+export const webhookTypes: readonly WebhookType[] = [
   { type: 'thing.made', description: 'A thing was made.' },
   { type: 'thing.broken', description: 'A thing has broken.' },
 ]
 
-const resource = webhooksResource(notices)
+const resource = webhooksResource(webhookTypes)
 const joined = service([resource], serviceFaults)
 const assumptions = new AssumptionCatalog(resource.assumptions === undefined ? [] : [resource.assumptions])
 

@@ -3,7 +3,6 @@ import type { Address } from '../../src/adapters/webhooks/targets.ts'
 /** The addresses of the host names in these targets. */
 const TARGET_NAMES: Readonly<Record<string, readonly string[]>> = {
   localhost: ['::1', '127.0.0.1'],
-  'hook.localhost': ['127.0.0.1'],
   'mine.example': ['127.0.0.5'],
   'mixed.example': ['127.0.0.1', '93.184.216.34'],
   'receiver.example': ['172.18.0.5'],
@@ -58,7 +57,7 @@ export const ALLOWED_TARGETS: readonly (readonly [
   ['http://[::ffff:7f00:1]:9000/', ['::ffff:7f00:1'], 9000],
   ['http://localhost:9000/', ['::1', '127.0.0.1'], 9000],
   ['http://LocalHost:9000/', ['::1', '127.0.0.1'], 9000],
-  ['http://hook.localhost:9000/', ['127.0.0.1'], 9000],
+  ['http://hook.localhost:9000/', ['::1', '127.0.0.1'], 9000],
   ['http://mine.example:9000/', ['127.0.0.5'], 9000],
   ['http://10.0.0.5:8080/', ['10.0.0.5'], 8080],
   ['http://receiver.example:8080/', ['172.18.0.5'], 8080],

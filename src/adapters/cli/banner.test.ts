@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { PlainKey } from '../fixtures.ts'
+import type { PlainKey } from '../plain-keys.ts'
+import { rendered } from './print.ts'
 import { banner, type Facts } from './start.ts'
 
 const FACTS: Facts = {
@@ -19,9 +20,15 @@ function key(token: string): PlainKey {
   return { token, kind: 'user', description: 'somebody' }
 }
 
+function shown(facts: Facts, keys: readonly PlainKey[]): string {
+  return banner(facts, keys)
+    .map((line) => rendered(line, { colours: false }))
+    .join('\n')
+}
+
 test('the banner shows addresses, state, clock, seed and keys, and a command to copy', () => {
   expect(
-    banner(FACTS, [key('live_a'), key('live_longer')]),
+    shown(FACTS, [key('live_a'), key('live_longer')]),
   ).toBe(`Agent Workspace Service emulator 1.2.3, contract 0.1.1
 
   API        http://127.0.0.1:4010/v1
@@ -34,19 +41,19 @@ test('the banner shows addresses, state, clock, seed and keys, and a command to 
              live_longer  somebody
   Assumed    114 questions that the specification leaves open: http://127.0.0.1:4010/__emulator/assumptions
 
-  curl -H "Authorization: Bearer live_a" http://127.0.0.1:4010/v1/data-views
+  curl -w "\\n" -H "Authorization: Bearer live_a" http://127.0.0.1:4010/v1/data-views
 `)
 })
 
 test('the banner shows a frozen clock and a state in memory; without known keys its command requests /health', () => {
-  const lines = banner({ ...FACTS, state_file: null, rate: 0 }, []).split('\n')
+  const lines = shown({ ...FACTS, state_file: null, rate: 0 }, []).split('\n')
   expect(lines).toContain('  State      in memory')
   expect(lines).toContain('  Clock      2026-03-01T12:00:00.000Z, frozen')
-  expect(lines).toContain('  curl http://127.0.0.1:4010/__emulator/health')
+  expect(lines).toContain('  curl -w "\\n" http://127.0.0.1:4010/__emulator/health')
 })
 
 test('without known keys the banner explains how to show them and how to create one', () => {
-  expect(banner(FACTS, [])).toContain(
+  expect(shown(FACTS, [])).toContain(
     `  Keys       the fixtures of this start have no key of the sandbox. Start with the --fixtures
              that it was created from, or write a key: PUT http://127.0.0.1:4010/__emulator/state/api_keys/NAME
              with {"kind": "user", "token", "user_id", "organization_id", "teamspace_id"}
@@ -55,12 +62,12 @@ test('without known keys the banner explains how to show them and how to create 
 })
 
 test('the banner names an active scenario', () => {
-  expect(banner({ ...FACTS, scenario: 'partial-failure' }, [])).toContain(
+  expect(shown({ ...FACTS, scenario: 'partial-failure' }, [])).toContain(
     '  Seed       7\n  Scenario   partial-failure\n',
   )
 })
 
 test('the banner lists six keys and the number of the others', () => {
   const keys = Array.from({ length: 9 }, (_, n) => key(`live_${n}`))
-  expect(banner(FACTS, keys)).toContain('live_5  somebody\n             and 3 more\n')
+  expect(shown(FACTS, keys)).toContain('live_5  somebody\n             and 3 more\n')
 })

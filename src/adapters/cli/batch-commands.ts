@@ -1,69 +1,57 @@
 import type { BatchView } from '../../index.ts'
-import { callCommand } from './call-command.ts'
+import { call } from './call-command.ts'
 
-const ID = { name: '<id>', description: 'id of the batch' }
-const COLUMNS = ['id', 'status', 'teamspace_id', 'finished', 'held', 'created_at']
+const ID = { '<id>': 'id of the batch' }
 
-/** A command that changes one batch and shows it afterwards. */
-function onBatch(
-  name: string,
-  description: string,
-  route: `${'GET' | 'PATCH' | 'POST'} /batches/{id}${string}`,
-  body?: (args: Readonly<Record<string, string | undefined>>) => object,
-  args: readonly { readonly name: string; readonly description: string }[] = [],
-) {
-  return callCommand({
-    name: `batch ${name}`,
-    description,
-    route,
-    args: [ID, ...args],
-    ...(body && { body }),
-    lines: (view) => batchLines(view as BatchView),
-  })
-}
-
-const listed = (name: string) =>
-  callCommand({
-    name,
-    description: 'List the batches with their progress',
-    route: 'GET /batches',
-    columns: COLUMNS,
-  })
+/** What the commands have in common that show a batch. The routes of resources have no types in this adapter. */
+const SHOWN = { args: ID, lines: (view: object) => batchLines(view as BatchView) }
 
 export const batchCommands = [
-  listed('batch'),
-  listed('batch list'),
-  onBatch('show', 'Show the plan of a batch, its progress and its future events', 'GET /batches/{id}'),
-  onBatch('hold', 'Stop the progress of a batch until it is released', 'PATCH /batches/{id}', () => ({
-    hold: true,
-  })),
-  onBatch('release', 'Let a held batch continue', 'PATCH /batches/{id}', () => ({ hold: false })),
-  callCommand({
-    name: 'batch change',
-    description: 'Change the pace of a batch, or the outcomes of its unfinished items',
-    route: 'PATCH /batches/{id}',
-    args: [
-      ID,
-      { name: '<plan>', description: 'JSON in quotes, or the path of a JSON file: {"pace", "outcomes"}' },
-    ],
-    body: 'plan',
-    lines: (view) => batchLines(view as BatchView),
+  call('batch list', 'GET /batches', {
+    description: 'List the batches with their progress',
+    columns: ['id', 'status', 'teamspace_id', 'finished', 'held', 'created_at'],
   }),
-  onBatch(
-    'fail',
-    'Fail a batch that is validating or in progress',
-    'POST /batches/{id}/fail',
-    ({ detail }) => ({ detail }),
-    [{ name: '[detail]', description: 'reason in the error of the batch' }],
-  ),
-  onBatch('expire', 'End the completion window of a batch', 'POST /batches/{id}/expire'),
-  onBatch('complete', 'Complete a batch at once', 'POST /batches/{id}/complete'),
-  onBatch('cleanup', 'Remove the results of a terminal batch', 'POST /batches/{id}/cleanup'),
-  callCommand({
-    name: 'batch results',
+  call('batch show', 'GET /batches/{id}', {
+    ...SHOWN,
+    description: 'Show the plan of a batch, its progress and its future events',
+  }),
+  call('batch hold', 'PATCH /batches/{id}', {
+    ...SHOWN,
+    description: 'Stop the progress of a batch until it is released',
+    body: () => ({ hold: true }),
+  }),
+  call('batch release', 'PATCH /batches/{id}', {
+    ...SHOWN,
+    description: 'Let a held batch continue',
+    body: () => ({ hold: false }),
+  }),
+  call('batch change', 'PATCH /batches/{id}', {
+    ...SHOWN,
+    description: 'Change the pace of a batch, or the outcomes of its unfinished items',
+    args: { ...ID, '<plan>': 'JSON in quotes, or the path of a JSON file: {"pace", "outcomes"}' },
+    body: 'plan',
+  }),
+  call('batch fail', 'POST /batches/{id}/fail', {
+    ...SHOWN,
+    description: 'Fail a batch that is validating or in progress',
+    args: { ...ID, '[detail]': 'reason in the error of the batch' },
+    body: ({ detail }) => ({ detail }),
+  }),
+  call('batch expire', 'POST /batches/{id}/expire', {
+    ...SHOWN,
+    description: 'End the completion window of a batch',
+  }),
+  call('batch complete', 'POST /batches/{id}/complete', {
+    ...SHOWN,
+    description: 'Complete a batch at once',
+  }),
+  call('batch cleanup', 'POST /batches/{id}/cleanup', {
+    ...SHOWN,
+    description: 'Remove the results of a terminal batch',
+  }),
+  call('batch results', 'GET /batches/{id}/results', {
     description: 'List the results of a batch; before it is terminal, as its plan predicts',
-    route: 'GET /batches/{id}/results',
-    args: [ID],
+    args: ID,
     columns: ['custom_id', 'status', 'finished', 'output', 'error'],
   }),
 ]

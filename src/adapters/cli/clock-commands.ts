@@ -1,10 +1,10 @@
-import { parseDuration } from '../../core/time/instant.ts'
 import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../../core/time/scheduler.ts'
+import { type EventGroup, isAbout, summaryOfEvents, type Topic } from '../advance-summary.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
 import { advanceToTarget, type TargetOf } from '../control/client/clock.ts'
-import { callCommand } from './call-command.ts'
-import { command, SANDBOX_OPTIONS } from './command.ts'
-import { controlOf } from './control-client.ts'
+import { call, isOn, sandboxCommand } from './call-command.ts'
+import type { FollowedEvent } from './follow.ts'
+import { jsonArgument } from './json-files.ts'
 import { numberArgument, type OptionValues, UsageError } from './options.ts'
 import { show } from './print.ts'
 
@@ -13,56 +13,65 @@ type ClockView = OwnCalls['GET /clock']['output']
 /** The target of an advance. The emulator checks the goal, so its type is open here. */
 type Target = TargetOf<object>
 
-/** A command that changes how time passes. */
-function passing(
-  name: string,
-  description: string,
-  body: Extract<Parameters<typeof callCommand>[0]['body'], (...given: never[]) => object>,
-  args: readonly { readonly name: string; readonly description: string }[] = [],
-) {
-  return callCommand({
-    name: `clock ${name}`,
-    description,
-    route: 'PATCH /clock',
-    args,
-    body,
-    lines: clockLines,
-  })
-}
-
 export const clockCommands = [
-  callCommand({
-    name: 'clock',
-    description: 'Show the virtual clock',
-    route: 'GET /clock',
-    lines: clockLines,
-  }),
-  command({
-    name: 'clock advance',
+  call('clock', 'GET /clock', { description: 'Show the virtual clock', lines: clockLines }),
+  sandboxCommand('clock advance', {
     description:
       'Advance the virtual clock by a duration, or to the target of --to, --steps or --until-batch; all due events run',
-    args: [{ name: '[duration]', description: 'such as 90s, 10m, 24h, 29d or PT24H' }],
-    options: [
-      ...SANDBOX_OPTIONS,
-      ...(['to', 'steps', 'untilBatch', 'status', 'items', 'maxEvents'] as const),
-    ],
+    args: { '[duration]': 'such as 90s, 10m, 24h, 29d or PT24H' },
+    options: ['to', 'steps', 'untilBatch', 'status', 'items', 'maxEvents', 'all', 'only', 'stable'],
     help: { status: { description: 'status of the batch to advance to, instead of its end' } },
-    run: async ({ args, options, terminal }) => {
-      const target = targetOf(args[0], options)
-      const limit = options.maxEvents === undefined ? {} : { max_events: options.maxEvents }
-      const call = (body: Target) => controlOf(options)('POST /clock/advance', { body })
-      const result = await advanceToTarget(call, { ...target, ...limit })
-      return show({ options, terminal }, result, advanceLines(result))
+    run: async (ask, invocation) => {
+      const { args, options } = invocation
+      const target = { ...targetOf(args[0], options), max_events: options.maxEvents }
+      const query = { stable: isOn(options.stable) }
+      const advance = (body: Target) => ask('POST /clock/advance', { body, query })
+      const result = selected(await advanceToTarget(advance, target), options.only)
+      return show(invocation, result, advanceLines(result, options))
     },
   }),
-  passing('freeze', 'Stop the virtual clock: time passes only when it is advanced', () => ({ rate: 0 })),
-  passing('run', 'Let the virtual clock run as fast as the real one', () => ({ rate: 1 })),
-  passing(
-    'rate',
-    'Choose how fast the virtual clock runs',
-    ({ rate }) => ({ rate: numberArgument('rate', rate) }),
-    [{ name: '<rate>', description: 'virtual seconds per real second; 0 freezes the clock' }],
-  ),
+  call('clock freeze', 'PATCH /clock', {
+    description: 'Stop the virtual clock: time passes only when it is advanced',
+    body: () => ({ rate: 0 }),
+    lines: clockLines,
+  }),
+  call('clock run', 'PATCH /clock', {
+    description: 'Let the virtual clock run as fast as the real one',
+    body: () => ({ rate: 1 }),
+    lines: clockLines,
+  }),
+  call('clock rate', 'PATCH /clock', {
+    description: 'Choose how fast the virtual clock runs',
+    args: { '<rate>': 'virtual seconds per real second; 0 freezes the clock' },
+    body: ({ rate }) => ({ rate: numberArgument('rate', rate) }),
+    lines: clockLines,
+  }),
+  sandboxCommand('events', {
+    description:
+      'List the future events of the virtual clock; with --follow print events as they happen until Ctrl-C',
+    route: 'GET /clock/horizon',
+    options: ['follow', 'type'],
+    run: async (ask, invocation) => {
+      const { options } = invocation
+      if (options.follow) {
+        const types = options.type.length === 0 ? undefined : options.type
+        const { follow } = await import('./follow.ts')
+        return follow(invocation, { types }, (event) => show(invocation, event, happened(event)))
+      }
+      const body = await ask('GET /clock/horizon')
+      const lines = body.data.map((event) => eventLine(event).trim())
+      return show(invocation, body, lines.length === 0 ? ['Nothing is due.'] : lines)
+    },
+  }),
+  call('events emit', 'POST /provider-events', {
+    description: 'Emit an event of a provider, and show which triggers fire and why others do not',
+    args: {
+      '<source>': 'the provider',
+      '<event>': 'name of the event',
+      '[payload]': 'JSON object in quotes',
+    },
+    body: ({ source, event, payload }) => ({ source, event, payload: jsonArgument('payload', payload) }),
+  }),
 ]
 
 function clockLines(clock: ClockView): string[] {
@@ -80,58 +89,70 @@ export function speedOf({ rate, lag_ms }: ClockView): string {
 
 type Targets = OptionValues<'to' | 'steps' | 'untilBatch' | 'status' | 'items'>
 
-/** The body of the request. Throws {@link UsageError} unless exactly one target is given. */
+/** The body of the request. The emulator checks the values. Throws {@link UsageError} unless exactly one target is given. */
 function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): Target {
-  if (status !== undefined && items !== undefined) {
-    throw misuse(
-      'accepts --status or --items, not both. Without either, time passes until the batch is terminal.',
-    )
-  }
-  if (untilBatch === undefined && (status !== undefined || items !== undefined)) {
-    const flag = status === undefined ? '--items' : '--status'
-    throw new UsageError([`${flag} needs a batch. Name it with --until-batch.`])
-  }
-  const targets = { [`"${by}"`]: by, '--to': to, '--steps': steps, '--until-batch': untilBatch }
-  const given = Object.entries(targets).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  if (given.length === 0) {
-    throw misuse(
-      'needs a target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
-    )
-  }
-  if (given.length > 1) throw misuse(`accepts one target, but got ${given.join(', ')}. Give one of them.`)
-  if (to !== undefined) return { to }
-  if (steps !== undefined) return { steps }
-  if (untilBatch !== undefined) {
-    // The emulator refuses an unknown status, and names the known ones.
-    const goal = status === undefined ? {} : { status }
-    return {
-      until: { batch: untilBatch, ...goal, ...(items === undefined ? {} : { finished_items: items }) },
-    }
-  }
-  if (by === undefined || parseDuration(by) === undefined) {
+  const goal = untilBatch === undefined ? {} : { until: { batch: untilBatch, status, finished_items: items } }
+  const targets = [by, to, steps, untilBatch].filter((target) => target !== undefined)
+  if (targets.length !== 1) {
     throw new UsageError([
-      `clock advance: "${by}" is not a duration. Give one such as 90s, 10m, 24h, 29d or PT24H.`,
+      'clock advance needs one target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
     ])
   }
-  return { by }
+  if (untilBatch === undefined && (status !== undefined || items !== undefined))
+    throw new UsageError(['--status and --items need a batch. Name it with --until-batch.'])
+  return { by, to, steps, ...goal } as Target
 }
 
-function misuse(problem: string): UsageError {
-  return new UsageError([`clock advance ${problem}`])
+/** The result with the events of one topic only; undefined: all events. */
+function selected(result: AdvanceResult, topic: Topic | undefined): AdvanceResult {
+  if (topic === undefined) return result
+  const { events, failed, omitted = {}, ...rest } = result
+  const isSelected = ({ kind }: { readonly kind: string }) => isAbout(topic, kind)
+  const counts = Object.entries(omitted).filter(([kind]) => isAbout(topic, kind))
+  return {
+    ...rest,
+    events: events.filter(isSelected),
+    failed: failed.filter(isSelected),
+    ...(counts.length > 0 && { omitted: Object.fromEntries(counts) }),
+  }
 }
 
-function advanceLines({ from, to, events, failed, omitted = {}, stopped }: AdvanceResult): string[] {
-  const failures = failed.map((event) => `${eventLine(event)}: failed, ${event.error}`)
+function advanceLines(
+  { from, to, events, failed, omitted = {}, stopped }: AdvanceResult,
+  { all, only }: OptionValues<'all' | 'only'>,
+): string[] {
+  const { listed, groups } =
+    all || only !== undefined ? { listed: events, groups: [] } : summaryOfEvents(events)
+  const name = namesOf([...listed, ...failed])
+  const failures = failed.map((event) => `${eventLine(event)}${name(event)}: failed, ${event.error}`)
   const omissions = Object.entries(omitted).map(([kind, count]) => `  ${count} of ${kind}`)
   return [
     `${from} to ${to}`,
-    ...events.map(eventLine),
+    ...(only !== undefined && events.length + failures.length === 0
+      ? [`  No listed event is about a ${only}.`]
+      : []),
+    ...listed.map((event) => eventLine(event) + name(event)),
+    ...groups.map((group) => `${groupLine(group)}${group === groups.at(-1) ? '; --all lists them' : ''}`),
     ...(failures.length === 0 ? [] : ['Failed:', ...failures]),
     ...(omissions.length === 0 ? [] : ['Further events, which are not listed:', ...omissions]),
     ...(stopped === 'limit'
       ? [`Stopped at the limit of events, at ${to}: run the command again to continue.`]
       : []),
   ]
+}
+
+/** The end of the line of an event: its record, if events of other records of the collection could be taken for it. */
+function namesOf(events: readonly RanEvent[]): (event: RanEvent) => string {
+  const refs = [...new Set(events.map(({ ref }) => ref))]
+  return ({ ref, description }) => {
+    const [collection = '', id = ''] = ref.split('/')
+    const isAlone = refs.filter((each) => each.startsWith(`${collection}/`)).length === 1
+    return isAlone || description.includes(id) ? '' : ` [${ref}]`
+  }
+}
+
+function groupLine({ from, to, text }: EventGroup): string {
+  return `  ${from}  ${text}${to === from ? '' : ` until ${to}`}`
 }
 
 /** The next event, on one line. */
@@ -148,5 +169,29 @@ export function eventLine({ at, description, from, to, webhook }: Shown): string
 }
 
 function attempt({ status, ms }: DeliveryAttempt): string {
-  return ` [${status === null ? 'no response' : `HTTP ${status}`}, ${ms} ms]`
+  const response = status === null ? 'no response' : `HTTP ${status}`
+  return ` [${response}${ms === undefined ? '' : `, ${ms} ms`}]`
+}
+
+/** An event of the stream on one line. Events about the stream itself (`hello`, `dropped`, `end`) have no line. */
+function happened({ type, data }: FollowedEvent): string[] {
+  switch (type) {
+    case 'request':
+      return [
+        `${data.at}  ${data.status === 0 ? 'cut' : data.status}  ${data.method} ${data.path}  ${data.id}`,
+      ]
+    case 'event':
+    case 'delivery':
+      return [eventLine(data).trim()]
+    case 'transition':
+      return [`${data.at}  ${data.ref} ${data.from ?? 'new'} to ${data.to ?? 'removed'}`]
+    case 'clock':
+      return [`${data.now}  clock ${data.rate === 0 ? 'frozen' : `rate ${data.rate}`}`]
+    case 'scenario':
+      return [`${data.at}  scenario ${data.active ?? 'stopped'}`]
+    case 'sandbox':
+      return [`${data.now}  state replaced, revision ${data.revision}`]
+    default:
+      return []
+  }
 }

@@ -3,135 +3,106 @@ import { didYouMean } from '../../core/did-you-mean.ts'
 import { packageVersion } from '../package.ts'
 import {
   CommandFailed,
-  command,
   type Command as Declaration,
   FAILED,
   MISUSED,
   OK,
+  type Streams,
   type Terminal,
 } from './command.ts'
+import { styled } from './line.ts'
 import {
   type Environment,
   type Flags,
   flagOf,
   givenOptions,
-  OPTION_NAMES,
   type OptionName,
   optionOf,
   resolveOptions,
   shownDefault,
   UsageError,
   usageOf,
+  variableOf,
 } from './options.ts'
-import { harmless } from './print.ts'
+import { harmless, rendered } from './print.ts'
 
 const NAME = 'workspace-emulator'
 
 /** The command that runs when none is named. */
 const DEFAULT_COMMAND = 'start'
 
-const completionCommand = command({
-  name: 'completion',
-  description: 'Print a script that completes commands and flags in bash, zsh or fish',
-  args: [{ name: '<shell>', description: 'bash, zsh or fish' }],
-  options: ['json'],
-  run: async (invocation) => (await import('./completion.ts')).completion(invocation, await allCommands()),
-})
+/** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
+const MODULES: readonly (readonly [words: string, load: () => Promise<readonly Declaration[]>])[] = [
+  [
+    'start exec certify validate doctor version',
+    async () => (await import('./local-commands.ts')).localCommands,
+  ],
+  ['wait status reset open stop', async () => (await import('./control-commands.ts')).controlCommands],
+  ['clock events', async () => (await import('./clock-commands.ts')).clockCommands],
+  ['requests', async () => (await import('./request-commands.ts')).requestCommands],
+  ['conduct', async () => (await import('./conduct-commands.ts')).conductCommands],
+  ['coverage', async () => (await import('./coverage-commands.ts')).coverageCommands],
+  ['explain', async () => (await import('./explain-command.ts')).explainCommands],
+  ['snapshot sandbox', async () => (await import('./sandbox-commands.ts')).sandboxCommands],
+  ['faults latency', async () => (await import('./fault-commands.ts')).faultCommands],
+  ['limits', async () => (await import('./limit-commands.ts')).limitCommands],
+  ['scenario', async () => (await import('./scenario-commands.ts')).scenarioCommands],
+  ['state', async () => (await import('./state-commands.ts')).stateCommands],
+  ['batch', async () => (await import('./batch-commands.ts')).batchCommands],
+  ['webhook', async () => (await import('./webhook-commands.ts')).webhookCommands],
+  ['settings assumptions stub', async () => (await import('./settings-commands.ts')).settingsCommands],
+  [
+    'agent-runs join oauth connection api',
+    async () => (await import('./service-commands.ts')).serviceCommands,
+  ],
+  ['completion', async () => (await import('./completion.ts')).completionCommands(allCommands)],
+]
 
-/** The commands by their first word, in the order of the help. Each command loads only its own code, so that `start` is fast. */
-const GROUPS: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
-  [DEFAULT_COMMAND]: async () => (await import('./local-commands.ts')).startCommands,
-  exec: async () => (await import('./local-commands.ts')).execCommands,
-  wait: async () => (await import('./control-commands.ts')).waitCommands,
-  status: async () => (await import('./control-commands.ts')).statusCommands,
-  clock: async () => (await import('./clock-commands.ts')).clockCommands,
-  reset: async () => (await import('./control-commands.ts')).resetCommands,
-  requests: async () => (await import('./request-commands.ts')).requestCommands,
-  events: async () => (await import('./event-commands.ts')).eventsCommands,
-  event: async () => (await import('./event-commands.ts')).eventCommands,
-  explain: async () => (await import('./explain-command.ts')).explainCommands,
-  snapshot: async () => (await import('./snapshot-commands.ts')).snapshotCommands,
-  sandbox: async () => (await import('./sandbox-commands.ts')).sandboxCommands,
-  faults: async () => (await import('./fault-commands.ts')).faultCommands,
-  limits: async () => (await import('./limit-commands.ts')).limitCommands,
-  state: async () => (await import('./state-commands.ts')).stateCommands,
-  batch: async () => (await import('./batch-commands.ts')).batchCommands,
-  webhook: async () => (await import('./webhook-commands.ts')).webhookCommands,
-  settings: async () => (await import('./settings-commands.ts')).settingsCommands,
-  assumptions: async () => (await import('./settings-commands.ts')).assumptionCommands,
-  stub: async () => (await import('./settings-commands.ts')).stubCommands,
-  latency: async () => (await import('./latency-command.ts')).latencyCommands,
-  scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,
-  'agent-runs': async () => (await import('./service-commands.ts')).agentRunCommands,
-  join: async () => (await import('./service-commands.ts')).joinCommands,
-  oauth: async () => (await import('./service-commands.ts')).oauthCommands,
-  connection: async () => (await import('./service-commands.ts')).connectionCommands,
-  api: async () => (await import('./service-commands.ts')).apiCommands,
-  validate: async () => (await import('./local-commands.ts')).validateCommands,
-  doctor: async () => (await import('./local-commands.ts')).doctorCommands,
-  open: async () => (await import('./process-commands.ts')).openCommands,
-  stop: async () => (await import('./process-commands.ts')).stopCommands,
-  completion: async () => [completionCommand],
-  version: async () => (await import('./local-commands.ts')).versionCommands,
-}
+const FIRST_WORDS: readonly string[] = MODULES.flatMap(([words]) => words.split(' '))
 
 /** Every command, in the order of the help. */
 export async function allCommands(): Promise<readonly Declaration[]> {
-  return (await Promise.all(Object.values(GROUPS).map((load) => load()))).flat()
+  return (await Promise.all(MODULES.map(([, load]) => load()))).flat()
 }
 
 // The first word selects the commands. Without one the default command runs; the help lists all commands.
 async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
   const [first = '-'] = argv
   const isFlag = first.startsWith('-') && !argv.includes('-h') && !argv.includes('--help')
-  const load = Object.hasOwn(GROUPS, first) ? GROUPS[first] : isFlag ? GROUPS[DEFAULT_COMMAND] : allCommands
-  return (load ?? allCommands)()
+  const word = isFlag ? DEFAULT_COMMAND : first
+  const load = MODULES.find(([words]) => words.split(' ').includes(word))?.[1] ?? allCommands
+  return load()
 }
 
-/** The command line with the command first: `--url URL clock advance` means `clock advance --url URL`. */
-async function commandFirst(argv: readonly string[]): Promise<readonly string[]> {
-  const flags = leadingFlags(argv)
-  const words = argv.slice(flags.length)
-  if (flags.length === 0 || !Object.hasOwn(GROUPS, words[0] ?? '')) return argv
-  const names = (await commandsFor(words)).map(({ name }) => name)
-  const count = words.length > 1 && names.includes(`${words[0]} ${words[1]}`) ? 2 : 1
-  return [...words.slice(0, count), ...flags, ...words.slice(count)]
+// Most commands have `--url`. The example is a flag that the command itself has.
+function footerOf({ options }: Declaration, width: number): string {
+  const example = options.find((name) => name === 'url') ?? options[0]
+  if (example === undefined) return ''
+  const names = `${flagOf(example)} has ${variableOf(example)}`
+  const text = `Every flag has an environment variable: ${names}. The flag overrides it.`
+  return `\n${rendered(text, { colours: false, width })}`
 }
-
-/** The flags at the beginning of a command line, with their values. An unknown flag counts as a flag without a value. */
-function leadingFlags(argv: readonly string[]): readonly string[] {
-  const takesValue = (word: string) =>
-    OPTION_NAMES.some((name) => {
-      const { kind, short } = optionOf(name)
-      return kind !== 'switch' && (word === flagOf(name) || (short !== undefined && word === short))
-    })
-  let count = 0
-  while (argv[count]?.startsWith('-') === true && argv[count] !== '--')
-    count += takesValue(argv[count] ?? '') ? 2 : 1
-  return argv.slice(0, count)
-}
-
-const FOOTER = `
-Every flag has an environment variable: --skip-on-poll has WORKSPACE_EMULATOR_SKIP_ON_POLL. The flag overrides it.`
 
 /**
  * Runs a command line and resolves with the exit code: 0, 1 when the command failed, 2 when the command line was wrong.
  * @param given the arguments after the name of the program
  */
-export async function run(given: readonly string[], env: Environment, raw: Terminal): Promise<number> {
-  const argv = await commandFirst(given)
-  // Results contain texts of requests and records, with any character. The logger escapes its own texts, since it adds colours.
-  const terminal: Terminal = { ...raw, out: (text) => raw.out(harmless(text)) }
+export async function run(given: readonly string[], env: Environment, streams: Streams): Promise<number> {
+  const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
+  const dashes = argv.includes('--') ? argv.indexOf('--') : argv.length
   let code = OK
-  const dashes = argv.indexOf('--')
-  const afterDashes = dashes === -1 ? [] : argv.slice(dashes + 1)
-  const program = programOf(terminal, await commandsFor(argv), async (declaration, command) => {
+  const program = programOf(streams, env, await commandsFor(argv), async (declaration, command) => {
     const flags = flagsOf(command, declaration)
-    const options = resolveOptions(declaration.options, flags, env)
-    const given = givenOptions(declaration.options, flags, env)
-    const typed = new Set(flags.keys())
-    const { args } = command
-    code = await declaration.run({ args, afterDashes, options, given, typed, env, terminal })
+    const { noColor } = resolveOptions(['noColor'], flags, env)
+    code = await declaration.run({
+      args: command.args,
+      afterDashes: argv.slice(dashes + 1),
+      options: resolveOptions(declaration.options, flags, env),
+      given: givenOptions(declaration.options, flags, env),
+      typed: new Set(flags.keys()),
+      env,
+      terminal: terminalOf(streams, noColor),
+    })
   })
   try {
     await program.parseAsync(argv, { from: 'user' })
@@ -140,78 +111,90 @@ export async function run(given: readonly string[], env: Environment, raw: Termi
     // Commander throws an error after a help text too.
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
     if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
-    const exitCode = error instanceof UsageError ? MISUSED : FAILED
-    terminal.err(asksForJson(argv, dashes) ? errorLine(error.message, exitCode) : harmless(error.message))
-    return exitCode
+    const exit_code = error instanceof UsageError ? MISUSED : FAILED
+    const misplaced = argv.find((word) => FIRST_WORDS.includes(word))
+    const isFlagFirst = argv[0]?.startsWith('-') && error.message.startsWith('There is no flag')
+    const message = misplaced && isFlagFirst ? commandFirst(misplaced) : await inCommands(error.message)
+    // The options of a wrong command line were never parsed.
+    const isJson = argv.slice(0, dashes).includes('--json')
+    streams.err(isJson ? JSON.stringify({ error: { message, exit_code } }) : harmless(message))
+    return exit_code
   }
 }
 
-// Searches the words, since the options of a wrong command line were never parsed.
-function asksForJson(argv: readonly string[], dashes: number): boolean {
-  return argv.slice(0, dashes === -1 ? argv.length : dashes).includes('--json')
+// Results contain texts of requests and records, with any character. The logger escapes its own texts, since it adds colours.
+function terminalOf(streams: Streams, isPlain: boolean): Terminal {
+  const screen = { width: streams.width, colours: streams.width !== undefined && !isPlain }
+  return {
+    ...streams,
+    out: (text) => streams.out(harmless(text)),
+    lines: (lines) => streams.out(lines.map((line) => rendered(line, screen)).join('\n')),
+  }
 }
 
-/** An error as one line of JSON, for programs that read the output of a command. */
-function errorLine(message: string, exitCode: number): string {
-  return JSON.stringify({ error: { message, exit_code: exitCode } })
+// Messages of the emulator name routes; a user of the command line needs the command.
+async function inCommands(message: string): Promise<string> {
+  if (!message.includes('/__emulator/')) return message
+  const commands = await allCommands()
+  return message.replaceAll(/GET \/__emulator(\/[a-z/-]*[a-z])(?![\w/{?-])/g, (text, path: string) => {
+    const command = commands.find(({ route }) => route === `GET ${path}`)
+    return command === undefined ? text : `"workspace-emulator ${command.name}"`
+  })
 }
 
 type Act = (declaration: Declaration, command: Command) => Promise<void>
 
-function programOf(terminal: Terminal, commands: readonly Declaration[], act: Act): Command {
+function programOf(streams: Streams, env: Environment, commands: readonly Declaration[], act: Act): Command {
   const program = new Command(NAME)
     .description('A local emulator of the Agent Workspace Service.')
     .usage('[command] [flags]')
-    .helpCommand(false)
-    .configureOutput({ writeOut: (text) => terminal.out(text.trimEnd()), writeErr: () => {} })
+    .configureOutput({
+      writeOut: (text) => streams.out(text.trimEnd()),
+      writeErr: () => {},
+      getOutHelpWidth: () => helpWidth(streams),
+      getOutHasColors: () => streams.width !== undefined && (env.NO_COLOR ?? '') === '',
+    })
+    .configureHelp({
+      minWidthToWrap: 20,
+      subcommandTerm: (each) => each.name(),
+      styleTitle: (title) => rendered(styled('bold', title), { colours: true }),
+    })
     .addHelpText(
       'after',
-      `\nWithout a command, ${DEFAULT_COMMAND} runs. Its flags: ${NAME} ${DEFAULT_COMMAND} --help`,
+      `\nWithout a command, ${DEFAULT_COMMAND} runs. Its flags:\n  ${NAME} ${DEFAULT_COMMAND} --help`,
     )
-    .option('-v, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help')
-  program.exitOverride((error) => misuse(error, program))
-  program.on('option:version', () => {
-    terminal.out(packageVersion())
-    throw new CommanderError(OK, 'commander.version', '')
-  })
-  for (const declaration of commands) addCommand(program, declaration, act)
-  addHelp(program)
+    .version(packageVersion(), '-v, --version', 'print the version')
+  withHelp(program)
+  for (const declaration of commands) addCommand(program, declaration, streams, act)
   return program
 }
 
-function addCommand(program: Command, declaration: Declaration, act: Act): void {
-  const words = declaration.name.split(' ')
-  const parent = words.length === 1 ? program : program.commands.find((each) => each.name() === words[0])
-  const name = words.at(-1) ?? ''
-  const command = (parent ?? program)
-    .command(name, { isDefault: declaration.name === DEFAULT_COMMAND })
-    .description(declaration.description)
-    .helpCommand(false)
-    .helpOption('-h, --help', 'print this help')
-    .addHelpText('after', FOOTER)
+function addCommand(program: Command, declaration: Declaration, streams: Streams, act: Act): void {
+  const { name, description, usage, args = {}, options } = declaration
+  const [first = '', second] = name.split(' ')
+  const group = program.commands.find((each) => each.name() === first)
+  const isFirst = second !== undefined && group === undefined
+  // A group has no action of its own: it runs its first command, such as `faults list`.
+  const parent = isFirst ? withHelp(program.command(first).description(description)) : (group ?? program)
+  const isDefault = isFirst || name === DEFAULT_COMMAND
+  const command = withHelp((second === undefined ? program : parent).command(second ?? first, { isDefault }))
+    .description(description)
+    .addHelpText('after', () => footerOf(declaration, helpWidth(streams)))
     .action(() => act(declaration, command))
-  if (declaration.usage !== undefined) command.usage(declaration.usage)
-  for (const { name, description } of declaration.args ?? []) command.argument(name, description)
-  for (const option of declaration.options) command.addOption(commanderOption(option, declaration))
-  command.exitOverride((error) => misuse(error, command))
+  if (usage !== undefined) command.usage(usage)
+  for (const [argument, meaning] of Object.entries(args)) command.argument(argument, meaning)
+  for (const option of options) command.addOption(commanderOption(option, declaration))
 }
 
-// Replaces the help command of commander, which supports only commands of one word and ignores unknown ones.
-function addHelp(program: Command): void {
-  const help = program.command('help').description('print the help of a command').argument('[command...]')
-  help.helpCommand(false).helpOption('-h, --help', 'print this help')
-  help
-    .exitOverride((error) => misuse(error, help))
-    .action((words: readonly string[]) => {
-      let found = program
-      for (const word of words) {
-        const next = found.commands.find((each) => each.name() === word)
-        if (next === undefined) throw new UsageError(noCommand(found, word))
-        found = next
-      }
-      found.outputHelp()
-    })
+function helpWidth({ width = 80 }: Streams): number {
+  return width
+}
+
+function withHelp(command: Command): Command {
+  return command
+    .helpCommand(false)
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride((error) => misuse(error, command))
 }
 
 function commanderOption(name: OptionName, { help = {} }: Declaration): Option {
@@ -224,84 +207,95 @@ function commanderOption(name: OptionName, { help = {} }: Declaration): Option {
 }
 
 function flagsOf(command: Command, { options }: Declaration): Flags {
-  const flags = new Map<OptionName, readonly string[]>()
-  for (const name of options) {
-    const given = givenTo(command, name)
-    if (given !== undefined) flags.set(name, given)
-  }
-  return flags
+  return new Map(
+    options.flatMap((name) => {
+      const given = givenTo(command, name)
+      return given === undefined ? [] : [[name, given]]
+    }),
+  )
 }
 
 // `clock --json advance 1h` gives the flag to `clock`, which shares it with `advance`.
 function givenTo(command: Command, name: OptionName): readonly string[] | undefined {
   const option = command.options.find(({ long }) => long === flagOf(name))
   const attribute = option?.attributeName() ?? ''
-  if (command.getOptionValueSource(attribute) === 'cli') {
-    const value: unknown = command.getOptionValue(attribute)
-    return Array.isArray(value) ? value : ['true']
-  }
-  return command.parent ? givenTo(command.parent, name) : undefined
+  if (command.getOptionValueSource(attribute) !== 'cli')
+    return command.parent ? givenTo(command.parent, name) : undefined
+  const value: unknown = command.getOptionValue(attribute)
+  return Array.isArray(value) ? value : ['true']
 }
 
 /** Rethrows an error of commander in our words. */
 function misuse(error: CommanderError, command: Command): never {
   if (error.exitCode === 0) throw error
-  const first = unexpected(error, command)
-  if (first !== undefined) throw new UsageError(first)
-  throw new UsageError([problemOf(error, command), takes(command)])
+  const isExcess = error.code === 'commander.excessArguments'
+  throw new UsageError(isExcess ? unexpected(command) : [problemOf(error, command), takes(command)])
 }
 
-function problemOf(error: CommanderError, command: Command): string {
-  const quoted = /'([^']*)'/.exec(error.message)?.[1] ?? ''
-  switch (error.code) {
+function problemOf({ code, message }: CommanderError, command: Command): string {
+  const quoted = /'([^']*)'/.exec(message)?.[1] ?? ''
+  const flags = ['--help', ...command.options.flatMap(({ long }) => long ?? [])]
+  const argument = command.registeredArguments.find((each) => each.name() === quoted)
+  switch (code) {
     case 'commander.unknownOption':
-      return `There is no flag ${quoted}.${didYouMean(quoted, longFlags(command))}`
+      return `There is no flag ${quoted}.${slipOf(command, quoted) ?? didYouMean(quoted, flags)}`
     case 'commander.optionMissingArgument':
       return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
     case 'commander.missingArgument':
-      return `${pathOf(command)} needs <${quoted}>: ${meaningOf(quoted, command)}.`
+      return `${pathOf(command)} needs <${quoted}>: ${argument?.description}.`
     default:
-      return `${error.message.replace(/^error: /, '')}.`
+      return `${message.replace(/^error: /, '')}.`
   }
 }
 
-function meaningOf(argument: string, { registeredArguments }: Command): string {
-  return registeredArguments.find((each) => each.name() === argument)?.description ?? ''
+const FORWARD =
+  'The virtual clock only goes forward. "workspace-emulator reset" and "workspace-emulator snapshot restore NAME" go back.'
+
+/** Words that users of other tools try, and what to write instead. */
+const SLIPS: readonly (readonly [pattern: RegExp, hint: string])[] = [
+  [/^clock --rate/, 'Did you mean "clock rate 0"?'],
+  [/^clock set/, 'Did you mean "clock advance --to 2030-01-01T00:00:00Z"?'],
+  [/^clock (?:advance )?-\d/, FORWARD],
+  [/^reset --hard/, 'It always resets everything: records, clock, faults, limits and log.'],
+  [
+    /^(?!start|exec|doctor).* -(?:p|-port|-prot)$/,
+    'Name the emulator by its address: --url http://127.0.0.1:4010.',
+  ],
+]
+
+function slipOf(command: Command, word: string): string | undefined {
+  const path = [...pathOf(command).split(' ').slice(1), word].join(' ')
+  const hint = SLIPS.find(([pattern]) => pattern.test(path))?.[1]
+  return hint && ` ${hint}`
 }
 
-// Commander passes an unknown command as an argument to the default command, or to the parent command.
-function unexpected({ code }: CommanderError, command: Command): string[] | undefined {
-  if (code !== 'commander.excessArguments') return undefined
+// Commander passes an unknown command as an argument to the default command of the program or of a group.
+function unexpected(command: Command): string[] {
   const [first = ''] = command.args.slice(command.registeredArguments.length)
-  const isDefault = pathOf(command) === `${NAME} ${DEFAULT_COMMAND}`
-  if (isDefault && commandNames().includes(first)) {
-    return [`Put the command first: ${NAME} ${first} [flags].`, takes(command)]
-  }
-  if (isDefault || command.commands.length > 0) {
-    return noCommand(isDefault ? (command.parent ?? command) : command, first)
-  }
+  const isStart = pathOf(command) === `${NAME} ${DEFAULT_COMMAND}`
+  if (isStart && FIRST_WORDS.includes(first)) return [commandFirst(first), takes(command)]
+  if (command.commands.length > 0) return noCommand(command, first)
+  const { parent } = command
+  const isFirstOfGroup = parent?.options.length === 0 && parent.commands[0] === command
+  if (parent && (isStart || isFirstOfGroup)) return noCommand(parent, first)
   return [`${pathOf(command)} does not accept "${first}".`, takes(command)]
+}
+
+function commandFirst(word: string): string {
+  return `Put the command first: ${NAME} ${word} [flags].`
 }
 
 function noCommand(above: Command, word: string): string[] {
   const own = [...pathOf(above).split(' ').slice(1), word].join(' ')
   const known = above.commands.map((each) => pathOf(each).slice(NAME.length + 1))
   return [
-    `There is no command "${own}".${didYouMean(own, known)}`,
+    `There is no command "${own}".${slipOf(above, word) ?? didYouMean(own, known)}`,
     `Run "${pathOf(above)} --help" for the commands.`,
   ]
 }
 
 function takes(command: Command): string {
   return `Run "${pathOf(command)} --help" for its arguments and flags.`
-}
-
-function longFlags(command: Command): string[] {
-  return ['--help', ...command.options.flatMap(({ long }) => long ?? [])]
-}
-
-function commandNames(): string[] {
-  return Object.keys(GROUPS)
 }
 
 function pathOf(command: Command): string {

@@ -1,21 +1,32 @@
-import type { Environment, OptionName, OptionValues } from './options.ts'
+import type { Line } from './line.ts'
+import { type Environment, type OptionName, type OptionValues, UsageError } from './options.ts'
 
 /** Exit codes: success; the command failed; the command line was wrong. */
 export const OK = 0
 export const FAILED = 1
 export const MISUSED = 2
 
+/** Exit code of `certify` when cases were not reached and none failed. */
+export const NOT_REACHED = 2
+
 /** A valid command that failed. The message ends with the fix. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed'
 }
 
-/** The output of a command: `out` for its result, `err` for everything else. Both add a newline. */
-export interface Terminal {
+/** The standard streams of a process: `out` for the result of a command, `err` for everything else. Both add a newline. */
+export interface Streams {
   out(text: string): void
   err(text: string): void
   /** Whether `err` is a terminal that shows colours. */
   readonly colours: boolean
+  /** The number of columns of the terminal that `out` writes to; absent if it is none. */
+  readonly width?: number | undefined
+}
+
+/** The output of a command. Control characters in its texts are escaped. */
+export interface Terminal extends Streams {
+  lines(lines: readonly Line[]): void
 }
 
 /** The input of a command: its arguments, options and environment. */
@@ -34,11 +45,13 @@ export interface Invocation<N extends OptionName = OptionName> {
 
 /** A command: its name, arguments, options and action. */
 export interface Command<N extends OptionName = OptionName> {
-  /** `clock advance` is the command `advance` of `clock`. */
+  /** `clock advance` is the command `advance` of `clock`. The first command of a group also runs without its second word. */
   readonly name: string
   readonly description: string
-  /** In the notation of commander: `<required>`, `[optional]`, `[several...]`, with their meanings. */
-  readonly args?: readonly { readonly name: string; readonly description: string }[]
+  /** The route whose data it shows: `GET /faults`. Messages that name the route then name the command. */
+  readonly route?: string
+  /** In the notation of commander, `<required>`, `[optional]` or `[several...]`, with their meanings. */
+  readonly args?: Readonly<Record<string, string>>
   readonly options: readonly N[]
   /** The usage after the name, where commander cannot derive it from the arguments and options. */
   readonly usage?: string
@@ -53,25 +66,23 @@ export function command<N extends OptionName>(declaration: Command<N>): Command 
   return declaration as Command<OptionName>
 }
 
-/** A command that lists, and the same command with the word `list` added to its name. */
-export function listCommands<N extends OptionName>(
+/** The command that another command runs. Throws {@link UsageError} for arguments before `--`. */
+export function commandAfterDashes(
   name: string,
-  description: string,
-  again: string,
-  options: readonly N[],
-  run: Command<N>['run'],
-): Command[] {
-  return [
-    command({ name, description, options, run }),
-    command({ name: `${name} list`, description: again, options, run }),
-  ]
+  { args, afterDashes }: Pick<Invocation, 'args' | 'afterDashes'>,
+): readonly string[] {
+  if (args.length === afterDashes.length) return args
+  throw new UsageError([
+    `Put -- in front of the command: workspace-emulator ${name} [flags] -- ${args.join(' ')}`,
+    `Run "workspace-emulator ${name} --help" for its arguments and flags.`,
+  ])
 }
 
 /** The options of every command that talks to a running emulator. */
-export const CLIENT_OPTIONS = ['url', 'controlToken', 'json'] as const
+export const CLIENT_OPTIONS = ['url', 'controlToken', 'json', 'noColor'] as const
 
 /** The options of every command about one of its sandboxes. */
 export const SANDBOX_OPTIONS = [...CLIENT_OPTIONS, 'sandbox'] as const
 
-/** The invocation of a command about one sandbox. */
-export type SandboxInvocation = Invocation<(typeof SANDBOX_OPTIONS)[number]>
+/** The invocation of a command about one sandbox, which has further options. */
+export type SandboxInvocation<N extends OptionName = never> = Invocation<(typeof SANDBOX_OPTIONS)[number] | N>

@@ -1,80 +1,100 @@
-import { type Command, CommandFailed, type Invocation } from './command.ts'
-import { flagOf } from './options.ts'
+import { type Command, CommandFailed, command, OK, SANDBOX_OPTIONS } from './command.ts'
+import { type ControlAddress, controlOf } from './control-client.ts'
+import { flagOf, OPTION_NAMES, optionOf, UsageError } from './options.ts'
 import { show } from './print.ts'
 
-const SHELLS = ['bash', 'zsh', 'fish'] as const
-
-/** The words that may follow a command, by its name. The empty name has the words that may come first. */
-export type Completions = ReadonlyMap<string, readonly string[]>
-
-/** `completion`: prints a script that completes commands and flags in a shell. */
-export async function completion(
-  invocation: Invocation<'json'>,
-  commands: readonly Command[],
-): Promise<number> {
-  const [name] = invocation.args
-  const shell = SHELLS.find((each) => each === name)
-  if (shell === undefined)
-    throw new CommandFailed(`There is no completion for "${name}". Give bash, zsh or fish.`)
-  const words = completionsOf(commands)
-  const lines = shell === 'fish' ? fishScript(words) : bashScript(words, shell === 'zsh')
-  return show(invocation, { shell, script: lines.join('\n') }, lines)
+/** Scripts that ask this program for the words that fit, so that they never become out of date. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  bash: `_workspace_emulator() {
+  local IFS=$'\\n'
+  COMPREPLY=($(workspace-emulator completion bash -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _workspace_emulator workspace-emulator`,
+  zsh: `#compdef workspace-emulator
+_workspace_emulator() {
+  compadd -- \${(f)"$(workspace-emulator completion zsh -- "\${(@)words[2,CURRENT]}" 2>/dev/null)"}
+}
+compdef _workspace_emulator workspace-emulator`,
+  fish: `complete -c workspace-emulator -a '(workspace-emulator completion fish -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null)'`,
 }
 
-export function completionsOf(commands: readonly Command[]): Completions {
-  const words = new Map<string, string[]>([['', ['help', '--help', '--version']]])
-  const add = (after: string, word: string) => {
-    const known = words.get(after) ?? []
-    if (!known.includes(word)) words.set(after, [...known, word])
-  }
-  for (const { name, options } of commands) {
-    const [first = '', second] = name.split(' ')
-    add('', first)
-    if (second !== undefined) add(first, second)
-    for (const flag of [...options.map(flagOf), '--help']) add(name, flag)
-  }
-  return words
-}
+/** The lists of the emulator with the flags, and the commands for their first argument, after which their names fit. */
+const PLACES = {
+  'GET /sandboxes': ['--sandbox', 'sandbox show', 'sandbox delete'],
+  'GET /operations': ['--operation', 'limits fill', 'limits set', 'limits clear'],
+  'GET /fault-presets': ['faults add', 'faults presets'],
+  'GET /scenarios': ['--scenario', 'scenario start'],
+} as const
 
-// Longer names come first: arguments may follow a command, and the shell uses the first pattern that matches.
-function byLength(words: Completions): [string, readonly string[]][] {
-  return [...words]
-    .filter(([name]) => name !== '')
-    .sort(([a], [b]) => b.split(' ').length - a.split(' ').length)
-}
+/** Milliseconds that an emulator has for its names: a person waits for them. */
+const PATIENCE = 3_000
 
-function bashScript(words: Completions, isZsh: boolean): string[] {
-  const cases = byLength(words).map(
-    ([name, list]) => `    "${name}"|"${name} "*) words="${list.join(' ')}" ;;`,
-  )
+/** The commands about the completion of words. @param load all commands */
+export function completionCommands(load: () => Promise<readonly Command[]>) {
   return [
-    ...(isZsh ? ['autoload -U +X bashcompinit && bashcompinit'] : []),
-    '_workspace_emulator() {',
-    '  local given="" word words',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: these braces are for the shell.
-    '  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: these braces are for the shell.
-    '    case "$word" in -*) ;; *) given="${given:+$given }$word" ;; esac',
-    '  done',
-    '  case "$given" in',
-    ...cases,
-    `    *) words="${(words.get('') ?? []).join(' ')}" ;;`,
-    '  esac',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: these braces are for the shell.
-    '  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))',
-    '}',
-    'complete -o default -F _workspace_emulator workspace-emulator',
+    command({
+      name: 'completion',
+      description:
+        'Print the script that completes commands, flags, presets, scenarios, sandboxes and operations in a shell',
+      args: {
+        '<shell>': 'bash, zsh or fish',
+        '[words...]': 'after --, words to complete; the scripts use this',
+      },
+      options: SANDBOX_OPTIONS,
+      run: async (invocation) => {
+        const { args, afterDashes, options, terminal } = invocation
+        const [shell = '', ...others] = args
+        const script = SCRIPTS[shell]
+        if (script === undefined)
+          throw new UsageError([`<shell>: "${shell}" is unknown. Give ${Object.keys(SCRIPTS).join(', ')}.`])
+        if (others.length === 0) {
+          terminal.out(options.json ? JSON.stringify({ script }) : script)
+          return OK
+        }
+        const current = afterDashes.at(-1) ?? ''
+        const possible = await wordsAfter(afterDashes.slice(0, -1), current, await load(), options)
+        const words = [...new Set(possible)].filter((word) => word.startsWith(current))
+        return show(invocation, { words }, words)
+      },
+    }),
   ]
 }
 
-function fishScript(words: Completions): string[] {
-  const firsts = (words.get('') ?? []).filter((word) => !word.startsWith('-'))
-  const rows = byLength(words).map(([name, list]) => {
-    const [first = '', second] = name.split(' ')
-    const seen = [first, second].flatMap((word) =>
-      word === undefined ? [] : [`__fish_seen_subcommand_from ${word}`],
-    )
-    return `complete -c workspace-emulator -n '${seen.join('; and ')}' -a '${list.join(' ')}'`
-  })
-  return [`complete -c workspace-emulator -n '__fish_use_subcommand' -f -a '${firsts.join(' ')}'`, ...rows]
+/** The words that are possible after others; flags only for a word that begins as one. */
+async function wordsAfter(
+  before: readonly string[],
+  current: string,
+  commands: readonly Command[],
+  address: ControlAddress,
+): Promise<string[]> {
+  const last = before.at(-1) ?? ''
+  if (takesValue(last)) return namesFor(last, address)
+  const plain = before.filter((word, n) => !word.startsWith('-') && !takesValue(before[n - 1]))
+  const named = (length: number) => commands.find(({ name }) => name === plain.slice(0, length).join(' '))
+  const present = named(2) ?? named(1)
+  if (current.startsWith('-')) return (present?.options ?? []).map(flagOf)
+  const path = plain.map((word) => `${word} `).join('')
+  const next = commands.filter(({ name }) => name.startsWith(path))
+  const isComplete = present?.name === plain.join(' ')
+  return [
+    ...next.map(({ name }) => name.slice(path.length).split(' ')[0] ?? ''),
+    ...(isComplete ? await namesFor(present.name, address) : []),
+  ]
+}
+
+async function namesFor(place: string, address: ControlAddress): Promise<string[]> {
+  const lists = Object.keys(PLACES) as (keyof typeof PLACES)[]
+  const list = lists.find((each) => PLACES[each].some((known) => known === place))
+  if (list === undefined) return []
+  try {
+    const { data } = await controlOf(address, PATIENCE)(list)
+    return data.map(({ name }) => name)
+  } catch (error) {
+    if (error instanceof CommandFailed) return []
+    throw error
+  }
+}
+
+function takesValue(word: string | undefined): boolean {
+  return OPTION_NAMES.some((name) => flagOf(name) === word && optionOf(name).kind !== 'switch')
 }

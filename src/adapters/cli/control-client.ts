@@ -1,5 +1,10 @@
 import type { Issue } from '../../core/json.ts'
-import { type Ask, askOver, type OwnCalls, type Rest } from '../control/client/ask.ts'
+import {
+  type CallControl,
+  callControlOver,
+  type LastParameter,
+  type OwnCalls,
+} from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { methodAndPath, NoResponse, overHttp } from '../control/client/over-http.ts'
 import { CommandFailed } from './command.ts'
@@ -31,12 +36,14 @@ const PATIENCE = 300_000
 /**
  * Calls the control interface as the library does. Rejects with {@link CommandFailed}, whose message names commands and flags.
  */
-export function controlOf(address: ControlAddress, patience = PATIENCE): Ask {
+export function controlOf(address: ControlAddress, patience = PATIENCE): CallControl {
   const { controlToken, sandbox } = address
   const transport = overHttp({ url: emulatorOrigin(address), controlToken }, nodeFetch)
-  const ask: Ask = askOver(transport, sandbox ?? namedIn(address))
-  return async <K extends keyof OwnCalls & string>(route: K, ...[given]: Rest<OwnCalls[K]>) => {
-    const rest = [{ ...given, signal: AbortSignal.timeout(patience) }] as unknown as Rest<OwnCalls[K]>
+  const ask: CallControl = callControlOver(transport, sandbox ?? namedIn(address))
+  return async <K extends keyof OwnCalls & string>(route: K, ...[given]: LastParameter<OwnCalls[K]>) => {
+    const rest = [{ ...given, signal: AbortSignal.timeout(patience) }] as unknown as LastParameter<
+      OwnCalls[K]
+    >
     try {
       return await ask(route, ...rest)
     } catch (error) {
@@ -80,39 +87,11 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
     )
   }
   const { message } = new EmulatorError({ status, code, detail, mitigation, issues })
-  return new RequestRefused(message.split('\n').map(inCommands).map(printable).join('\n'), issues)
+  return new RequestRefused(message.split('\n').map(printable).join('\n'), issues)
 }
 
 function silence(url: string, reason: string): string {
   return reason === 'ECONNREFUSED'
     ? `Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or give the address of another one with --url.`
     : `No response from ${url} (${reason}). Give the address of another emulator with --url.`
-}
-
-/** For a route, the command that shows the same data. */
-const COMMANDS: ReadonlyMap<string, string> = new Map([
-  ['faults/presets', 'faults presets'],
-  ['faults', 'faults list'],
-  ['scenarios', 'scenario list'],
-  ['snapshots', 'snapshot list'],
-  ['sandboxes', 'sandbox list'],
-  ['requests', 'requests'],
-  ['operations', 'api operations'],
-  ['state', 'state'],
-  ['collections', 'state'],
-  ['stubs', 'stub list'],
-  ['settings', 'settings'],
-  ['assumptions', 'assumptions'],
-  ['webhooks', 'webhook list'],
-  ['webhooks/deliveries', 'webhook deliveries'],
-  ['batches', 'batch list'],
-  ['limits', 'limits'],
-])
-
-// Messages name routes; a user of the command line needs the command.
-function inCommands(line: string): string {
-  return line.replaceAll(/GET \/__emulator\/([a-z/]*[a-z])(?![\w/{?-])/g, (route, path: string) => {
-    const name = COMMANDS.get(path)
-    return name === undefined ? route : `"workspace-emulator ${name}"`
-  })
 }

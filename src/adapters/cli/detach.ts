@@ -6,12 +6,6 @@ import { CommandFailed, type Invocation } from './command.ts'
 import type { StartOptions } from './launch.ts'
 import { show } from './print.ts'
 
-/** The line that `start --json` prints. */
-interface ReadyLine {
-  readonly base_url: string
-  readonly control_url: string
-}
-
 /**
  * `start --detach`: starts the same command in a separate process that keeps running, and resolves when it is ready. The
  * process logs to a file. Throws {@link CommandFailed} with this log when the process ends before it is ready.
@@ -40,7 +34,7 @@ export async function startDetached(invocation: Invocation<keyof StartOptions>):
   })
   child.unref()
   child.stdout?.destroy()
-  const ready = JSON.parse(line) as ReadyLine
+  const ready = JSON.parse(line) as { readonly base_url: string; readonly control_url: string }
   const origin = ready.control_url.replace('/__emulator', '')
   return show(invocation, { ...ready, pid: child.pid, log }, [
     `The emulator runs as process ${child.pid}: ${ready.base_url}`,

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { elapsedTime } from '../../core/time/clock.ts'
@@ -21,99 +21,109 @@ const NOT_EXECUTABLE = 126
 const NOT_FOUND = 127
 const BY_SIGNAL = 128
 
-/** Milliseconds that the processes of an interrupted command have to end before they are killed. */
-const GRACE = 1_000
+/** Milliseconds that an interrupted command and its processes have to end before they are killed. */
+export const GRACE = 1_000
 
 /** Milliseconds between two checks that they have ended. */
 const LOOK = 20
 
-/** A command in a separate process, with the standard streams of this process and without a shell. */
+const IS_WINDOWS = process.platform === 'win32'
+
+/** The commands that run: one listener for all of them, since Node warns about more than ten. */
+const running = new Set<Child>()
+
+function killRunning(): void {
+  for (const child of running) child.kill()
+}
+
+/**
+ * A command in a separate process, without a shell. With the standard streams of this process, at a terminal, it stays in the
+ * foreground group, so that it reads keys and gets Ctrl-C. Otherwise it has its own process group, which gets every signal.
+ */
 export class Child {
   #process: ChildProcess | undefined
-  #interruptedBy: NodeJS.Signals | undefined
-  /** The processes that the command had started when it was interrupted. */
-  #family: readonly ProcessId[] = []
+  #isInterrupted = false
+  readonly #onStarted: ((process: ChildProcess) => void) | undefined
+  readonly #isAtTerminal: boolean
 
-  /** Runs a command to its end; never rejects. */
+  /** @param onStarted gets the process; its streams are then pipes, instead of those of this process */
+  constructor(onStarted?: (process: ChildProcess) => void) {
+    this.#onStarted = onStarted
+    this.#isAtTerminal = onStarted === undefined && isatty(0)
+  }
+
+  /** Runs a command to its end, and the processes of its group too if it was interrupted. Never rejects. */
   async run([file = '', ...args]: readonly string[], env: Environment): Promise<Ended> {
-    const kill = (): void => this.kill()
     // The command must end with this process, also when a defect of the emulator ends it.
-    process.on('exit', kill)
+    if (running.size === 0) process.on('exit', killRunning)
+    running.add(this)
     try {
       const ended = await this.#spawned(file, args, env)
-      this.#process = undefined
-      this.#forward()
+      if (this.#isInterrupted && this.#hasGroup) await this.#endOfGroup()
       return ended
     } finally {
-      process.off('exit', kill)
+      this.#process = undefined
+      running.delete(this)
+      if (running.size === 0) process.off('exit', killRunning)
     }
   }
 
-  /** Forwards a signal to the command. Ctrl-C is not forwarded: the terminal sends it to every process in the foreground. */
+  /** Forwards a signal to the command. At a terminal Ctrl-C is not forwarded: the terminal sends it to the foreground group. */
   interrupt(signal: NodeJS.Signals): void {
-    const { pid } = this.#process ?? {}
-    if (pid === undefined) return
-    this.#family = descendantsOf(pid)
-    if (signal === 'SIGINT' && isAtTerminal()) return
-    this.#interruptedBy = signal
-    signalTo(pid, signal)
+    this.#isInterrupted = true
+    if (signal === 'SIGINT' && this.#isAtTerminal) return
+    if (IS_WINDOWS) this.kill()
+    else this.#send(signal)
   }
 
-  /** Kills the command and all processes that it has started. */
+  /** Kills the command: with its process group, on Windows with its child processes, at a terminal alone. */
   kill(): void {
     const { pid } = this.#process ?? {}
-    const all = new Set(stillRunning(this.#family).map(({ pid }) => pid))
-    if (pid !== undefined) for (const each of stopped(pid)) all.add(each)
-    for (const each of all) signalTo(each, 'SIGKILL')
+    if (!IS_WINDOWS) this.#send('SIGKILL')
+    else if (pid !== undefined) spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'])
   }
 
-  /** Resolves when every process of an interrupted command has ended. Processes that still run after one second are killed. */
-  async sweep(): Promise<void> {
-    const deadline = elapsedTime() + GRACE
-    while (stillRunning(this.#family).length > 0 && elapsedTime() < deadline) {
-      await new Promise<void>((resolve) => void later(LOOK, resolve))
+  get #hasGroup(): boolean {
+    return !this.#isAtTerminal && !IS_WINDOWS
+  }
+
+  /** @param signal 0 sends none @returns whether a process got it, or could have got it */
+  #send(signal: NodeJS.Signals | 0): boolean {
+    const { pid } = this.#process ?? {}
+    try {
+      return pid !== undefined && process.kill(this.#hasGroup ? -pid : pid, signal)
+    } catch {
+      // It has ended.
+      return false
     }
+  }
+
+  // A shell may end before the processes that it has started.
+  async #endOfGroup(): Promise<void> {
+    const deadline = elapsedTime() + GRACE
+    while (this.#send(0) && elapsedTime() < deadline)
+      await new Promise<void>((resolve) => void later(LOOK, resolve))
     this.kill()
   }
 
   #spawned(file: string, args: readonly string[], env: Environment): Promise<Ended> {
     return new Promise((resolve) => {
       try {
-        this.#process = spawn(file, args, { stdio: 'inherit', env, windowsHide: true })
+        this.#process = spawn(file, args, {
+          stdio: this.#onStarted === undefined ? 'inherit' : 'pipe',
+          env,
+          windowsHide: true,
+          detached: this.#hasGroup,
+        })
           .once('error', (error) => resolve(notStarted(file, error)))
           .once('exit', (code, signal) => resolve(endOf(code, signal)))
+        this.#onStarted?.(this.#process)
       } catch (error) {
         // Node throws some errors instead of emitting them: an empty name, a script on Windows.
         resolve(notStarted(file, error as NodeJS.ErrnoException))
       }
     })
   }
-
-  // A shell that ends by a signal leaves its own commands running, so they get the signal too.
-  #forward(): void {
-    const signal = this.#interruptedBy
-    if (signal === undefined) return
-    for (const { pid } of stillRunning(this.#family)) signalTo(pid, signal)
-  }
-}
-
-/** Pauses a process and all its descendants with SIGSTOP, so that none of them can start another one. */
-function stopped(pid: number): ReadonlySet<number> {
-  const all = new Set<number>()
-  for (let more = [pid]; more.length > 0; ) {
-    for (const each of more) {
-      signalTo(each, 'SIGSTOP')
-      all.add(each)
-    }
-    more = descendantsOf(pid)
-      .map((below) => below.pid)
-      .filter((each) => !all.has(each))
-  }
-  return all
-}
-
-function isAtTerminal(): boolean {
-  return [0, 1, 2].some(isatty)
 }
 
 function endOf(code: number | null, signal: NodeJS.Signals | null): Ended {
@@ -130,102 +140,18 @@ function notStarted(file: string, { code = '', message }: NodeJS.ErrnoException)
   }
   if (code === 'ENOENT' || file === '') {
     const where = isPath ? `There is no file ${file}.` : `There is no command "${file}" on the PATH.`
-    return failed(NOT_FOUND, `${where} ${wayOut(file)}`)
+    return failed(NOT_FOUND, `${where} ${fixFor(file)}`)
   }
   const reason = code === '' ? message : code
-  return failed(NOT_EXECUTABLE, `${file} cannot be executed (${reason}). ${wayOut(file)}`)
+  return failed(NOT_EXECUTABLE, `${file} cannot be executed (${reason}). ${fixFor(file)}`)
 }
 
 function failed(code: number, failure: string): Ended {
   return { code, signal: null, failure }
 }
 
-function wayOut(file: string): string {
-  if (process.platform === 'win32')
-    return 'npm, npx and other scripts need a shell here: exec -- cmd /c npm test'
-  if (/[\s&|;<>$*]/.test(file)) return `Shell syntax needs a shell: exec -- sh -c '${file}'`
-  return 'Check its name and its permissions; exec uses no shell unless you name one.'
-}
-
-/** A process. The system may give its pid to another process later. */
-interface ProcessId {
-  readonly pid: number
-  /** In the format of the system; only for comparison. */
-  readonly startedAt: string
-}
-
-interface Entry extends ProcessId {
-  readonly parent: number
-  /** It is a zombie: it has ended, and its parent has not read its exit code yet. */
-  readonly isOver: boolean
-}
-
-/** The descendants of a process. Empty on Windows, which does not list them. */
-export function descendantsOf(pid: number): ProcessId[] {
-  const entries = processes()
-  const found: Entry[] = []
-  const parents = new Set([pid])
-  for (let more = true; more; ) {
-    const next = entries.filter((entry) => parents.has(entry.parent) && !parents.has(entry.pid))
-    for (const entry of next) parents.add(entry.pid)
-    found.push(...next)
-    more = next.length > 0
-  }
-  return found.filter(({ isOver }) => !isOver).map(({ pid, startedAt }) => ({ pid, startedAt }))
-}
-
-/** The processes of a list that still run. */
-export function stillRunning(family: readonly ProcessId[]): readonly ProcessId[] {
-  if (family.length === 0) return family
-  const running = new Map(processes().map((entry) => [entry.pid, entry]))
-  return family.filter(({ pid, startedAt }) => {
-    const entry = running.get(pid)
-    return entry !== undefined && !entry.isOver && entry.startedAt === startedAt
-  })
-}
-
-/** Sends a signal to a process. Nothing happens when it has ended or belongs to another user. */
-export function signalTo(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch {}
-}
-
-function processes(): Entry[] {
-  if (process.platform === 'win32') return []
-  return process.platform === 'linux' ? fromProc() : fromPs()
-}
-
-// Small container images have no `ps`.
-function fromProc(): Entry[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      // The name of the program is in parentheses and may hold any character; the last parenthesis closes it.
-      const [state = '', parent = '', ...others] = statOf(name)
-        .replace(/^.*\)\s+/s, '')
-        .split(' ')
-      const startedAt = others[17]
-      return startedAt === undefined
-        ? []
-        : [{ pid: Number(name), parent: Number(parent), startedAt, isOver: 'ZX'.includes(state) }]
-    })
-}
-
-function statOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function fromPs(): Entry[] {
-  const { stdout } = spawnSync('ps', ['-A', '-o', 'pid=,ppid=,stat=,lstart='], { encoding: 'utf8' })
-  return (stdout ?? '').split('\n').flatMap((line) => {
-    const [, pid, parent, state = '', startedAt = ''] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)$/.exec(line) ?? []
-    return pid === undefined
-      ? []
-      : [{ pid: Number(pid), parent: Number(parent), startedAt, isOver: state.startsWith('Z') }]
-  })
+function fixFor(file: string): string {
+  if (IS_WINDOWS) return 'npm, npx and other scripts need a shell here: -- cmd /c npm test'
+  if (/[\s&|;<>$*]/.test(file)) return `Shell syntax needs a shell: -- sh -c '${file}'`
+  return 'Check its name and its permissions; no shell is used unless you name one.'
 }

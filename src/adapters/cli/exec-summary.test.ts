@@ -11,7 +11,7 @@ const NOTHING: Summary = {
   operations: [],
   faults: [],
   assumptions: [],
-  unexpected: { total: 0, data: [] },
+  conduct: { findings: [], omitted: 0 },
 }
 
 test('the summary of a command without requests asks whether it reads WORKSPACE_BASE_URL', () => {
@@ -30,12 +30,11 @@ test('each part of the summary is a table, with a column for each class of statu
       { operation: 'pages.create', total: 4, outcomes: { '2xx': 3, '5xx': 1 } },
       { operation: null, total: 1, outcomes: { cut: 1 } },
     ],
-    faults: [{ id: 'rate-limited', armed: 2, fired: 3, never_fired: 1 }],
+    faults: [
+      { id: 'rate-limited', fired: 3 },
+      { id: 'slow', fired: 0 },
+    ],
     assumptions: [{ id: 'U002', used: 3, open: 'What a <scope> is | or `is not`.' }],
-    unexpected: {
-      total: 3,
-      data: [{ id: 'default-000001', method: 'POST', path: '/v1/pages', status: 500, detail: 'A defect.' }],
-    },
   })
   expect(text).toBe(`### \`npm test\` was ended by SIGKILL (137)
 
@@ -48,23 +47,16 @@ test('each part of the summary is a table, with a column for each class of statu
 
 **Faults**
 
-| rule | armed | fired | never fired |
-| --- | --- | --- | --- |
-| \`rate-limited\` | 2 | 3 | 1 |
+| rule | fired |
+| --- | --- |
+| \`rate-limited\` | 3 |
+| \`slow\` | never |
 
 **Assumptions that responses rely on**
 
 | item | responses | what the specification leaves open |
 | --- | --- | --- |
 | U002 | 3 | What a \\<scope\\> is \\| or \\\`is not\\\`. |
-
-**Unexpected server errors**
-
-| request | status | detail |
-| --- | --- | --- |
-| \`POST /v1/pages\` | 500 | \`A defect.\` |
-
-and 2 more
 `)
 })
 
@@ -72,18 +64,36 @@ test('names with line breaks, bars or backticks cannot break the Markdown of the
   const text = markdownOf({
     ...NOTHING,
     command: ['sh', '-c', 'a | b\n# c `d` ``e``', 'x'.repeat(1_000)],
-    faults: [{ id: '`|\n', armed: 1, fired: 0, never_fired: 1 }],
+    faults: [{ id: '`|\n', fired: 1 }],
   })
   const [title = ''] = text.split('\n')
   expect(title).toMatch(/^### ``` sh -c a \| b\\n# c `d` ``e`` x+\.\.\. ``` ended with 0$/)
   expect(title.length).toBeLessThan(260)
-  expect(text).toContain('| `` `\\|\\n `` | 1 | 0 | 1 |\n')
+  expect(text).toContain('| `` `\\|\\n `` | 1 |\n')
 })
 
 test('long tables are cut, and their last line has the number of the other rows', () => {
-  const faults = Array.from({ length: 120 }, (_, n) => ({ id: `f${n}`, armed: 1, fired: 1, never_fired: 0 }))
+  const faults = Array.from({ length: 120 }, (_, n) => ({ id: `f${n}`, fired: 1 }))
   const assumptions = Array.from({ length: 11 }, (_, n) => ({ id: `U${n}`, used: 1, open: 'Something.' }))
   const text = markdownOf({ ...NOTHING, faults, assumptions })
   expect([text.match(/`f\d+`/g)?.length, text.match(/U\d+/g)?.length]).toEqual([50, 10])
   expect(text).toMatch(/\nand 70 more\n[\s\S]*\nand 1 more\n$/)
+})
+
+test('errors and warnings about the conduct of the clients are a table, notes are not', () => {
+  const finding = {
+    code: 'wait.too-short',
+    severity: 'error',
+    message: 'It waited 1 s instead of 60 s | "quoted".',
+    requests: ['w1-000001'],
+    evidence: {},
+    section: 'Limits',
+    fix: 'Wait.',
+    sandbox: 'w1',
+  } as const
+  const findings = [finding, { ...finding, code: 'herd.lockstep', severity: 'note' } as const]
+  const text = markdownOf({ ...NOTHING, conduct: { findings, omitted: 0 } })
+  expect(text).toContain('**Conduct of the clients: 1 error**')
+  expect(text).toContain('| `wait.too-short` | error | `w1` | It waited 1 s instead of 60 s \\| "quoted". |')
+  expect(text).not.toContain('herd.lockstep')
 })

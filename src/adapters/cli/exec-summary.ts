@@ -4,7 +4,9 @@ import type { LogEntry } from '../../core/log/request-log.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Change } from '../../core/state/commit.ts'
 import { counted } from '../../core/words.ts'
-import type { Ended } from './exec-child.ts'
+import { type CoverageReport, percentOf } from '../control/client/coverage.ts'
+import { findingCounts, findingsFrom } from '../finding-lines.ts'
+import type { ConductTally, SandboxFinding } from './conduct-commands.ts'
 import { printable } from './print.ts'
 
 /**
@@ -21,46 +23,18 @@ interface OperationCount {
   readonly outcomes: Readonly<Partial<Record<Outcome, number>>>
 }
 
-/** The counts of the fault rules with one id, in all sandboxes. */
-interface FaultCount {
-  readonly id: string
-  /** How often it was armed; each sandbox arms its own rule. */
-  readonly armed: number
-  readonly fired: number
-  /** How many of the armed rules never fired. */
-  readonly never_fired: number
-}
-
-/** A response that must come from a defect of the emulator, or from a problem of its disk. */
-interface Unexpected {
-  readonly id: string
-  readonly method: string
-  readonly path: string
-  readonly status: number
-  readonly detail: string
-}
-
-/** Unexpected responses that the summary lists; a run may have any number of them. */
-const MAX_UNEXPECTED = 10
-
 /** Counts the requests, faults and assumptions of a run in all sandboxes of an emulator, deleted ones included. */
 export class Tally {
   readonly #operations = new Map<string | null, Map<Outcome, number>>()
   readonly #assumed = new Map<string, number>()
-  readonly #faults = new Map<string, { armed: number; fired: number; never_fired: number }>()
-  readonly #unexpected: Unexpected[] = []
-  #unexpectedTotal = 0
+  readonly #faults = new Map<string, number>()
 
-  /** Counts the events of a sandbox from now on. */
-  watch(sandbox: Sandbox): void {
-    const armed = new Map(sandbox.faults.rules.map(({ id }) => [id, 0]))
-    sandbox.log.onEntry((entry) => this.#count(entry))
-    sandbox.store.onCommit(({ changes }) => {
-      for (const change of changes) this.#follow(sandbox, change, armed)
-    })
-    sandbox.onClosed(() => {
-      for (const [id, fired] of armed) this.#disarmed(id, fired)
-      armed.clear()
+  /** Counts the events of a sandbox from now on, and its fault rules. */
+  watch({ faults, log, store }: Sandbox): void {
+    for (const { id } of faults.rules) add(this.#faults, id, 0)
+    log.onEntry((entry) => this.#count(entry))
+    store.onCommit(({ changes }) => {
+      for (const change of changes) this.#follow(change)
     })
   }
 
@@ -69,13 +43,13 @@ export class Tally {
     return [...this.#operations].map(([operation, outcomes]) => ({
       operation,
       total: [...outcomes.values()].reduce((sum, n) => sum + n, 0),
-      outcomes: Object.fromEntries(OUTCOMES.flatMap((each) => entryOf(outcomes, each))),
+      outcomes: Object.fromEntries(outcomes),
     }))
   }
 
-  /** The counts of removed rules and of the rules of closed sandboxes, so they are complete when the emulator is closed. */
-  get faults(): FaultCount[] {
-    return [...this.#faults].map(([id, counts]) => ({ id, ...counts }))
+  /** In the order in which they were armed. */
+  get faults(): Summary['faults'] {
+    return [...this.#faults].map(([id, fired]) => ({ id, fired }))
   }
 
   /** The number of responses that rely on each assumption that responses can name, the most used ones first. */
@@ -83,74 +57,32 @@ export class Tally {
     return [...this.#assumed].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
   }
 
-  /** The first ten unexpected responses, and the total number. */
-  get unexpected(): { readonly total: number; readonly data: readonly Unexpected[] } {
-    return { total: this.#unexpectedTotal, data: this.#unexpected }
-  }
-
-  #count(entry: LogEntry): void {
-    const { operation = null, assumed, faults } = entry
+  #count({ assumed, faults, status, ...entry }: LogEntry): void {
+    const operation = entry.operation ?? null
     const outcomes = this.#operations.get(operation) ?? new Map<Outcome, number>()
     this.#operations.set(operation, outcomes)
-    add(outcomes, outcomeOf(entry))
+    add(outcomes, outcomeOf(status))
     for (const id of assumed) add(this.#assumed, id)
     // Rules from magic values of a request are in no table.
-    for (const { rule } of faults?.fired ?? []) if (rule.source === 'magic') this.#disarmed(rule.id, 1)
-    if (isUnexpected(entry)) this.#keep(entry)
+    for (const { rule } of faults?.fired ?? []) if (rule.source === 'magic') add(this.#faults, rule.id)
   }
 
-  #keep({ id, method, path, status, error }: LogEntry): void {
-    this.#unexpectedTotal += 1
-    if (this.#unexpected.length >= MAX_UNEXPECTED) return
-    this.#unexpected.push({ id, method, path, status, detail: error?.detail ?? '' })
-  }
-
-  #follow({ store }: Sandbox, { table, id, before, after }: Change, armed: Map<string, number>): void {
-    if (table === faultCounters.name) {
-      const [was, is] = [before as FaultCounter | undefined, after as FaultCounter | undefined]
-      const fired = is === undefined || is.key !== null ? 0 : is.fired - (was?.fired ?? 0)
-      if (is !== undefined && fired > 0) armed.set(is.rule, (armed.get(is.rule) ?? 0) + fired)
-      // A rule that still exists after its counters were removed was reset.
-      if (is === undefined && was?.key === null && store.get(faultRules.name, was.rule) !== undefined) {
-        this.#disarmed(was.rule, armed.get(was.rule) ?? 0)
-        armed.set(was.rule, 0)
-      }
-    }
-    if (table !== faultRules.name) return
-    if (before === undefined && !armed.has(id)) armed.set(id, 0)
-    if (after === undefined) {
-      this.#disarmed(id, armed.get(id) ?? 0)
-      armed.delete(id)
-    }
-  }
-
-  #disarmed(id: string, fired: number): void {
-    const counts = this.#faults.get(id) ?? { armed: 0, fired: 0, never_fired: 0 }
-    counts.armed += 1
-    counts.fired += fired
-    if (fired === 0) counts.never_fired += 1
-    this.#faults.set(id, counts)
+  #follow({ table, id, before, after }: Change): void {
+    if (table === faultRules.name && after !== undefined) add(this.#faults, id, 0)
+    if (table !== faultCounters.name || after === undefined) return
+    const [{ rule, key, fired }, was] = [after as FaultCounter, before as FaultCounter | undefined]
+    // The counter without a key counts all matches of its rule.
+    if (key === null) add(this.#faults, rule, Math.max(0, fired - (was?.fired ?? 0)))
   }
 }
 
-function outcomeOf({ status }: LogEntry): Outcome {
+function outcomeOf(status: number): Outcome {
   if (status === 0) return 'cut'
   return OUTCOMES.find((each) => each === `${Math.floor(status / 100)}xx`) ?? 'other'
 }
 
-// Responses of faults, stubs and endpoints without a contract are expected.
-function isUnexpected({ status, faults, stubbed, error }: LogEntry): boolean {
-  if (status < 500 || stubbed !== undefined || (faults?.fired ?? []).length > 0) return false
-  return error?.code !== 'emulator_contract_unspecified'
-}
-
-function add<K>(counts: Map<K, number>, key: K): void {
-  counts.set(key, (counts.get(key) ?? 0) + 1)
-}
-
-function entryOf<K>(counts: ReadonlyMap<K, number>, key: K): [K, number][] {
-  const count = counts.get(key)
-  return count === undefined ? [] : [[key, count]]
+function add<K>(counts: Map<K, number>, key: K, more = 1): void {
+  counts.set(key, (counts.get(key) ?? 0) + more)
 }
 
 /** The summary of a run; `exec --json` prints it as one line. */
@@ -164,39 +96,40 @@ export interface Summary {
   readonly base_url: string
   readonly requests: number
   readonly operations: readonly OperationCount[]
-  readonly faults: readonly FaultCount[]
+  /** How often the fault rules with one id fired, in all sandboxes; 0: a fault that never fired proves nothing. */
+  readonly faults: readonly { readonly id: string; readonly fired: number }[]
   /** The assumptions that the header X-Emulator-Assumed names, the most used ones first. */
   readonly assumptions: readonly { readonly id: string; readonly used: number; readonly open: string }[]
-  /** Responses with 5xx that no fault or stub explains: their number, and the first ten. */
-  readonly unexpected: { readonly total: number; readonly data: readonly Unexpected[] }
+  /** How the clients have behaved, in all sandboxes. */
+  readonly conduct: { readonly findings: readonly SandboxFinding[]; readonly omitted: number }
+  /** With `--coverage`: the points of the contract that this run and the earlier ones in the file have met. */
+  readonly coverage?: Omit<CoverageReport, 'object' | 'data'>
 }
 
-/** The facts of a run besides its tally. */
-interface Run {
-  readonly command: readonly string[]
-  readonly ended: Ended
-  readonly duration: number
-  readonly baseUrl: string
-}
-
-export function summaryOf(run: Run, tally: Tally, { items }: AssumptionCatalog): Summary {
-  const { operations, faults, unexpected } = tally
-  const { code, signal } = run.ended
+/** @param run the facts besides what was counted */
+export function summaryOf(
+  run: Pick<Summary, 'command' | 'exit_code' | 'signal' | 'duration_ms' | 'base_url'>,
+  { operations, faults, assumed }: Tally,
+  { findings, omitted }: ConductTally,
+  { items }: AssumptionCatalog,
+  covered?: CoverageReport,
+): Summary {
   return {
-    command: run.command,
-    exit_code: code,
-    signal,
-    duration_ms: run.duration,
-    base_url: run.baseUrl,
+    ...run,
     requests: operations.reduce((sum, { total }) => sum + total, 0),
     operations,
     faults,
-    assumptions: tally.assumed.flatMap(([id, used]) => {
+    assumptions: assumed.flatMap(([id, used]) => {
       const item = items.get(id)
       return item?.reportedIn === 'response' ? [{ id, used, open: item.open }] : []
     }),
-    unexpected,
+    conduct: { findings, omitted },
+    ...(covered && { coverage: countsOf(covered) }),
   }
+}
+
+function countsOf({ object: _, data: __, ...counts }: CoverageReport): NonNullable<Summary['coverage']> {
+  return counts
 }
 
 /** Maximum number of rows in one table: GitHub limits the size of a step's summary. */
@@ -215,14 +148,14 @@ export function markdownOf(summary: Summary): string {
   const time = `${(duration_ms / 1000).toFixed(1)} s`
   const some = `${counted(requests, 'request')} to the emulator in ${time}.`
   const none = `No request came to the emulator in ${time}. Does the command read \`WORKSPACE_BASE_URL\`?`
-  return [
+  const parts = [
     `### ${span(command.join(' '))} ${end}`,
     requests === 0 ? none : some,
     operationTable(summary.operations),
     section(
       'Faults',
-      ['rule', 'armed', 'fired', 'never fired'],
-      summary.faults.map(({ id, armed, fired, never_fired }) => [code(id), armed, fired, never_fired]),
+      ['rule', 'fired'],
+      summary.faults.map(({ id, fired }) => [code(id), fired === 0 ? 'never' : fired]),
     ),
     section(
       'Assumptions that responses rely on',
@@ -230,23 +163,35 @@ export function markdownOf(summary: Summary): string {
       summary.assumptions.slice(0, MAX_ASSUMPTIONS).map(({ id, used, open }) => [id, used, escaped(open)]),
       summary.assumptions.length,
     ),
-    section(
-      'Unexpected server errors',
-      ['request', 'status', 'detail'],
-      summary.unexpected.data.map(({ method, path, status, detail }) => [
-        code(`${method} ${path}`),
-        status,
-        code(detail),
-      ]),
-      summary.unexpected.total,
-    ),
+    conductTable(summary.conduct),
+    coverageTable(summary.coverage),
   ]
-    .filter((part) => part !== '')
-    .map((part) => `${part}\n`)
-    .join('\n')
+  const present = parts.filter((part) => part !== '')
+  return present.map((part) => `${part}\n`).join('\n')
 }
 
-type Cell = string | number
+// Notes are left out: a client may be right to cause them.
+function conductTable({ findings, omitted }: Summary['conduct']): string {
+  const shown = findingsFrom(findings, 'warning')
+  return section(
+    `Conduct of the clients: ${findingCounts(shown)}`,
+    ['verdict', 'severity', 'sandbox', 'what happened'],
+    shown.map(({ code: verdict, severity, sandbox, message }) => [
+      code(verdict),
+      severity,
+      code(sandbox),
+      escaped(printable(message)),
+    ]),
+    shown.length + omitted,
+  )
+}
+
+function coverageTable(coverage: Summary['coverage']): string {
+  if (coverage === undefined) return ''
+  const rows = coverage.gaps.map(({ id, how }) => [code(id), code(how)])
+  const table = section('', ['not met', 'how to meet it'], rows)
+  return `**Contract coverage: ${percentOf(coverage)} %** (${coverage.met} of ${coverage.total} points)${table && `\n\n${table}`}`
+}
 
 function operationTable(operations: readonly OperationCount[]): string {
   const present = OUTCOMES.filter((each) => operations.some(({ outcomes }) => outcomes[each] !== undefined))
@@ -261,7 +206,7 @@ function operationTable(operations: readonly OperationCount[]): string {
 function section(
   title: string,
   head: readonly string[],
-  rows: readonly (readonly Cell[])[],
+  rows: readonly (readonly (string | number)[])[],
   total = rows.length,
 ): string {
   if (rows.length === 0) return ''
@@ -280,7 +225,8 @@ function code(text: string): string {
 function span(text: string): string {
   const plain = printable(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text)
   if (plain === '') return ''
-  const fence = '`'.repeat(1 + Math.max(0, ...[...plain.matchAll(/`+/g)].map(([run]) => run.length)))
+  const longest = [...plain.matchAll(/`+/g)].reduce((most, [run]) => Math.max(most, run.length), 0)
+  const fence = '`'.repeat(1 + longest)
   const space = fence.length > 1 ? ' ' : ''
   return `${fence}${space}${plain}${space}${fence}`
 }

@@ -1,66 +1,96 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, existsSync } from 'node:fs'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import type { RunningEmulator } from '../../emulator.ts'
 import type { Logger } from '../../options.ts'
-import { plainKeys, readyKeys } from '../fixtures.ts'
-import type { Invocation } from './command.ts'
-import { Child, type Ended } from './exec-child.ts'
+import { callControlOver } from '../control/client/ask.ts'
+import { findingCounts, findingLines, findingsFrom } from '../finding-lines.ts'
+import { plainKeys } from '../fixtures.ts'
+import { readyKeys } from '../plain-keys.ts'
+import { later } from '../realtime.ts'
+import { commandAfterDashes, FAILED, type Invocation, OK } from './command.ts'
+import { ConductTally, type SandboxFinding } from './conduct-commands.ts'
+import { addToFile, coverageSentence, readCoverage } from './coverage-commands.ts'
+import { Child, type Ended, GRACE } from './exec-child.ts'
+import { refusalsOf } from './exec-refusals.ts'
 import { markdownOf, type Summary, summaryOf, Tally } from './exec-summary.ts'
 import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions } from './launch.ts'
 import type { FlushableLogger } from './logger.ts'
-import { type Environment, isNpmScript, stepSummaryFile, UsageError, variableOf } from './options.ts'
+import { type Environment, isNpmScript, variableOf } from './options.ts'
+import { printable } from './print.ts'
 import { printRequests } from './request-printer.ts'
 import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from './signals.ts'
 
-type ExecInvocation = Invocation<keyof StartOptions>
+type ExecInvocation = Invocation<keyof StartOptions | 'coverage' | 'conduct'>
 
 /** `exec`: runs a command with its own emulator, and resolves with the exit code of the command. */
 export async function exec(invocation: ExecInvocation): Promise<number> {
   const { given, terminal, env } = invocation
-  const command = commandOf(invocation)
+  const command = commandAfterDashes('exec', invocation)
   const options = withOwnDefaults(invocation)
+  const { coverage, conduct } = invocation.options
+  // A file that cannot be used must not be found after a long run.
+  if (coverage !== undefined && existsSync(coverage)) await readCoverage(coverage)
   const logger = loggerOf(options, terminal)
   const child = new Child()
-  const interruption = new Interruption(child, logger)
-  const stopListening = onSignals((signal) => interruption.onSignal(signal), isNpmScript(env))
+  const interruption = interruptionOf(child, logger)
+  const stopListening = onSignals(interruption.onSignal, isNpmScript(env))
   try {
     const emulator = await launch(options, given, logger)
     const variables = await variablesOf(emulator, options, logger)
-    const tally = new Tally()
-    for (const { sandbox } of emulator.sandboxes.list()) tally.watch(sandbox)
-    emulator.sandboxes.onMade((sandbox) => tally.watch(sandbox))
+    const [tally, conducts] = [new Tally(), new ConductTally()]
+    const watch = (sandbox: Sandbox): void => {
+      tally.watch(sandbox)
+      conducts.watch(sandbox)
+    }
+    for (const { sandbox } of emulator.sandboxes.list()) watch(sandbox)
+    emulator.sandboxes.onMade(watch)
     const flush = printRequests(emulator, invocation, false)
     const began = elapsedTime()
-    const ended = interruption.ended ?? (await child.run(command, { ...env, ...variables }))
-    const run = { command, ended, duration: Math.round(elapsedTime() - began), baseUrl: emulator.baseUrl }
-    if (ended.failure !== undefined) terminal.err(ended.failure)
+    const ended = interruption.ended() ?? (await child.run(command, { ...env, ...variables }))
+    const duration_ms = Math.round(elapsedTime() - began)
+    const { failure, code, signal } = ended
+    if (failure !== undefined) terminal.err(failure)
+    const covered =
+      coverage === undefined ? undefined : await callControlOver(emulator.control)('GET /coverage')
+    const isReported = !options.json && code !== 0 && failure === undefined && signal === null
+    const refusals = isReported ? await refusalsOf(emulator, (env.GITHUB_ACTIONS ?? '') !== '') : undefined
     await closeWithReport(emulator, logger)
     flush()
-    await child.sweep()
-    await report(summaryOf(run, tally, emulator.sandbox.assumptions), invocation, logger)
-    return ended.code
+    if (refusals !== undefined) terminal.err(refusals)
+    const all = covered && (await addToFile(coverage ?? '', covered))
+    const run = { command, exit_code: code, signal, duration_ms, base_url: emulator.baseUrl }
+    await report(summaryOf(run, tally, conducts, emulator.sandbox.assumptions, all), invocation, logger)
+    if (all !== undefined && !options.json)
+      terminal.err(`${coverageSentence(all)} See: workspace-emulator coverage ${coverage}`)
+    if (conduct === undefined) return code
+    const failures = findingsFrom(conducts.findings, conduct)
+    if (!options.json) for (const line of failureLines(failures)) terminal.err(line)
+    return failures.length > 0 && code === OK ? FAILED : code
   } finally {
     stopListening()
     await logger.flush()
   }
 }
 
-function commandOf({ args, afterDashes }: ExecInvocation): readonly string[] {
-  if (args.length === afterDashes.length) return args
-  throw new UsageError([
-    `Put -- in front of the command: workspace-emulator exec [flags] -- ${args.join(' ')}`,
-    'Run "workspace-emulator exec --help" for its arguments and flags.',
-  ])
+function failureLines(findings: readonly SandboxFinding[]): string[] {
+  return [
+    `Conduct of the clients: ${findingCounts(findings)}.`,
+    ...findings.flatMap((finding) =>
+      findingLines(finding).map((line, n) => printable(n === 0 ? `@${finding.sandbox} ${line}` : line)),
+    ),
+  ]
 }
 
 /** The options of `start`, with defaults that do not disturb another emulator and leave nothing on disk. */
 function withOwnDefaults({ options, given }: ExecInvocation): StartOptions {
-  const { port, ephemeral, logLevel, controlToken } = options
+  const { port, ephemeral, logLevel, controlToken, coverage, conduct: _, ...start } = options
   return {
-    ...options,
+    ...start,
+    countCoverage: start.countCoverage || coverage !== undefined,
+    logLevel: given.has('logLevel') ? logLevel : 'warn',
     port: given.has('port') ? port : 0,
     ephemeral: ephemeral || !given.has('data'),
-    logLevel: given.has('logLevel') ? logLevel : 'warn',
     controlToken: controlToken ?? generatedToken(options),
   }
 }
@@ -91,34 +121,25 @@ async function variablesOf(
   )
 }
 
-/** The first signal goes to the command, which decides when it ends; a second one ends everything at once. */
-class Interruption {
-  readonly #child: Child
-  readonly #logger: Logger
-  #first: { readonly signal: Signal; readonly at: number } | undefined
-
-  constructor(child: Child, logger: Logger) {
-    this.#child = child
-    this.#logger = logger
-  }
-
-  onSignal(signal: Signal): void {
-    if (this.#first === undefined) {
-      this.#logger.info(`${signal}: waiting for the command to end; send it again to end the command at once`)
-      this.#child.interrupt(signal)
-      // A signal that arrived during these lines is delivered next, and counts as the same signal.
-      this.#first = { signal, at: elapsedTime() }
-    } else if (elapsedTime() - this.#first.at >= SAME_SIGNAL) {
-      this.#child.kill()
-      process.exit(EXIT_CODES[signal])
-    }
-  }
-
-  /** The result of a command when a signal arrived before its start; undefined without a signal. */
-  get ended(): Ended | undefined {
-    if (this.#first === undefined) return undefined
-    const { signal } = this.#first
-    return { code: EXIT_CODES[signal], signal }
+/** The first signal goes to the command, which decides when it ends; after a second one it has one second. */
+function interruptionOf(child: Child, logger: Logger) {
+  let first: { readonly signal: Signal; readonly at: number } | undefined
+  return {
+    onSignal: (signal: Signal): void => {
+      if (first === undefined) {
+        logger.info(
+          `${signal}: waiting for the command to end; send it again to kill the command after a second`,
+        )
+        child.interrupt(signal)
+        // A signal that arrived during these lines is delivered next, and counts as the same signal.
+        first = { signal, at: elapsedTime() }
+      } else if (elapsedTime() - first.at >= SAME_SIGNAL) {
+        // The end of this process kills the command.
+        later(GRACE, () => process.exit(EXIT_CODES[signal]))
+      }
+    },
+    /** The result of a command when a signal arrived before its start; undefined without a signal. */
+    ended: (): Ended | undefined => first && { code: EXIT_CODES[first.signal], signal: first.signal },
   }
 }
 
@@ -128,9 +149,9 @@ async function report(
   { options, terminal, env }: ExecInvocation,
   logger: FlushableLogger,
 ): Promise<void> {
-  const file = stepSummaryFile(env)
+  const file = env.GITHUB_STEP_SUMMARY
   try {
-    if (file !== undefined) appendFileSync(file, markdownOf(summary))
+    if (file) appendFileSync(file, markdownOf(summary))
   } catch (error) {
     logger.warn(`The summary could not be added to ${file}: ${(error as Error).message}`)
   }

@@ -1,50 +1,56 @@
 import type { RequestTrace } from '../../core/explain/trace.ts'
-import { CommandFailed, command, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
-import { controlOf } from './control-client.ts'
+import type { CallControl } from '../control/client/ask.ts'
+import { isOn, sandboxCommand } from './call-command.ts'
+import { CommandFailed } from './command.ts'
+import type { ControlAddress } from './control-client.ts'
+import { type Line, styled } from './line.ts'
 import { shortened, show } from './print.ts'
 
 type Caller = NonNullable<RequestTrace['caller']>
 
 export const explainCommands = [
-  command({
-    name: 'explain',
+  sandboxCommand('explain', {
     description: 'Explain the response to an API request; without an id, to the latest one',
-    args: [{ name: '[request-id]', description: 'from the header X-Emulator-Request-Id of the response' }],
-    options: SANDBOX_OPTIONS,
-    run: async (invocation) => {
-      const [id = await latest(invocation)] = invocation.args
-      const body = await controlOf(invocation.options)('GET /explain/{request_id}', {
+    args: { '[request-id]': 'from the header X-Emulator-Request-Id of the response' },
+    options: ['stable'],
+    run: async (ask, invocation) => {
+      const [id = await latest(ask, invocation.options)] = invocation.args
+      const body = await ask('GET /explain/{request_id}', {
         params: { request_id: id },
+        query: { stable: isOn(invocation.options.stable) },
       })
       return show(invocation, body, explainLines(body))
     },
   }),
 ]
 
-async function latest({ options }: SandboxInvocation): Promise<string> {
-  const { data } = await controlOf(options)('GET /requests', { query: { limit: '1' } })
+async function latest(ask: CallControl, { sandbox = 'default' }: ControlAddress): Promise<string> {
+  const { data } = await ask('GET /requests', { query: { limit: '1' } })
   const id = data.at(-1)?.id
   if (id !== undefined) return id
   throw new CommandFailed(
-    `No API request is in the log of the sandbox ${options.sandbox ?? 'default'}. Send one, or name another sandbox with --sandbox.`,
+    `No API request is in the log of the sandbox ${sandbox}. Send one, or name another sandbox with --sandbox.`,
   )
 }
 
 /** The trace of a request in lines, the summary first. Absent fields are left out. */
-function explainLines(trace: RequestTrace): string[] {
-  const { request, sandbox, route, limiter, idempotency, caller, specification, error } = trace
+function explainLines(trace: RequestTrace): Line[] {
+  const { request, sandbox, route, limiter, idempotency, caller, specification, error, cors, unread_query } =
+    trace
   return [
-    ...text(trace.summary),
+    trace.summary,
     '',
     ...fact('Request', `${request.id} at ${request.at}`),
     ...fact('Sandbox', `${sandbox.name}. ${sandbox.description}`),
     ...fact('Operation', operationOf(route)),
+    ...(unread_query ?? []).flatMap(({ description }) => fact('Not read', description)),
     ...fact('Specified', specification),
     ...fact('Caller', caller === null ? null : callerOf(caller)),
     ...fact('Rate limit', limiter.description),
     ...fact('Idempotency', idempotency.description),
     ...section('Steps', stepLines(trace.steps, error !== null)),
     ...section('Error', error === null ? [] : errorLines(error)),
+    ...section('Browser', cors === undefined ? [] : [cors.mitigation]),
     ...section('Response', trace.response === null ? [] : bodyLines(trace.response)),
     ...section('Faults', trace.faults.map(faultLine)),
     ...section('Changes', trace.changes.flatMap(changeLines)),
@@ -55,16 +61,20 @@ function explainLines(trace: RequestTrace): string[] {
   ]
 }
 
-function fact(name: string, value: string | null): string[] {
-  return text(value).map((line) => `${name.padEnd(13)}${line}`)
+function fact(name: string, value: string | null): Line[] {
+  return value ? [[styled('dim', name.padEnd(13)), value]] : []
 }
 
-function section(name: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : ['', name, ...lines.map((line) => `  ${line}`)]
+function section(name: string, lines: readonly string[]): Line[] {
+  return lines.length === 0 ? [] : ['', styled('bold', name), ...lines.map(marked)]
 }
 
-function text(value: string | null): string[] {
-  return value === null || value === '' ? [] : [value]
+const MARKS = { '✓': 'green', '●': 'green', '✗': 'red' } as const
+
+/** A line of a section; the mark at its start has a colour. */
+function marked(line: string): Line {
+  const [mark = ''] = line
+  return mark in MARKS ? ['  ', styled(MARKS[mark as keyof typeof MARKS], mark), line.slice(1)] : `  ${line}`
 }
 
 function operationOf({ operation, method, path, near_misses: near }: RequestTrace['route']): string {
@@ -98,7 +108,7 @@ function errorLines({ code, status, mitigation, issues, issues_total }: Refused)
     `${status} ${code}`,
     ...issues.map(({ pointer, detail }) => `${pointer || '/'}: ${detail}`),
     ...(more > 0 ? [`and ${more} more`] : []),
-    ...text(mitigation),
+    ...(mitigation ? [mitigation] : []),
   ]
 }
 
@@ -108,7 +118,7 @@ const MAX_BODY = 1_000
 /** The size and type of a response body, and its text if the log has kept it. */
 export function bodyLines({ headers, body, body_bytes }: NonNullable<RequestTrace['response']>): string[] {
   const type = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value
-  const about = [`${body_bytes} bytes`, ...text(type ?? null)].join(' of ')
+  const about = type ? `${body_bytes} bytes of ${type}` : `${body_bytes} bytes`
   if (body === null) return body_bytes === 0 ? [] : [`${about}, not kept any more`]
   const shown = body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}…` : body
   return [about, ...shown.trimEnd().split('\n')]

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises'
-import { CommandFailed, type Invocation, OK } from './command.ts'
-import { codeOf, show } from './print.ts'
+import { type Invocation, OK } from './command.ts'
+import { show } from './print.ts'
+import { writeText } from './text-file.ts'
 
 /**
  * Writes a document into a file, or to stdout without a file. Throws {@link CommandFailed} when it cannot be written.
@@ -18,11 +18,6 @@ export async function exported(
     return OK
   }
   // It may hold secrets, so that other users may not read it.
-  const written = writeFile(file, `${JSON.stringify(document, null, 2)}\n`, { mode: 0o600 })
-  await written.catch((error: unknown) => {
-    throw new CommandFailed(
-      `${file} cannot be written (${codeOf(error)}). Give the path of a file in an existing directory.`,
-    )
-  })
+  writeText(file, `${JSON.stringify(document, null, 2)}\n`, 0o600)
   return show(invocation, { exported: what, file }, [`${what} written to ${file}.`])
 }

@@ -2,21 +2,10 @@ import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import { type EventOptions, followEvents } from '../control/client/events.ts'
 import { OK, type SandboxInvocation } from './command.ts'
 import { emulatorOrigin, failure, namedIn } from './control-client.ts'
-import { UsageError } from './options.ts'
 
 /** One event of the stream. */
 export type FollowedEvent =
   ReturnType<typeof followEvents> extends AsyncGenerator<infer Event> ? Event : never
-
-const TYPES = ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'sandbox'] as const
-
-/** The types of events that a flag names; undefined (all types) without a name. Throws {@link UsageError} for an unknown type. */
-export function typesOf(names: readonly string[]): EventOptions['types'] {
-  if (names.length === 0) return undefined
-  const unknown = names.find((name) => !TYPES.some((type) => type === name))
-  if (unknown === undefined) return names as EventOptions['types']
-  throw new UsageError([`--type: "${unknown}" is not a type of event. Give one of ${TYPES.join(', ')}.`])
-}
 
 /**
  * Calls `onEvent` for each event of a sandbox in order, `hello` first, until the emulator ends the stream.

@@ -2,43 +2,68 @@ import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { type Issue, isObject, type Json, type JsonObject } from '../../core/json.ts'
 import { SHIPPED_FIXTURES } from '../fixtures.ts'
-import { lineAndColumn, placesIn, syntaxIssue } from '../json-text.ts'
+import { lineAndColumn, locationsIn, syntaxIssue } from '../json-text.ts'
 import { shippedFile } from '../package.ts'
+import { specialFile } from '../special-file.ts'
 import { CommandFailed } from './command.ts'
 import { RequestRefused } from './control-client.ts'
 import { UsageError } from './options.ts'
 import { codeOf } from './print.ts'
 
-/** An issue in a file, with its line (from 1); line 0 when the file cannot be read. */
+/** An issue and its place in a file. */
 export interface LocatedIssue extends Issue {
+  readonly file: string
+  /** From 1; 0 when the file cannot be read. */
   readonly line: number
   /** From 1, where it is known. */
   readonly column?: number
 }
 
-/** An issue in fixtures, with the file that has it. */
-export interface FixturesIssue extends LocatedIssue {
-  readonly file: string
-}
+/** A JSON file that cannot be used at all. */
+export class UnusableFile extends CommandFailed {
+  readonly issue: LocatedIssue
 
-interface Unreadable {
-  readonly issues: readonly LocatedIssue[]
-}
-
-/** Reads a file that holds any JSON. */
-export async function readJson(
-  file: string,
-): Promise<{ readonly text: string; readonly value: Json } | Unreadable> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (error) {
-    return { issues: [{ pointer: '', line: 0, detail: unreadable(codeOf(error)) }] }
+  constructor(file: string, line: number, detail: string) {
+    const issue = { file, pointer: '', line, detail }
+    super(issueLine(issue))
+    this.issue = issue
   }
+}
+
+/** Reads a file that holds any JSON. Throws {@link UnusableFile}. */
+async function readJson(file: string): Promise<{ readonly text: string; readonly value: Json }> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new UnusableFile(file, 0, unreadable(codeOf(error)))
+  })
   const syntax = syntaxIssue(text)
   if (syntax === undefined) return { text, value: JSON.parse(text) as Json }
   const { line } = lineAndColumn(text, Math.min(syntax.offset, text.trimEnd().length))
-  return { issues: [{ pointer: '', line, detail: `is not JSON: ${syntax.detail}` }] }
+  throw new UnusableFile(file, line, `is not JSON: ${syntax.detail}`)
+}
+
+function unreadable(code: string): string {
+  if (code === 'ENOENT') return 'there is no such file; the path is relative to the working directory'
+  if (code === 'EISDIR') return 'is a directory; give the path of a JSON file'
+  return `cannot be read (${code}); check its permissions`
+}
+
+/** The text and the object of a regular JSON file. Throws {@link UnusableFile}. */
+export async function requireJsonFile(
+  file: string,
+): Promise<{ readonly text: string; readonly document: JsonObject }> {
+  const special = await specialFile(file)
+  if (special !== undefined) throw new UnusableFile(file, 0, special)
+  const { text, value } = await readJson(file)
+  if (isObject(value)) return { text, document: value }
+  throw new UnusableFile(file, 1, 'must be a JSON object')
+}
+
+/** As {@link requireJsonFile}, but returns the error instead of throwing it. */
+export function readJsonFile(file: string) {
+  return requireJsonFile(file).catch((error: unknown) => {
+    if (error instanceof UnusableFile) return error
+    throw error
+  })
 }
 
 /** JSON from an argument of a command, and the file that it was read from. */
@@ -54,7 +79,6 @@ export interface JsonSource {
 export async function readSource(name: string, text: string): Promise<JsonSource> {
   if (/^\s*[[{]/.test(text)) return { value: inlineJson(name, text) }
   const read = await readJson(text)
-  if ('issues' in read) throw new CommandFailed(listed(text, read.issues).join('\n'))
   return { value: read.value, file: { path: text, text: read.text } }
 }
 
@@ -71,53 +95,26 @@ function inlineJson(name: string, text: string): Json {
   ])
 }
 
-function unreadable(code: string): string {
-  if (code === 'ENOENT') return 'there is no such file; the path is relative to the working directory'
-  if (code === 'EISDIR') return 'is a directory; give the path of a JSON file'
-  return `cannot be read (${code}); check its permissions`
-}
-
-/** Reads a file that holds a JSON object. */
-export async function readJsonFile(
-  file: string,
-): Promise<{ readonly text: string; readonly document: JsonObject } | Unreadable> {
-  const read = await readJson(file)
-  if ('issues' in read) return read
-  if (isObject(read.value)) return { text: read.text, document: read.value }
-  return { issues: [{ pointer: '', line: 1, detail: 'must be a JSON object' }] }
-}
-
-/** The text and the object of a JSON file. Throws {@link CommandFailed} with every issue of the file. */
-export async function requireJsonFile(file: string) {
-  const read = await readJsonFile(file)
-  if ('document' in read) return read
-  throw new CommandFailed(listed(file, read.issues).join('\n'))
-}
-
-/** Adds the lines to issues in a text of valid JSON. */
-export function located(text: string, issues: readonly Issue[]): LocatedIssue[] {
-  const placeIn = placesIn(text)
-  return issues.map((issue) => ({ ...issue, line: placeIn(issue.pointer).line }))
+/** Adds the lines to issues in a file of valid JSON. */
+export function located(file: string, text: string, issues: readonly Issue[]): LocatedIssue[] {
+  const locationIn = locationsIn(text)
+  return issues.map((issue) => ({ ...issue, file, line: locationIn(issue.pointer).line }))
 }
 
 /** An issue on one line, in the form that editors turn into a link: `file:line: pointer: detail`. */
-export function issueLine(file: string, { line, column, pointer, detail }: LocatedIssue): string {
+export function issueLine({ file, line, column, pointer, detail }: LocatedIssue): string {
   const place = [file, ...(line === 0 ? [] : [line]), ...(column === undefined ? [] : [column])].join(':')
   return [place, pointer, detail].filter((each) => each !== '').join(': ')
 }
 
-export function listed(file: string, issues: readonly LocatedIssue[]): string[] {
-  return issues.map((issue) => issueLine(file, issue))
+function listed(title: string, issues: readonly LocatedIssue[]): string {
+  return [title, ...issues.map(issueLine)].join('\n  ')
 }
 
 /** Adds the lines of a file to the error of a refused request whose body came from it. Other errors are returned unchanged. */
-export function refusedFile(
-  title: string,
-  { path, text }: { readonly path: string; readonly text: string },
-  error: unknown,
-): unknown {
-  if (!(error instanceof RequestRefused) || error.issues.length === 0) return error
-  return new CommandFailed([title, ...listed(path, located(text, error.issues))].join('\n  '))
+export function refusedFile(title: string, file: JsonSource['file'], error: unknown): unknown {
+  if (file === undefined || !(error instanceof RequestRefused) || error.issues.length === 0) return error
+  return new CommandFailed(listed(title, located(file.path, file.text, error.issues)))
 }
 
 export function isDirectory(path: string): boolean {
@@ -128,30 +125,29 @@ export function isDirectory(path: string): boolean {
  * Adds file and line to issues in fixtures. Issues of a document that extends another are about the merged document. In each of
  * its collections, the records of the extending document come first.
  */
-export async function locateFixtures(source: string, issues: readonly Issue[]): Promise<FixturesIssue[]> {
+export async function locateFixtures(source: string, issues: readonly Issue[]): Promise<LocatedIssue[]> {
   const read = await readJsonFile(fixturesFile(source))
   // The issues already contain the reason; only the line is missing.
-  if ('issues' in read)
-    return issues.map((issue) => ({ ...issue, file: source, line: read.issues[0]?.line ?? 0 }))
+  if (read instanceof UnusableFile)
+    return issues.map((issue) => ({ ...issue, file: source, line: read.issue.line }))
+  const locationIn = locationsIn(read.text)
   return issues.map((issue) => {
     const own = ownPointer(issue.pointer, read.document)
     if (own === undefined)
       return { ...issue, file: `${read.document.extends}, extended by ${source}`, line: 0 }
-    return { ...issue, file: source, pointer: own, line: placesIn(read.text)(own).line }
+    return { ...issue, file: source, pointer: own, line: locationIn(own).line }
   })
 }
 
 /** The message about fixtures that cannot be used, with file and line of each issue. */
 export async function fixturesFailure(source: string, issues: readonly Issue[]): Promise<string> {
-  const lines = (await locateFixtures(source, issues)).map((issue) => issueLine(issue.file, issue))
-  return ['The fixtures cannot be used:', ...lines].join('\n  ')
+  return listed('The fixtures cannot be used:', await locateFixtures(source, issues))
 }
 
 /** The message about a settings file that cannot be used, with the line of each issue. */
 export async function settingsFailure(file: string, issues: readonly Issue[]): Promise<string> {
-  const read = await readJsonFile(file)
-  const lines = listed(file, 'issues' in read ? read.issues : located(read.text, issues))
-  return ['The settings cannot be used:', ...lines].join('\n  ')
+  const { text } = await requireJsonFile(file)
+  return listed('The settings cannot be used:', located(file, text, issues))
 }
 
 /** The file of shipped fixtures, or the path itself. */

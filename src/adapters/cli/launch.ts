@@ -8,7 +8,7 @@ import { counted } from '../../core/words.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../emulator.ts'
 import type { Logger } from '../../options.ts'
 import { isLoopback } from '../../options.ts'
-import { FixturesError } from '../fixtures.ts'
+import { FixturesError } from '../fixtures-error.ts'
 import { CommandFailed, type Terminal } from './command.ts'
 import { fixturesFailure, isDirectory, requireJsonFile, settingsFailure } from './json-files.ts'
 import { type FlushableLogger, lazyLogger } from './logger.ts'
@@ -102,6 +102,9 @@ export async function closeWithReport(emulator: RunningEmulator, logger: Logger)
 /** Maximum number of sandboxes that are listed one by one: a process may have thousands. */
 const MAX_SANDBOXES = 20
 
+/** Maximum number of rules that one line names. */
+const MAX_NAMED = 10
+
 /** A line for each sandbox with fault rules that never fired: a fault that never fired proves nothing. */
 export function unfiredRules(sandboxes: readonly Sandbox[]): string[] {
   const lines = sandboxes.flatMap((sandbox) => {
@@ -112,7 +115,10 @@ export function unfiredRules(sandboxes: readonly Sandbox[]): string[] {
       })
       return fired > 0 ? [] : [`${rule.id} (matched ${counted(matched, 'time')})`]
     })
-    return rules.length === 0 ? [] : [`Fault rules of ${sandbox.name} that never fired: ${rules.join(', ')}`]
+    if (rules.length === 0) return []
+    const more = rules.length > MAX_NAMED ? `, and ${rules.length - MAX_NAMED} more` : ''
+    const named = rules.slice(0, MAX_NAMED).join(', ')
+    return [`Fault rules of ${sandbox.name} that never fired: ${named}${more}`]
   })
   const more = lines.length - MAX_SANDBOXES
   return more > 0 ? [...lines.slice(0, MAX_SANDBOXES), `and others in ${more} more sandboxes`] : lines
@@ -143,8 +149,8 @@ function isOfScenario({ options: { issues } }: Refusal): boolean {
 }
 
 function scenarioFailure({ message, options: { issues = [] } }: Refusal, name: string): string {
-  const wayOut = 'Run "workspace-emulator validate" to see the problems of scenarios, with file and line.'
-  if (issues.length === 0) return `${message} ${wayOut}`
+  const fix = 'Run "workspace-emulator validate" to see the problems of scenarios, with file and line.'
+  if (issues.length === 0) return `${message} ${fix}`
   const lines = issues.map(({ pointer, detail }) => `  ${pointer}: ${detail}`)
-  return [`The scenario "${name}" cannot be started:`, ...lines, wayOut].join('\n')
+  return [`The scenario "${name}" cannot be started:`, ...lines, fix].join('\n')
 }

@@ -1,42 +1,33 @@
 import type { OwnCalls } from '../control/client/ask.ts'
-import { callCommand } from './call-command.ts'
+import { call } from './call-command.ts'
+import type { Line } from './line.ts'
 import { numberArgument } from './options.ts'
 import { linesOf } from './print.ts'
 
-const OPERATION = { name: '<operation>', description: 'such as pages.create' }
+const OPERATION = { '<operation>': 'such as pages.create' }
 const COLUMNS = ['operation', 'key', 'limit', 'window_s', 'used', 'remaining', 'reset_at']
 
 export const limitCommands = [
-  ...['limits', 'limits list'].map((name) =>
-    callCommand({
-      name,
-      description: 'List the rate windows that hold requests, and the limits that differ from the default',
-      route: 'GET /limits',
-      lines: limitLines,
-    }),
-  ),
-  callCommand({
-    name: 'limits fill',
+  call('limits list', 'GET /limits', {
+    description: 'List the rate windows that hold requests, and the limits that differ from the default',
+    lines: limitLines,
+  }),
+  call('limits fill', 'POST /limits/{operation}/fill', {
     description: 'Use up a rate window, so that the next request is refused',
-    args: [OPERATION],
+    args: OPERATION,
     options: ['remaining', 'teamspace'],
-    route: 'POST /limits/{operation}/fill',
     body: (_, { remaining, teamspace }) => ({ remaining, teamspace_id: teamspace }),
     columns: COLUMNS,
   }),
-  callCommand({
-    name: 'limits set',
+  call('limits set', 'PUT /limits/{operation}', {
     description: 'Give an operation its own limit',
-    args: [OPERATION, { name: '<limit>', description: 'requests in a window' }],
+    args: { ...OPERATION, '<limit>': 'requests in a window' },
     options: ['window'],
-    route: 'PUT /limits/{operation}',
     body: ({ limit }, { window }) => ({ limit: numberArgument('limit', limit), window_s: window / 1000 }),
   }),
-  callCommand({
-    name: 'limits clear',
+  call('limits clear', 'DELETE /limits', {
     description: 'Empty the rate windows of an operation, or all; limits that were set stay',
-    args: [{ name: '[operation]', description: OPERATION.description }],
-    route: 'DELETE /limits',
+    args: { '[operation]': OPERATION['<operation>'] },
     query: ({ operation }) => ({ operation }),
     lines: ({ removed }) => [
       removed.length === 0 ? 'No window held a request.' : `Emptied: ${removed.join(', ')}.`,
@@ -44,7 +35,7 @@ export const limitCommands = [
   }),
 ]
 
-function limitLines({ data, overrides, enforced, clock }: OwnCalls['GET /limits']['output']): string[] {
+function limitLines({ data, overrides, enforced, clock }: OwnCalls['GET /limits']['output']): Line[] {
   return [
     ...(data.length === 0 ? ['No window holds a request.'] : linesOf({ data }, COLUMNS)),
     ...overrides.map(({ operation, limit, window_s }) => `${operation}: ${limit} requests in ${window_s} s`),

@@ -1,11 +1,12 @@
 import { packageVersion } from '../package.ts'
 import { command } from './command.ts'
-import { START_OPTIONS } from './options.ts'
+import { CERTIFY_OPTIONS, START_OPTIONS } from './options.ts'
 import { show } from './print.ts'
 
-// The commands that need no running emulator. Their code is loaded when they run.
+const OTHER_COMMAND = { '<command...>': 'after --, such as -- npm test; it runs without a shell' }
 
-export const startCommands = [
+/** The commands that need no running emulator. Their code is loaded when they run. */
+export const localCommands = [
   command({
     name: 'start',
     description: 'Start the emulator (the default command)',
@@ -15,16 +16,13 @@ export const startCommands = [
         ? (await import('./detach.ts')).startDetached(invocation)
         : (await import('./start.ts')).start(invocation),
   }),
-]
-
-export const execCommands = [
   command({
     name: 'exec',
     description:
       'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
-    args: [{ name: '<command...>', description: 'after --, such as -- npm test; it runs without a shell' }],
+    args: OTHER_COMMAND,
     usage: '[flags] -- <command> [arguments...]',
-    options: START_OPTIONS,
+    options: [...START_OPTIONS, 'coverage', 'conduct'],
     help: {
       port: {
         description: 'TCP port; 0 chooses a free port, which the command finds in its variables',
@@ -42,38 +40,37 @@ export const execCommands = [
     },
     run: async (invocation) => (await import('./exec.ts')).exec(invocation),
   }),
-]
-
-export const validateCommands = [
+  command({
+    name: 'certify',
+    description:
+      'Run the client after -- once for each case of the programme, in which its requests fail, and judge how it behaved: exit code 1 for a failed case, 2 if cases were not reached',
+    args: OTHER_COMMAND,
+    usage: '[flags] -- <command> [arguments...]',
+    options: CERTIFY_OPTIONS,
+    help: {
+      timeout: { description: 'real time for each case; a client that takes longer is ended', shown: '10s' },
+      json: { description: 'the whole card as one line of JSON on stdout instead of text' },
+    },
+    run: async (invocation) => (await import('./certify/certify.ts')).certify(invocation),
+  }),
   command({
     name: 'validate',
     description:
-      'Check fixtures, settings, scenarios and fault rules; without files, those that start would use',
-    args: [
-      {
-        name: '[files...]',
-        description: 'JSON files, recognised by their fields; scripts and directories of scenarios',
-      },
-    ],
-    options: ['fixtures', 'settings', 'scenarios', 'json'],
+      'Check fixtures, settings, scenarios, fault rules and state documents; without files, those that start would use',
+    args: { '[files...]': 'JSON files, recognised by their fields; scripts and directories of scenarios' },
+    options: ['fixtures', 'settings', 'scenarios', 'json', 'noColor'],
     run: async (invocation) => (await import('./validate.ts')).validate(invocation),
   }),
-]
-
-export const doctorCommands = [
   command({
     name: 'doctor',
     description: 'Check that an emulator can start here: exit code 1 when a check fails',
-    options: ['port', 'host', 'data', 'json'],
+    options: ['port', 'host', 'data', 'json', 'noColor'],
     run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
   }),
-]
-
-export const versionCommands = [
   command({
     name: 'version',
     description: 'Print the version of the package',
-    options: ['json'],
+    options: ['json', 'noColor'],
     run: async (invocation) => show(invocation, { version: packageVersion() }, [packageVersion()]),
   }),
 ]

@@ -40,14 +40,6 @@ test('the level silent logs nothing', async () => {
   expect(lines).toEqual([])
 })
 
-test('without the logging library, messages are plain lines without their fields', async () => {
-  const { lines, given } = capture()
-  const logger = lazyLogger(given, () => Promise.reject(new Error('no such file')))
-  logger.warn('the disk is full', { authorization: 'canary' })
-  await logger.flush()
-  expect(lines).toEqual(['warn: the disk is full\n'])
-})
-
 test('JSON lines have level, time and message, and the fields of the entry', async () => {
   const { lines, given } = capture()
   const logger = await pinoLogger(given)

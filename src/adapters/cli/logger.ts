@@ -32,7 +32,7 @@ export function lazyLogger(
   let loading: Promise<void> | undefined
   let loaded: Logger | undefined
   const drain = async (): Promise<void> => {
-    const sink = await load(options).catch(() => plainLogger(options))
+    const sink = await load(options)
     for (const [method, message, fields] of waiting) sink[method](message, fields)
     loaded = sink
   }
@@ -53,11 +53,6 @@ function loggerOf(log: Log): Logger {
     (message, fields = {}) =>
       log(name, message, fields)
   return { info: method('info'), warn: method('warn'), error: method('error') }
-}
-
-// Writes messages when the logging library cannot be loaded. Fields are left out, since nothing redacts secrets here.
-function plainLogger({ write }: LogOptions): Logger {
-  return loggerOf((method, message) => write(`${method}: ${message}\n`))
 }
 
 // Fields that are redacted in every entry. `code` and `state` are too common to be redacted by name.

@@ -1,21 +1,21 @@
-import { FAILED, type Terminal } from './command.ts'
+import { FAILED, type Streams } from './command.ts'
 import { run } from './command-line.ts'
 import { environment } from './options.ts'
 import { oneLine } from './print.ts'
 
-const terminal: Terminal = {
+const streams: Streams = {
   out: (text) => void process.stdout.write(`${text}\n`),
   err: (text) => void process.stderr.write(`${text}\n`),
   colours: process.stderr.isTTY === true,
+  width: process.stdout.isTTY ? process.stdout.columns : undefined,
 }
 
 /** The whole program: runs the command line of this process and ends it with the exit code. */
 export async function main(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', ignoreClosedPipe)
-  // A defect of the emulator ends the process with one clear line, instead of leaving it half working.
-  process.on('uncaughtException', die)
-  process.on('unhandledRejection', die)
-  const code = await run(process.argv.slice(2), environment(), terminal)
+  process.on('uncaughtException', hearUncaught)
+  process.on('unhandledRejection', hearUncaught)
+  const code = await run(process.argv.slice(2), environment(), streams)
   // Handles may still be open, but all data is saved. Pending output is written before the exit.
   process.stdout.write('', () => process.exit(code))
 }
@@ -25,7 +25,14 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }
 
+// A late error of a scenario script is printed. A defect of the emulator ends the process with one clear line, instead of
+// leaving it half working.
+function hearUncaught(error: unknown): void {
+  const print = (line: string | undefined) => (line === undefined ? die(error) : streams.err(line))
+  import('../../emulator.ts').then(({ lateErrorLine }) => print(lateErrorLine(error))).catch(() => die(error))
+}
+
 function die(error: unknown): never {
-  terminal.err(`workspace-emulator stops: ${oneLine(error)}`)
+  streams.err(`workspace-emulator stops: ${oneLine(error)}`)
   process.exit(FAILED)
 }

@@ -12,11 +12,11 @@ import {
   type Option,
   option,
   optional,
-  type Parse,
   startOptions,
   textOption,
   toggle,
 } from '../../options.ts'
+import { TOPICS } from '../advance-summary.ts'
 
 /** A wrong command line or environment. Each problem contains the cause, its place and the fix. */
 export class UsageError extends Error {
@@ -33,6 +33,12 @@ const PREFIX = 'WORKSPACE_EMULATOR_'
 
 const count = kind('number', z.int().min(1), 'is not a count. Give a whole number from 1.', decimal)
 const number = kind('number', z.int().min(0), 'is not a number. Give a whole number from 0.', decimal)
+const percentage = kind(
+  'percentage',
+  z.number().min(0).max(100),
+  'is not a percentage. Give a number from 0 to 100.',
+  decimal,
+)
 const duration = kind(
   'duration',
   z.number(),
@@ -51,6 +57,38 @@ const emulatorUrl = kind(
       ? value.replace(/\/+$/, '').replace(/\/(?:v1|__emulator)$/, '')
       : undefined,
 )
+
+/** The columns that a table of requests can have. */
+const REQUEST_COLUMNS = [
+  ...['id', 'at', 'status', 'request', 'operation', 'error', 'method', 'path', 'key', 'idempotency_key'],
+  ...['duration_ms', 'decided', 'faults', 'changed', 'assumed'],
+]
+const columnList = kind(
+  'names',
+  z.array(z.enum(REQUEST_COLUMNS)),
+  `is not a list of columns. Give some of ${REQUEST_COLUMNS.join(',')}.`,
+  (value) => value.split(','),
+)
+const severity = choiceOption('severity', ['error', 'warning'])
+const OF_SEVERITY = 'of this severity or a more severe one'
+const topic = choiceOption('topic', TOPICS)
+
+const EVENT_TYPES = ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'sandbox'] as const
+const eventType = kind(
+  'type',
+  z.enum(EVENT_TYPES),
+  `is not a type of event. Give one of ${EVENT_TYPES.join(', ')}.`,
+)
+
+/** An option that is any text. */
+function text(placeholder: string, description: string, shown = 'none') {
+  return optional(textOption(placeholder), shown, description)
+}
+
+/** An option that is any text, and may be repeated. */
+function texts(placeholder: string, description: string) {
+  return listOption(textOption(placeholder), { description })
+}
 
 /** Every option of every command. */
 const optionTable = {
@@ -79,47 +117,70 @@ const optionTable = {
   to: optional(instant, 'none', 'virtual instant to advance to'),
   steps: optional(count, 'none', 'number of events to advance over'),
   maxEvents: optional(count, 'none', 'stop after this many events, whether or not the target is reached'),
-  untilBatch: optional(textOption('id'), 'none', 'batch to advance for, until it is terminal'),
+  all: toggle('list each event on its own line, repeated ones too'),
+  only: optional(topic, 'all', 'list only the events of batches, webhooks or automations'),
+  untilBatch: text('id', 'batch to advance for, until it is terminal'),
   items: optional(count, 'none', 'finished items of the batch to advance to, instead of its end'),
-  status: optional(textOption('status'), 'none', 'status to look for'),
-  operation: optional(textOption('name'), 'none', 'only requests of an operation: pages.create'),
-  method: optional(textOption('method'), 'none', 'only requests with this method'),
-  path: optional(textOption('glob'), 'none', 'only requests to this path; * is any run of characters'),
-  idempotencyKey: optional(
-    textOption('glob'),
-    'none',
-    'only requests with this Idempotency-Key; * is any run of characters',
-  ),
-  since: optional(
-    textOption('instant|id'),
-    'none',
-    'only requests from this virtual instant on, or after the request with this id',
-  ),
+  status: text('status', 'only requests with this status, such as 429, or of this class, such as 4xx'),
+  operation: text('name', 'only requests of an operation: pages.create'),
+  method: text('method', 'only requests with this method'),
+  path: text('glob', 'only requests to this path; * is any run of characters'),
+  idempotencyKey: text('glob', 'only requests with this Idempotency-Key; * is any run of characters'),
+  since: text('instant|id', 'only requests from this virtual instant on, or after the request with this id'),
   limit: optional(count, '100', 'how many requests to list, the newest ones'),
   first: optional(count, 'none', 'fire only on this number of matches, the first ones'),
-  match: listOption(textOption('field=value'), {
-    description: 'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
-  }),
+  match: texts(
+    'field=value',
+    'only what matches, such as path=/v1/pages or headers.user-agent=curl/*; may be repeated',
+  ),
   always: toggle('fire on every match'),
   reset: toggle('reset the sandbox to its starting state first'),
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
   full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
+  columns: option(columnList, ['id', 'at', 'status', 'request', 'operation', 'error'], {
+    shown: 'id,at,status,request,operation,error',
+    description: `columns of the table: ${REQUEST_COLUMNS.join(', ')}`,
+  }),
   follow: toggle('continue with new entries as they come; with --json one object on each line'),
-  type: listOption(textOption('type'), {
+  type: listOption(eventType, {
     description:
       'only events of this type: request, event, delivery, transition, clock, scenario or sandbox; may be repeated',
   }),
-  har: optional(textOption('file'), 'stdout', 'HAR file to write; an existing one is replaced'),
+  stable: toggle('without real-time fields, so that equal runs print equal text'),
+  har: text('file', 'HAR file to write; an existing one is replaced', 'stdout'),
   exactly: optional(number, 'at least 1', 'how many requests must have come'),
   count: option(count, 1, { description: 'how many requests to wait for' }),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),
-  secret: optional(textOption('text'), 'none', 'secret that signs the webhooks'),
-  event: listOption(textOption('type'), { description: 'only webhooks of this type; may be repeated' }),
-  forwardTo: optional(textOption('url'), 'none', 'receiver that the webhooks are sent to'),
+  secret: text('text', 'secret that signs the webhooks'),
+  event: texts('type', 'only webhooks of this type; may be repeated'),
+  batch: text('id', 'batch that the webhook is about', 'newest'),
+  patch: {
+    ...text('json', 'merge patch for the object in the webhook, as JSON'),
+    flag: 'data',
+    variable: 'webhook-data',
+  },
+  forwardTo: text('url', 'receiver that the webhooks are sent to'),
   control: toggle('the control interface instead of the emulated API'),
   remaining: option(number, 0, { description: 'number of requests that the window still admits' }),
   window: option(duration, 60 * SECOND, { shown: '60s', description: 'length of the window' }),
-  teamspace: optional(textOption('id'), 'all', 'teamspace whose window is used up'),
+  teamspace: text('id', 'teamspace whose window is used up', 'all'),
+  failUnder: optional(percentage, 'none', 'exit with 1 if less than this percentage of the points was met'),
+  coverage: text(
+    'file',
+    'file of the points of the contract that clients have met; the points of earlier runs in it are kept',
+  ),
+  adapter: toggle('the command is an adapter: it gets commands as JSON on stdin (level B)'),
+  clients: option(count, 1, {
+    description:
+      'run this many copies of the command in one sandbox, under one limit, and report their attempts',
+  }),
+  run: text('glob', 'only cases with this name; * is any run of characters', 'all'),
+  skipFrom: text('file', 'file with the cases that are skipped: on each line a pattern and the reason'),
+  junit: text('file', 'file for the results as JUnit XML; an existing one is replaced'),
+  failOn: optional(severity, 'none', `exit with 1 if there is a finding ${OF_SEVERITY}`),
+  conduct: optional(severity, 'none', `exit with 1 if a client has a finding ${OF_SEVERITY}`),
+  retries: optional(number, 'not declared', 'how often the clients repeat a failed call'),
+  except: texts('code', 'verdict that does not count; may be repeated'),
   fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),
 }
 
@@ -137,6 +198,18 @@ export const START_OPTIONS = [
   ...(Object.keys(startOptions) as (keyof typeof startOptions)[]),
   ...(['logLevel', 'logFormat', 'logRequests', 'quiet', 'noColor', 'json'] as const),
 ]
+
+/** The options of `certify`, in the order of its help. */
+export const CERTIFY_OPTIONS = [
+  'adapter',
+  'clients',
+  'retries',
+  'run',
+  'skipFrom',
+  'junit',
+  'timeout',
+  'json',
+] as const
 
 /** The texts that the command line gives for each option, in order. */
 export type Flags = ReadonlyMap<OptionName, readonly string[]>
@@ -160,7 +233,8 @@ export function flagOf(name: OptionName): string {
 
 /** `skipOnPoll`: `WORKSPACE_EMULATOR_SKIP_ON_POLL`. */
 export function variableOf(name: OptionName): string {
-  return PREFIX + flagOf(name).slice(2).replaceAll('-', '_').toUpperCase()
+  const flag = optionOf(name).variable ?? flagOf(name).slice(2)
+  return PREFIX + flag.replaceAll('-', '_').toUpperCase()
 }
 
 /** `-p, --port <number>`. */
@@ -188,11 +262,6 @@ export function referenceTable(names: readonly OptionName[]): string {
 /** Whether npm runs this process as one of its scripts. */
 export function isNpmScript(env: Environment): boolean {
   return (env.npm_lifecycle_event ?? '') !== ''
-}
-
-/** The file to which a step of a GitHub workflow may append its summary in Markdown; undefined outside of workflows. */
-export function stepSummaryFile(env: Environment): string | undefined {
-  return env.GITHUB_STEP_SUMMARY || undefined
 }
 
 /**
@@ -228,31 +297,15 @@ function resolved(name: OptionName, flags: Flags, env: Environment, problems: st
   const where = flags.has(name) ? flagOf(name) : variableOf(name)
   const values = texts.map((value) => {
     try {
-      return value === '' ? refuseEmpty(where) : parsed(where, parse, value)
+      if (value === '') throw new BadValue('is empty. Give a value, or leave it out.')
+      return parse(value)
     } catch (error) {
-      if (!(error instanceof UsageError)) throw error
-      problems.push(...error.problems)
+      if (!(error instanceof BadValue)) throw error
+      problems.push(`${where}: "${value}" ${error.message}`)
       return undefined
     }
   })
   return kind === 'list' ? values : values.at(-1)
-}
-
-function parsed<T>(where: string, parse: Parse<T>, value: string): T {
-  try {
-    return parse(value)
-  } catch (error) {
-    throw error instanceof BadValue ? new UsageError([`${where}: "${value}" ${error.message}`]) : error
-  }
-}
-
-function refuseEmpty(where: string): never {
-  throw new UsageError([`${where}: "" is empty. Give a value, or leave it out.`])
-}
-
-/** The argument `<name>` of a command about a sandbox or a snapshot. Throws {@link UsageError}. */
-export function nameArgument([value = '']: readonly string[]): string {
-  return parsed('<name>', sandboxName.parse, value)
 }
 
 /** An argument that is a number from 0. Throws {@link UsageError}. */

@@ -1,27 +1,147 @@
+import { styleText } from 'node:util'
+import { Help } from 'commander'
 import { type Invocation, OK } from './command.ts'
+import { type Line, type Screen, type Style, Styled, styled, type TextTable } from './line.ts'
 
 /** Prints a result: with `--json` its data, otherwise its lines. */
 export function show(
   { options, terminal }: Pick<Invocation<'json'>, 'options' | 'terminal'>,
   data: object,
-  lines: readonly string[],
+  lines: readonly Line[],
 ): number {
-  terminal.out(options.json ? JSON.stringify(data) : lines.map(printable).join('\n'))
+  if (options.json) terminal.out(JSON.stringify(data))
+  else if (lines.length > 0) terminal.lines(lines)
   return OK
 }
 
+/** A line as a terminal shows it. Control characters are escaped before styles are added, which are control characters too. */
+export function rendered(line: Line, screen: Screen): string {
+  if (typeof line !== 'string' && 'rows' in line) return tableLines(line, screen).join('\n')
+  const parts = typeof line === 'string' || line instanceof Styled ? [line] : line
+  let start = 0
+  return parts
+    .map((part) => {
+      const { text, style } = escaped(part)
+      const before = start
+      start += text.length
+      if (style === undefined) return wrapped(text, before, screen.width)
+      // Whether colours are wanted is decided once, in `screen`, since versions of Node differ in what they check.
+      return screen.colours ? styleText(style, text, { validateStream: false }) : text
+    })
+    .join('')
+}
+
+// Texts that are copied as a whole: JSON and commands. Line ends that a terminal adds itself are not copied.
+const COPIED = /^\s*(?:[{["\]}]|curl |workspace-emulator )/
+
+/** A sentence that continues below its own beginning. @param start the column of its first character */
+function wrapped(text: string, start: number, width = Number.POSITIVE_INFINITY): string {
+  if (start + text.length <= width || COPIED.test(text)) return text
+  const head = /^(?:.*\s{2})?\s*/.exec(text.slice(0, width / 2))?.[0] ?? ''
+  const indent = start + head.length
+  const rest = text.slice(head.length)
+  const room = Math.max(MIN_WIDTH, width - indent)
+  // The method and the path of a request, for example: a line end before the path would not make it fit.
+  if (unbroken(rest).length === 1 && rest.split(' ').some(({ length }) => length > room)) return text
+  const lines = filled(rest, room)
+  return head + lines.join(`\n${' '.repeat(indent)}`)
+}
+
+/** Words in lines of a width. A word that is longer has a line of its own. */
+function filled(text: string, width: number): string[] {
+  return Object.assign(new Help(), { minWidthToWrap: 0 }).boxWrap(text, width).split('\n')
+}
+
+/** A table with a title for each column. */
+export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): Line[] {
+  return [{ head, rows: rows.map((row) => row.map(cellOf)) }]
+}
+
 /** Rows as lines with aligned columns. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = []
-  for (const row of rows) {
-    for (const [n, cell] of row.entries()) widths[n] = Math.max(widths[n] ?? 0, cell.length)
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, n) => cell.padEnd(widths[n] ?? 0))
-      .join('  ')
-      .trimEnd(),
+export function columns(rows: readonly (readonly unknown[])[]): Line[] {
+  return table([], rows)
+}
+
+/** The fewest characters in a line of a wrapped column, and the space between two columns. */
+const [MIN_WIDTH, GAP] = [14, 2]
+
+/** A cell of more words is wrapped where it is too wide; one of fewer, such as a URL, is copied and stays whole. */
+const MAX_WORDS = 4
+
+function tableLines({ head, rows }: TextTable, screen: Screen): string[] {
+  const titles = head.length === 0 ? [] : [head.map((text) => styled('bold', text))]
+  const cells = [...titles, ...rows].map((row) => row.map(escaped))
+  const limit = screen.width ?? Number.POSITIVE_INFINITY
+  const widths = fitted(cells, limit, head.length > 0)
+  if (head.length > 0 && sum(widths) > limit) return records(head, rows, screen)
+  return cells.flatMap((row) => {
+    const pieces = row.map(({ text }, n) =>
+      unbroken(text).length > 1 ? filled(text, widths[n] ?? 0) : [text],
+    )
+    return Array.from({ length: longest(pieces) }, (_, k) =>
+      row
+        .map(({ style }, n) => {
+          const text = pieces[n]?.[k] ?? ''
+          const space = ' '.repeat(Math.max(0, (widths[n] ?? 0) - text.length) + GAP)
+          return (style === undefined || text === '' ? text : rendered(styled(style, text), screen)) + space
+        })
+        .join('')
+        .trimEnd(),
+    )
+  })
+}
+
+/** A table that is too wide for the terminal: a line for each cell. */
+function records(head: readonly string[], rows: TextTable['rows'], screen: Screen): string[] {
+  const width = longest(head) + GAP
+  return rows.flatMap(([first = '', ...others]) => [
+    rendered(styled('bold', escaped(first).text), screen),
+    ...others.flatMap((cell, n) =>
+      escaped(cell).text === ''
+        ? []
+        : rendered([styled('dim', `  ${(head[n + 1] ?? '').padEnd(width)}`), cell], screen),
+    ),
+  ])
+}
+
+function escaped(cell: string | Styled): { readonly text: string; readonly style?: Style } {
+  return typeof cell === 'string' ? { text: printable(cell) } : { ...cell, text: printable(cell.text) }
+}
+
+/**
+ * The widths of columns in a terminal: the widest ones are reduced, as far as each cell stays whole. Without titles, a URL in
+ * the last column may exceed the width, so that the sentences in it still fit.
+ */
+function fitted(
+  rows: readonly (readonly { readonly text: string }[])[],
+  width: number,
+  isTitled: boolean,
+): readonly number[] {
+  const texts = Array.from({ length: longest(rows) }, (_, n) => rows.map((row) => row[n]?.text ?? ''))
+  const widths = texts.map(longest)
+  const least = texts.map((cells, n) =>
+    isTitled || n < texts.length - 1 ? longest(cells.flatMap(unbroken)) : 0,
   )
+  const reduced = (most: number) => widths.map((each, n) => Math.max(least[n] ?? 0, Math.min(each, most)))
+  let most = Math.max(MIN_WIDTH, longest(rows.flat().map(({ text }) => text)))
+  while (most > MIN_WIDTH && sum(reduced(most)) > width) most -= 1
+  return reduced(most)
+}
+
+/** The parts of a cell that stay on one line. */
+function unbroken(text: string): string[] {
+  const words = text.split(' ')
+  return words.length > MAX_WORDS ? words : [text]
+}
+
+/** The greatest length of some texts or lists. */
+function longest(all: readonly { readonly length: number }[]): number {
+  return all.reduce((most, { length }) => Math.max(most, length), 0)
+}
+
+/** The width of a table with columns of these widths. */
+function sum(widths: readonly number[]): number {
+  return widths.reduce((total, each) => total + each + GAP, -GAP)
 }
 
 /** Maximum number of characters of a value that is neither text nor number; `--json` has all of it. */
@@ -31,30 +151,46 @@ const MAX_VALUE = 100
  * Any output as lines: a list as a table, an object as one line for each field.
  * @param names the columns; absent: the fields of the records that are neither lists nor objects
  */
-export function linesOf(output: object | undefined, names?: readonly string[]): string[] {
+export function linesOf(output: object | undefined, names?: readonly string[]): Line[] {
   if (output === undefined) return ['Done.']
-  if (!('data' in output) || !Array.isArray(output.data)) return columns(fieldsOf(output))
-  const records = output.data as readonly Readonly<Record<string, unknown>>[]
+  const { data } = output as { readonly data?: unknown }
+  if (!Array.isArray(data)) return columns(Object.entries(output).filter(([name]) => name !== 'object'))
+  if (data.length === 0) return ['There are none.']
+  const records: readonly Readonly<Record<string, unknown>>[] = data
   const shown = names ?? [...new Set(records.flatMap(plainFields))]
-  if (records.length === 0) return ['There are none.']
   const head = shown.map((name) => name.toUpperCase().replaceAll('_', ' '))
-  return columns([head, ...records.map((record) => shown.map((name) => valueText(record[name])))])
+  const rows = records.map((record) =>
+    shown.map((name) => (name === 'status' ? statusCell(record[name]) : record[name])),
+  )
+  return table(head, rows)
 }
 
 function plainFields(record: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(record).filter((name) => name !== 'object' && Object(record[name]) !== record[name])
 }
 
-function fieldsOf(output: object): string[][] {
-  return Object.entries(output)
-    .filter(([name]) => name !== 'object')
-    .map(([name, value]) => [name, valueText(value)])
+function cellOf(value: unknown): string | Styled {
+  if (value instanceof Styled || typeof value === 'string') return value
+  return value === null || value === undefined ? '' : shortened(textOf(value))
 }
 
-/** A value in a cell, on one line. */
-function valueText(value: unknown): string {
-  if (typeof value === 'string' || typeof value === 'number') return String(value)
-  return value === null || value === undefined ? '' : shortened(JSON.stringify(value))
+/** A value on one line: a text itself, anything else as JSON. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+const STATUS_STYLES: readonly (readonly [Style, RegExp])[] = [
+  ['red', /^(?:5\d\d|cut|failed|errored|expired|problem|broken)$/],
+  ['yellow', /^(?:4\d\d|cancell?ed|cancell?ing|waiting|dropped)$/],
+  ['cyan', /^3\d\d$/],
+  ['green', /^(?:2\d\d|completed|delivered|succeeded|ok)$/],
+]
+
+/** A status in the colour of its meaning: a status of HTTP, 0 for a request that was cut off, or a word. */
+export function statusCell(status: unknown): Styled | string {
+  const text = status === 0 ? 'cut' : textOf(status)
+  const style = STATUS_STYLES.find(([, pattern]) => pattern.test(text))?.[0]
+  return style === undefined ? text : styled(style, text)
 }
 
 /** A document as indented JSON. */
@@ -81,11 +217,6 @@ export function printable(line: string): string {
 /** A text of several lines with control characters escaped. JSON keeps its value. */
 export function harmless(text: string): string {
   return text.split('\n').map(printable).join('\n')
-}
-
-/** A field as a cell of a table; empty for null and absent fields. */
-export function cell(value: string | number | null | undefined): string {
-  return value === undefined || value === null ? '' : String(value)
 }
 
 /** The code of a system error, such as `EACCES`. */

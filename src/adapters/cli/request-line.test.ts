@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type LinedRequest, requestLine } from './request-line.ts'
+import { rendered } from './print.ts'
+import { type LinedRequest, requestLines } from './request-line.ts'
 
 const request: LinedRequest = {
   id: 'default-000001',
@@ -12,6 +13,12 @@ const request: LinedRequest = {
   faults: [],
 }
 
+function shown(lined: LinedRequest, colours = false): string {
+  return requestLines(lined)
+    .map((line) => rendered(line, { colours }))
+    .join('\n')
+}
+
 test.for<[what: string, Partial<LinedRequest>, string]>([
   ['a request', {}, '200  GET /v1/pages  1.2 ms  default-000001'],
   ['a long one', { ms: 301.6 }, '200  GET /v1/pages  302 ms  default-000001'],
@@ -19,9 +26,14 @@ test.for<[what: string, Partial<LinedRequest>, string]>([
   ['another sandbox', { sandbox: 'w1', id: 'w1-000001' }, '200  GET /v1/pages  @w1  1.2 ms  w1-000001'],
   ['faults', { status: 429, faults: ['a', 'b'] }, '429  GET /v1/pages  1.2 ms  fault a, b  default-000001'],
   ['a cut', { status: 0 }, 'cut  GET /v1/pages  1.2 ms  default-000001'],
+  [
+    'one of a page that cannot read it',
+    { status: 204, cors: { origin: 'https://a.example', detail: 'It may not.', mitigation: 'Allow it.' } },
+    '204  GET /v1/pages  1.2 ms  default-000001\n  It may not. Allow it.',
+  ],
   ['control characters', { path: '/v1/\u001b[2J' }, '200  GET /v1/\\u001b[2J  1.2 ms  default-000001'],
 ])('the line of a request: %s', ([, change, line]) => {
-  expect(requestLine({ ...request, ...change }, false)).toBe(`2026-03-01T12:00:00.000Z  ${line}`)
+  expect(shown({ ...request, ...change })).toBe(`2026-03-01T12:00:00.000Z  ${line}`)
 })
 
 test.for([
@@ -31,5 +43,5 @@ test.for([
   [500, 31],
   [0, 31],
 ] as const)('the status %i has the colour %i', ([status, colour]) => {
-  expect(requestLine({ ...request, status }, true)).toContain(`\u001b[${colour}m`)
+  expect(shown({ ...request, status }, true)).toContain(`\u001b[${colour}m`)
 })

@@ -1,49 +1,36 @@
-import { printable } from './print.ts'
+import type { OwnCalls } from '../control/client/ask.ts'
+import { type Line, styled } from './line.ts'
+import { statusCell } from './print.ts'
+
+type Entry = OwnCalls['GET /requests']['output']['data'][number]
 
 /** The fields of a request that its line shows. */
-export interface LinedRequest {
-  readonly id: string
-  /** Virtual instant. */
-  readonly at: string
-  readonly method: string
-  readonly path: string
-  /** 0 for a request that was cut off. */
-  readonly status: number
-  readonly sandbox: string
+export interface LinedRequest
+  extends Pick<Entry, 'id' | 'at' | 'method' | 'path' | 'status' | 'sandbox' | 'faults'> {
   /** Real milliseconds; null where they are not known. */
   readonly ms: number | null
-  /** Ids of the fault rules that fired. */
-  readonly faults: readonly string[]
+  /** Present if a web page sent it and cannot read the response. */
+  readonly cors?: Omit<NonNullable<Entry['cors']>, 'preflight'> | undefined
 }
 
-const [GREEN, CYAN, YELLOW, RED] = [32, 36, 33, 31]
-
-/** A request on one line. The id is last, for the command `explain`. @param colours whether the status is coloured */
-export function requestLine(request: LinedRequest, colours: boolean): string {
-  const { id, at, status, ms, sandbox, faults } = request
-  const parts = [
-    at,
-    colours ? `\u001b[${colourOf(status)}m${statusText(status)}\u001b[39m` : statusText(status),
-    printable(`${request.method} ${request.path}`),
+/**
+ * A request on one line; on a second line, why its page cannot read the response. The id is last in the first line, for the
+ * command `explain`.
+ */
+export function requestLines(request: LinedRequest): Line[] {
+  const { id, at, status, ms, sandbox, faults, cors } = request
+  const rest = [
+    `${request.method} ${request.path}`,
     ...(sandbox === 'default' ? [] : [`@${sandbox}`]),
     ...(ms === null ? [] : [`${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`]),
-    ...(faults.length === 0 ? [] : [printable(`fault ${faults.join(', ')}`)]),
+    ...(faults.length === 0 ? [] : [`fault ${faults.join(', ')}`]),
     id,
   ]
-  return parts.join('  ')
+  const line = [`${at}  `, statusCell(status), `  ${rest.join('  ')}`]
+  return cors === undefined ? [line] : [line, styled('yellow', `  ${cors.detail} ${cors.mitigation}`)]
 }
 
-/** Whether a request with this status failed (400 or more) or was cut off (0). */
-export function isFailure(status: number): boolean {
-  return status === 0 || status >= 400
-}
-
-function statusText(status: number): string {
-  return status === 0 ? 'cut' : String(status)
-}
-
-function colourOf(status: number): number {
-  if (status === 0 || status >= 500) return RED
-  if (status >= 400) return YELLOW
-  return status >= 300 ? CYAN : GREEN
+/** Whether a request failed (status 400 or more), was cut off (0), or was sent by a page that cannot read its response. */
+export function isFailure({ status, cors }: Pick<LinedRequest, 'status' | 'cors'>): boolean {
+  return status === 0 || status >= 400 || cors !== undefined
 }

@@ -1,49 +1,63 @@
 import type { Issue } from '../../core/json.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
-import { FixturesError, readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
-import { callCommand, NAME_ARGUMENT, nameCommand } from './call-command.ts'
-import {
-  CLIENT_OPTIONS,
-  CommandFailed,
-  command,
-  type Invocation,
-  listCommands,
-  SANDBOX_OPTIONS,
-} from './command.ts'
-import { controlOf, emulatorOrigin, RequestRefused } from './control-client.ts'
+import { readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
+import { FixturesError } from '../fixtures-error.ts'
+import { call, NAME_ARGUMENT, sandboxCommand } from './call-command.ts'
+import { CommandFailed, type Invocation } from './command.ts'
+import { type ControlAddress, emulatorOrigin, RequestRefused } from './control-client.ts'
 import { fixturesFailure, requireJsonFile, settingsFailure } from './json-files.ts'
-import { nameArgument, type OptionValues } from './options.ts'
-import { cell, columns, show } from './print.ts'
+import type { Line } from './line.ts'
+import type { OptionValues } from './options.ts'
+import { show, table } from './print.ts'
 
 // The defaults come from the start of the emulator, which a client cannot see.
 const AS_STARTED = { shown: 'as the emulator was started' }
 
+const CREATE_OPTIONS = [
+  ...(['fixtures', 'seed', 'clock', 'rate', 'skipOnPoll', 'settings', 'scenario'] as const),
+  ...(['persist', 'fromSnapshot'] as const),
+] as const
+
 export const sandboxCommands = [
-  ...listCommands(
-    'sandbox',
-    'List the sandboxes of the emulator',
-    'List the sandboxes, the same as sandbox alone',
-    CLIENT_OPTIONS,
-    listSandboxes,
-  ),
-  command({
-    name: 'sandbox create',
+  call('snapshot list', 'GET /snapshots', {
+    description: 'List the snapshots of a sandbox',
+    lines: snapshotLines,
+  }),
+  call('snapshot save', 'POST /snapshots', {
+    description: 'Save the whole state, clock included; it replaces a snapshot of that name',
+    args: NAME_ARGUMENT,
+    body: ({ name }) => ({ name }),
+    lines: (body) => [`Snapshot ${body.name} saved${factsOf(body)}.`],
+  }),
+  call('snapshot restore', 'POST /snapshots/{name}/restore', {
+    description: 'Restore everything from a snapshot, the clock included',
+    args: NAME_ARGUMENT,
+    lines: ({ now }, { name }) => [`The sandbox is restored from snapshot ${name}; its clock is at ${now}.`],
+  }),
+  call('snapshot delete', 'DELETE /snapshots/{name}', {
+    description: 'Delete a snapshot',
+    args: NAME_ARGUMENT,
+    lines: (_, { name }) => [`Snapshot ${name} deleted.`],
+  }),
+  call('snapshot export', 'GET /snapshots/{name}', {
+    description: 'Write the state document of a snapshot into a file, or on stdout',
+    args: { ...NAME_ARGUMENT, '[file]': 'JSON file to write; an existing one is replaced' },
+    exports: (_, { name, file }) => [file, `Snapshot ${name}`],
+  }),
+  call('snapshot import', 'PUT /snapshots/{name}', {
+    description: 'Store the state document of a file as a snapshot',
+    args: { ...NAME_ARGUMENT, '<file>': 'JSON file with a state document' },
+    body: 'file',
+    lines: (body, { file }) => [`Snapshot ${body.name} created from ${file}${factsOf(body)}.`],
+  }),
+  call('sandbox list', 'GET /sandboxes', {
+    description: 'List the sandboxes of the emulator',
+    lines: sandboxLines,
+  }),
+  sandboxCommand('sandbox create', {
     description: 'Create a sandbox with the options of the emulator, changed by flags',
-    args: [NAME_ARGUMENT],
-    options: [
-      ...SANDBOX_OPTIONS,
-      ...([
-        'fixtures',
-        'seed',
-        'clock',
-        'rate',
-        'skipOnPoll',
-        'settings',
-        'scenario',
-        'persist',
-        'fromSnapshot',
-      ] as const),
-    ],
+    args: NAME_ARGUMENT,
+    options: CREATE_OPTIONS,
     help: {
       fixtures: AS_STARTED,
       seed: AS_STARTED,
@@ -54,70 +68,74 @@ export const sandboxCommands = [
       settings: AS_STARTED,
       sandbox: { description: 'sandbox whose snapshot --from-snapshot names' },
     },
-    run: async (invocation) => {
-      const { args, options, given, typed } = invocation
-      const { seed, clock, rate, skipOnPoll, scenario, persist, fromSnapshot, settings } = options
-      // A snapshot has its own values. Only flags change them, since variables may be those of the emulator's start.
-      const start = fromSnapshot === undefined ? given : typed
-      const name = nameArgument(args)
-      const draft = {
-        name,
-        ...(start.has('fixtures') ? { fixtures: await readSource(options.fixtures) } : {}),
-        ...(start.has('seed') ? { seed } : {}),
-        ...(clock !== undefined && start.has('clock') ? { clock } : {}),
-        ...(start.has('rate') ? { rate } : {}),
-        ...(start.has('skipOnPoll') ? { skip_on_poll: skipOnPoll } : {}),
-        ...(scenario !== undefined && start.has('scenario') ? { scenario } : {}),
-        ...(settings !== undefined && start.has('settings')
-          ? { settings: (await requireJsonFile(settings)).document }
-          : {}),
-        ...(given.has('persist') ? { persist } : {}),
-        ...(fromSnapshot === undefined ? {} : { from_snapshot: fromSnapshot }),
-      }
-      const body = await controlOf(options)('POST /sandboxes', { body: draft }).catch(
-        async (error: unknown) => {
-          throw await inFiles(error, options)
-        },
-      )
+    run: async (ask, invocation) => {
+      const { args, options } = invocation
+      const [name = ''] = args
+      const draft = { name, ...(await chosen(invocation)) }
+      const body = await ask('POST /sandboxes', { body: draft }).catch(async (error: unknown) => {
+        throw await inFiles(error, options)
+      })
       return show(invocation, body, [
         `Sandbox ${name} created: ${emulatorOrigin(options)}${body.base_url_path}`,
         `  clock  ${body.now}, seed ${body.seed}, ${body.records} records, ${body.persist ? 'on disk' : 'in memory'}`,
       ])
     },
   }),
-  callCommand({
-    name: 'sandbox show',
-    description: 'Show a sandbox',
-    args: [NAME_ARGUMENT],
-    route: 'GET /sandboxes/{name}',
+  call('sandbox show', 'GET /sandboxes/{name}', { description: 'Show a sandbox', args: NAME_ARGUMENT }),
+  call('sandbox delete', 'DELETE /sandboxes/{name}', {
+    description: 'Remove a sandbox with its snapshots and files',
+    args: NAME_ARGUMENT,
+    lines: (_, { name }) => [`Sandbox ${name} removed, with its snapshots.`],
   }),
-  nameCommand(
-    'sandbox delete',
-    'Remove a sandbox with its snapshots and files',
-    CLIENT_OPTIONS,
-    async (ask, name) => {
-      await ask('DELETE /sandboxes/{name}', { params: { name } })
-      return [{ deleted: name }, `Sandbox ${name} removed, with its snapshots.`]
-    },
-  ),
 ]
 
-async function listSandboxes(invocation: Invocation<(typeof CLIENT_OPTIONS)[number]>): Promise<number> {
-  const body = await controlOf(invocation.options)('GET /sandboxes')
-  const rows = body.data.map((each) => [
+/** The fields of a new sandbox that the command line sets. */
+async function chosen({ options, given, typed }: Invocation<(typeof CREATE_OPTIONS)[number]>) {
+  const { fixtures, seed, clock, rate, skipOnPoll, scenario, settings, persist, fromSnapshot } = options
+  // A snapshot has its own values. Only flags change them, since variables may be those of the emulator's start.
+  const start = fromSnapshot === undefined ? given : typed
+  return {
+    fixtures: start.has('fixtures') ? await readSource(fixtures) : undefined,
+    seed: start.has('seed') ? seed : undefined,
+    clock: start.has('clock') ? clock : undefined,
+    rate: start.has('rate') ? rate : undefined,
+    skip_on_poll: start.has('skipOnPoll') ? skipOnPoll : undefined,
+    scenario: start.has('scenario') ? scenario : undefined,
+    settings:
+      settings !== undefined && start.has('settings')
+        ? (await requireJsonFile(settings)).document
+        : undefined,
+    persist: given.has('persist') ? persist : undefined,
+    from_snapshot: fromSnapshot,
+  }
+}
+
+function snapshotLines({ data }: OwnCalls['GET /snapshots']['output']): Line[] {
+  if (data.length === 0) return ['There are no snapshots. "workspace-emulator snapshot save NAME" saves one.']
+  const rows = data.map((each) => [each.name, each.saved_at, each.revision, each.records, each.problem])
+  return table(['NAME', 'CLOCK', 'REVISION', 'RECORDS', ''], rows)
+}
+
+function factsOf({ saved_at, records, replaced }: OwnCalls['POST /snapshots']['output']): string {
+  return `: ${records} records, clock ${saved_at}${replaced ? ', in place of the previous one' : ''}`
+}
+
+function sandboxLines(
+  { data }: OwnCalls['GET /sandboxes']['output'],
+  _: unknown,
+  address: ControlAddress,
+): Line[] {
+  const rows = data.map((each) => [
     each.name,
     ...(each.state === 'open'
       ? [each.now, each.rate === 0 ? 'frozen' : each.rate, each.records, each.requests]
-      : [each.state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']
-    ).map(cell),
+      : [each.state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']),
     each.persist ? 'on disk' : 'in memory',
-    `${emulatorOrigin(invocation.options)}${each.base_url_path}`,
+    `${emulatorOrigin(address)}${each.base_url_path}`,
   ])
-  const problems = body.data.flatMap((each) =>
-    'problem' in each && each.problem !== null ? [each.problem] : [],
-  )
+  const problems = data.flatMap((each) => ('problem' in each && each.problem !== null ? [each.problem] : []))
   const head = ['NAME', 'CLOCK', 'RATE', 'RECORDS', 'REQUESTS', 'KEPT', 'BASE URL']
-  return show(invocation, body, [...columns([head, ...rows]), ...problems])
+  return [...table(head, rows), ...problems]
 }
 
 type Fixtures = NonNullable<NonNullable<OwnCalls['POST /reset']['body']>['fixtures']>
@@ -137,18 +155,15 @@ async function readSource(source: string): Promise<Fixtures> {
 /** Adds the lines of the files to the error of a refused request whose body came from them. */
 async function inFiles(
   error: unknown,
-  { fixtures, settings }: OptionValues<'fixtures' | 'settings'>,
+  { fixtures, settings = '' }: OptionValues<'fixtures' | 'settings'>,
 ): Promise<unknown> {
   if (!(error instanceof RequestRefused)) return error
-  const inFixtures = issuesBelow('/fixtures', error.issues)
+  const { issues } = error
+  const below = (field: string): Issue[] =>
+    issues
+      .filter(({ pointer }) => pointer.startsWith(`${field}/`))
+      .map((issue) => ({ ...issue, pointer: issue.pointer.slice(field.length) }))
+  const [inFixtures, inSettings] = [below('/fixtures'), below('/settings')]
   if (inFixtures.length > 0) return new CommandFailed(await fixturesFailure(fixtures, inFixtures))
-  const inSettings = issuesBelow('/settings', error.issues)
-  if (inSettings.length === 0 || settings === undefined) return error
-  return new CommandFailed(await settingsFailure(settings, inSettings))
-}
-
-function issuesBelow(field: string, issues: readonly Issue[]): Issue[] {
-  return issues
-    .filter(({ pointer }) => pointer.startsWith(`${field}/`))
-    .map((issue) => ({ ...issue, pointer: issue.pointer.slice(field.length) }))
+  return inSettings.length > 0 ? new CommandFailed(await settingsFailure(settings, inSettings)) : error
 }

@@ -1,45 +1,29 @@
 import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
-import { callCommand } from './call-command.ts'
-import { command, listCommands, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
-import { controlOf } from './control-client.ts'
+import { call, sandboxCommand } from './call-command.ts'
 import { unfiredLines } from './fault-commands.ts'
-import { cell, columns, show } from './print.ts'
+import type { Line } from './line.ts'
+import { show, table } from './print.ts'
 
 export const scenarioCommands = [
-  ...listCommands(
-    'scenario',
-    'List the scenarios, and show which one is active',
-    'List the scenarios, the same as scenario alone',
-    SANDBOX_OPTIONS,
-    list,
-  ),
-  command({
-    name: 'scenario start',
-    description: 'Start a scenario on a sandbox, instead of the active one',
-    args: [{ name: '<name>', description: 'name of its file, without the extension' }],
-    options: [...SANDBOX_OPTIONS, 'reset'],
-    run: async (invocation) => {
-      const { args, options } = invocation
-      const body = await controlOf(options)('POST /scenarios/{name}/start', {
-        params: { name: args[0] ?? '' },
-        body: options.reset ? { reset: true } : {},
-      })
-      return show(invocation, body, activeLines(body))
-    },
-  }),
-  callCommand({
-    name: 'scenario refresh',
-    description: 'Load changed scripts at once',
-    route: 'POST /scenarios',
+  call('scenario list', 'GET /scenarios', {
+    description: 'List the scenarios, and show which one is active',
     lines: scenarioLines,
   }),
-  command({
-    name: 'scenario stop',
+  call('scenario start', 'POST /scenarios/{name}/start', {
+    description: 'Start a scenario on a sandbox, instead of the active one',
+    args: { '<name>': 'name of its file, without the extension' },
+    options: ['reset'],
+    body: (_, { reset }) => (reset ? { reset } : {}),
+    lines: activeLines,
+  }),
+  call('scenario refresh', 'POST /scenarios', {
+    description: 'Load changed scripts at once',
+    lines: scenarioLines,
+  }),
+  sandboxCommand('scenario stop', {
     description: 'Stop the active scenario, and remove its faults, stubs and settings',
-    options: SANDBOX_OPTIONS,
-    run: async (invocation) => {
-      const ask = controlOf(invocation.options)
+    run: async (ask, invocation) => {
       const { data } = await ask('GET /faults')
       const body = await ask('POST /scenarios/stop')
       const own = data.filter(({ source }) => source === `scenario:${body.stopped}`)
@@ -50,15 +34,10 @@ export const scenarioCommands = [
   }),
 ]
 
-async function list(invocation: SandboxInvocation): Promise<number> {
-  const body = await controlOf(invocation.options)('GET /scenarios')
-  return show(invocation, body, scenarioLines(body))
-}
-
-function scenarioLines(body: OwnCalls['GET /scenarios']['output']): string[] {
-  const rows = body.data.map((entry) => [entry.name, entry.origin, stateOf(entry), cell(entry.description)])
+function scenarioLines(body: OwnCalls['GET /scenarios']['output']): Line[] {
+  const rows = body.data.map((entry) => [entry.name, entry.origin, stateOf(entry), entry.description])
   return [
-    ...columns([['NAME', 'ORIGIN', 'STATE', 'DESCRIPTION'], ...rows]),
+    ...table(['NAME', 'ORIGIN', 'STATE', 'DESCRIPTION'], rows),
     ...body.data.flatMap(({ error }) => (error === null ? [] : error.split('\n'))),
     ...activeLines(body.active),
   ]

@@ -1,94 +1,53 @@
-import { callCommand } from './call-command.ts'
-import { command, SANDBOX_OPTIONS } from './command.ts'
-import { controlOf } from './control-client.ts'
-import { linesOf, prettyLines, show } from './print.ts'
+import { call } from './call-command.ts'
+import { linesOf, prettyLines } from './print.ts'
 
-const TEAMSPACE = { name: '<teamspace-id>', description: 'id of the teamspace' }
-
-// Commands about single resources of the emulated service.
-
-export const agentRunCommands = [
-  callCommand({
-    name: 'agent-runs',
+// Commands about single resources of the emulated service, and about its whole interface.
+export const serviceCommands = [
+  call('agent-runs', 'GET /agent-runs', {
     description: 'List the runs of agents that triggers and automations have queued',
-    route: 'GET /agent-runs',
     columns: ['id', 'agent_id', 'status', 'queued_at', 'cause'],
   }),
-]
-
-export const joinCommands = [
-  callCommand({
-    name: 'join',
+  call('join', 'POST /teamspaces/{teamspace_id}/join', {
     description: 'Let a user join an open teamspace without approval',
-    args: [
-      TEAMSPACE,
-      { name: '<user-id>', description: 'id of the user' },
-      { name: '[role]', description: 'role in the teamspace' },
-    ],
-    route: 'POST /teamspaces/{teamspace_id}/join',
+    args: {
+      '<teamspace-id>': 'id of the teamspace',
+      '<user-id>': 'id of the user',
+      '[role]': 'role in the teamspace',
+    },
     body: ({ user_id, role }) => ({ user_id, role }),
   }),
-]
-
-export const oauthCommands = [
-  callCommand({
-    name: 'oauth',
+  call('oauth', 'POST /mcp-oauth-flows', {
     description: 'Start an OAuth flow of an MCP server, and show the code that the provider would give',
-    args: [
-      { name: '<server-id>', description: 'id of the MCP server' },
-      { name: '<redirect-uri>', description: 'where the provider would send the browser' },
-    ],
-    route: 'POST /mcp-oauth-flows',
-    body: ({ server_id, redirect_uri }) => ({ server_id, redirect_uri }),
+    args: {
+      '<server-id>': 'id of the MCP server',
+      '<redirect-uri>': 'where the provider would send the browser',
+    },
+    body: (args) => args,
   }),
-]
-
-export const connectionCommands = [
-  callCommand({
-    name: 'connection',
+  call('connection', 'GET /connections/{id}', {
     description: 'Show the connection of a redirect_url',
-    args: [{ name: '<id>', description: 'id of the connection' }],
-    route: 'GET /connections/{id}',
+    args: { '<id>': 'id of the connection' },
   }),
-]
-
-export const apiCommands = [
-  callCommand({
-    name: 'api',
+  call('api', 'GET /', {
     description: 'List every call of the control interface',
-    route: 'GET /',
     lines: ({ routes }) =>
       routes.map(({ method, path, summary }) => `${method.padEnd(6)} ${path}  ${summary}`),
   }),
-  callCommand({
-    name: 'api operations',
+  call('api operations', 'GET /operations', {
     description: 'List the operations of the emulated API',
-    route: 'GET /operations',
     columns: ['name', 'method', 'path', 'summary'],
   }),
-  callCommand({
-    name: 'api openapi',
+  call('api openapi', 'GET /openapi.json', {
     description:
       'Print the OpenAPI document of the emulated API, or with --control that of the control interface',
     options: ['control'],
-    route: 'GET /openapi.json',
     query: (_, { control }) => (control ? {} : { api: 'workspace' }),
     lines: prettyLines,
   }),
-  command({
-    name: 'api problems',
+  call('api problems', ['GET /problems/{code}', 'GET /problems'], {
     description: 'List the error codes of the emulated API, or explain one',
-    args: [{ name: '[code]', description: 'such as rate_limited' }],
-    options: SANDBOX_OPTIONS,
-    run: async (invocation) => {
-      const ask = controlOf(invocation.options)
-      const [code] = invocation.args
-      if (code !== undefined) {
-        const problem = await ask('GET /problems/{code}', { params: { code } })
-        return show(invocation, problem, prettyLines(problem))
-      }
-      const body = await ask('GET /problems')
-      return show(invocation, body, linesOf(body, ['code', 'status', 'retryable', 'meaning']))
-    },
+    args: { '[code]': 'such as rate_limited' },
+    lines: (body, { code }) =>
+      code === undefined ? linesOf(body, ['code', 'status', 'retryable', 'meaning']) : prettyLines(body),
   }),
 ]

@@ -2,10 +2,12 @@ import { activeOn } from '../../core/scenarios/force.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import type { RunningEmulator } from '../../emulator.ts'
 import type { Logger } from '../../options.ts'
-import { type PlainKey, plainKeys, readyKeys } from '../fixtures.ts'
+import { plainKeys } from '../fixtures.ts'
 import { CONTRACT_VERSION, packageVersion } from '../package.ts'
+import { type PlainKey, readyKeys } from '../plain-keys.ts'
 import { type Invocation, OK, type Terminal } from './command.ts'
 import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions, stateFile } from './launch.ts'
+import { type Line, styled } from './line.ts'
 import { isNpmScript } from './options.ts'
 import { isFollowed, printRequests } from './request-printer.ts'
 import { untilStopped } from './signals.ts'
@@ -45,19 +47,27 @@ function tokenWarning(host: string, token: string): string {
 }
 
 async function announce(
-  { baseUrl, controlUrl, port, sandbox }: RunningEmulator,
+  emulator: RunningEmulator,
   options: StartOptions,
   token: string | undefined,
   { terminal, logger }: { readonly terminal: Terminal; readonly logger: Logger },
 ): Promise<void> {
   if (options.quiet && !options.json) return
+  const { baseUrl, controlUrl, port, sandbox } = emulator
   const keys = await plainKeys(options.fixtures, sandbox.store)
+  const facts = factsOf(emulator, options)
   if (options.json) {
     const ready = { base_url: baseUrl, control_url: controlUrl, port, keys: readyKeys(keys) }
     terminal.out(JSON.stringify({ ...ready, control_token: token }))
-    return
-  }
-  const facts: Facts = {
+  } else if (options.logFormat === 'json') logger.info('ready', facts)
+  else terminal.lines(banner(facts, keys))
+}
+
+/** The facts of a started emulator. */
+export type Facts = ReturnType<typeof factsOf>
+
+function factsOf({ baseUrl, controlUrl, sandbox }: RunningEmulator, options: StartOptions) {
+  return {
     version: packageVersion(),
     contract_version: CONTRACT_VERSION,
     base_url: baseUrl,
@@ -67,34 +77,15 @@ async function announce(
     rate: sandbox.clock.rate,
     seed: sandbox.seed,
     scenario: activeOn(sandbox)?.name ?? null,
+    /** Number of questions that the specification leaves open and the emulator decides. */
     assumptions: sandbox.assumptions.items.size,
   }
-  if (options.logFormat === 'json') logger.info('ready', { ...facts })
-  else terminal.out(banner(facts, keys))
-}
-
-/** The facts of a started emulator. */
-export interface Facts {
-  readonly version: string
-  readonly contract_version: string
-  readonly base_url: string
-  readonly control_url: string
-  /** Path of the state file; null when everything is in memory. */
-  readonly state_file: string | null
-  /** ISO 8601. */
-  readonly now: string
-  readonly rate: number
-  readonly seed: number
-  /** The scenario that is active; null for none. */
-  readonly scenario: string | null
-  /** Number of questions that the specification leaves open and the emulator decides. */
-  readonly assumptions: number
 }
 
 const MAX_KEYS = 6
 
-/** The text on stdout when the emulator is ready. */
-export function banner(facts: Facts, keys: readonly PlainKey[]): string {
+/** The lines on stdout when the emulator is ready. */
+export function banner(facts: Facts, keys: readonly PlainKey[]): Line[] {
   const { base_url, control_url, state_file, now, rate, seed, scenario, assumptions } = facts
   const rows: readonly (readonly [string, string])[] = [
     ['API', base_url],
@@ -108,19 +99,25 @@ export function banner(facts: Facts, keys: readonly PlainKey[]): string {
     ['Assumed', `${assumptions} questions that the specification leaves open: ${control_url}/assumptions`],
   ]
   return [
-    `Agent Workspace Service emulator ${facts.version}, contract ${facts.contract_version}`,
+    styled('bold', `Agent Workspace Service emulator ${facts.version}, contract ${facts.contract_version}`),
     '',
-    ...rows.map(([name, value]) => `  ${name.padEnd(11)}${value}`),
+    ...rows.map(([name, value]): Line => [styled('dim', `  ${name.padEnd(11)}`), value]),
     '',
     `  ${tryIt(facts, keys)}`,
     '',
-  ].join('\n')
+  ]
 }
 
 function keyRows(keys: readonly PlainKey[], control_url: string): [string, string][] {
-  if (keys.length === 0) return noKeyRows(control_url)
+  // The sandbox stores only digests: its keys in plain text are only in the fixtures that it was created from.
+  if (keys.length === 0)
+    return [
+      ['Keys', 'the fixtures of this start have no key of the sandbox. Start with the --fixtures'],
+      ['', `that it was created from, or write a key: PUT ${control_url}/state/api_keys/NAME`],
+      ['', 'with {"kind": "user", "token", "user_id", "organization_id", "teamspace_id"}'],
+    ]
   const shown = keys.slice(0, MAX_KEYS)
-  const width = Math.max(0, ...shown.map(({ token }) => token.length))
+  const width = shown.reduce((most, { token }) => Math.max(most, token.length), 0)
   const rows = shown.map(({ token, description }, n): [string, string] => [
     n === 0 ? 'Keys' : '',
     `${token.padEnd(width)}  ${description}`,
@@ -128,18 +125,9 @@ function keyRows(keys: readonly PlainKey[], control_url: string): [string, strin
   return keys.length > MAX_KEYS ? [...rows, ['', `and ${keys.length - MAX_KEYS} more`]] : rows
 }
 
-// The sandbox stores only digests: its keys in plain text are only in the fixtures that it was created from.
-function noKeyRows(control_url: string): [string, string][] {
-  return [
-    ['Keys', 'the fixtures of this start have no key of the sandbox. Start with the --fixtures'],
-    ['', `that it was created from, or write a key: PUT ${control_url}/state/api_keys/NAME`],
-    ['', 'with {"kind": "user", "token", "user_id", "organization_id", "teamspace_id"}'],
-  ]
-}
-
-// Double quotes, since single quotes do not work in the shell of Windows.
+// Double quotes, since single quotes do not work in the shell of Windows. The newline is for the prompt after the response.
 function tryIt({ base_url, control_url }: Facts, keys: readonly PlainKey[]): string {
   const [key] = keys
-  if (key === undefined) return `curl ${control_url}/health`
-  return `curl -H "Authorization: Bearer ${key.token}" ${base_url}/data-views`
+  if (key === undefined) return `curl -w "\\n" ${control_url}/health`
+  return `curl -w "\\n" -H "Authorization: Bearer ${key.token}" ${base_url}/data-views`
 }

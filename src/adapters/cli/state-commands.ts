@@ -1,98 +1,62 @@
-import { callCommand } from './call-command.ts'
-import { command, SANDBOX_OPTIONS } from './command.ts'
-import { controlOf } from './control-client.ts'
-import { exported } from './export.ts'
-import { linesOf, prettyLines, show } from './print.ts'
+import { call, isOn } from './call-command.ts'
+import { prettyLines } from './print.ts'
 
-const COLLECTION = { name: '<collection>', description: 'such as pages; the command state lists them' }
-const RECORD = [COLLECTION, { name: '<id>', description: 'id of the record' }]
-const FILE = { name: '<file>', description: 'JSON file, or JSON in quotes' }
-const SECRETS = (_args: unknown, { secrets }: { readonly secrets: boolean }) =>
-  secrets ? { secrets: 'true' as const } : {}
+const COLLECTION = { '<collection>': 'such as pages; the command state lists them' }
+const RECORD = { ...COLLECTION, '<id>': 'id of the record' }
+const FILE = { '<file>': 'JSON file, or JSON in quotes' }
 
 export const stateCommands = [
-  command({
-    name: 'state',
-    description: 'List the collections, and how many records each has',
-    options: SANDBOX_OPTIONS,
-    run: async (invocation) => {
-      const body = await controlOf(invocation.options)('GET /collections')
-      return show(invocation, body, linesOf(body))
-    },
-  }),
-  callCommand({
-    name: 'state list',
+  call('state', 'GET /collections', { description: 'List the collections, and how many records each has' }),
+  call('state list', 'GET /state/{collection}', {
     description: 'List the records of a collection',
-    args: [COLLECTION],
+    args: COLLECTION,
     options: ['secrets'],
-    route: 'GET /state/{collection}',
-    query: SECRETS,
+    query: (_, { secrets }) => ({ secrets: isOn(secrets) }),
   }),
-  callCommand({
-    name: 'state schema',
+  call('state schema', 'GET /collections/{collection}', {
     description: 'Show the JSON Schema of the records of a collection',
-    args: [COLLECTION],
-    route: 'GET /collections/{collection}',
+    args: COLLECTION,
     lines: prettyLines,
   }),
-  callCommand({
-    name: 'state get',
+  call('state get', 'GET /state/{collection}/{id}', {
     description: 'Show a record',
     args: RECORD,
     options: ['secrets'],
-    route: 'GET /state/{collection}/{id}',
-    query: SECRETS,
+    query: (_, { secrets }) => ({ secrets: isOn(secrets) }),
     lines: prettyLines,
   }),
-  callCommand({
-    name: 'state put',
+  call('state put', 'PUT /state/{collection}/{id}', {
     description: 'Create a record, or replace all its fields',
-    args: [...RECORD, { name: '<record>', description: 'JSON in quotes, or the path of a JSON file' }],
-    route: 'PUT /state/{collection}/{id}',
+    args: { ...RECORD, '<record>': 'JSON in quotes, or the path of a JSON file' },
     body: 'record',
     lines: prettyLines,
   }),
-  callCommand({
-    name: 'state patch',
+  call('state patch', 'PATCH /state/{collection}/{id}', {
     description: 'Change fields of a record: null removes one',
-    args: [
-      ...RECORD,
-      { name: '<patch>', description: 'merge patch: JSON in quotes, or the path of a JSON file' },
-    ],
-    route: 'PATCH /state/{collection}/{id}',
+    args: { ...RECORD, '<patch>': 'merge patch: JSON in quotes, or the path of a JSON file' },
     body: 'patch',
     lines: prettyLines,
   }),
-  callCommand({
-    name: 'state delete',
+  call('state delete', 'DELETE /state/{collection}/{id}', {
     description: 'Delete a record, and the future events about it',
     args: RECORD,
-    route: 'DELETE /state/{collection}/{id}',
     lines: (_, { collection, id }) => [`${collection}/${id} deleted.`],
   }),
-  command({
-    name: 'state export',
+  call('state export', 'GET /state', {
     description: 'Write the whole state document into a file, or on stdout',
-    args: [{ name: '[file]', description: 'JSON file to write; an existing one is replaced' }],
-    options: [...SANDBOX_OPTIONS, 'secrets'],
-    run: async (invocation) => {
-      const { args, options } = invocation
-      const document = await controlOf(options)('GET /state', { query: SECRETS(args, options) })
-      return exported(invocation, document, args[0], 'State')
-    },
+    args: { '[file]': 'JSON file to write; an existing one is replaced' },
+    options: ['secrets', 'stable'],
+    query: (_, { secrets, stable }) => ({ secrets: isOn(secrets), stable: isOn(stable) }),
+    exports: (_, { file }) => [file, 'State'],
   }),
-  callCommand({
-    name: 'state import',
+  call('state import', 'PUT /state', {
     description: 'Replace the whole state by a document',
-    args: [FILE],
-    route: 'PUT /state',
+    args: FILE,
     body: 'file',
   }),
-  callCommand({
-    name: 'state merge',
+  call('state merge', 'POST /fixtures', {
     description: 'Add the records of a fixtures document; one with a known id replaces that record',
-    args: [FILE],
-    route: 'POST /fixtures',
+    args: FILE,
     body: 'file',
   }),
 ]

@@ -4,27 +4,32 @@ import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal } from '../../core/errors.ts'
 import { checkDraft } from '../../core/faults/arm.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { checkDocument } from '../../core/state/document.ts'
 import { type CheckedScenario, checkScenarios, type InternalOptions, openEmulator } from '../../emulator.ts'
-import { FixturesError } from '../fixtures.ts'
+import { FixturesError } from '../fixtures-error.ts'
 import { FAILED, type Invocation, OK } from './command.ts'
 import {
-  type FixturesIssue,
   fixturesFile,
   isDirectory,
   issueLine,
+  type LocatedIssue,
   located,
   locateFixtures,
   readJsonFile,
+  UnusableFile,
 } from './json-files.ts'
+import { type Line, styled } from './line.ts'
+import { show } from './print.ts'
 
-type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'json'>
+type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'json' | 'noColor'>
 
 /** A file and all its issues. */
 interface Verdict {
   readonly file: string
   /** Undefined when the file cannot be read. */
   readonly kind: Kind | undefined
-  readonly issues: readonly FixturesIssue[]
+  readonly issues: readonly LocatedIssue[]
 }
 
 /** The options of the start that the files are checked for. */
@@ -37,28 +42,27 @@ interface Under {
 
 /** `validate`: checks files by starting a sandbox with each, exactly as `start` would. */
 export async function validate(invocation: ValidateInvocation): Promise<number> {
-  const { args, options, terminal } = invocation
+  const { args, options } = invocation
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
   const inForce = settings !== undefined && 'document' in settings ? settings.document : {}
   const under = { fixtures: options.fixtures, settings: inForce, scenarios: options.scenarios }
-  const found: Verdict[] = []
+  const alone: Verdict[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
     const verdict = await verdictOn(file, under)
     if (verdict === 'scenario') scenarios.push(file)
-    else found.push(verdict)
+    else alone.push(verdict)
   }
-  if (scenarios.length > 0) found.push(...(await scenarioVerdicts(scenarios, under)))
-  const verdicts = found.map((verdict) => ({ ...verdict, issues: byPlace(verdict.issues) }))
+  const found = scenarios.length === 0 ? alone : [...alone, ...(await scenarioVerdicts(scenarios, under))]
+  const verdicts = found.map((verdict) => ({ ...verdict, issues: byLocation(verdict.issues) }))
   const valid = verdicts.every(({ issues }) => issues.length === 0)
-  if (options.json) terminal.out(JSON.stringify({ valid, files: verdicts }))
-  else for (const verdict of verdicts) terminal.out(linesOf(verdict).join('\n'))
+  show(invocation, { valid, files: verdicts }, verdicts.flatMap(linesOf))
   return valid ? OK : FAILED
 }
 
 /** Sorts issues by file, line and column. Files keep the order of their first issue. */
-function byPlace(issues: readonly FixturesIssue[]): FixturesIssue[] {
-  const files = [...new Set(issues.map(({ file }) => file))]
+function byLocation(issues: readonly LocatedIssue[]): LocatedIssue[] {
+  const files = issues.map(({ file }) => file)
   return [...issues].sort(
     (a, b) =>
       files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || (a.column ?? 0) - (b.column ?? 0),
@@ -72,77 +76,83 @@ function inUse({ options, given }: ValidateInvocation): string[] {
   return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : [])]
 }
 
-function linesOf({ file, kind, issues }: Verdict): string[] {
-  if (issues.length === 0) return [`${file}: ok (${kind})`]
-  return issues.map((issue) => issueLine(issue.file, issue))
+function linesOf({ file, kind, issues }: Verdict): Line[] {
+  return issues.length === 0 ? [[`${file}: `, styled('green', 'ok'), ` (${kind})`]] : issues.map(issueLine)
 }
 
 /** The verdict on one file. Scenarios are checked together, after the other files. */
 async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenario'> {
-  if (file === under.scenarios && !isDirectory(file)) return missing(file, 'directory')
-  if (isScenarioPath(file, under.scenarios) && !existsSync(file)) return missing(file, 'file')
+  const isScenario = isScenarioPath(file, under.scenarios)
+  const isMissing = !existsSync(file)
+  if (isMissing && (isScenario || file === under.scenarios)) {
+    const what = file === under.scenarios ? 'directory' : 'file'
+    const detail = `there is no such ${what}; the path is relative to the working directory`
+    return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
+  }
   if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
-  if (isScenarioPath(file, under.scenarios)) return 'scenario'
+  if (isScenario) return 'scenario'
   const read = await readJsonFile(fixturesFile(file))
-  if ('issues' in read)
-    return { file, kind: undefined, issues: read.issues.map((issue) => ({ ...issue, file })) }
-  const { document, text } = read
-  const kind = kindOf(document)
+  if (read instanceof UnusableFile) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
+  const kind = kindOf(read.document)
   if (kind === 'scenario') return kind
   if (kind === 'fixtures') {
     const error = await failureOf({ fixtures: file, settings: under.settings })
     const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []
     return { file, kind, issues }
   }
-  const at = (issues: readonly Issue[]) => located(text, issues).map((issue) => ({ ...issue, file }))
-  if (kind === 'fault rule') return { file, kind, issues: at(await ruleIssues(document, under)) }
-  const error = await failureOf({ fixtures: {}, settings: document })
-  return { file, kind, issues: at(error instanceof Refusal ? (error.options.issues ?? []) : []) }
+  return { file, kind, issues: located(file, read.text, await issuesOf(kind, read.document, under)) }
 }
 
-async function ruleIssues(rule: JsonObject, { settings }: Under): Promise<readonly Issue[]> {
-  const emulator = await openEmulator({ ...SILENT, fixtures: {}, settings })
-  const { service, settings: inForce } = emulator.sandbox
-  await emulator.close()
-  const checked = checkDraft(rule, service, inForce)
-  return 'issues' in checked ? checked.issues : []
+async function issuesOf(kind: Kind, document: JsonObject, under: Under): Promise<readonly Issue[]> {
+  if (kind === 'settings') {
+    const error = await failureOf({ fixtures: {}, settings: document })
+    return error instanceof Refusal ? (error.options.issues ?? []) : []
+  }
+  return inSandbox(under, ({ service, settings, assumptions }) => {
+    // A state document has its own settings, and all records that it refers to.
+    const checked =
+      kind === 'state'
+        ? checkDocument(document, service, assumptions, false)
+        : checkDraft(document, service, settings)
+    return 'issues' in checked ? checked.issues : []
+  })
 }
 
-function missing(file: string, what: 'file' | 'directory'): Verdict {
-  const detail = `there is no such ${what}; the path is relative to the working directory`
-  return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
-}
-
-/** Checks scenarios against the sandbox that they would be started in, or an empty one if that cannot be created. */
-async function scenarioVerdicts(
-  sources: readonly string[],
+/** Calls `check` with the sandbox that files would be used in, or with an empty one if that cannot be created. */
+async function inSandbox<T>(
   { fixtures, settings }: Under,
-): Promise<readonly Verdict[]> {
+  check: (sandbox: Sandbox) => T | Promise<T>,
+): Promise<T> {
   const usual = await started({ fixtures, settings })
   const emulator = 'sandbox' in usual ? usual : await openEmulator({ ...SILENT, fixtures: {} })
   try {
-    const folders = sources.filter(isDirectory)
-    const files = sources.filter((source) => !folders.includes(source))
-    const checked: CheckedScenario[] = []
-    const empty: string[] = []
-    for (const source of [...folders, ...(files.length === 0 ? [] : [files])]) {
-      const found = await checkScenarios(source, emulator.sandbox)
-      if (found.length === 0 && typeof source === 'string') empty.push(source)
-      checked.push(...found)
-    }
-    // Not an error: a team may have the directory before its first scenario.
-    const kind = 'directory without scenarios'
-    return [...empty.map((file) => ({ file, kind, issues: [] }) as const), ...checked.map(scenarioVerdict)]
+    return await check(emulator.sandbox)
   } finally {
     await emulator.close()
   }
 }
 
-function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {
-  const issues = problems.map(({ file: at, line = 0, column, pointer = '', message }) => {
-    const issue = { file: shown(at), line, pointer, detail: message }
-    return column === undefined ? issue : { ...issue, column }
+function scenarioVerdicts(sources: readonly string[], under: Under): Promise<readonly Verdict[]> {
+  return inSandbox(under, async (sandbox) => {
+    const folders = sources.filter(isDirectory)
+    const files = sources.filter((source) => !folders.includes(source))
+    const verdicts: Verdict[][] = []
+    for (const source of [...folders, ...(files.length === 0 ? [] : [files])]) {
+      const found = await checkScenarios(source, sandbox)
+      // Not an error: a team may have the directory before its first scenario.
+      const isEmpty = found.length === 0 && typeof source === 'string'
+      const empty = { file: String(source), kind: 'directory without scenarios', issues: [] } as const
+      verdicts.push(isEmpty ? [empty] : found.map(scenarioVerdict))
+    }
+    return verdicts.flat()
   })
+}
+
+function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {
+  const issues = problems.map(({ file: at, line = 0, column, pointer = '', message }) => ({
+    ...{ file: shown(at), line, pointer, detail: message },
+    ...(column !== undefined && { column }),
+  }))
   return { file: shown(file), kind: 'scenario', issues }
 }
 
@@ -158,9 +168,8 @@ const SILENT = { port: 0, ephemeral: true, rate: 0 } as const
 /** The error of a start with these options; undefined if it succeeds. */
 async function failureOf(options: InternalOptions): Promise<unknown> {
   const result = await started(options)
-  if (!('sandbox' in result)) return result
-  await result.close()
-  return undefined
+  if ('sandbox' in result) await result.close()
+  else return result
 }
 
 async function started(options: InternalOptions) {
@@ -173,15 +182,21 @@ async function started(options: InternalOptions) {
 }
 
 /** The kind that a file is checked as. A `helper` is checked with the scenarios that import it. */
-type Kind = 'fixtures' | 'settings' | 'scenario' | 'fault rule' | 'helper' | 'directory without scenarios'
+type Kind =
+  | 'fixtures'
+  | 'settings'
+  | 'scenario'
+  | 'fault rule'
+  | 'state'
+  | 'helper'
+  | 'directory without scenarios'
 
 const FIXTURES_FIELDS = ['extends', 'organization', 'generate', 'collections', 'description', 'stubs']
-
-/** Fields that only scenarios have. */
 const SCENARIO_FIELDS = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'timeline', 'on']
-
-/** Fields that only fault rules have. */
 const RULE_FIELDS = ['preset', 'match', 'when', 'do', 'actions']
+
+/** Fields that only the state document of a sandbox has: a state file, an exported snapshot, `GET /__emulator/state`. */
+const STATE_FIELDS = ['format', 'revision', 'counters', 'schedule', 'idempotency']
 
 const SCRIPTS = ['.ts', '.js', '.mjs', '.cjs']
 
@@ -205,14 +220,13 @@ function isHelperPath(path: string): boolean {
  */
 export function kindOf(document: JsonObject): Kind {
   const keys = Object.keys(document)
+  const hasOne = (fields: readonly string[]) => keys.some((key) => fields.includes(key))
+  const hasSimilar = (fields: readonly string[]) => keys.some((key) => didYouMean(key, fields) !== '')
   if (keys.some((key) => key.includes('.'))) return 'settings'
-  if (keys.some((key) => RULE_FIELDS.includes(key))) return 'fault rule'
-  if (keys.some((key) => SCENARIO_FIELDS.includes(key)) && !('collections' in document)) return 'scenario'
-  if (keys.length === 0 || keys.some((key) => isNear(key, FIXTURES_FIELDS))) return 'fixtures'
-  if (keys.some((key) => isNear(key, SCENARIO_FIELDS))) return 'scenario'
+  if (hasOne(STATE_FIELDS)) return 'state'
+  if (hasOne(RULE_FIELDS)) return 'fault rule'
+  if (hasOne(SCENARIO_FIELDS) && !('collections' in document)) return 'scenario'
+  if (keys.length === 0 || hasSimilar(FIXTURES_FIELDS)) return 'fixtures'
+  if (hasSimilar(SCENARIO_FIELDS)) return 'scenario'
   return Object.values(document).some(isObject) ? 'fixtures' : 'settings'
-}
-
-function isNear(key: string, fields: readonly string[]): boolean {
-  return didYouMean(key, fields) !== ''
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BadValue } from '../../options.ts'
 import { allowTargets } from '../webhooks/targets.ts'
-import { nameArgument, optionOf, UsageError } from './options.ts'
+import { optionOf } from './options.ts'
 
 test.for([
   ['port', '0', 0],
@@ -21,6 +21,7 @@ test.for([
   ['allowHosts', '::1', '::1'],
   ['corsOrigins', 'https://app.example:8443', 'https://app.example:8443'],
   ['corsOrigins', '*', '*'],
+  ['controlOrigins', 'http://localhost:5173', 'http://localhost:5173'],
   ['url', 'http://127.0.0.1:4010/', 'http://127.0.0.1:4010'],
   ['url', 'http://127.0.0.1:4010/v1', 'http://127.0.0.1:4010'],
   ['url', 'http://h/@w3/__emulator/', 'http://h/@w3'],
@@ -52,6 +53,9 @@ test.for([
   ['allowHosts', 'a b'],
   ['corsOrigins', 'app.example'],
   ['corsOrigins', 'https://app.example/'],
+  ['controlOrigins', '*'],
+  ['controlOrigins', 'null'],
+  ['controlOrigins', 'http://localhost:5173/'],
   ['controlToken', 'two words'],
   ['controlToken', 'é'],
   ['url', '127.0.0.1:4010'],
@@ -119,8 +123,3 @@ function canBe(work: () => unknown): boolean {
     return false
   }
 }
-
-test('an invalid argument is a usage error that names the argument', () => {
-  expect(() => nameArgument(['W3'])).toThrow(UsageError)
-  expect(() => nameArgument(['W3'])).toThrow(/^<name>: "W3" is not a name\./)
-})

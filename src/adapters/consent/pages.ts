@@ -4,7 +4,7 @@ import { catalog, Refusal, refuse } from '../../core/errors.ts'
 import { change } from '../../core/sandboxes/change.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { Service } from '../../core/service.ts'
-import { chooseForControl, openSandbox, originOfRequest } from '../selection.ts'
+import { chooseForControl, mountOf, openSandbox } from '../selection.ts'
 import { messagePage, questionPage, STYLE_HASH } from './html.ts'
 
 interface ConsentOptions {
@@ -15,6 +15,9 @@ interface ConsentOptions {
   /** Called with errors that are defects of the emulator. */
   onDefect(error: unknown): void
 }
+
+/** The path of the pages. */
+const PATH = '/consent'
 
 /** Maximum bytes of the form, which has one short field. */
 const LARGEST_FORM = 4_096
@@ -57,22 +60,21 @@ async function decide(options: ConsentOptions, req: Request, res: Response): Pro
     refuse('bad_request', { detail: `The field outcome must be one of ${outcomes.join(', ')}.` })
   }
   const { result: target } = change(sandbox, (scope) => consent.decide(scope, call, outcome))
-  await sandbox.store.journal?.durable()
   const done = outcome === 'allow' ? 'Access is granted' : 'Access is not granted'
   if (target !== null) res.setHeader('Location', target)
   send(res, target === null ? 200 : 303, messagePage(done, 'You can close this page now.'), target)
 }
 
 async function found({ service, sandboxes }: ConsentOptions, req: Request) {
-  const { name } = chooseForControl(req.originalUrl, req)
+  const { name } = chooseForControl(req.originalUrl.slice(mountOf(req, PATH).length), req)
   const consent: Consent | undefined = service.consents.get(String(req.params.name))
   if (consent === undefined) {
     refuse('route_not_found', {
       detail: `There is no consent page with this name. The names are ${[...service.consents.keys()].join(' and ')}.`,
     })
   }
-  const sandbox = await openSandbox(sandboxes, name, true)
-  const query = new URL(req.originalUrl, originOfRequest(req).origin).searchParams
+  const sandbox = await openSandbox(sandboxes, name, { onlyReads: true })
+  const query = new URLSearchParams(req.url.split('?')[1])
   return { consent, sandbox, call: { nonce: String(req.params.nonce), query } }
 }
 

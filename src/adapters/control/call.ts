@@ -1,6 +1,6 @@
 import { isStorageFailure, refuseInvalid } from '../../core/errors.ts'
 import { nothing } from '../../core/fields.ts'
-import type { Issue } from '../../core/json.ts'
+import { IssueList } from '../../core/issue-list.ts'
 import { controlUrlOf } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
@@ -9,13 +9,15 @@ import { check } from './input.ts'
 import { type AnyControlRoute, type ControlReply, controlInput } from './route.ts'
 
 /** The input of a call, before it is checked. */
-export interface Brought {
+interface RawCall {
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
   readonly ifMatch?: string | undefined
   /** `http://host:port` that received the call; absent for a call inside the process. */
   readonly origin?: string
+  /** The path at which a user's server has mounted the emulator. */
+  readonly mount?: string
   /** Aborted when the client does not wait for the response any more. */
   readonly gone: AbortSignal
 }
@@ -26,21 +28,16 @@ export interface Context {
   readonly routes: readonly AnyControlRoute[]
 }
 
-/**
- * Serves one call: it runs due events, checks the input, runs the handler of the route, and waits until changes are as durable
- * as the emulator promises. Rejects with a `Refusal`.
- */
+/** Serves one call: it runs due events, checks the input, and runs the handler of the route. Rejects with a `Refusal`. */
 export async function serveCall(
   { host, routes }: Context,
   { route, sandbox }: { readonly route: AnyControlRoute; readonly sandbox: Sandbox },
-  { params, query, body, ifMatch, origin, gone }: Brought,
+  { params, query, body, ifMatch, origin, mount, gone }: RawCall,
 ): Promise<ControlReply> {
-  if (route.withoutSandbox !== true && route.settles !== true) catchUp(sandbox, route)
-  const input = understand(sandbox, route, body, query)
-  const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin)
-  const reply = await route.handle({ host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone })
-  if (route.method !== 'GET') await sandbox.store.journal?.durable()
-  return reply
+  if (route.withoutSandbox !== true && route.runsDueEvents !== true) catchUp(sandbox, route)
+  const input = parseInput(sandbox, route, body, query)
+  const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin, mount)
+  return route.handle({ host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone })
 }
 
 // Reads still work when due events cannot be written to the disk.
@@ -57,9 +54,9 @@ export function replyStatus({ status, body, stream }: ControlReply): number {
   return status ?? (body === undefined && stream === undefined ? 204 : 200)
 }
 
-function understand({ settings }: Sandbox, route: AnyControlRoute, value: unknown, query: unknown) {
+function parseInput({ settings }: Sandbox, route: AnyControlRoute, value: unknown, query: unknown) {
   const input = controlInput(route, settings)
-  const issues: Issue[] = []
+  const issues = new IssueList()
   const parsed = {
     query: check(input.query ?? nothing(), query, '/query', issues),
     body: route.method === 'GET' ? undefined : check(input.body ?? nothing(), value, '', issues),

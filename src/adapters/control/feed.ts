@@ -31,7 +31,7 @@ export interface FeedSource {
 }
 
 /** The signals that end a feed. */
-export interface FeedEnds {
+interface FeedEnds {
   /** Aborted when the reader has disconnected. */
   readonly gone: AbortSignal
   /** Aborted when the emulator closes. */

@@ -20,7 +20,7 @@ const harEntry = () =>
   z.strictObject({
     /** Virtual instant. */
     startedDateTime: timestamp(),
-    /** Real milliseconds; 0 where they are not known. */
+    /** Real milliseconds; 0 where they are not known, and with `stable`. */
     time: z.number(),
     request: z.strictObject({
       method: z.string(),
@@ -47,6 +47,8 @@ const harEntry = () =>
     }),
     cache: z.strictObject({}),
     timings: z.strictObject({ send: z.number(), wait: z.number(), receive: z.number() }),
+    /** Id of the connection; absent with `stable`. */
+    connection: z.string().exactOptional(),
     /** Id of the request. */
     _id: z.string(),
     /** Null when no route matched. */
@@ -78,19 +80,23 @@ const UNKNOWN_SIZE = -1
 export function harOf(
   sandbox: Sandbox,
   entries: readonly LogEntry[],
-  { origin, version }: { readonly origin: string; readonly version: string },
+  {
+    origin,
+    version,
+    stable,
+  }: { readonly origin: string; readonly version: string; readonly stable: boolean },
 ): HarDocument {
   return {
     log: {
       version: '1.2',
       creator: { name: 'agent-workspace-emulator', version },
-      entries: entries.map((entry) => harEntryOf(sandbox, entry, origin)),
+      entries: entries.map((entry) => harEntryOf(sandbox, entry, origin, stable)),
     },
   }
 }
 
-function harEntryOf(sandbox: Sandbox, entry: LogEntry, origin: string): HarEntry {
-  const { id, at, operation, faults, duration_ms } = entryOf(sandbox, entry)
+function harEntryOf(sandbox: Sandbox, entry: LogEntry, origin: string, stable: boolean): HarEntry {
+  const { id, at, operation, faults, duration_ms, evidence } = entryOf(sandbox, entry, { stable })
   const time = duration_ms ?? 0
   return {
     startedDateTime: at,
@@ -99,6 +105,7 @@ function harEntryOf(sandbox: Sandbox, entry: LogEntry, origin: string): HarEntry
     response: receivedOf(entry),
     cache: {},
     timings: { send: 0, wait: time, receive: 0 },
+    ...(evidence && { connection: evidence.connection.id }),
     _id: id,
     _operation: operation,
     _faults: faults,

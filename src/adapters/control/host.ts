@@ -6,6 +6,7 @@ import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
 import type { Service } from '../../core/service.ts'
 import type { SandboxState } from '../../core/state/state.ts'
+import type { CoveredPoint } from './client/coverage.ts'
 
 /** The maximum size of a JSON body. */
 export interface BodyBounds {
@@ -16,7 +17,7 @@ export interface BodyBounds {
 }
 
 /** The functions for scenarios that the control interface needs. */
-export interface ScenarioContext {
+interface ScenarioContext {
   /** Every script, with its problems and whether it is active on a sandbox. */
   list(sandbox: Sandbox): Promise<readonly ListedScenario[]>
   /** Loads changed scripts at once. */
@@ -44,20 +45,27 @@ export interface ControlHost {
   /** Every sandbox. The names of sandboxes on disk are known before the first request. */
   readonly sandboxes: Sandboxes
   readonly scenarios: ScenarioContext
+  /** The points of the contract that clients have met; undefined unless they are counted. */
+  readonly coverage: (() => readonly CoveredPoint[]) | undefined
+  /** The process of the emulator, and the host on which its pid is valid. */
+  readonly process: { readonly pid: number; readonly host: string }
   /** Why nothing is written to the data folder any more; undefined while its lock is held, or without a lock. */
   lockLost(): string | undefined
   /** Aborted when the emulator closes, to end calls that would run without end. */
   readonly closing: AbortSignal
   /** Refuses a foreign `Host` or `Origin`. */
   guard(req: Pick<IncomingMessage, 'rawHeaders' | 'socket'>): Refusal | undefined
+  /** The CORS headers of every response to a page that may use the interface, and whether this request only asks for them. */
+  cors(req: IncomingMessage): {
+    readonly headers: readonly (readonly [name: string, value: string])[]
+    readonly isPreflight: boolean
+  }
   /** Reads and parses a JSON body; never rejects. Undefined when the client disconnected. */
   readJson(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined>
   /** Parses the bytes of a JSON body that came without a request, under the same bounds. */
   parseJson(bytes: Buffer, bounds: BodyBounds): CallBody
   /** Ends the process of the emulator; undefined if the process belongs to another program. */
   readonly shutdown: (() => void) | undefined
-  /** Registers a function that ends a waiting request early if its connection is needed for others. */
-  mayEnd(req: IncomingMessage, end: () => void): void
   /** Called with errors that are defects of the emulator; the client only gets a plain 500. */
   onDefect(error: unknown): void
 }

@@ -1,7 +1,6 @@
 import type { Json } from '../../core/json.ts'
 import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
-import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import { openSandbox, wellFormed } from '../selection.ts'
+import { openSandbox, parseName } from '../selection.ts'
 import { replyStatus, serveCall } from './call.ts'
 import { type ControlCall, type ControlResponse, jsonText, type Transport } from './client/transport.ts'
 import type { ControlHost } from './host.ts'
@@ -43,18 +42,14 @@ async function serve(
   body: Json | undefined,
 ): Promise<ControlResponse> {
   if (route.opens === true) await context.host.sandboxes.openSaved(name)
-  const sandbox = await chosen(context.host, route, wellFormed(name, 'path'))
+  const { sandboxes } = context.host
+  parseName(name, 'path')
+  const sandbox =
+    route.withoutSandbox === true
+      ? (sandboxes.get(name) ?? sandboxes.default)
+      : await openSandbox(sandboxes, name, { onlyReads: route.method === 'GET' })
   const reply = await serveCall(context, { route, sandbox }, { params, query, body, ifMatch, gone: signal })
   return { status: replyStatus(reply), body: copied(reply.body), etag: reply.etag }
-}
-
-function chosen(
-  { sandboxes }: ControlHost,
-  route: AnyControlRoute,
-  name: string,
-): Sandbox | Promise<Sandbox> {
-  if (route.withoutSandbox === true) return sandboxes.get(name) ?? sandboxes.default
-  return openSandbox(sandboxes, name, route.method === 'GET')
 }
 
 function bodyOf(host: ControlHost, route: AnyControlRoute, text: string | undefined): Json | undefined {

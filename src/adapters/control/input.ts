@@ -2,13 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import * as z from 'zod'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse } from '../../core/errors.ts'
+import type { IssueList } from '../../core/issue-list.ts'
 import { type Issue, type Json, pointer } from '../../core/json.ts'
-import { zodIssues } from '../../core/zod-issues.ts'
+import { parsed, zodIssues } from '../../core/zod-issues.ts'
 import type { ControlHost } from './host.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 
 /** A received body; `gone` when the client disconnected. */
-export type ReceivedBody = { readonly value: Json | undefined } | 'gone'
+type ReceivedBody = { readonly value: Json | undefined } | 'gone'
 
 /** Reads the body of a request if the route uses one. Refuses content types other than JSON. */
 export async function receive(
@@ -37,8 +38,8 @@ export async function receive(
  * Checks a value against a schema and adds its issues to the list; an unknown field gets the nearest known name. Returns
  * undefined for an invalid value.
  */
-export function check(schema: z.ZodType, value: unknown, at: string, issues: Issue[]): unknown {
-  const result = schema.safeParse(value)
+export function check(schema: z.ZodType, value: unknown, at: string, issues: IssueList): unknown {
+  const result = parsed(schema, value)
   if (result.success) return result.data
   const known = membersOf(schema)
   const names = new Map(unknownMembers(result.error).map((name) => [at + pointer(name), name]))

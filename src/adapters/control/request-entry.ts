@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
 import { idempotencyTrace } from '../../core/explain/limits.ts'
-import { requestOf, requestTrace } from '../../core/explain/trace.ts'
+import { corsOf, corsTrace, requestOf, requestTrace } from '../../core/explain/trace.ts'
 import { type ShapeOf, timestamp } from '../../core/fields.ts'
+import { evidenceTrace } from '../../core/log/evidence.ts'
 import { keptResponse } from '../../core/log/kept-response.ts'
 import { CHOSEN_BY, EXCHANGE_ENDS, type LogEntry } from '../../core/log/request-log.ts'
 import { caller } from '../../core/request/auth.ts'
@@ -58,8 +59,15 @@ export const requestEntry = () =>
     faults: z.array(z.string()),
     /** Records that were changed, each as `collection/id`. */
     changed: z.array(z.string()),
-    /** Real milliseconds until all of the response was handed to the connection; null before that, and without HTTP. */
-    duration_ms: z.number().nullable(),
+    /**
+     * Real milliseconds until all of the response was handed to the connection; null before that, and without HTTP. Absent with
+     * `stable`.
+     */
+    duration_ms: z.number().nullable().exactOptional(),
+    /** Real time, not virtual: absent with `stable`. Null for a request without HTTP. */
+    evidence: evidenceTrace().nullable().exactOptional(),
+    /** Present if a web page sent the request and its browser does not let it read the response. */
+    cors: corsTrace().exactOptional(),
     /** Path that explains the request. */
     explain: z.string(),
     /** The request and the response; only with `full`. */
@@ -69,8 +77,15 @@ export const requestEntry = () =>
 
 export type RequestEntry = ShapeOf<typeof requestEntry>
 
-/** @param full with heads and bodies */
-export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): RequestEntry {
+/**
+ * @param full with heads and bodies
+ * @param stable without real-time fields
+ */
+export function entryOf(
+  sandbox: Sandbox,
+  entry: LogEntry,
+  { full = false, stable = false }: { readonly full?: boolean; readonly stable?: boolean } = {},
+): RequestEntry {
   const { admission, commit, headers } = entry
   const changes = (commit?.changes ?? []).filter(({ table }) => !table.startsWith('$'))
   return {
@@ -98,13 +113,14 @@ export function entryOf(sandbox: Sandbox, entry: LogEntry, full = false): Reques
     assumed: [...entry.assumed, ...entry.mentioned],
     faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
-    duration_ms: durationOf(entry),
+    ...(!stable && { duration_ms: durationOf(entry), evidence: entry.evidence ?? null }),
+    ...corsOf(entry),
     explain: explainPath(entry.id),
     ...(full && { request: requestOf(entry), response: entry.response?.show() ?? null }),
   }
 }
 
-/** Real milliseconds, rounded to 0.1: more digits mean nothing for an emulated service. */
+/** Real milliseconds of a request; null while it goes on, and without HTTP. */
 export function durationOf({ timing }: LogEntry): number | null {
   return timing?.took === undefined ? null : Math.round(timing.took * 10) / 10
 }

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 import * as z from 'zod'
-import { oncePerSettings, type Settings } from '../../core/assumptions.ts'
+import { oncePerSettings } from '../../core/assumptions.ts'
 import type { ShapeOf } from '../../core/fields.ts'
 import type { Immutable } from '../../core/json.ts'
-import type { Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
+import type { Control, Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { BodyBounds, ControlHost } from './host.ts'
 
@@ -23,10 +23,15 @@ export const withSecretsOrNot = () => ({
     .prefault({}),
 })
 
+/** The part of a query that leaves out real-time fields, so that equal runs have equal responses. */
+export const stableOrNot = () => ({
+  stable: z.enum(['true', 'false'], { error: 'must be true or false' }).optional(),
+})
+
 /** The input of a handler. */
-export interface ControlRequest<Params, I extends Input> {
+interface ControlRequest<Params, I extends Input> {
   readonly host: ControlHost
-  /** The sandbox that the request chooses. Its due events have run, unless the route has `settles`. */
+  /** The sandbox that the request chooses. Its due events have run, unless the route has `runsDueEvents`. */
   readonly sandbox: Sandbox
   readonly params: Params
   /** The body and the query, parsed by the schemas of the route's input. */
@@ -52,20 +57,13 @@ export interface ControlReply<Body = object> {
   readonly stream?: (res: ServerResponse) => void
 }
 
-/** One route of the control interface, as data, declared like an operation of the API. */
+/** One route of the control interface, as data: declared like the interventions of resources, with a handler of its own. */
 export interface ControlRoute<
   Verb extends Method,
   Path extends string,
   I extends Input,
   Output extends z.ZodType,
-> {
-  /** `theme.verb`, unique. */
-  readonly name: string
-  readonly method: Verb
-  /** Path template below `/__emulator`. */
-  readonly path: Path
-  /** One line for listings. */
-  readonly summary: string
+> extends Omit<Control<Verb, Path, I, Output>, 'handle'> {
   /** The output in words. */
   readonly returns: string
   /** Media type of the output; JSON when absent. */
@@ -79,19 +77,13 @@ export interface ControlRoute<
   /** For a route with `withoutSandbox`: the sandbox that the request chooses is opened if it is on disk. */
   readonly opens?: true
   /** Its handler runs the due events and reports them. */
-  readonly settles?: true
-  /** Its handler only waits: when connections run out, `gone` is aborted and the client gets a 503. */
-  readonly waits?: true
+  readonly runsDueEvents?: true
   /** It accepts If-Match: it is refused with 412 unless the record still has that entity tag (RFC 9110, 13.1.1). */
   readonly conditional?: true
   /** Its response has the entity tag of the record that it shows. */
   readonly tagged?: true
   /** Default: {@link SMALL_BODY}. */
   readonly bounds?: BodyBounds
-  /** Without a query schema the route accepts no parameters; without a body schema the body must be empty or `{}`. */
-  readonly input?: (settings: Settings) => I
-  /** Schema of the response body; {@link noBody} if it has none. For a stream: the schema of one event. */
-  readonly output: (settings: Settings) => Output
   readonly handle: (
     request: ControlRequest<ParamsOf<Path>, I>,
   ) => ControlReply<Immutable<z.output<Output>>> | Promise<ControlReply<Immutable<z.output<Output>>>>

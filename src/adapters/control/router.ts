@@ -1,14 +1,16 @@
 import { type NextFunction, type Request, type Response, Router } from 'express'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { Refusal, refuse } from '../../core/errors.ts'
+import { refuse } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 import {
   chooseForControl,
+  existingOrDefault,
   isForeignFetch,
+  mountOf,
   openSandbox,
   originOfRequest,
-  presentSandbox,
+  type Selection,
 } from '../selection.ts'
 import { type Context, serveCall } from './call.ts'
 import { refuseRequest } from './guard.ts'
@@ -19,17 +21,22 @@ import { type AnyControlRoute, BASE } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**
- * The control interface, for `/__emulator`: guards, then the routes, then the standard error body for any other request. Its
+ * The control interface, for `/__emulator`: CORS, guards, then the routes, then the standard error body for any other request. Its
  * requests are never rate limited and never in the request log. The sandbox of a request is chosen by its header, or by the
- * `/@name` at the start of its original URL.
+ * `/@name` at the start of its original URL, after the path of a mount.
  */
 export function controlRouter(host: ControlHost): Router {
   const routes = controlRoutes(host.service)
   const table = new RouteTable(routes)
   const router = Router()
-  router.use((req: Request, _res: Response, next: NextFunction) => {
+  router.use((req: Request, res: Response, next: NextFunction) => {
     const isProbe = routes.some(({ probe, path }) => probe === true && path === req.path)
-    next(refuseRequest(host, req, isProbe))
+    const { headers, isPreflight } = host.cors(req)
+    for (const [name, value] of headers) res.setHeader(name, value)
+    // Browsers send preflights without the token.
+    const refusal = refuseRequest(host, req, isProbe || isPreflight)
+    if (refusal === undefined && isPreflight) reply(present(host, req), res, { status: 204 })
+    else next(refusal)
   })
   router.use((req: Request, res: Response) => serve({ host, routes }, matching(table, req), req, res))
   // Express recognises an error handler by its four parameters.
@@ -49,10 +56,10 @@ async function serve(
   res: Response,
 ): Promise<void> {
   const { host } = context
-  const { name } = chooseForControl(req.originalUrl, req)
+  const mount = mountOf(req, BASE)
+  const { name } = chosenBy(req)
   const gone = new AbortController()
   res.once('close', () => gone.abort())
-  if (route.waits === true) host.mayEnd(req, () => gone.abort(outOfConnections()))
   const { sandboxes } = host
   const [before, wasThere] = [sandboxes.get(name), sandboxes.has(name)]
   const received = await receive(host, route, req)
@@ -62,53 +69,41 @@ async function serve(
     wasThere && (!sandboxes.has(name) || (before !== undefined && sandboxes.get(name) !== before))
   if (isRemoved && route.withoutSandbox !== true) throw sandboxes.removed(name)
   if (route.opens === true) await sandboxes.openSaved(name)
+  // An image or a link on a page of another site has no Origin, and passes the guards.
+  const isForeign = req.headers.origin === undefined && isForeignFetch(req)
+  const opening = { onlyReads: route.method === 'GET', foreignPage: isForeign ? {} : undefined }
   const sandbox =
-    route.withoutSandbox === true ? present(host, req) : await chosen(host, req, name, route.method === 'GET')
+    route.withoutSandbox === true
+      ? present(host, req)
+      : (sandboxes.get(name) ?? (await openSandbox(sandboxes, name, opening)))
   const brought = {
     params,
     query: req.query,
     body: received.value,
     ifMatch: req.headers['if-match'],
     ...originOfRequest(req),
+    mount,
     gone: gone.signal,
   }
   const response = await serveCall(context, { route, sandbox }, brought)
   if (res.destroyed) return
-  if (gone.signal.aborted) throw gone.signal.reason
   reply(sandbox, res, response)
-}
-
-function outOfConnections(): Refusal {
-  return new Refusal('service_unavailable', {
-    detail: 'The maximum number of connections is open, and this request had waited longest.',
-    mitigation: 'Close connections that are not needed, and send the request again.',
-  })
-}
-
-// An image or a link on a page of another site passes the guards, and so could fill this process with sandboxes.
-function chosen(
-  { sandboxes }: ControlHost,
-  req: Request,
-  name: string,
-  onlyReads: boolean,
-): Sandbox | Promise<Sandbox> {
-  const there = sandboxes.get(name)
-  if (there !== undefined) return there
-  if (sandboxes.has(name) || !isForeignFetch(req)) return openSandbox(sandboxes, name, onlyReads)
-  return refuse('forbidden', {
-    detail: `There is no sandbox "${name}", and pages of another site may not create one.`,
-    mitigation: `Create the sandbox first: POST ${BASE}/sandboxes {"name": "${name}"}.`,
-    status: 403,
-  })
 }
 
 // For requests that must not create a sandbox: refused requests, and requests that are not about a sandbox.
 function present({ sandboxes }: ControlHost, req: Request): Sandbox {
-  return presentSandbox(sandboxes, () => chooseForControl(req.originalUrl, req))[0]
+  return existingOrDefault(sandboxes, () => chosenBy(req))[0]
 }
 
+function chosenBy(req: Request): Selection {
+  return chooseForControl(req.originalUrl.slice(mountOf(req, BASE).length), req)
+}
+
+// Clients may still use the first path of the presets. OpenAPI finds it ambiguous: /faults/{id} matches it, too.
+const FIRST_PATH = /^\/faults\/presets(?=\/|$)/
+
 function matching(table: RouteTable<AnyControlRoute>, { method, path }: Request): Matched {
-  const match = table.match(method, path)
+  const match = table.match(method, path.replace(FIRST_PATH, '/fault-presets'))
   switch (match.kind) {
     case 'route':
       return match

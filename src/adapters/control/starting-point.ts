@@ -1,8 +1,9 @@
 import * as z from 'zod'
-import { type InputOf, objectAs, timestamp } from '../../core/fields.ts'
+import { type InputOf, objectAs } from '../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import type { Origin } from '../../core/sandboxes/origin.ts'
 import type { StubDraft } from '../../core/scenarios/stub.ts'
+import { clockInstant } from '../../core/time/clock.ts'
 import { SHIPPED_FIXTURES } from '../fixtures.ts'
 
 /** A starting state, or an addition to one. */
@@ -29,7 +30,7 @@ export const startingPoint = () =>
     /** Seed of all random values. */
     seed: z.int().optional(),
     /** Virtual instant, ISO 8601 with a zone. */
-    clock: timestamp().optional(),
+    clock: clockInstant().optional(),
   })
 
 export type StartingPoint = InputOf<typeof startingPoint>

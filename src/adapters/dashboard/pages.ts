@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import type { Refusal } from '../../core/errors.ts'
+import { mountOf } from '../selection.ts'
 
 /** The path of the dashboard. */
 const HOME = '/__emulator/ui/'
@@ -70,7 +71,8 @@ export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
     const refusal = target === undefined ? undefined : guard(req)
     if (refusal !== undefined) refuse(req, res, refusal)
     else if (target === undefined) next()
-    else if (target.startsWith('/')) redirect(res, query === undefined ? target : `${target}?${query}`)
+    else if (target.startsWith('/'))
+      redirect(res, mountOf(req) + (query === undefined ? target : `${target}?${query}`))
     else void serve(target, req, res).then((served) => (served ? undefined : next()), next)
   }
 }

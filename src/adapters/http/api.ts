@@ -1,32 +1,34 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { type ErrorFormat, Refusal, refuse } from '../../core/errors.ts'
-import type { Decision } from '../../core/faults/decision.ts'
-import { FaultedRequest } from '../../core/faults/hooks.ts'
+import { type ErrorFormat, Refusal } from '../../core/errors.ts'
+import type { Evidence } from '../../core/log/evidence.ts'
 import type { RequestTiming } from '../../core/log/request-log.ts'
 import type { AnyOperation } from '../../core/operation.ts'
-import type { Call, CallBody, ChosenBy } from '../../core/request/exchange.ts'
-import { perform, turnAway } from '../../core/request/pipeline.ts'
+import type { Call, CallBody } from '../../core/request/exchange.ts'
+import { perform, refusePreflight, respondUnrouted } from '../../core/request/pipeline.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
 import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
+import { unreadParameters } from '../../core/request/unread-query.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { RouteTable } from '../route-table.ts'
 import {
   chooseForApi,
+  existingOrDefault,
   isForeignFetch,
+  mountOf,
   openSandbox,
   originOfRequest,
   pathPrefixOf,
-  presentSandbox,
-  withoutBadName,
+  redactName,
 } from '../selection.ts'
-import { passageOf, silence } from './connections.ts'
-import { announcesBody, discardBody, hasUnreadBody } from './discard.ts'
-import { faultsOfHeader } from './fault-header.ts'
-import { stopsOf } from './faults/primitives.ts'
-import type { ReadBody } from './faults/receive.ts'
+import { announcesBody, discardBody, hasUnreadBody } from './body.ts'
+import { evidenceOf } from './connections.ts'
+import { corsCheckOf } from './cors.ts'
+import { acceptUnderFaults } from './faults/accept.ts'
+import { FAULT_HEADER } from './faults/header.ts'
+import { RequestFaults } from './faults/request.ts'
 import {
   type AllowedHosts,
   corsHeaders,
@@ -53,6 +55,8 @@ interface ApiOptions {
   readonly hosts: AllowedHosts
   /** Origins, in addition to the loopback ones, whose pages may read responses. */
   readonly corsOrigins: readonly string[]
+  /** Called once for each query parameter of an operation that nothing reads, with a sentence about it. */
+  onUnreadParameter(description: string): void
   /** Aborted when the emulator closes: faults then no longer hold connections open. */
   readonly closing: AbortSignal
 }
@@ -61,11 +65,7 @@ interface ApiOptions {
  * Creates the server. Requests of the API go from node:http directly to the pipeline: a way through Express would take several
  * times as long as the whole response. Other paths go to the Express application, which is loaded at its first request.
  */
-export function createServer(
-  api: Api,
-  loadApp: () => Promise<RequestListener>,
-  onCrowded: (message: string) => void,
-): Server {
+export function createServer(api: Api, loadApp: () => Promise<RequestListener>): Server {
   return createHttpServer(
     (req, res) => {
       req.url = originForm(req.url ?? '', req.headers.host ?? '')
@@ -74,11 +74,10 @@ export function createServer(
       else void api.refuse(req, res, noPath(req.url))
     },
     {
-      renderParserError: (problem) => api.responseTo(problem),
+      renderParserError: (problem, evidence) => api.responseTo(problem, evidence),
       refuse: (req, res, { code, status, detail }) =>
         void api.refuse(req, res, new Refusal(code, { detail, status })),
       accepted: (socket, id) => api.accept(socket, id),
-      onCrowded,
     },
   )
 }
@@ -100,11 +99,16 @@ function originForm(target: string, host: string): string {
   return path.startsWith('/') ? path : `/${path}`
 }
 
+/** Maximum number of parameters that are reported: a client may invent any number of names. */
+const MAX_UNREAD = 1_000
+
 /** Serves the emulated API with node:http requests and responses, both in front of Express and inside it. */
 export class Api {
   readonly #options: ApiOptions
   readonly #routes: RouteTable<AnyOperation>
   readonly #stubs: StubRoutes
+  /** The operations and parameters that were reported. */
+  readonly #unread = new Set<string>()
 
   constructor(options: ApiOptions) {
     this.#options = options
@@ -119,6 +123,11 @@ export class Api {
     return near.map((name) => name.replace(' /', ' /v1/'))
   }
 
+  /** Whether the emulator is closed, or about to be. The server of a user that has mounted it may go on. */
+  get isClosing(): boolean {
+    return this.#options.closing.aborted
+  }
+
   /** Whether a request target is below the base URL, with or without a sandbox in front. */
   owns(target: string): boolean {
     const at = pathPrefixOf(target).length
@@ -130,15 +139,12 @@ export class Api {
   /** Serves one request. Never rejects; sends nothing to a client that has left. */
   async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const timing: RequestTiming = { began: elapsedTime(), took: undefined, onOver: undefined }
+    const observed = { timing, evidence: evidenceOf(req, res) }
     try {
       const refusal = refuseHost(req, this.#options.hosts)
-      if (refusal !== undefined) await this.refuse(req, res, refusal, timing)
-      else if (isPreflight(req.method, req.headers)) await this.#preflight(req, res)
-      else {
-        const response = await this.#respond(req, timing)
-        const rest = response && this.#write(req, res, response)
-        if (rest !== undefined) await rest
-      }
+      if (refusal !== undefined) await this.refuse(req, res, refusal, observed)
+      else if (req.method === 'OPTIONS' && isPreflight(req.headers)) await this.#preflight(req, res, observed)
+      else await this.#serve(req, res, observed)
     } catch (error) {
       this.#default.options.onDefect(error)
       res.destroy()
@@ -148,70 +154,87 @@ export class Api {
     }
   }
 
-  /** Selects the sandbox and the route, reads the body, and runs the pipeline. Undefined when the client has left. */
-  async #respond(req: IncomingMessage, timing: RequestTiming): Promise<ApiResponse | undefined> {
+  /** Selects the sandbox and the route, reads the body, runs the pipeline, and writes the response. */
+  async #serve(req: IncomingMessage, res: ServerResponse, observed: Observed): Promise<void> {
     const { sandboxes } = this.#options
-    let place: Place | undefined
+    let destination: Destination | undefined
+    let faults: RequestFaults | undefined
+    let response: ApiResponse
     try {
       const { path, query } = splitTarget(req.url ?? '')
+      const mount = mountOf(req)
       const { name, chosenBy, pathPrefix, authorization } = chooseForApi(path, req)
       const sandbox = sandboxes.get(name) ?? (await this.#create(name, req))
-      place = { sandbox, chosenBy }
+      destination = { sandbox, chosenBy }
       const method = req.method ?? ''
       const own = path.slice(pathPrefix.length + BASE.length)
       const match = this.#stubs.match(sandbox, method, own, this.#routes.match(method, own))
-      const headers = req.headers as Headers
-      const armed = faultsOfHeader(sandbox, headers)
-      if (armed instanceof Refusal) throw armed
+      faults = this.#faultsOf(req, res, sandbox, observed)
+      const known = { ...observed, ...faults?.arm() }
       if (match.kind !== 'route') {
-        place = { ...place, nearest: nearMisses(match, path), ...(armed && { armed }) }
-        throw noRoute(match, method, path)
+        destination = { ...destination, ...known, nearest: nearMisses(match, mount + path) }
+        throw noRoute(match, method, mount + path)
       }
-      const received = this.#receive(req, sandbox, {
+      const headers = req.headers as Headers
+      const head: Call = {
         operation: match.route,
         method,
-        path,
-        pathPrefix,
+        path: mount + path,
+        pathPrefix: mount + pathPrefix,
         ...originOfRequest(req),
         chosenBy,
         params: match.params,
         query: parseQuery(query),
         headers: headers.authorization === authorization ? headers : { ...headers, authorization },
         body: NO_BODY,
-        timing,
         ...repeatedHeaders(req),
-        ...(armed && { armed }),
-      })
+        ...this.#cors(req),
+        ...known,
+      }
+      if (query !== '') this.#reportUnread(head, sandbox)
+      const received = this.#receive(req, sandbox, head, observed, faults)
       const call = received instanceof Promise ? await received : received
-      if (call === undefined) return undefined
-      if (sandboxes.get(name) !== sandbox) {
-        place = { sandbox: this.#default, chosenBy: 'default' }
+      if (call === undefined) return
+      if (call !== head && sandboxes.get(name) !== sandbox) {
+        destination = { sandbox: this.#default, chosenBy: 'default' }
         throw removed(name)
       }
-      return perform(sandbox, call)
+      response = perform(sandbox, call)
     } catch (error) {
-      const at = place ?? this.#presentPlace(req)
+      const at = destination ?? this.#presentDestination(req)
       const refusal = error instanceof Refusal ? error : at.sandbox.reportDefect(error)
-      return this.#refusalResponse(req, { ...at, timing }, refusal)
+      response = this.#refusalResponse(req, { ...at, ...observed }, refusal)
     }
+    const rest = this.#write(req, res, response, faults)
+    if (rest !== undefined) await rest
+  }
+
+  /** The faults that may act on a request. This check is all that other requests meet of faults, here and in `http/faults`. */
+  #faultsOf(
+    req: IncomingMessage,
+    res: ServerResponse,
+    sandbox: Sandbox,
+    { evidence }: Observed,
+  ): RequestFaults | undefined {
+    const isClean = sandbox.faults.isEmpty && req.headers[FAULT_HEADER] === undefined
+    return isClean ? undefined : new RequestFaults(req, res, evidence, sandbox, this.#options.closing)
   }
 
   /**
-   * Reads the body, and applies the faults that act before and during that. Undefined when no response is to be sent: the client
-   * has left, or a fault has cut the exchange off. Not a promise when there is nothing to wait for, which saves time.
+   * Reads the body. Undefined when no response is to be sent: the client has left, or a fault has cut the exchange off. Not a
+   * promise when there is nothing to wait for, which saves time.
    */
-  #receive(req: IncomingMessage, sandbox: Sandbox, head: Call): Call | Promise<Call | undefined> {
+  #receive(
+    req: IncomingMessage,
+    sandbox: Sandbox,
+    head: Call,
+    { evidence }: Observed,
+    faults: RequestFaults | undefined,
+  ): Call | Promise<Call | undefined> {
     const readBody = (received?: (bytes: number) => boolean) =>
-      readCallBody(req, head.operation, sandbox, head.headers.authorization, received)
-    if (!sandbox.faults.isEmpty) return this.#receiveUnderFaults(req, sandbox, head, readBody)
+      readCallBody(req, head.operation, sandbox, evidence, received)
+    if (faults !== undefined) return faults.receive(head, readBody)
     return announcesBody(req) ? readBody().then((body) => body && { ...head, body }) : head
-  }
-
-  async #receiveUnderFaults(req: IncomingMessage, sandbox: Sandbox, head: Call, readBody: ReadBody) {
-    const connection = passageOf(req)
-    const { RequestReceiver } = await loadReceiver()
-    const receiver = new RequestReceiver(req, sandbox, this.#options.closing)
-    return receiver.receive(connection === undefined ? head : { ...head, connection }, readBody)
   }
 
   /** Writes the response. Undefined when there was nothing to wait for: each awaited promise adds time to a request. */
@@ -219,15 +242,13 @@ export class Api {
     req: IncomingMessage,
     res: ServerResponse,
     response: ApiResponse,
+    faults: RequestFaults | undefined,
     extra: readonly HeaderPair[] = corsHeaders(this.#origin(req)),
   ): Promise<void> | undefined {
     const withBody = req.method !== 'HEAD'
-    const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
     const write = () => render(res, response, extra, withBody)
-    if (wire === undefined) return hasUnreadBody(req) ? discardBody(req).then(write) : write()
-    return discardBody(req)
-      .then(() => import('./faults/send.ts'))
-      .then(({ sendFaulted }) => sendFaulted(req, res, response, wire, extra, withBody, this.#options))
+    const send = faults === undefined ? write : () => faults.send(response, extra, withBody, write)
+    return hasUnreadBody(req) ? discardBody(req).then(send) : send()
   }
 
   /** The error format of a path, known or not: that of the operations with the same first segment. Default `standard`. */
@@ -235,11 +256,29 @@ export class Api {
     return this.#routes.relatedTo(path)?.errorFormat ?? 'standard'
   }
 
-  async #preflight(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async #preflight(req: IncomingMessage, res: ServerResponse, observed: Observed): Promise<void> {
+    const decision = this.#origin(req)
+    const cors = corsCheckOf(req, decision)
+    const response =
+      cors?.refusal === undefined ? this.#allowed() : this.#refusedPreflight(req, { cors, ...observed })
+    await this.#write(req, res, response, undefined, preflightHeaders(decision, req.headers))
+  }
+
+  #allowed(): ApiResponse {
     const date = ['Date', new Date(this.#default.clock.now).toUTCString()] as const
     const headers = [...quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow())), date]
-    const response = { status: 204, headers, text: undefined, lines: undefined, durable: undefined }
-    await this.#write(req, res, response, preflightHeaders(this.#origin(req), req.headers))
+    return { status: 204, headers, text: undefined, lines: undefined }
+  }
+
+  // The page is told nothing, so the log is the only place where its developer can find the reason.
+  #refusedPreflight(req: IncomingMessage, known: Observed & Required<Pick<Call, 'cors'>>): ApiResponse {
+    const { sandbox, chosenBy } = this.#presentDestination(req)
+    const mount = mountOf(req)
+    const { path } = splitTarget(req.url ?? '')
+    const headers = redactName(req.headers) as Headers
+    const places = { path: mount + path, pathPrefix: mount + pathPrefixOf(path) }
+    const at = { method: 'OPTIONS', ...places, chosenBy, headers }
+    return refusePreflight(sandbox, { ...at, ...known })
   }
 
   /**
@@ -250,83 +289,76 @@ export class Api {
     req: IncomingMessage,
     res: ServerResponse,
     refusal: Refusal,
-    timing?: RequestTiming,
+    observed: Observed = { evidence: evidenceOf(req, res) },
   ): Promise<void> {
-    const place = { ...this.#presentPlace(req), ...(timing && { timing }) }
-    await this.#write(req, res, this.#refusalResponse(req, place, refusal))
+    const destination = this.#presentDestination(req)
+    const faults = this.#faultsOf(req, res, destination.sandbox, observed)
+    await this.#write(req, res, this.#refusalResponse(req, { ...destination, ...observed }, refusal), faults)
   }
 
-  #presentPlace(req: IncomingMessage): Place {
-    const [sandbox, chosenBy] = presentSandbox(this.#options.sandboxes, () =>
+  #presentDestination(req: IncomingMessage): Destination {
+    const [sandbox, chosenBy] = existingOrDefault(this.#options.sandboxes, () =>
       chooseForApi(req.url ?? '', req),
     )
     return { sandbox, chosenBy }
   }
 
-  #refusalResponse(req: IncomingMessage, { sandbox, ...known }: Place, refusal: Refusal): ApiResponse {
+  #refusalResponse(req: IncomingMessage, { sandbox, ...known }: Destination, refusal: Refusal): ApiResponse {
     const target = req.url ?? ''
     const path = target.startsWith('/') ? splitTarget(target).path : target
     const pathPrefix = pathPrefixOf(path)
     const errorFormat = this.#errorFormatOf(path.slice(pathPrefix.length + BASE.length))
-    const headers = withoutBadName(req.headers) as Headers
-    const connection = sandbox.faults.isEmpty ? undefined : passageOf(req)
+    const headers = redactName(req.headers) as Headers
     // A foreign Host must not appear in the URLs of the response.
     const own = refuseHost(req, this.#options.hosts) === undefined ? originOfRequest(req) : {}
-    const at = { path, pathPrefix, ...own }
-    const request = { method: req.method ?? '', ...at, errorFormat, headers, ...known }
-    return turnAway(sandbox, connection === undefined ? request : { ...request, connection }, refusal)
+    const mount = mountOf(req)
+    const at = { path: mount + path, pathPrefix: mount + pathPrefix, ...own, ...this.#cors(req) }
+    return respondUnrouted(
+      sandbox,
+      { method: req.method ?? '', ...at, errorFormat, headers, ...known },
+      refusal,
+    )
   }
 
   /** The response to bytes that are not a valid request. */
-  responseTo({ code, detail, status }: WireProblem): RawResponse {
+  responseTo({ code, detail, status }: WireProblem, evidence: Evidence): RawResponse {
     const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
-    const { headers, text = '' } = turnAway(this.#default, nothing, new Refusal(code, { detail, status }))
+    const { headers, text = '' } = respondUnrouted(
+      this.#default,
+      { ...nothing, evidence },
+      new Refusal(code, { detail, status }),
+    )
     return { headers, body: text }
   }
 
   /** Applies the fault rules of the default sandbox to a new connection, before any byte of it is read. */
   accept(socket: Socket, id: string): void {
-    const { faults } = this.#default
-    if (faults.isEmpty) return
-    const decision = this.#decideOn(id)
-    if (decision === undefined || !stopsOf(decision.actions).some(({ at }) => at === 'accept')) return
-    silence(socket)
-    const { closing } = this.#options
-    const signals = { released: faults.releasedFor(decision), closing }
-    loadReceiver()
-      .then(({ cutAccepted }) => cutAccepted(socket, decision, signals))
-      .catch(this.#default.options.onDefect)
+    if (!this.#default.faults.isEmpty) acceptUnderFaults(socket, id, this.#default, this.#options.closing)
   }
 
-  // No caller catches here: if counters cannot be written, the fault is skipped.
-  #decideOn(id: string): Decision | undefined {
-    const { faults, options } = this.#default
-    try {
-      return faults.decide('accept', { kind: 'connection', id })
-    } catch (error) {
-      if (!(error instanceof Refusal)) options.onDefect(error)
-      return undefined
+  #reportUnread({ operation, query }: Call, { settings }: Sandbox): void {
+    for (const { name, description } of unreadParameters(operation, settings, query)) {
+      const key = `${operation.name} ${name}`
+      if (this.#unread.has(key) || this.#unread.size === MAX_UNREAD) continue
+      this.#unread.add(key)
+      this.#options.onUnreadParameter(description)
     }
   }
 
-  // Any web page can send requests with a sandbox in the path: without this check it could fill the memory with sandboxes.
   #create(name: string, req: IncomingMessage): Promise<Sandbox> {
     const { origin, allowed } = this.#origin(req)
-    if (!this.#options.sandboxes.has(name) && !allowed && (origin !== undefined || isForeignFetch(req))) {
-      const who = origin ?? 'another site'
-      const allow = origin === undefined ? 'C' : `Start the emulator with --cors-origin ${origin}, or c`
-      refuse('forbidden', {
-        detail: `There is no sandbox "${name}", and pages of ${who} may not create one.`,
-        mitigation: `${allow}reate the sandbox first: POST /__emulator/sandboxes {"name": "${name}"}.`,
-        status: 403,
-      })
-    }
-    return openSandbox(this.#options.sandboxes, name)
+    const isForeign = !allowed && (origin !== undefined || isForeignFetch(req))
+    return openSandbox(this.#options.sandboxes, name, { foreignPage: isForeign ? { origin } : undefined })
+  }
+
+  #cors(req: IncomingMessage): Pick<Call, 'cors'> | undefined {
+    const cors = corsCheckOf(req, this.#origin(req))
+    return cors && { cors }
   }
 
   #origin(req: IncomingMessage): OriginDecision {
     const { origin } = req.headers
-    return { origin, allowed: originAllowed(origin, this.#options.corsOrigins) }
+    return { origin, allowed: origin !== undefined && originAllowed(origin, this.#options.corsOrigins) }
   }
 
   get #default(): Sandbox {
@@ -341,21 +373,16 @@ function repeatedHeaders(req: IncomingMessage): Pick<Call, 'repeated'> {
   return (req.headersDistinct[name]?.length ?? 0) > 1 ? { repeated: [name] } : {}
 }
 
-let receiver: Promise<typeof import('./faults/receive.ts')> | undefined
-
-// Loaded with the first fault. The promise is kept, because another `import()` of a loaded module takes longer than a request.
-function loadReceiver() {
-  receiver ??= import('./faults/receive.ts')
-  return receiver
+/** The records of a request that are filled in while it goes on. */
+interface Observed {
+  readonly timing?: RequestTiming
+  readonly evidence: Evidence
 }
 
 /** The sandbox in which a request is refused, and the facts known by then. */
-interface Place {
+interface Destination extends Pick<Call, 'chosenBy' | 'armed' | 'timing' | 'evidence'> {
   readonly sandbox: Sandbox
-  readonly chosenBy: ChosenBy
   readonly nearest?: readonly string[]
-  readonly armed?: readonly string[]
-  readonly timing?: RequestTiming
 }
 
 // Only Set-Cookie would be an array, and that is a header of responses.

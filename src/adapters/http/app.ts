@@ -1,7 +1,8 @@
 import express, { type Express, type RequestHandler, type Router } from 'express'
 import { Refusal } from '../../core/errors.ts'
-import { pathPrefixOf } from '../selection.ts'
+import { mountOf, pathPrefixOf } from '../selection.ts'
 import type { Api } from './api.ts'
+import { announcesBody } from './body.ts'
 
 /** The handlers that are served next to the API. */
 export interface Handlers {
@@ -21,7 +22,11 @@ export function createApp(api: Api, { control, consent, dashboard }: Handlers): 
   app.enable('strict routing')
   app.enable('case sensitive routing')
   app.use((req, res, next) => {
-    if (api.owns(req.url)) void api.handle(req, res)
+    // The body would never arrive a second time.
+    const isTaken = req.readableDidRead || req.readableFlowing === true
+    if (isTaken && announcesBody(req)) void api.refuse(req, res, bodyWasRead())
+    else if (api.isClosing) void api.refuse(req, res, closed())
+    else if (api.owns(req.url)) void api.handle(req, res)
     else next()
   })
   app.use((req, _res, next) => {
@@ -38,14 +43,33 @@ export function createApp(api: Api, { control, consent, dashboard }: Handlers): 
   app.use('/consent', consent)
   app.use('/__emulator', control)
   app.use((req, res) => {
-    req.url = req.originalUrl
+    const mount = mountOf(req)
+    req.url = req.originalUrl.slice(mount.length)
     const prefix = pathPrefixOf(req.url)
-    const inside = prefix === '' ? '' : ' In a sandbox, the same paths are below /@name.'
+    const inside = prefix === '' ? '' : ` In a sandbox, the same paths are below ${mount}/@name.`
     const near = api.nearest(req.method, req.path.slice(prefix.length))
     const nearest =
-      near.length === 0 ? '' : ` Nearest: ${near.map((name) => name.replace(' ', ` ${prefix}`)).join('; ')}.`
-    const detail = `Nothing is served at ${req.path}: the API is below /v1, the control interface below /__emulator, the dashboard at /__emulator/ui/.${inside}${nearest}`
+      near.length === 0
+        ? ''
+        : ` Nearest: ${near.map((name) => name.replace(' ', ` ${mount}${prefix}`)).join('; ')}.`
+    const detail = `Nothing is served at ${mount}${req.path}: the API is below ${mount}/v1, the control interface below ${mount}/__emulator, the dashboard at ${mount}/__emulator/ui/.${inside}${nearest}`
     void api.refuse(req, res, new Refusal('route_not_found', { detail }))
   })
   return app
+}
+
+function closed(): Refusal {
+  return new Refusal('service_unavailable', {
+    detail: 'This emulator has been closed.',
+    mitigation: 'Mount the router of a running one.',
+  })
+}
+
+function bodyWasRead(): Refusal {
+  return new Refusal('internal_error', {
+    detail:
+      'A body parser of the server that mounts the emulator has read the body of this request, so the emulator cannot.',
+    mitigation:
+      "In that server, mount before express.json() and any other body parser: app.use('/emulator', emulator.router()), then app.use(express.json()).",
+  })
 }

@@ -1,44 +1,39 @@
+import { createHash, type Hash, hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { announcesBody, discardBody, sendContinue } from './discard.ts'
-import { LARGE_BODY_BYTES, largeBodyGate, type Release } from './large-body-gate.ts'
+import type { Evidence } from '../../core/log/evidence.ts'
 
 /** Bounds for reading a body. */
 export interface BodyOptions {
   /** Maximum bytes, counted after content decoding. A body of exactly this size is accepted. */
   readonly limit: number
-  /** Whether gzip, deflate and br are decoded (default true). If false, every content coding is refused. */
-  readonly inflate?: boolean
   /** Called for each chunk, with the bytes received so far (before decoding). Returning false ends the reading, as `aborted`. */
   readonly received?: ((bytes: number) => boolean) | undefined
+  /** Gets the length and the digest of a body that was read to its end. */
+  readonly evidence?: Evidence | undefined
 }
 
 /** A body that is not accepted: the HTTP status, and a text with the problem and its fix. */
 export interface BodyRefusal {
-  readonly kind: 'too_large' | 'unsupported_encoding' | 'bad_encoding' | 'stalled'
-  readonly status: 400 | 408 | 413 | 415
+  readonly kind: 'too_large' | 'unsupported_encoding' | 'bad_encoding'
+  readonly status: 400 | 413 | 415
   readonly detail: string
 }
 
 /**
- * The result of reading a request's body. The caller must call `release` after it has parsed the `bytes`, in a `finally`:
- * until then no other large body is read. `aborted` needs no response: the client has left, or `received` has returned false.
+ * The result of reading a request's body. `aborted` needs no response: the client has left, or `received` has returned false.
  */
 export type Body =
-  | { readonly kind: 'bytes'; readonly bytes: Buffer; readonly release: Release }
+  | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'aborted' }
   | BodyRefusal
 
-interface Plan {
-  readonly kind: 'read'
-  readonly limit: number
-  /** The Content-Length; 0 without one. */
-  readonly announced: number
-  readonly decoder: Decoder | undefined
-  readonly received: ((bytes: number) => boolean) | undefined
-}
+const NOTHING = Buffer.alloc(0)
 
-const EMPTY: Body = { kind: 'bytes', bytes: Buffer.alloc(0), release: () => {} }
+/** True when the headers of the request announce a body. */
+export function announcesBody(req: IncomingMessage): boolean {
+  return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+}
 
 /**
  * Reads the whole body of a request. Refuses it by its `Content-Length` before a byte is read, otherwise as soon as its
@@ -48,49 +43,49 @@ const EMPTY: Body = { kind: 'bytes', bytes: Buffer.alloc(0), release: () => {} }
  * Never rejects. Limit of the API: 100 MiB for batch creation (specification, "Limits: Batch predictions").
  */
 export async function readBody(req: IncomingMessage, options: BodyOptions): Promise<Body> {
-  if (!announcesBody(req)) return EMPTY
-  const plan = planFor(req, options)
-  const body = plan.kind === 'read' ? await readAsPlanned(req, plan) : plan
+  if (!announcesBody(req)) return { kind: 'bytes', bytes: NOTHING }
+  const body = await receiveBody(req, options)
   if (body.kind !== 'bytes' && body.kind !== 'aborted') await discardBody(req)
   return body
 }
 
-function readAsPlanned(req: IncomingMessage, plan: Plan): Promise<Body> {
-  return new Promise((resolve) => new BodyReader(req, plan, resolve).start())
-}
-
-function planFor(req: IncomingMessage, { limit, inflate = true, received }: BodyOptions): Plan | BodyRefusal {
+function receiveBody(req: IncomingMessage, options: BodyOptions): BodyRefusal | Promise<Body> {
   const coding = codingOf(req.headers['content-encoding'])
-  if (coding === 'unsupported' || (coding !== 'identity' && !inflate)) return unsupportedEncoding(inflate)
+  if (coding === 'unsupported') return UNSUPPORTED_ENCODING
+  const isCoded = coding !== 'identity'
   const announced = Number(req.headers['content-length'] ?? 0)
-  if (announced > wireLimit(limit, coding !== 'identity')) return tooLarge(limit)
-  return { kind: 'read', limit, announced, decoder: coding === 'identity' ? undefined : coding(), received }
+  if (announced > wireLimit(options.limit, isCoded)) return tooLarge(options.limit)
+  return new Promise((resolve) => {
+    new BodyReader(req, isCoded ? coding() : undefined, options, resolve).start()
+  })
 }
 
 class BodyReader {
   readonly #req: IncomingMessage
   readonly #decoder: Decoder | undefined
-  readonly #limit: number
-  readonly #sink: ByteSink
-  readonly #received: Plan['received']
+  readonly #options: BodyOptions
   #resolve: (body: Body) => void
-  #release: Release | undefined
+  /** Holds the bytes so far, and room for more: a list of chunks would need far more memory when they are tiny. */
+  #buffer: Buffer = NOTHING
+  #size = 0
   #wireBytes = 0
-  #wireEnded = false
-  #decoderEnded = false
-  #settled = false
+  /** The first chunk as it arrived. Most bodies consist of one, whose digest needs no stream. */
+  #chunk: Buffer | undefined
+  #digest: Hash | undefined
+  /** The number of streams that have not ended: the request and its decoder. */
+  #open: number
 
   constructor(
     req: IncomingMessage,
-    { limit, announced, decoder, received }: Plan,
+    decoder: Decoder | undefined,
+    options: BodyOptions,
     resolve: (body: Body) => void,
   ) {
     this.#req = req
     this.#decoder = decoder
-    this.#received = received
-    this.#limit = limit
-    this.#sink = new ByteSink(decoder === undefined ? announced : 0, limit)
+    this.#options = options
     this.#resolve = resolve
+    this.#open = decoder === undefined ? 1 : 2
   }
 
   start(): void {
@@ -99,102 +94,101 @@ class BodyReader {
       this.#settle({ kind: 'aborted' })
       return
     }
-    this.#req.on('error', () => this.#settle({ kind: 'aborted' }))
-    this.#req.on('close', () => this.#onWireClosed())
-    this.#req.on('end', () => this.#onWireEnd())
     this.#req.on('data', (chunk: Buffer) => this.#onWireData(chunk))
-    if (this.#decoder !== undefined) this.#startDecoder(this.#decoder)
+    this.#req.on('end', () => this.#onEnd())
+    this.#req.on('error', () => this.#settle({ kind: 'aborted' }))
+    // Also emitted right after the end of the request, while the decoder may still be working.
+    this.#req.on('close', () => {
+      if (!this.#req.readableEnded) this.#settle({ kind: 'aborted' })
+    })
+    if (this.#decoder !== undefined) this.#decode(this.#decoder)
     sendContinue(this.#req)
   }
 
-  #startDecoder(decoder: Decoder): void {
-    decoder.on('error', (error: NodeJS.ErrnoException) => this.#settle(corrupt(error.code === 'Z_BUF_ERROR')))
-    decoder.on('end', () => this.#onDecoderEnd())
+  #decode(decoder: Decoder): void {
     decoder.on('data', (chunk: Buffer) => this.#onBytes(chunk))
+    decoder.on('end', () => this.#onEnd())
+    decoder.on('error', (error: NodeJS.ErrnoException) => this.#settle(corrupt(error.code === 'Z_BUF_ERROR')))
     this.#req.pipe(decoder)
   }
 
   #onWireData(chunk: Buffer): void {
+    const { limit, received, evidence } = this.#options
     this.#wireBytes += chunk.length
-    if (this.#received?.(this.#wireBytes) === false) this.#settle({ kind: 'aborted' })
+    if (evidence !== undefined) this.#addToDigest(chunk)
+    if (received?.(this.#wireBytes) === false) this.#settle({ kind: 'aborted' })
     else if (this.#decoder === undefined) this.#onBytes(chunk)
-    else if (this.#wireBytes > wireLimit(this.#limit, true)) this.#settle(tooLarge(this.#limit))
+    else if (this.#wireBytes > wireLimit(limit, true)) this.#settle(tooLarge(limit))
+  }
+
+  #addToDigest(chunk: Buffer): void {
+    if (this.#isSettled) return
+    if (this.#chunk === undefined) this.#chunk = chunk
+    else {
+      this.#digest ??= createHash('sha256').update(this.#chunk)
+      this.#digest.update(chunk)
+    }
+  }
+
+  #noteBody(): void {
+    const { evidence } = this.#options
+    if (evidence === undefined || this.#isSettled) return
+    const sha256 = this.#digest?.digest('hex') ?? hash('sha256', this.#chunk ?? NOTHING)
+    evidence.body = { bytes: this.#wireBytes, sha256 }
   }
 
   #onBytes(chunk: Buffer): void {
-    if (this.#sink.size + chunk.length > this.#limit) this.#settle(tooLarge(this.#limit))
-    if (this.#settled) return
-    this.#sink.append(chunk)
-    if (this.#sink.size > LARGE_BODY_BYTES && this.#release === undefined) this.#waitAtGate()
+    if (this.#isSettled) return
+    const { limit } = this.#options
+    const size = this.#size + chunk.length
+    if (size > limit) this.#settle(tooLarge(limit))
+    else if (this.#size === 0) this.#buffer = chunk
+    else this.#append(chunk, size)
+    this.#size = size
   }
 
-  /**
-   * Pauses a large body until it is its turn. Only received bytes count, not the Content-Length: a client that announces a
-   * large body and sends nothing would keep all others waiting.
-   */
-  #waitAtGate(): void {
-    const source = this.#decoder ?? this.#req
-    source.pause()
-    this.#release = () => {}
-    const holder = { received: () => this.#sink.size, onStalled: () => this.#settle(STALLED) }
-    void largeBodyGate.acquire(holder).then((release) => {
-      if (this.#settled) release()
-      else this.#release = release
-      source.resume()
-    })
+  #append(chunk: Buffer, size: number): void {
+    if (size > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.min(2 * size, this.#options.limit))
+      this.#buffer.copy(larger, 0, 0, this.#size)
+      this.#buffer = larger
+    }
+    chunk.copy(this.#buffer, this.#size)
   }
 
-  #onWireEnd(): void {
-    this.#wireEnded = true
-    if (this.#decoder === undefined || this.#decoderEnded) this.#succeed()
-  }
-
-  #onWireClosed(): void {
-    // A request also emits `close` right after its end, while the decoder may still be working.
-    if (!this.#wireEnded) this.#settle({ kind: 'aborted' })
-  }
-
-  #onDecoderEnd(): void {
-    this.#decoderEnded = true
-    if (this.#wireEnded) this.#succeed()
-  }
-
-  #succeed(): void {
+  #onEnd(): void {
+    this.#open -= 1
+    if (this.#open > 0) return
+    this.#noteBody()
     // Node's inflate and brotli streams end without an error at the end of the coded data, even if more bytes follow.
     const unused = this.#decoder === undefined ? 0 : this.#wireBytes - this.#decoder.bytesWritten
     if (unused > 0) this.#settle(trailing(unused))
-    else this.#settle({ kind: 'bytes', bytes: this.#sink.take(), release: this.#release ?? (() => {}) })
+    else this.#settle({ kind: 'bytes', bytes: this.#buffer.subarray(0, this.#size) })
+  }
+
+  get #isSettled(): boolean {
+    return this.#resolve === ignore
   }
 
   #settle(body: Body): void {
-    if (this.#settled) return
-    this.#settled = true
-    if (body.kind !== 'bytes') this.#abandon()
     const resolve = this.#resolve
-    // The request stays in memory as long as its connection, and this reader with it: this promise would keep the whole body.
-    this.#resolve = () => {}
+    // The request stays in memory as long as its connection, and this reader with it: it must not keep the whole body.
+    this.#resolve = ignore
+    this.#buffer = NOTHING
+    this.#chunk = undefined
+    if (body.kind !== 'bytes' && this.#decoder !== undefined) {
+      this.#req.unpipe(this.#decoder)
+      this.#decoder.destroy()
+    }
     resolve(body)
   }
-
-  #abandon(): void {
-    this.#sink.take()
-    this.#release?.()
-    if (this.#decoder === undefined) return
-    this.#req.unpipe(this.#decoder)
-    this.#decoder.destroy()
-  }
 }
 
-/** Maximum bytes before decoding. The limit counts decoded bytes, and a coded body may be slightly larger than that. */
-function wireLimit(limit: number, coded: boolean): number {
-  return coded ? encodedBound(limit) : limit
-}
+const ignore = (): void => {}
 
-const STALLED: BodyRefusal = {
-  kind: 'stalled',
-  status: 408,
-  detail:
-    'Bodies over 8 MiB are received one at a time. This one blocked others: it sent less than 64 KiB in 2 seconds. Send it again, without pauses.',
+/** Maximum bytes before decoding. Coded bytes that do not compress are larger than the decoded ones: by 1 % and 1 KiB at most. */
+function wireLimit(limit: number, isCoded: boolean): number {
+  return isCoded ? limit + Math.ceil(limit / 100) + 1024 : limit
 }
 
 /** The refusal of a body with more bytes than the limit (413). */
@@ -205,10 +199,11 @@ export function tooLarge(limit: number): BodyRefusal {
   return { kind: 'too_large', status: 413, detail }
 }
 
-function unsupportedEncoding(inflate: boolean): BodyRefusal {
-  const accepted = inflate ? 'gzip, deflate, br or no Content-Encoding header' : 'no Content-Encoding header'
-  const detail = `The request's Content-Encoding is not supported here. Use ${accepted}.`
-  return { kind: 'unsupported_encoding', status: 415, detail }
+const UNSUPPORTED_ENCODING: BodyRefusal = {
+  kind: 'unsupported_encoding',
+  status: 415,
+  detail:
+    "The request's Content-Encoding is not supported here. Use gzip, deflate, br or no Content-Encoding header.",
 }
 
 function corrupt(truncated: boolean): BodyRefusal {
@@ -220,67 +215,6 @@ function corrupt(truncated: boolean): BodyRefusal {
 function trailing(bytes: number): BodyRefusal {
   const detail = `The request body continues for ${bytes} bytes after the end of its compressed data. Send a single stream.`
   return { kind: 'bad_encoding', status: 400, detail }
-}
-
-const KEEP_CHUNKS_UP_TO = 1024 * 1024
-
-/**
- * Collects chunks into one buffer, and holds two copies of the bytes only for a moment: a small body (up to 1 MiB) is joined
- * once at the end, a larger one is copied into a buffer as it arrives.
- */
-export class ByteSink {
-  readonly #expected: number
-  readonly #limit: number
-  #chunks: Buffer[] = []
-  #buffer: Buffer | undefined
-  #size = 0
-
-  /**
-   * @param expected announced bytes, 0 if unknown. A wrong announcement costs no memory: the buffer is created only after
-   *   the first MiB has arrived.
-   * @param limit maximum bytes that will be appended
-   */
-  constructor(expected: number, limit: number) {
-    this.#expected = expected
-    this.#limit = limit
-  }
-
-  get size(): number {
-    return this.#size
-  }
-
-  append(chunk: Buffer): void {
-    const size = this.#size + chunk.length
-    if (this.#buffer === undefined && size <= KEEP_CHUNKS_UP_TO) this.#chunks.push(chunk)
-    else chunk.copy(this.#bufferFor(size), this.#size)
-    this.#size = size
-  }
-
-  /** Returns the bytes so far, and empties the sink. */
-  take(): Buffer {
-    const bytes = this.#buffer?.subarray(0, this.#size) ?? joined(this.#chunks)
-    this.#chunks = []
-    this.#buffer = undefined
-    this.#size = 0
-    return bytes
-  }
-
-  #bufferFor(size: number): Buffer {
-    if (this.#buffer !== undefined && this.#buffer.length >= size) return this.#buffer
-    const capacity = this.#expected >= size ? this.#expected : Math.max(size, Math.min(2 * size, this.#limit))
-    // Unused pages of an unsafe buffer take no memory, because it is not filled with zeros. take() returns only written bytes.
-    const buffer = Buffer.allocUnsafe(capacity)
-    if (this.#buffer !== undefined) this.#buffer.copy(buffer, 0, 0, this.#size)
-    else joined(this.#chunks).copy(buffer)
-    this.#chunks = []
-    this.#buffer = buffer
-    return buffer
-  }
-}
-
-function joined(chunks: readonly Buffer[]): Buffer {
-  const [only] = chunks
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
 /** A stream that decodes one content coding; `bytesWritten` counts the encoded bytes that it has consumed. */
@@ -306,7 +240,66 @@ function codingOf(header: string | undefined): Coding {
   return CODINGS.get(name) ?? 'unsupported'
 }
 
-/** Maximum bytes of `size` incompressible bytes after encoding, framing included: 1 % and 1 KiB more. */
-function encodedBound(size: number): number {
-  return size + Math.ceil(size / 100) + 1024
+/** Maximum bytes of a refused body that are read and discarded: 256 MiB, over twice the largest limit of the API. */
+const MAX_DISCARDED_BYTES = 256 * 1024 * 1024
+
+/** True when a part of the announced body may still be unread. */
+export function hasUnreadBody(req: IncomingMessage): boolean {
+  return !req.readableEnded && announcesBody(req)
+}
+
+/**
+ * Reads and discards the rest of a refused body. After `maxBytes` (default 256 MiB) the connection ends.
+ * Resolves when the response should be written. On a connection that stays open that is at once, and discarding goes on
+ * after the response. When the client asked for the connection to be closed, it is after discarding: Node closes the
+ * connection right after the response, and a client that is still sending may then never read it. For the same reason the
+ * emulator adds no `Connection: close` to the response to a refused body.
+ */
+export async function discardBody(req: IncomingMessage, maxBytes = MAX_DISCARDED_BYTES): Promise<void> {
+  if (hasUnreadBody(req)) await discardAnnounced(req, maxBytes)
+}
+
+function discardAnnounced(req: IncomingMessage, maxBytes: number): Promise<void> {
+  const closing = closesAfterResponse(req) && !awaitsContinue(req) && !req.destroyed
+  return new Promise((resolve) => {
+    let discarded = 0
+    req.on('end', resolve)
+    req.on('close', resolve)
+    req.on('data', (chunk: Buffer) => {
+      discarded += chunk.length
+      if (discarded <= maxBytes) return
+      if (closing) resolve()
+      else req.socket.destroy()
+    })
+    req.resume()
+    if (!closing) resolve()
+  })
+}
+
+function closesAfterResponse(req: IncomingMessage): boolean {
+  return req.httpVersion === '1.0' || /\bclose\b/i.test(req.headers.connection ?? '')
+}
+
+const pending = new WeakMap<IncomingMessage, () => void>()
+
+/** Records that the client waits for `100 Continue` before it sends its body; `send` writes that interim response. */
+export function holdContinue(req: IncomingMessage, send: () => void): void {
+  pending.set(req, send)
+}
+
+/** True while the client waits for `100 Continue`: a final response now would save it the upload. */
+export function awaitsContinue(req: IncomingMessage): boolean {
+  return pending.has(req)
+}
+
+/** Sends `100 Continue` to a client that waits for it; does nothing for other clients, or the second time. */
+export function sendContinue(req: IncomingMessage): void {
+  const send = pending.get(req)
+  pending.delete(req)
+  send?.()
+}
+
+/** Suppresses the `100 Continue` for a client that waits for it. */
+export function withholdContinue(req: IncomingMessage): void {
+  if (pending.has(req)) pending.set(req, () => {})
 }

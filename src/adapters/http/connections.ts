@@ -1,58 +1,119 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { ClientConnection, Evidence } from '../../core/log/evidence.ts'
+import { elapsedTime } from '../../core/time/clock.ts'
 
 /** How long an idle connection stays open. Milliseconds. */
-export const KEEP_ALIVE_TIMEOUT = 65_000
-
-/** Maximum requests read on a silenced connection. It is still read, so that a disconnect is noticed. */
-const MAX_IGNORED = 100
+export const KEEP_ALIVE_TIMEOUT = 65_900
 
 interface Exchange {
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  /** Responds to it when it is its turn. */
-  readonly serve: RequestListener
-  /** Set while the request only waits: ends the wait early, with a response. */
-  end?: () => void
+  readonly evidence: Evidence
+  /** Responds to it when it is its turn. Undefined on the server of an application that has mounted ours. */
+  readonly serve: RequestListener | undefined
 }
 
 interface Connection {
-  /** `c1`, `c2` and so on, in the order in which the server accepted its connections. */
-  readonly id: string
-  /** Number of requests so far. A request counts when its head is complete. */
-  requests: number
+  /** Shared with the log, which outlives the socket. */
+  readonly record: ClientConnection
   /** The latest request, and its response. */
   latest: Exchange | undefined
   /** Requests whose response is not finished, in order: more than one when they are pipelined. Only the first is being served. */
   pending: Exchange[]
-  /** Whether new requests get no response: the bytes are not HTTP any more, a fault has silenced it, or it is being closed. */
+  /** Number of bytes that were handed to the socket when the latest response ended. */
+  written: number
+  /** Whether new requests get no response: the bytes are not HTTP any more, or a fault has silenced it. */
   silent: boolean
-  /** Requests that came after it was silenced. */
-  ignored: number
-  /** Whether it was accepted beyond the maximum number of connections: its requests are refused. */
-  readonly surplus: boolean
-  /** When it last became idle or started a request, as a sequence number: the lowest is the oldest. */
-  since: number
 }
-
-/**
- * - `now`: no request is in progress; or the latest request broke inside its body and has no response yet.
- * - `after`: a complete request must be served first; its response has not begun.
- * - `never`: part of another response is sent already; a client would read the raw bytes as part of it.
- * - `taken`: another response has this turn, or the connection is closed.
- */
-export type WireTurn = { kind: 'now' | 'never' | 'taken' } | { kind: 'after'; res: ServerResponse }
 
 // Lets the functions below find a connection by its socket: their callers have no access to the server.
 const connectionOf = new WeakMap<Socket, Connection>()
 
-/** The id of a request's connection, and the number of the request on that connection, from 1. */
-export function passageOf(req: IncomingMessage): { readonly id: string; readonly index: number } | undefined {
-  const connection = connectionOf.get(req.socket)
-  if (connection === undefined) return undefined
-  const { id, requests, pending } = connection
-  const behind = pending.length - 1 - pending.findLastIndex((each) => each.req === req)
-  return { id, index: requests - (behind === pending.length ? 0 : behind) }
+/**
+ * What the connection of a request shows of its client. On a server of another application, which has mounted ours, the
+ * connection is known from its first request here.
+ */
+export function evidenceOf(req: IncomingMessage, res: ServerResponse): Evidence {
+  const { socket } = req
+  const connection = connectionOf.get(socket) ?? openConnection(socket, Connections.nextMounted())
+  const known = connection.pending.find((each) => each.req === req)
+  if (known !== undefined) return known.evidence
+  const exchange = noteArrival(connection, req, res)
+  if (res.closed) noteDone(connection, exchange)
+  else res.once('close', () => noteDone(connection, exchange))
+  return exchange.evidence
+}
+
+/** Notes how an exchange ended, unless that is known. One that is held open ends only with its connection. */
+export function noteEnd(evidence: Evidence, end: NonNullable<Evidence['end']>): void {
+  evidence.end ??= end
+  if (evidence.end !== 'held') evidence.ended_ms ??= now()
+}
+
+// More digits mean nothing for an emulated service.
+const toTenth = (ms: number): number => Math.round(ms * 10) / 10
+const now = (): number => toTenth(elapsedTime())
+
+function openConnection(socket: Socket, id: string): Connection {
+  const record: ClientConnection = { id, opened_ms: now(), requests: 0, closed_ms: null, closed_by: null }
+  const connection = { record, latest: undefined, pending: [], written: 0, silent: false }
+  connectionOf.set(socket, connection)
+  // Before the listeners of Node, which end the side of the emulator and the responses.
+  socket.prependOnceListener('end', () => {
+    if (!socket.writableEnded) record.closed_by ??= 'client'
+  })
+  socket.prependOnceListener('close', () => noteClosed(socket, record))
+  if (socket.closed) {
+    // The application has not responded, so it was not the one that closed it.
+    record.closed_by = 'client'
+    noteClosed(socket, record)
+  }
+  return connection
+}
+
+// The only errors of a socket that the emulator does not cause itself are resets by the client.
+function noteClosed(socket: Socket, record: ClientConnection): void {
+  record.closed_ms ??= now()
+  record.closed_by ??= socket.errored && !socket.writableEnded ? 'client' : 'emulator'
+}
+
+function noteArrival(
+  connection: Connection,
+  req: IncomingMessage,
+  res: ServerResponse,
+  serve?: RequestListener,
+): Exchange {
+  const exchange: Exchange = { req, res, evidence: newEvidence(connection), serve }
+  connection.record.requests += 1
+  connection.latest = exchange
+  connection.pending.push(exchange)
+  return exchange
+}
+
+function newEvidence({ record, pending, latest }: Connection): Evidence {
+  const arrived_ms = now()
+  const ended = latest?.evidence.ended_ms ?? null
+  return {
+    arrived_ms,
+    connection: record,
+    requests_before: record.requests,
+    idle_before_ms: pending.length > 0 ? 0 : ended && toTenth(arrived_ms - ended),
+    body: null,
+    end: null,
+    ended_ms: null,
+    sent_bytes: null,
+  }
+}
+
+function noteDone(connection: Connection, exchange: Exchange): void {
+  const { evidence, req, res } = exchange
+  const { record, written } = connection
+  noteEnd(evidence, res.writableFinished ? 'whole' : record.closed_by === 'client' ? 'left' : 'cut')
+  evidence.ended_ms ??= now()
+  connection.written = req.socket.bytesWritten
+  evidence.sent_bytes = connection.written - written
+  connection.pending = connection.pending.filter((each) => each !== exchange)
 }
 
 /** From now on, requests that arrive on a connection get no response. */
@@ -71,57 +132,38 @@ export function isIdle(socket: Socket): boolean {
   return connectionOf.get(socket)?.pending.length === 0
 }
 
-/** Sets how to end a waiting request early, for the case that a new connection needs its place. */
-export function mayEnd(req: IncomingMessage, end: () => void): void {
-  const exchange = connectionOf.get(req.socket)?.pending.find((each) => each.req === req)
-  if (exchange !== undefined) exchange.end = end
-}
-
 /**
  * Whether reading from a connection is paused. A single read can contain thousands of requests; the next read starts only when
  * the last of these is being served. This bounds the number of requests that a client can have waiting.
  */
 export function isHeldBack(socket: Socket): boolean {
-  const connection = connectionOf.get(socket)
-  return connection !== undefined && holdsBack(connection)
-}
-
-function holdsBack({ pending, ignored }: Connection): boolean {
-  return pending.length > 1 || ignored >= MAX_IGNORED
+  return (connectionOf.get(socket)?.pending.length ?? 0) > 1
 }
 
 /**
- * The open connections of one server, each with its requests in progress. Decides when a request is served, whether raw
- * bytes may be written between responses, and which connections can be closed.
+ * The open connections of one server, each with its requests in progress. Decides when a request is served, and whether raw
+ * bytes may be written between responses.
  */
 export class Connections {
   readonly #open = new Map<Socket, Connection>()
-  readonly #refuseSurplus: RequestListener
   #count = 0
-  #moments = 0
   #closing = false
+  static #mounted = 0
 
-  /** @param refuseSurplus responds to requests on connections beyond the maximum */
-  constructor(refuseSurplus: RequestListener) {
-    this.#refuseSurplus = refuseSurplus
+  /** @returns an id for a connection of another server */
+  static nextMounted(): string {
+    return `m${++Connections.#mounted}`
   }
 
-  get size(): number {
-    return this.#open.size
-  }
-
-  /** @param surplus whether it is beyond the maximum number of connections. @returns its id */
-  add(socket: Socket, surplus: boolean): string {
+  /** @returns the id of the new connection: `c1`, `c2` and so on, in the order in which the server accepts them */
+  add(socket: Socket): string {
     const id = `c${++this.#count}`
-    const since = ++this.#moments
-    const counts = { requests: 0, ignored: 0, since }
-    const connection: Connection = { id, ...counts, latest: undefined, pending: [], silent: false, surplus }
+    const connection = openConnection(socket, id)
     this.#open.set(socket, connection)
-    connectionOf.set(socket, connection)
     socket.once('close', () => this.#open.delete(socket))
     // Node itself resumes a socket, for example when a request has been read to its end.
     socket.on('resume', () => {
-      if (holdsBack(connection)) socket.pause()
+      if (connection.pending.length > 1) socket.pause()
     })
     return id
   }
@@ -137,83 +179,47 @@ export class Connections {
       serve(req, res)
       return
     }
-    connection.requests++
     if (connection.silent) {
-      connection.ignored++
+      connection.record.requests += 1
       req.resume()
-    } else {
-      const exchange: Exchange = { req, res, serve: connection.surplus ? this.#refuseSurplus : serve }
-      connection.latest = exchange
-      connection.pending.push(exchange)
-      if (this.#closing || connection.surplus) res.shouldKeepAlive = false
-      res.once('close', () => this.#done(socket, connection, exchange))
+      return
     }
-    if (holdsBack(connection)) socket.pause()
-    else if (!connection.silent) this.#serveFirst(socket, connection)
-  }
-
-  #serveFirst(socket: Socket, connection: Connection): void {
-    const [first] = connection.pending
-    // After a response with `Connection: close` no other response is sent.
-    if (first === undefined || !socket.writable) return
-    connection.since = ++this.#moments
-    first.serve(first.req, first.res)
-    // Resume only now: a client that has ended its side must still get the last response.
-    if (socket.isPaused() && !holdsBack(connection)) socket.resume()
+    const exchange = noteArrival(connection, req, res, serve)
+    if (this.#closing) res.shouldKeepAlive = false
+    res.once('close', () => this.#done(socket, connection, exchange))
+    if (connection.pending.length > 1) socket.pause()
+    else serveFirst(socket, connection)
   }
 
   #done(socket: Socket, connection: Connection, exchange: Exchange): void {
     // Responses finish in the order of their requests; only a closed connection finishes all of them at once.
     const isFirst = connection.pending[0] === exchange
-    if (isFirst) connection.pending.shift()
-    else connection.pending = connection.pending.filter((each) => each !== exchange)
+    noteDone(connection, exchange)
     if (connection.pending.length === 0) {
-      connection.since = ++this.#moments
       if (this.#closing) socket.destroySoon()
     } else if (isFirst) {
       // Gives other connections a turn: the requests of a single read must not block the event loop until all are served.
-      setImmediate(() => this.#serveFirst(socket, connection))
+      setImmediate(() => serveFirst(socket, connection))
     }
   }
 
   /**
-   * Makes room for a new connection: closes the one that has been idle longest, otherwise ends the oldest waiting request.
-   * @returns whether it closed a connection or ended a request
+   * Calls `write` when a raw response to bytes that are not a request may be written; the connection ends after it. Closes the
+   * connection when part of another response was sent: a client would read the raw bytes as part of that one.
    */
-  makeSpace(): boolean {
-    const all = [...this.#open].filter(([, { silent }]) => !silent)
-    const idle = oldest(all.filter(([, { pending }]) => pending.length === 0))
-    if (idle !== undefined) {
-      const [socket, connection] = idle
-      // Requests that still arrive on it are not performed, since the client would not get the responses.
-      connection.silent = true
-      socket.destroySoon()
-      return true
-    }
-    const [, waiting] = oldest(all.filter(([, { pending }]) => pending[0]?.end !== undefined)) ?? []
-    const [exchange] = waiting?.pending ?? []
-    if (exchange?.end === undefined) return false
-    const { end, res } = exchange
-    delete exchange.end
-    res.shouldKeepAlive = false
-    end()
-    return true
-  }
-
-  /**
-   * When a raw response to bytes that are not a request may be written. The connection ends after it. Node reports all bytes
-   * that arrive after the first error as further errors: those get `taken`.
-   */
-  lastTurn(socket: Socket): WireTurn {
+  writeLast(socket: Socket, write: (evidence: Evidence) => void): void {
     const connection = this.#open.get(socket)
-    if (connection === undefined || connection.silent) return { kind: 'taken' }
+    // Node reports all bytes that arrive after the first error as further errors.
+    if (connection === undefined || connection.silent) return
     connection.silent = true
     const { latest, pending } = connection
-    if (latest === undefined) return { kind: 'now' }
-    const { req, res } = latest
-    if (!req.complete) return { kind: res.headersSent || pending.length > 1 ? 'never' : 'now' }
-    if (pending.length === 0) return { kind: 'now' }
-    return res.headersSent ? { kind: 'never' } : { kind: 'after', res }
+    const writeOwn = (): void => write(newEvidence(connection))
+    if (latest === undefined || (latest.req.complete && pending.length === 0)) writeOwn()
+    else if (latest.res.headersSent) socket.destroy()
+    else if (latest.req.complete) latest.res.once('finish', writeOwn)
+    // The latest request broke inside its body, and gets this response instead of its own.
+    else if (pending.length === 1) write(latest.evidence)
+    else socket.destroy()
   }
 
   /** Closes idle connections at once, and each other connection after the responses to its requests in flight. */
@@ -224,11 +230,25 @@ export class Connections {
       else if (latest !== undefined && !latest.res.headersSent) latest.res.shouldKeepAlive = false
     }
   }
+
+  /** Cuts all connections. */
+  cut(): void {
+    for (const socket of this.#open.keys()) socket.destroy()
+  }
+
+  /** Calls back when no connection is open. */
+  whenNone(call: () => void): void {
+    const [socket] = this.#open.keys()
+    if (socket === undefined) call()
+    else socket.once('close', () => this.whenNone(call))
+  }
 }
 
-type Open = readonly [Socket, Connection]
-
-function oldest(connections: readonly Open[]): Open | undefined {
-  const [first, ...others] = connections
-  return others.reduce((found, each) => (found && found[1].since < each[1].since ? found : each), first)
+function serveFirst(socket: Socket, { pending }: Connection): void {
+  const [first] = pending
+  // After a response with `Connection: close` no other response is sent.
+  if (first === undefined || !socket.writable) return
+  first.serve?.(first.req, first.res)
+  // Resume only now: a client that has ended its side must still get the last response.
+  if (pending.length < 2 && socket.isPaused()) socket.resume()
 }

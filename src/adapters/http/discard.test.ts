@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import { discardBody } from './discard.ts'
+import { discardBody } from './body.ts'
 
 const MIB = 1024 * 1024
 

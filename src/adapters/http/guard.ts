@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/errors.ts'
+import { truncated } from '../../core/words.ts'
+import { isOrigin } from '../origins.ts'
+import { shellWord } from '../shell-word.ts'
 
 /** One header line to send: its name with the letter case to send, and its value. */
 export type HeaderPair = readonly [name: string, value: string]
@@ -9,7 +12,7 @@ export type AllowedHosts = (port: number | undefined) => ReadonlySet<string>
 
 /** The parts of a request that the checks read. */
 export interface GuardedRequest extends Pick<IncomingMessage, 'rawHeaders'> {
-  readonly socket: { readonly localPort?: number | undefined }
+  readonly socket: { readonly localPort?: number | undefined; readonly remoteAddress?: string | undefined }
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
@@ -66,7 +69,7 @@ export function refuseHost({ rawHeaders, socket }: GuardedRequest, hosts: Allowe
   }
   const name = host.slice(0, 100)
   return new Refusal('forbidden', {
-    detail: `The host \`${name}\` is not allowed. Allowed hosts are ${[...allowed].join(', ')}. Start the emulator with --allow-host ${name} to allow it.`,
+    detail: `The host \`${name}\` is not allowed. Allowed hosts are ${[...allowed].join(', ')}. Start the emulator with --allow-host ${name} (allowHosts in JavaScript) to allow it.`,
     status: 403,
   })
 }
@@ -75,23 +78,80 @@ function malformed(detail: string): Refusal {
   return new Refusal('bad_request', { detail, status: 400 })
 }
 
+/** The pages that may use the control interface in addition to its own. */
+interface AllowedPages {
+  /** Exact origins. */
+  readonly origins?: readonly string[]
+  /** Called with each refused page: the browser hides the refusal from it. */
+  readonly onRefused?: (origin: string, refusal: Refusal) => void
+}
+
 /**
  * Refuses requests to the control interface that have a foreign `Host`, or that come from a page of another server. Such a page
- * sends an `Origin` that is not `http://` with one of our hosts; it may be `null`.
+ * sends an `Origin` that is not the scheme of the connection with one of our hosts; it may be `null`.
  */
-export function refusePage(req: GuardedRequest, hosts: AllowedHosts): Refusal | undefined {
+export function refusePage(
+  req: GuardedRequest,
+  hosts: AllowedHosts,
+  { origins = [], onRefused }: AllowedPages = {},
+): Refusal | undefined {
   const allowed = hosts(req.socket.localPort)
-  const isOwn = (origin: string) =>
-    origin.startsWith('http://') && allowed.has(origin.slice('http://'.length))
-  const origin = headerValues(req.rawHeaders, 'origin').find((each) => !isOwn(each))
-  if (origin === undefined) return refuseHost(req, hosts)
-  return (
-    refuseHost(req, hosts) ??
-    new Refusal('forbidden', {
-      detail: `Pages of ${origin} may not use the control interface; only its own origin may.`,
-      status: 403,
-    })
-  )
+  const scheme = 'encrypted' in req.socket ? 'https://' : 'http://'
+  const mayUse = (origin: string) =>
+    (origin.startsWith(scheme) && allowed.has(origin.slice(scheme.length))) || origins.includes(origin)
+  const origin = headerValues(req.rawHeaders, 'origin').find((each) => !mayUse(each))
+  const refusal = refuseHost(req, hosts)
+  if (origin === undefined || refusal !== undefined) return refusal
+  const foreign = new Refusal('forbidden', {
+    detail: `Pages of ${truncated(origin)} may not use the control interface; only its own origin may.`,
+    mitigation: isOrigin(origin)
+      ? `Start the emulator with --control-origin ${shellWord(origin)} to allow them.`
+      : 'Open the page at an origin of its own, such as http://localhost:5173, and start the emulator with --control-origin and that origin.',
+    status: 403,
+  })
+  onRefused?.(origin, foreign)
+  return foreign
+}
+
+const LOOPBACK_PEER = /^(?:::ffff:)?127\.|^::1$/
+
+/**
+ * Refuses a client on another machine if there is no control token. Only a server of a user lets one in: the emulator's own
+ * port needs a token for that. A connection without an address is a Unix socket, or inside this process.
+ */
+export function refuseRemote(
+  { socket: { remoteAddress } }: GuardedRequest,
+  token: string | undefined,
+): Refusal | undefined {
+  if (token !== undefined || remoteAddress === undefined || LOOPBACK_PEER.test(remoteAddress))
+    return undefined
+  return new Refusal('forbidden', {
+    detail: `The control interface and the dashboard are closed to other machines (here ${remoteAddress}), because no control token is set.`,
+    mitigation: 'Set one, and send it: startEmulator({ controlToken: ... }).',
+    status: 403,
+  })
+}
+
+/** The CORS headers of a response of the control interface. */
+export interface ControlCors {
+  readonly headers: readonly HeaderPair[]
+  /** Whether the request is the preflight of an allowed page, to which these headers are the response. */
+  readonly isPreflight: boolean
+}
+
+/** The CORS headers for the pages of the given origins. No other page gets any, and without such origins no response has one. */
+export function controlCors(
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
+  origins: readonly string[],
+): ControlCors {
+  if (origins.length === 0) return { headers: [], isPreflight: false }
+  const { origin } = headers
+  const decision = { origin, allowed: origin !== undefined && origins.includes(origin) }
+  const asks = decision.allowed && method === 'OPTIONS' && isPreflight(headers)
+  return {
+    headers: asks ? preflightHeaders(decision, headers, CONTROL_METHODS) : corsHeaders(decision, 'ETag'),
+    isPreflight: asks,
+  }
 }
 
 /**
@@ -127,7 +187,9 @@ export interface OriginDecision {
 }
 
 /** The methods of the API. `OPTIONS` is not among them: browsers send it on their own. */
-const CORS_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
+export const CORS_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
+
+const CONTROL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
 // By default, a page can read only a few headers. This list adds these.
 const EXPOSED = [
@@ -150,19 +212,15 @@ const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
  * allowed (API keys are sent in `Authorization`), and `Vary` is sent even without an origin, so that no cache gives one
  * origin's response to another.
  */
-export function corsHeaders({ origin, allowed }: OriginDecision): HeaderPair[] {
+export function corsHeaders({ origin, allowed }: OriginDecision, exposed = EXPOSED): HeaderPair[] {
   const vary: HeaderPair = ['Vary', 'Origin']
   if (origin === undefined || !allowed) return [vary]
-  return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', EXPOSED]]
+  return [vary, ['Access-Control-Allow-Origin', origin], ['Access-Control-Expose-Headers', exposed]]
 }
 
-/** True for the preflight request that a browser sends before the real one. It carries no API key and uses no quota. */
-export function isPreflight(method: string | undefined, headers: IncomingHttpHeaders): boolean {
-  return (
-    method === 'OPTIONS' &&
-    headers.origin !== undefined &&
-    headers['access-control-request-method'] !== undefined
-  )
+/** Whether an `OPTIONS` is the preflight request of a browser, sent before the real one. It has no API key and uses no quota. */
+export function isPreflight(headers: IncomingHttpHeaders): boolean {
+  return headers.origin !== undefined && headers['access-control-request-method'] !== undefined
 }
 
 /**
@@ -172,6 +230,7 @@ export function isPreflight(method: string | undefined, headers: IncomingHttpHea
 export function preflightHeaders(
   { origin, allowed }: OriginDecision,
   headers: IncomingHttpHeaders,
+  methods = CORS_METHODS,
 ): HeaderPair[] {
   const vary: HeaderPair = [
     'Vary',
@@ -183,7 +242,7 @@ export function preflightHeaders(
   return [
     vary,
     ['Access-Control-Allow-Origin', origin],
-    ['Access-Control-Allow-Methods', CORS_METHODS],
+    ['Access-Control-Allow-Methods', methods],
     ['Access-Control-Max-Age', PREFLIGHT_SECONDS],
     ...(names === '' ? [] : [['Access-Control-Allow-Headers', names] as const]),
     ...(isPrivate ? [['Access-Control-Allow-Private-Network', 'true'] as const] : []),

@@ -2,101 +2,97 @@ import { isAscii, isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { bodyLimit } from '../../core/core-assumptions.ts'
 import { Refusal } from '../../core/errors.ts'
-import type { Json, JsonObject } from '../../core/json.ts'
+import type { Json } from '../../core/json.ts'
+import type { Evidence } from '../../core/log/evidence.ts'
 import { type AnyOperation, inputOf } from '../../core/operation.ts'
 import type { CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { sentence } from '../../core/words.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
-import { type BodyRefusal, readBody, tooLarge } from './body.ts'
-import { announcesBody } from './discard.ts'
+import { announcesBody, type BodyRefusal, readBody, tooLarge } from './body.ts'
 
-/** Bodies up to this many bytes are read before the caller is authenticated: checking the key twice would cost more. */
-const FREE_READING = 1_048_576
-
-/** Up to this many bytes, JSON.parse is safe at any depth of nesting. */
-const LARGEST_UNGUARDED = 1_048_576
+/** Maximum bytes and tokens of a body. */
+interface BodyBounds {
+  /** After content decoding. */
+  readonly bytes: number
+  readonly tokens: number
+  /** Called with the number of bytes received so far; returning false ends the reading. */
+  readonly received?: ((bytes: number) => boolean) | undefined
+  /** Gets the length and the digest of the body. */
+  readonly evidence?: Evidence | undefined
+}
 
 /**
  * Reads and parses the body that an operation expects. An invalid body becomes a refusal that the pipeline raises in its own
  * order, after the caller is authenticated. Undefined when the client has left, or `received` has returned false.
- * @param authorization the header without the part that selects a sandbox
- * @param received called with the number of bytes received so far; returning false ends the reading
  */
 export function readCallBody(
   req: IncomingMessage,
   operation: AnyOperation,
-  sandbox: Sandbox,
-  authorization: string | undefined,
-  received?: (bytes: number) => boolean,
+  { settings }: Sandbox,
+  evidence: Evidence,
+  received?: BodyBounds['received'],
 ): Promise<CallBody | undefined> {
-  if (inputOf(operation, sandbox.settings).body === undefined) return Promise.resolve(NO_BODY)
-  if (mayBeLarge(req) && !sandbox.authenticator.recognises(authorization, sandbox.settings))
-    return Promise.resolve(NO_BODY)
-  const bytes = operation.bodyLimit ?? sandbox.settings.get(bodyLimit)
-  return readJsonBody(req, { bytes, tokens: JSON_BOUNDS.maxTokens, received })
+  if (inputOf(operation, settings).body === undefined) return Promise.resolve(NO_BODY)
+  const bytes = operation.bodyLimit ?? settings.get(bodyLimit)
+  return readJsonBody(req, { bytes, tokens: JSON_BOUNDS.maxTokens, received, evidence })
 }
 
-/** Reads and parses a JSON body within bounds: bytes after decoding, and tokens. Never rejects. */
-export async function readJsonBody(
-  req: IncomingMessage,
-  bounds: {
-    readonly bytes: number
-    readonly tokens: number
-    readonly received?: ((bytes: number) => boolean) | undefined
-  },
-): Promise<CallBody | undefined> {
+/** Reads and parses a JSON body within bounds. Never rejects. Undefined as in {@link readCallBody}. */
+export async function readJsonBody(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY
   const media = isJsonContentType(req.headers['content-type'])
   if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
-  const body = await readBody(req, { limit: bounds.bytes, received: bounds.received })
+  const body = await readBody(req, {
+    limit: bounds.bytes,
+    received: bounds.received,
+    evidence: bounds.evidence,
+  })
   if (body.kind === 'aborted') return undefined
   if (body.kind !== 'bytes') return refused(bodyRefusal(body))
-  try {
-    return parseWithin(body.bytes, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
-  } finally {
-    body.release()
-  }
+  const violation = violationIn(body.bytes, bounds.tokens)
+  if (violation !== undefined) return violation
+  // A body of many megabytes takes long to parse, so other requests get a turn before and after.
+  if (body.bytes.length < LARGE) return parsedBody(body.bytes)
+  await nextTurn()
+  const parsed = parsedBody(body.bytes)
+  await nextTurn()
+  return parsed
+}
+
+/** From this number of bytes on, parsing takes more than a few milliseconds. */
+const LARGE = 500_000
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve)
+  })
 }
 
 /** Parses bytes as a JSON body within bounds, with the same refusals as for the body of a request. */
-export function parseJsonBody(
-  bytes: Buffer,
-  bounds: { readonly bytes: number; readonly tokens: number },
-): CallBody {
+export function parseJsonBody(bytes: Buffer, bounds: BodyBounds): CallBody {
   if (bytes.length > bounds.bytes) return refused(bodyRefusal(tooLarge(bounds.bytes)))
-  return parseWithin(bytes, { ...JSON_BOUNDS, maxTokens: bounds.tokens })
+  return violationIn(bytes, bounds.tokens) ?? parsedBody(bytes)
 }
 
 const NO_BODY: CallBody = { kind: 'none' }
 
-function mayBeLarge(req: IncomingMessage): boolean {
-  const length = req.headers['content-length']
-  return length === undefined || Number(length) > FREE_READING
+function violationIn(bytes: Buffer, maxTokens: number): CallBody | undefined {
+  const bounds = { ...JSON_BOUNDS, maxTokens }
+  const violation = guardJson(bytes, bounds)
+  if (violation === undefined) return undefined
+  const detail = describeViolation(violation, bounds)
+  return refused(new Refusal('validation_failed', { detail, assumed: [['U081']] }))
 }
 
-// A text with fewer bytes than allowed tokens cannot have too many of them. It is parsed first, and then its depth is checked:
-// that takes a quarter of the time of the guard.
-function parseWithin(bytes: Buffer, bounds: JsonBounds): CallBody {
-  const isSmall = bytes.length <= Math.min(bounds.maxTokens, LARGEST_UNGUARDED)
-  if (!isSmall) {
-    const violation = guardJson(bytes, bounds)
-    if (violation !== undefined) return refused(violated(violation, bounds))
-  }
+function parsedBody(bytes: Buffer): CallBody {
   const result = parseJson(bytes)
   if (!result.ok) return refused(new Refusal('malformed_json', { detail: result.detail }))
-  if (isSmall && isDeeperThan(result.value, bounds.maxDepth)) {
-    return refused(violated({ kind: 'too_deep', offset: guardJson(bytes, bounds)?.offset ?? 0 }, bounds))
-  }
   return { kind: 'json', value: result.value, bytes }
-}
-
-function violated(violation: Violation, bounds: JsonBounds): Refusal {
-  return new Refusal('validation_failed', { detail: describeViolation(violation, bounds) })
 }
 
 function bodyRefusal({ kind, detail }: BodyRefusal): Refusal {
   if (kind === 'too_large') return new Refusal('payload_too_large', { detail })
-  if (kind === 'stalled') return new Refusal('request_timeout', { detail })
   if (kind === 'unsupported_encoding') return new Refusal('unsupported_media_type', { detail })
   return new Refusal('bad_request', { detail })
 }
@@ -204,16 +200,6 @@ export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Viol
   return undefined
 }
 
-/** Whether a parsed value has more than this many levels of nesting. Faster than the guard, for values of small texts. */
-export function isDeeperThan(value: Json, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  if (Array.isArray(value)) return value.some((each) => isDeeperThan(each, levels - 1))
-  const object = value as JsonObject
-  for (const key in object) if (isDeeperThan(object[key] as Json, levels - 1)) return true
-  return false
-}
-
 /** The message for a violation: the bound, the byte and the fix. */
 export function describeViolation({ kind, offset }: Violation, bounds: JsonBounds = JSON_BOUNDS): string {
   return kind === 'too_deep'
@@ -244,60 +230,32 @@ export function parseJson(bytes: Buffer): ParsedJson {
 
 function failure(text: string, { offset, detail }: SyntaxIssue): ParsedJson {
   const { line, column } = lineAndColumn(text, offset)
-  return { ok: false, detail: `The body is not valid JSON: line ${line}, column ${column}: ${detail}.` }
+  return {
+    ok: false,
+    detail: sentence(`The body is not valid JSON: line ${line}, column ${column}: ${detail}`),
+  }
 }
 
-/** The index of the quote that ends the string whose first character is at `from`; the length if none does. */
+/** The index of the quote that ends the string whose first character is at `from`; the length or more if none does. */
 function closingQuote(bytes: Buffer, from: number): number {
   let at = from
-  while (at < bytes.length) {
-    // indexOf is 40 times faster than this loop in long strings, but a body full of \" would need a native call for each
-    // of them: so the first 64 bytes are always read here.
-    const near = Math.min(at + 64, bytes.length)
-    while (at < near) {
-      if (bytes[at] === 0x22) return at
-      at += bytes[at] === 0x5c ? 2 : 1
-    }
-    const quote = bytes.indexOf(0x22, at)
-    if (quote === -1) break
-    if (backslashesBefore(bytes, quote, at) % 2 === 0) return quote
-    at = quote + 1
-  }
-  return bytes.length
-}
-
-function backslashesBefore(bytes: Buffer, end: number, start: number): number {
-  let at = end
-  while (at > start && bytes[at - 1] === 0x5c) at--
-  return end - at
+  while (at < bytes.length && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1
+  return at
 }
 
 function bomLength(bytes: Buffer): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
 }
 
-/** The index of the first invalid byte. A binary search with the native check, which is fast enough to repeat on 100 MiB. */
+/**
+ * The index of the first invalid byte: valid bytes stay the same when they are decoded and encoded again. Up to 2 more when it
+ * begins like the replacement character.
+ */
 function firstInvalidUtf8(bytes: Buffer): number {
-  let valid = 0
-  let invalid = bytes.length
-  while (invalid - valid > 8) {
-    const middle = characterStart(bytes, Math.floor((valid + invalid) / 2))
-    if (isUtf8(bytes.subarray(valid, middle))) valid = middle
-    else invalid = middle
-  }
-  for (;;) {
-    const length = [1, 2, 3, 4].find(
-      (n) => valid + n <= bytes.length && isUtf8(bytes.subarray(valid, valid + n)),
-    )
-    if (length === undefined) return valid
-    valid += length
-  }
-}
-
-/** The start of the character that the byte at `at` belongs to, if it can belong to one. */
-function characterStart(bytes: Buffer, at: number): number {
-  const start = [at, at - 1, at - 2, at - 3].find((index) => ((bytes[index] ?? 0) & 0xc0) !== 0x80)
-  return start ?? at
+  const again = Buffer.from(bytes.toString('utf8'))
+  let at = 0
+  while (bytes[at] === again[at]) at += 1
+  return at
 }
 
 function classOfByte(): Uint8Array {

@@ -1,123 +1,105 @@
-import { ServerResponse } from 'node:http'
-import { expect, onTestFinished, test } from 'vitest'
+import { EventEmitter, once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { expect, test } from 'vitest'
 import type { ApiResponse } from '../../core/request/response.ts'
-import { draftOf } from './faults/draft.ts'
-import { inPieces, render } from './render.ts'
-
-/** Lines that record in which turn of the event loop they are created. */
-function observed(count: number, line: string) {
-  let turn = 0
-  let isOver = false
-  const next = (): void => {
-    turn += 1
-    if (!isOver) setImmediate(next)
-  }
-  setImmediate(next)
-  onTestFinished(() => {
-    isOver = true
-  })
-  const made = new Map<number, number>()
-  function* lines() {
-    for (let n = 0; n < count; n++) {
-      made.set(turn, (made.get(turn) ?? 0) + 1)
-      yield line
-    }
-  }
-  return { lines, most: () => Math.max(...made.values()), total: () => sum([...made.values()]) }
-}
-
-const sum = (values: readonly number[]) => values.reduce((all, each) => all + each, 0)
+import { render } from './render.ts'
 
 function streamed(lines: Iterable<string>): ApiResponse {
-  return { status: 200, headers: [], text: undefined, lines, durable: undefined }
+  return { status: 200, headers: [], text: undefined, lines }
 }
 
-/** A clock on which no time passes. */
-const STILL = () => 0
+/** A response whose client reads everything at once; with `isSlow`, only after the test has emitted `drain`. */
+class Client extends EventEmitter {
+  readonly written: Buffer[] = []
+  readonly #isSlow: boolean
+  destroyed = false
 
-/** A response whose client reads everything at once. */
-function fastReader() {
-  const written: string[] = []
-  const encodings: BufferEncoding[] = []
-  const res = Object.assign(Object.create(ServerResponse.prototype), {
-    writeHead: () => res,
-    write: (text: string, encoding: BufferEncoding) => {
-      written.push(text)
-      encodings.push(encoding)
-      return true
-    },
-    end: () => res,
-  })
-  return { res: res as ServerResponse, written, encodings }
+  constructor(isSlow = false) {
+    super()
+    this.#isSlow = isSlow
+  }
+
+  get res(): ServerResponse {
+    return this as unknown as ServerResponse
+  }
+
+  get text(): string {
+    return Buffer.concat(this.written).toString()
+  }
+
+  writeHead(): this {
+    return this
+  }
+
+  write(text: string, encoding: BufferEncoding): boolean {
+    this.written.push(Buffer.from(text, encoding))
+    this.emit('written')
+    return !this.#isSlow
+  }
+
+  end(text: string, encoding: BufferEncoding): void {
+    this.written.push(Buffer.from(text, encoding))
+  }
 }
 
-test.for([
-  { line: 'x'.repeat(20_000), most: 2 },
-  { line: 'x', most: 100 },
-  { line: 'x'.repeat(900_000), most: 1 },
-])(
-  'a fast reader gets $most lines of $line.length characters in a turn of the event loop',
-  async ({ line, most }) => {
-    const all = observed(1_000, line)
-    const { res, written } = fastReader()
-    await render(res, streamed(all.lines()), [], true, STILL)
-    expect(all.most()).toBe(most)
-    expect(sum(written.map(({ length }) => length))).toBe(1_000 * line.length)
-  },
-)
+/** Lines of 1,000 characters, and how many of them have been created. */
+function counted(count: number) {
+  let made = 0
+  function* lines() {
+    for (; made < count; made++) yield `${'x'.repeat(999)}\n`
+  }
+  return { lines: lines(), made: () => made }
+}
 
 test('lines are sent in UTF-8, with and without characters outside ASCII', async () => {
-  const lines = ['ASCII', 'é', 'Ω 😀'].flatMap((line) => Array.from({ length: 100 }, () => `${line}\n`))
-  const { res, written, encodings } = fastReader()
-  await render(res, streamed(lines), [], true, STILL)
-  expect(encodings).toEqual(['latin1', 'utf8', 'utf8'])
-  const sent = written.map((text, n) => Buffer.from(text, encodings[n]))
-  expect(Buffer.concat(sent).toString()).toBe(lines.join(''))
+  const lines = ['ASCII', 'é', 'Ω 😀'].flatMap((line) => Array.from({ length: 30_000 }, () => `${line}\n`))
+  const client = new Client()
+  await render(client.res, streamed(lines), [], true)
+  expect(client.text).toBe(lines.join(''))
+  expect(client.written.length).toBeGreaterThan(3)
 })
 
-test('several streams together create no more lines per turn than one stream', async () => {
-  const all = observed(2_500, 'x')
-  const readers = Array.from({ length: 10 }, fastReader)
-  const lines = all.lines()
-  const some = function* () {
-    for (let n = 0; n < 250; n++) yield lines.next().value as string
+test('other work runs between the pieces of a long stream, however fast it is read', async () => {
+  const { lines, made } = counted(1_000)
+  const client = new Client()
+  const sent = render(client.res, streamed(lines), [], true)
+  const seen = new Set<number>()
+  while (made() < 1_000) {
+    seen.add(made())
+    await new Promise(setImmediate)
   }
-  await Promise.all(readers.map(({ res }) => render(res, streamed(some()), [], true, STILL)))
-  expect([all.most(), all.total()]).toEqual([100, 2_500])
+  await sent
+  expect(client.text).toHaveLength(1_000_000)
+  expect(seen.size).toBeGreaterThan(10)
 })
 
-test('a stream that faults can change is created in equally small pieces', async () => {
-  const all = observed(1_000, 'y'.repeat(20_000))
-  const { body } = await draftOf(streamed(all.lines()), [])
-  // A slow machine creates fewer per turn.
-  expect(all.most()).toBeLessThanOrEqual(2)
-  expect(body?.length).toBe(20_000_000)
+test('a slow client gets lines only as fast as it reads them', async () => {
+  const { lines, made } = counted(1_000)
+  const client = new Client(true)
+  const sent = render(client.res, streamed(lines), [], true)
+  for (let n = 0; n < 5; n++) await new Promise(setImmediate)
+  expect(made()).toBeLessThan(100)
+  client.on('written', () => void setImmediate(() => client.emit('drain')))
+  client.emit('drain')
+  await sent
+  expect(client.text).toHaveLength(1_000_000)
 })
 
-test('an empty stream has no piece, and lines that are not read are not created', async () => {
-  for await (const piece of inPieces([])) expect(piece).toBe('never')
-  const all = observed(1_000, 'z'.repeat(32_768))
-  for await (const piece of inPieces(all.lines(), STILL)) {
-    expect(piece).toHaveLength(32_768)
-    break
-  }
-  expect(all.total()).toBe(1)
+test('no more lines are created for a client that has left', async () => {
+  const { lines, made } = counted(1_000)
+  const client = new Client(true)
+  const sent = render(client.res, streamed(lines), [], true)
+  if (client.written.length === 0) await once(client, 'written')
+  client.destroyed = true
+  client.emit('close')
+  await sent
+  expect(made()).toBeLessThan(100)
 })
 
-test.for([
-  { ms: 1, most: 3 },
-  { ms: 2, most: 2 },
-  { ms: 50, most: 1 },
-])('lines that take $ms ms each are sent in pieces of $most, whatever their length', async ({ ms, most }) => {
-  const all = observed(60, 'x')
-  let now = 0
-  const lines = function* () {
-    for (const line of all.lines()) {
-      now += ms
-      yield line
-    }
-  }
-  const { res, written } = fastReader()
-  await render(res, streamed(lines()), [], true, () => now)
-  expect([all.most(), written.join('')]).toEqual([most, 'x'.repeat(60)])
+test('a stream without lines ends at once, as does the response to a HEAD request', async () => {
+  const { lines, made } = counted(9)
+  const [empty, head] = [new Client(), new Client()]
+  await render(empty.res, streamed([]), [], true)
+  await render(head.res, streamed(lines), [], false)
+  expect([empty.text, head.text, made()]).toEqual(['', '', 0])
 })

@@ -1,41 +1,43 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../core/request/response.ts'
-import { elapsedTime } from '../../core/time/clock.ts'
+import { nextTurn } from '../../core/time/turn.ts'
 import type { HeaderPair } from './guard.ts'
 
-/**
- * Writes a response, whose body the pipeline has already serialised. Undefined when there was nothing to wait for.
- * @param elapsed real milliseconds; for tests
- */
+/** Writes a response, whose body the pipeline has already serialised. Undefined when there was nothing to wait for. */
 export function render(
   res: ServerResponse,
   response: ApiResponse,
   extra: readonly HeaderPair[],
   withBody: boolean,
-  elapsed = elapsedTime,
 ): Promise<void> | undefined {
-  const write = () => {
-    const headers = flatten(response.headers, extra)
-    if (response.lines === undefined) writeWhole(res, response, headers, withBody)
-    else return writeLines(res, response.status, headers, withBody ? inPieces(response.lines, elapsed) : [])
-    return undefined
-  }
-  return response.durable === undefined ? write() : response.durable.then(write)
+  const headers = flatten(response.headers, extra)
+  if (response.lines === undefined) writeWhole(res, response, headers, withBody)
+  else return writeLines(res, response.status, headers, withBody ? response.lines : [])
+  return undefined
 }
 
-// Lines are created only as fast as the client reads them, and only while it is connected.
+/** Lines are joined into pieces of about this many characters: one write per line costs twice the time. */
+const PIECE = 65_536
+
+// Lines are created only as fast as the client reads them, and only while it is connected. Other requests are served between
+// two pieces.
 async function writeLines(
   res: ServerResponse,
   status: number,
   headers: string[],
-  pieces: AsyncIterable<string> | Iterable<string>,
+  lines: Iterable<string>,
 ): Promise<void> {
   res.writeHead(status, headers)
-  for await (const piece of pieces) {
+  let piece = ''
+  for (const line of lines) {
+    piece += line
+    if (piece.length < PIECE) continue
     if (!res.write(piece, encodingOf(piece))) await drained(res)
-    if (res.destroyed) break
+    await nextTurn()
+    if (res.destroyed) return
+    piece = ''
   }
-  res.end()
+  res.end(piece, encodingOf(piece))
 }
 
 function writeWhole(res: ServerResponse, response: ApiResponse, headers: string[], withBody: boolean): void {
@@ -82,45 +84,4 @@ function drained(res: ServerResponse): Promise<void> {
     res.on('close', done)
     if (res.destroyed) done()
   })
-}
-
-/** Lines are joined into pieces of about this many characters: one write per line costs twice the time. */
-const PIECE = 32_768
-
-/** Maximum lines of a piece, because short lines cost time, too. */
-const MAX_LINES = 100
-
-/** Real milliseconds after which a piece ends. Before the code is optimised, two lines can take ten. */
-const MAX_MS = 3
-
-/**
- * Yields the lines of a stream in pieces, one piece per turn of the event loop, however fast they are read. All streams of the
- * process share these turns, so that other work waits for at most one piece, however many streams there are.
- */
-export async function* inPieces(lines: Iterable<string>, elapsed = elapsedTime): AsyncGenerator<string> {
-  let piece = ''
-  let count = 0
-  await nextTurn()
-  let begun = elapsed()
-  for (const line of lines) {
-    piece += line
-    count += 1
-    // An empty text means that creating a line has taken long: end the piece here.
-    const isShort = piece.length < PIECE && count < MAX_LINES && elapsed() - begun < MAX_MS
-    if (line !== '' && isShort) continue
-    if (piece !== '') yield piece
-    piece = ''
-    count = 0
-    await nextTurn()
-    begun = elapsed()
-  }
-  if (piece !== '') yield piece
-}
-
-let latest = Promise.resolve()
-
-/** Resolves in a turn of the event loop that no other stream uses. */
-function nextTurn(): Promise<void> {
-  latest = latest.then(() => new Promise((resolve) => void setImmediate(resolve)))
-  return latest
 }

@@ -213,13 +213,16 @@ test('an unknown expectation is refused with 417 through the error path of the c
   expect(text).toContain('"error":"expectation_failed"')
 })
 
-test('the server has its documented limits', async () => {
-  const { server } = await serving()
-  expect(server).toMatchObject({
-    headersTimeout: 10_000,
-    requestTimeout: 300_000,
-    keepAliveTimeout: 65_000,
+test('chunk extensions are accepted; more than 16 KiB of them are refused with the reason', async () => {
+  const { port } = await serving(async (req, res) => {
+    const body = await readBody(req, { limit: 100 })
+    res.end(body.kind === 'bytes' ? body.bytes : body.kind)
   })
+  const head = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n`
+  const text = await exchange(port, `${head}2;a=b;c="d"\r\n{}\r\n0;last\r\n\r\n`)
+  expect(text).toMatch(/^HTTP\/1\.1 200 .*\{\}$/s)
+  const large = await exchange(port, `${head}2;${'x'.repeat(17 * 1024)}\r\n{}\r\n0\r\n\r\n`)
+  expect(rawResponse(large, 400).message).toContain('extensions of one chunk')
 })
 
 test.each([['gzip, chunked'], ['chunked, chunked'], ['x, chunked'], ['GZIP,CHUNKED']])(

@@ -3,18 +3,19 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerOptions,
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http'
 import type { Socket } from 'node:net'
-import { Connections, isHeldBack, isSilent, KEEP_ALIVE_TIMEOUT } from './connections.ts'
-import { holdContinue } from './discard.ts'
+import type { Evidence } from '../../core/log/evidence.ts'
+import { holdContinue } from './body.ts'
+import { Connections, isHeldBack, isSilent, KEEP_ALIVE_TIMEOUT, noteEnd } from './connections.ts'
 import type { HeaderPair } from './guard.ts'
 import {
   CONNECT_REFUSED,
   EXPECTATION_FAILED,
   REQUEST_TIMEOUT,
-  TOO_MANY_CONNECTIONS,
   TRANSFER_CODING_REFUSED,
   type WireProblem,
   wireProblemOf,
@@ -27,42 +28,15 @@ export interface RawResponse {
   readonly body: string
 }
 
-/** Limits for connections; times in milliseconds. */
-export interface ServerLimits {
-  /** From the first byte of a request to the end of its head. */
-  readonly headersTimeout: number
-  /** From the first byte of a request to the end of its body. */
-  readonly requestTimeout: number
-  /** How long an idle connection stays open. */
-  readonly keepAliveTimeout: number
-  /** How often the two timeouts above are checked; each is late by this much at most. */
-  readonly connectionsCheckingInterval: number
-  /** Beyond this number, each new connection closes the one that has been idle longest. */
-  readonly maxConnections: number
-  /** Bytes of request line and headers together. */
-  readonly maxHeaderSize: number
-}
-
-/** Enough time for 100 MiB over a slow network. A head that arrives too slowly is cut within 11 s. */
-const SERVER_LIMITS: ServerLimits = {
-  headersTimeout: 10_000,
-  requestTimeout: 300_000,
-  keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
-  connectionsCheckingInterval: 1_000,
-  maxConnections: 1_000,
-  maxHeaderSize: 16 * 1024,
-}
-
 interface HttpServerOptions {
   /** Renders the response to bytes that are not a request: standard error body, rate-limit headers. Must not throw. */
-  readonly renderParserError: (problem: WireProblem) => RawResponse
+  readonly renderParserError: (problem: WireProblem, evidence: Evidence) => RawResponse
   /** Responds to a request that is refused before it reaches the listener, through the caller's usual error path. */
   readonly refuse: (req: IncomingMessage, res: ServerResponse, problem: WireProblem) => void
   /** Called with each new connection, before a byte of it is read: its id is unique on this server. */
   readonly accepted?: (socket: Socket, id: string) => void
-  /** Called once, with a message, when `maxConnections` is exceeded for the first time. */
-  readonly onCrowded?: (message: string) => void
-  readonly limits?: Partial<ServerLimits>
+  /** Replace the defaults of Node and of the emulator. */
+  readonly limits?: ServerOptions
 }
 
 const connectionsOf = new WeakMap<Server, Connections>()
@@ -77,13 +51,13 @@ const CHUNKED = /^[ \t]*chunked[ \t]*$/i
  * - `Upgrade` is ignored, as RFC 9110 section 7.8 allows: some clients offer h2c with every first request.
  */
 export function createHttpServer(listener: RequestListener, options: HttpServerOptions): Server {
-  const { maxConnections, ...limits } = { ...SERVER_LIMITS, ...options.limits }
-  const server = createServer({ ...limits, noDelay: true, requireHostHeader: false })
+  const keepAlive = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT, noDelay: true, requireHostHeader: false }
+  const server = createServer({ ...keepAlive, ...options.limits })
   const refuse = (problem: WireProblem) => (req: IncomingMessage, res: ServerResponse) =>
     options.refuse(req, res, problem)
   const refuseTransferCoding = refuse(TRANSFER_CODING_REFUSED)
   const refuseExpectation = refuse(EXPECTATION_FAILED)
-  const connections = new Connections(refuse(TOO_MANY_CONNECTIONS))
+  const connections = new Connections()
   connectionsOf.set(server, connections)
   // Node would silently drop headers after the 1,000th, and with them a second Host. maxHeaderSize bounds them already.
   server.maxHeadersCount = 0
@@ -95,12 +69,8 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
     const isReadable = coding === undefined || CHUNKED.test(coding)
     connections.take(req, res, isReadable ? listener : refuseTransferCoding)
   }
-  let isCrowded = false
   server.on('connection', (socket: Socket) => {
-    const isFull = connections.size >= maxConnections
-    if (isFull && !isCrowded) options.onCrowded?.(crowded(maxConnections))
-    isCrowded ||= isFull
-    const id = connections.add(socket, isFull && !connections.makeSpace())
+    const id = connections.add(socket)
     options.accepted?.(socket, id)
   })
   server.on('request', serve)
@@ -131,15 +101,16 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
   return server
 
   function respondRaw(socket: Socket, problem: WireProblem): void {
-    const turn = connections.lastTurn(socket)
-    if (turn.kind === 'after') turn.res.once('finish', () => writeRaw(socket, problem))
-    else if (turn.kind === 'now') writeRaw(socket, problem)
-    else if (turn.kind === 'never') socket.destroy()
-  }
-
-  function writeRaw(socket: Socket, problem: WireProblem): void {
-    if (!socket.writable) socket.destroy()
-    else socket.end(rawResponse(problem, options.renderParserError(problem)), () => socket.destroy())
+    connections.writeLast(socket, (evidence) => {
+      if (!socket.writable) {
+        socket.destroy()
+        return
+      }
+      const raw = rawResponse(problem, options.renderParserError(problem, evidence))
+      evidence.sent_bytes = Buffer.byteLength(raw)
+      socket.end(raw, () => socket.destroy())
+      noteEnd(evidence, 'whole')
+    })
   }
 }
 
@@ -150,15 +121,15 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
  */
 export function close(server: Server, { graceful }: { graceful: boolean }): Promise<void> {
   return new Promise((resolve) => {
-    // An error here means that the server is not listening, so that it is closed already.
-    server.close(() => resolve())
-    if (graceful) connectionsOf.get(server)?.closeWhenIdle()
-    else server.closeAllConnections()
+    const connections = connectionsOf.get(server)
+    // An error here means that the server is not listening. Connections inside the process may be open even then.
+    server.close(() => (connections === undefined ? resolve() : connections.whenNone(resolve)))
+    if (graceful) connections?.closeWhenIdle()
+    else {
+      server.closeAllConnections()
+      connections?.cut()
+    }
   })
-}
-
-function crowded(most: number): string {
-  return `${most} connections are open, the maximum. From now on, each new one closes the one that has been idle longest, or ends the request that has waited longest.`
 }
 
 function rawResponse({ status }: WireProblem, { headers, body }: RawResponse): string {

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 
 /** An error in received bytes that never become a request for the API. */
 export interface WireProblem {
-  readonly status: 400 | 405 | 408 | 413 | 417 | 431 | 503
+  readonly status: 400 | 405 | 408 | 417 | 431
   readonly code: ErrorCode
   /** The problem and its fix. */
   readonly detail: string
@@ -30,14 +30,6 @@ export const TRANSFER_CODING_REFUSED: WireProblem = {
     'The only supported Transfer-Encoding is `chunked`, alone. Put a compression in Content-Encoding, or send the body uncompressed.',
 }
 
-/** The maximum number of connections is open, and none of them is idle. */
-export const TOO_MANY_CONNECTIONS: WireProblem = {
-  status: 503,
-  code: 'service_unavailable',
-  detail:
-    'The maximum number of connections is open, and none of them is idle. Close those that are not needed, and send the request again.',
-}
-
 /** A request that does not arrive within the timeouts of the server. */
 export const REQUEST_TIMEOUT: WireProblem = {
   status: 408,
@@ -50,12 +42,6 @@ const HEADERS_TOO_LARGE: WireProblem = {
   code: 'header_fields_too_large',
   detail:
     'Request line and headers together are too large. Shorten the URL, or send fewer or shorter headers.',
-}
-
-const CHUNK_EXTENSIONS_TOO_LARGE: WireProblem = {
-  status: 413,
-  code: 'payload_too_large',
-  detail: 'The extensions of the chunked body are too large. Send chunks without extensions.',
 }
 
 const TLS_HANDSHAKE = 0x16
@@ -78,6 +64,7 @@ const MALFORMED = new Map([
     'The length of the body cannot be determined. Send either one Content-Length or Transfer-Encoding: chunked.',
   ],
   ['HPE_INVALID_CHUNK_SIZE', 'The chunked body has a malformed chunk size. Send hexadecimal sizes.'],
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'The extensions of one chunk have more than 16 KiB. Send shorter ones.'],
   [
     'HPE_INVALID_EOF_STATE',
     'The connection was half closed before the request was complete. Send all of it.',
@@ -88,7 +75,6 @@ const MALFORMED = new Map([
 export function wireProblemOf(error: Error & { code?: string; rawPacket?: Buffer }): WireProblem | undefined {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TIMEOUT
   if (error.code === 'HPE_HEADER_OVERFLOW') return HEADERS_TOO_LARGE
-  if (error.code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return CHUNK_EXTENSIONS_TOO_LARGE
   if (!error.code?.startsWith('HPE_')) return undefined
   const detail = malformedDetail(error.code, error.rawPacket?.[0])
   return { status: 400, code: 'bad_request', detail }

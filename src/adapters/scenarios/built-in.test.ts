@@ -6,8 +6,8 @@ import { openLibrary, script, vocabulary, writeFiles } from '../../../test/suppo
 import type { ScenarioEntry } from '../../core/scenarios/source.ts'
 import { ScenariosWithBuiltIn } from './built-in.ts'
 
-/** A script that ends its process when it is run: if another script has an effect, this one has not been run. */
-const FATAL = 'process.exit(1)\n'
+/** A script that cannot be run: if it is listed as valid, it has not been run. */
+const FATAL = "throw new Error('was run')\n"
 const HOOK =
   "{ description: 'Built in', on: { 'batch.completed': ({ sandbox }) => sandbox.log('built in') } }"
 
@@ -15,10 +15,8 @@ const HOOK =
 async function together(project: Record<string, string>, builtIn: Record<string, string>) {
   const [own, shipped] = [folder(project), folder(builtIn)]
   const opened = await openLibrary(own)
-  const source = new ScenariosWithBuiltIn(opened.library, shipped, { vocabulary })
-  onTestFinished(async () => {
-    await Promise.all([opened.library.close(), source.close()])
-  })
+  const source = new ScenariosWithBuiltIn(opened.library, shipped, vocabulary)
+  onTestFinished(() => opened.library.close())
   return { ...opened, source, own, shipped }
 }
 
@@ -86,7 +84,7 @@ test('a built-in script that cannot be run is shown as broken, and tried again t
 test('the scenarios of a project are the built-in ones if its folder is that of the package', async () => {
   const shipped = folder({ 'a.json': '{"description": "Built in"}' })
   const { library } = await openLibrary(shipped)
-  const source = new ScenariosWithBuiltIn(library, shipped, { vocabulary })
+  const source = new ScenariosWithBuiltIn(library, shipped, vocabulary)
   onTestFinished(() => library.close())
   await source.load()
   expect(source.list().map(short)).toEqual([['a', 'built-in', 'Built in', true]])

@@ -6,13 +6,9 @@ import type {
   ScenarioSnapshot,
   ScenarioSource,
 } from '../../core/scenarios/source.ts'
-import { hasFunctions, type Version } from './catalogue.ts'
 import { readFolder, scenarioName } from './folder.ts'
-import { SCRIPT_LIMITS, ScriptGeneration } from './generation.ts'
-import type { LibraryOptions } from './library.ts'
-import { loadScenarios } from './load.ts'
-import { problemLine } from './problem.ts'
-import { scenarioSchema } from './schema.ts'
+import { type Candidate, callFunction, loadScenarios } from './load.ts'
+import { type ScenarioVocabulary, scenarioSchema } from './schema.ts'
 
 /**
  * The scenarios of a project, and the built-in ones of the package whose names the project does not use. Built-in ones are
@@ -21,26 +17,27 @@ import { scenarioSchema } from './schema.ts'
 export class ScenariosWithBuiltIn implements ScenarioSource {
   readonly #own: ScenarioSource
   readonly #folder: string
-  readonly #options: LibraryOptions
-  readonly #loading = new Map<string, Promise<void>>()
-  readonly #versions = new Map<string, Version>()
+  readonly #vocabulary: ScenarioVocabulary
+  readonly #loaded = new Map<string, Candidate>()
   #entries: Map<string, ScenarioEntry> | undefined
 
   /** @param folder of the scenarios of the package; they do not change while the emulator runs */
-  constructor(own: ScenarioSource, folder: string, options: LibraryOptions) {
+  constructor(own: ScenarioSource, folder: string, vocabulary: ScenarioVocabulary) {
     this.#own = own
     this.#folder = folder
-    this.#options = options
+    this.#vocabulary = vocabulary
   }
 
   async load(name?: string): Promise<void> {
     await this.#own.load?.()
     this.#entries ??= new Map((await builtInScenarios(this.#folder)).map((entry) => [entry.name, entry]))
     const entry = name === undefined || this.#isOwn(name) ? undefined : this.#entries.get(name)
-    if (entry === undefined) return
-    const loading = this.#loading.get(entry.name) ?? this.#loadBuiltIn(entry)
-    this.#loading.set(entry.name, loading)
-    await loading
+    if (entry === undefined || this.#loaded.has(entry.name)) return
+    const [read] = await loadScenarios([entry.file], scenarioSchema(this.#vocabulary))
+    const { data, problems = [] } = read ?? {}
+    this.#entries.set(entry.name, { ...entry, valid: data !== undefined, problems })
+    // One with a problem is tried again the next time: the cause may be temporary, such as a lack of file handles.
+    if (read !== undefined && data !== undefined) this.#loaded.set(entry.name, read)
   }
 
   list(): readonly ScenarioEntry[] {
@@ -55,7 +52,9 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
   }
 
   get(name: string) {
-    return this.#isOwn(name) ? this.#own.get(name) : this.#versions.get(name)?.scenario
+    if (this.#isOwn(name)) return this.#own.get(name)
+    const { file = '', data } = this.#loaded.get(name) ?? {}
+    return data && { ...data, name, file, generation: FIRST }
   }
 
   async call(
@@ -64,9 +63,8 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
     snapshot: ScenarioSnapshot,
   ): Promise<readonly ScenarioCommand[]> {
     await this.load(name)
-    const version = this.#isOwn(name) ? undefined : this.#versions.get(name)
-    if (version === undefined) return this.#own.call(name, ref, snapshot)
-    return version.scripts.call(version.scenario.file, ref, snapshot)
+    const builtIn = this.#isOwn(name) ? undefined : this.#loaded.get(name)
+    return builtIn === undefined ? this.#own.call(name, ref, snapshot) : callFunction(builtIn, ref, snapshot)
   }
 
   async refresh(): Promise<void> {
@@ -77,36 +75,9 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
     return this.#own.onChange(listener)
   }
 
-  /** Ends the scripts of the package. The owner of the project's scripts closes those. */
-  async close(): Promise<void> {
-    await Promise.all([...this.#versions.values()].map(({ scripts }) => scripts.close()))
-  }
-
   // A broken file of the project also hides the built-in scenario of its name: otherwise its mistake would go unnoticed.
   #isOwn(name: string): boolean {
     return this.#own.list().some((entry) => entry.name === name)
-  }
-
-  async #loadBuiltIn(entry: ScenarioEntry): Promise<void> {
-    const { name, file } = entry
-    const { vocabulary, limits, later, onNotice } = this.#options
-    const scripts = new ScriptGeneration({
-      folder: this.#folder,
-      limits: { ...SCRIPT_LIMITS, ...limits },
-      later,
-      print: async () => '',
-      onLine: (message) => onNotice?.({ level: 'info', event: 'scenario_output', message }),
-      onLeftover: (problem) =>
-        onNotice?.({ level: 'warn', event: 'scenario_failed', message: problemLine(problem), file }),
-    })
-    const [read] = await loadScenarios([file], scripts, scenarioSchema(vocabulary))
-    const { data, problems = [] } = read ?? {}
-    this.#entries?.set(name, { ...entry, valid: data !== undefined, problems })
-    const scenario = data && { ...data, name, file, generation: FIRST }
-    if (scenario !== undefined) this.#versions.set(name, { scenario, scripts })
-    // The cause may be temporary, such as a lack of memory: the next call tries again.
-    else this.#loading.delete(name)
-    if (scenario === undefined || !hasFunctions(scenario)) await scripts.close()
   }
 }
 

@@ -8,8 +8,8 @@ import type { ScenarioCommand } from '../../core/scenarios/source.ts'
 import { FAILED_EVENTS } from '../../core/state/state.ts'
 import { FunctionCaller } from './caller.ts'
 
-const snapshotStore = { id: 's9', name: 'New', note: null, created_at: '2026-01-01T00:00:00.000Z' }
-const put: ScenarioCommand = { kind: 'put', collection: 'shelves', record: snapshotStore }
+const shelf = { id: 's9', name: 'New', note: null, created_at: '2026-01-01T00:00:00.000Z' }
+const put: ScenarioCommand = { kind: 'put', collection: 'shelves', record: shelf }
 
 function callOf(timeline: number): ScenarioCall {
   const facts = { scenario: 's', at: '2026-03-01T12:00:00.000Z', event: null, depth: 0 }
@@ -20,16 +20,11 @@ function callOf(timeline: number): ScenarioCall {
 async function callerEmulator(timeline: TestScenario['timeline'], calls = timeline?.length ?? 0) {
   const emulator = await controlEmulator({ forgiving: true })
   const { sandbox } = emulator
-  const later: (() => void)[] = []
   const said: string[] = []
   const caller = new FunctionCaller({
     sandbox,
     source: new MemoryScenarios({ s: { timeline: timeline ?? [] } }),
     onLog: (text) => said.push(text),
-    later: (_ms, call) => {
-      later.push(call)
-      return () => {}
-    },
   })
   onTestFinished(() => caller.stop())
   const leave = () =>
@@ -37,7 +32,7 @@ async function callerEmulator(timeline: TestScenario['timeline'], calls = timeli
       for (let n = 0; n < calls; n++) tx.in(scenarioCalls).put(callOf(n))
     })
   const ids = () => [...sandbox.store.rows('shelves').keys()]
-  return { ...emulator, caller, later, said, leave, ids }
+  return { ...emulator, caller, said, leave, ids }
 }
 
 const step = (...commands: ScenarioCommand[]) => ({ at: '0s', do: () => commands })
@@ -88,24 +83,29 @@ test('the sandbox keeps the beginning of the message of a failed call', async ()
   expect((failed as unknown as { error: string }).error).toHaveLength(5_000)
 })
 
-test('a sandbox that cannot be written keeps the call, and it is repeated when writing works again', async () => {
-  const { caller, leave, ids, sandbox, later, said, defects } = await callerEmulator([
-    step(put, { kind: 'log', text: 'put' }),
-  ])
-  leave()
-  const { journal } = sandbox.store
-  sandbox.store.journal = {
-    append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-    durable: () => undefined,
-  }
-  caller.start()
-  await expect(caller.whenIdle()).rejects.toThrow('The disk is full.')
-  expect([ids().includes('s9'), said, later.length, defects.length]).toEqual([false, [], 1, 1])
-  sandbox.store.journal = journal
-  later[0]?.()
-  await caller.whenIdle()
-  expect([ids().includes('s9'), said]).toEqual([true, ['put']])
-})
+test.for(['the next commit', 'the next wait'])(
+  'a sandbox that cannot be written keeps the call, and it is repeated at %s',
+  async (chance) => {
+    const { caller, leave, ids, sandbox, said, defects } = await callerEmulator([
+      step(put, { kind: 'log', text: 'put' }),
+    ])
+    leave()
+    const { journal } = sandbox.store
+    sandbox.store.journal = {
+      append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
+    }
+    caller.start()
+    await expect(caller.whenIdle()).rejects.toThrow('The disk is full.')
+    expect([ids().includes('s9'), said, defects.length]).toEqual([false, [], 1])
+    sandbox.store.journal = journal
+    if (chance === 'the next wait') await caller.whenIdle()
+    else {
+      change(sandbox, ({ tx }) => tx.put('shelves', { ...shelf, id: 's8' }))
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    }
+    expect([ids().includes('s9'), said]).toEqual([true, ['put']])
+  },
+)
 
 test('a stopped caller performs no calls, changes nothing, and is idle', async () => {
   let go: () => void = () => {}
@@ -160,7 +160,6 @@ test('a defect of the emulator is reported as one, and the call is not repeated'
       sandbox.store.journal = journal
       throw new TypeError('at a secret place')
     },
-    durable: () => undefined,
   }
   caller.start()
   await caller.whenIdle()

@@ -6,18 +6,12 @@ import { type ScenarioCall, scenarioCalls } from '../../core/scenarios/row.ts'
 import type { ScenarioCommand, ScenarioSource } from '../../core/scenarios/source.ts'
 import { ScriptFault } from '../../core/scenarios/source.ts'
 import type { PendingWork } from '../../core/time/turn.ts'
-import { type Cancel, type Later, later as realLater } from '../realtime.ts'
-
-/** Real milliseconds until a failed write is tried again. */
-const RETRY = 1_000
 
 interface CallerOptions {
   readonly sandbox: Sandbox
   readonly source: Pick<ScenarioSource, 'get' | 'call'>
   /** Called with each line that a function writes to the log. */
   readonly onLog: (text: string, call: ScenarioCall) => void
-  /** Calls back after real milliseconds; for tests. */
-  readonly later?: Later
 }
 
 interface Waiter {
@@ -34,7 +28,6 @@ export class FunctionCaller implements PendingWork {
   #waiters: Waiter[] = []
   #stops: (() => void)[] = []
   #isWorking = false
-  #cancelRetry: Cancel = () => {}
 
   constructor(options: CallerOptions) {
     this.#options = options
@@ -45,10 +38,11 @@ export class FunctionCaller implements PendingWork {
     const { sandbox } = this.#options
     this.#stops = [
       sandbox.store.onCommit(({ changes }) => {
-        if (changes.some(({ table }) => table === scenarioCalls.name)) this.#plan()
+        // A call that could not be written is tried again after any later commit.
+        const isLeft = nextCall(sandbox) !== undefined
+        if (isLeft || changes.some(({ table }) => table === scenarioCalls.name)) this.#plan()
       }),
       sandbox.onReplaced(() => this.#plan()),
-      () => this.#cancelRetry(),
     ]
     this.#plan()
   }
@@ -71,6 +65,7 @@ export class FunctionCaller implements PendingWork {
   /** Resolves when {@link isIdle} is true. Rejects with the reason when the sandbox cannot be written. */
   whenIdle(): Promise<void> {
     if (this.isIdle) return Promise.resolve()
+    this.#plan()
     return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
   }
 
@@ -86,7 +81,6 @@ export class FunctionCaller implements PendingWork {
   async #work(): Promise<void> {
     if (this.#isWorking || !this.#isRunning) return
     this.#isWorking = true
-    this.#cancelRetry()
     try {
       for (let call = this.#next(); call !== undefined; call = this.#next()) await this.#make(call)
     } catch (error) {
@@ -140,9 +134,7 @@ export class FunctionCaller implements PendingWork {
 
   #postpone(error: unknown): void {
     if (!this.#isRunning) return
-    const { sandbox, later = realLater } = this.#options
-    sandbox.options.onDefect(error)
-    this.#cancelRetry = later(RETRY, this.#plan)
+    this.#options.sandbox.options.onDefect(error)
     for (const { reject } of this.#waiters.splice(0)) reject(error)
   }
 

@@ -1,20 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
-  HANGS,
-  manualLimit,
   type OpenLibrary,
   openLibrary,
   script,
   snapshotOf,
   writeFiles,
 } from '../../../test/support/scenario-folder.ts'
+import type { BatchHandle, HookContext } from './define-scenario.ts'
 
 // One library for all tests: a script of one test must not affect another test.
 
-const limit = manualLimit()
 const folder = mkdtempSync(join(tmpdir(), 'scenario-calls-'))
 let open: OpenLibrary
 
@@ -23,9 +21,8 @@ const call = (name: string, more = {}) => open.library.call(name, { timeline: 0 
 
 beforeAll(async () => {
   writeFiles(folder, {
-    'moves.ts': step(`async ({ batches, faults, sandbox, clock }) => {
+    'moves.ts': step(`({ batches, faults, sandbox, clock }) => {
       batches.latest()?.fail({ detail: clock.now })
-      await null
       batches.get('batch_1')?.cleanup()
       batches.get('batch_1')?.change({ hold: true, pace: { finalizing: '1s' } })
       batches.list().at(0)?.complete()
@@ -44,7 +41,7 @@ beforeAll(async () => {
       'batch.failed': ({ batch, sandbox }) => sandbox.log(batch.id),
     } }`),
     'throws.ts': step("({ batches }) => {\n  batches.latest()?.fail()\n  throw new TypeError('too bad')\n}"),
-    'rejects.ts': step('async () => {\n  await null\n  throw { odd: true }\n}'),
+    'odd.ts': step('() => {\n  throw { odd: true }\n}'),
     'helped.ts': step('() => explode()', "import { explode } from './lib/explode.ts'\n"),
     'lib/explode.ts': "\n\nexport function explode(): never {\n  throw new Error('from the helper')\n}\n",
     'typo.ts': step("({ sandbox }) => sandbox.state('page')"),
@@ -53,20 +50,21 @@ beforeAll(async () => {
     'made.ts': step('({ sandbox }) => sandbox.put("pages", { id: "a", toJSON: () => undefined })'),
     'long.ts': step('() => { throw new Error("x".repeat(1_000_000)) }'),
     'chatty.ts': step('({ sandbox }) => sandbox.log("x".repeat(1_000_000))'),
-    'posts.ts': step(
-      `() => { for (const said of [null, 7, {}, 'text', ...ids.map((id) => ({ id }))]) process.send?.(said) }`,
-      'const ids = Array.from({ length: 200 }, (_, id) => id)\n',
-    ),
     'idle.ts': step('() => {}'),
-    'late.ts': step("({ sandbox }) => { setTimeout(() => sandbox.log('late'), 20) }"),
-    'later.ts': step("({ sandbox }) => { setTimeout(() => sandbox.state('pages'), 20) }"),
-    'loops.ts': step(`() => { ${HANGS} }`),
-    'waits.ts': step("() => { console.log('hangs'); return new Promise(() => {}) }"),
-    'exits.ts': step('() => process.exit(3)'),
-    'hungry.ts': step('() => { const all = []; for (;;) all.push(new Array(1000).fill({})) }'),
-    'prints.ts': step("() => { console.log('out\\nline'); console.error('err') }"),
+    'keeps.ts': step(
+      '({ sandbox, batches }) => Object.assign(globalThis, { kept: { sandbox, batches, batch: batches.latest() } })',
+    ),
+    'loops.ts': step(
+      '({ batches }) => {\n  batches.latest()?.fail()\n  for (;;) try { for (;;); } catch {}\n}',
+      '\n\n',
+    ),
+    'hooked.ts': script(`{ on: {\n  'batch.failed': () => { for (;;); } } }`),
+    'waits.ts': step('() => Promise.reject(new Error("ignored"))'),
+    'exits.ts': step("({ sandbox }) => {\n  sandbox.log('before')\n  process.exit(3)\n}"),
+    'writes.ts': step("({ sandbox }) => {\n  (sandbox.state('pages')[0] as any).title = 'other'\n}"),
+    'deep.ts': step("({ batches }) => {\n  (batches.latest() as any).metadata.team = 'red'\n}"),
   })
-  open = await openLibrary(folder, { limits: { heapMb: 96 }, later: limit.later })
+  open = await openLibrary(folder)
 })
 
 afterAll(async () => {
@@ -97,11 +95,11 @@ test('a hook gets its event and its batch, and an error if there is none', async
   ])
   const failed = open.library.call('hooks', { on: 'batch.failed' }, snapshotOf({ event }))
   await expect(failed).rejects.toThrow(
-    /hooks\.ts:\d+: batch\.completed is about no batch; do not use "batch" here/,
+    /hooks\.ts:4:26: batch\.completed is about no batch; do not use "batch" here/,
   )
 })
 
-test('only the data that a function reads is sent to it, once', async () => {
+test('only the data that a function reads is copied for it, once', async () => {
   const asked: string[] = []
   const sandbox = {
     state: (collection: string) => {
@@ -119,49 +117,56 @@ test('only the data that a function reads is sent to it, once', async () => {
 })
 
 test.each([
-  ['throws', /throws\.ts:4: TypeError: too bad$/],
-  ['rejects', /rejects\.ts: threw { odd: true }, which is not an Error$/],
-  ['helped', /explode\.ts:4: from the helper$/],
-  ['typo', /typo\.ts:2: There is no collection "page"\. Did you mean "pages"\?$/],
-  ['nameless', /nameless\.ts:2: TypeError: A record must be an object with an id\.$/],
-  ['made', /made\.ts:2: TypeError: A record must be an object with an id\.$/],
-  ['long', /long\.ts:2: x{2000}$/],
-  ['circle', /circle\.ts:2: TypeError: put: \/record\/r is nested too deep, or contains itself$/],
+  ['throws', /throws\.ts:4:9: TypeError: too bad$/],
+  ['odd', /odd\.ts: threw { odd: true }, which is not an Error$/],
+  ['helped', /explode\.ts:4:9: from the helper$/],
+  ['typo', /typo\.ts:2:\d+: There is no collection "page"\. Did you mean "pages"\?$/],
+  ['nameless', /nameless\.ts:2:\d+: TypeError: A record must be an object with an id\.$/],
+  ['made', /made\.ts:2:\d+: TypeError: A record must be an object with an id\.$/],
+  ['long', /long\.ts:2:\d+: x{2000}$/],
+  ['circle', /circle\.ts:2:\d+: TypeError: put: \/record\/r is nested too deep, or contains itself$/],
+  ['exits', /exits\.ts:4:11: process\.exit would end the emulator, and was not run\. Return from/],
+  ['writes', /writes\.ts:3:\d+: TypeError: Cannot assign to read only property 'title' of object/],
+  ['deep', /deep\.ts:3:\d+: TypeError: Cannot assign to read only property 'team' of object/],
+  [
+    'waits',
+    /waits\.ts:2:56: \/timeline\/0\/do: returned a promise; a function of a scenario must be synchronous/,
+  ],
 ])('a function that fails changes nothing, and its error has the place: %s', async (name, message) => {
   await expect(call(name)).rejects.toThrow(message)
 })
 
-test('commands after the return of a function are not applied, and reported', async () => {
-  expect(await call('late')).toEqual([])
-  const told = () => open.notices.find(({ event }) => event === 'scenario_failed')
-  await open.until(() => told() !== undefined)
-  expect(told()?.message).toMatch(
-    /late\.ts:2: The function has already returned; .* \(outside of any call; the scripts are started again/,
+test('an endless loop in a function is stopped and reported with its place, and the next call is served', async () => {
+  const { exit } = process
+  // A limit of its own: the other functions must not reach it on a busy machine.
+  const { library } = await openLibrary(folder, { callMs: 200 })
+  onTestFinished(() => library.close())
+  await expect(library.call('loops', { timeline: 0 }, snapshotOf())).rejects.toThrow(
+    /loops\.ts:4:56: \/timeline\/0\/do: did not return within 200 ms, and was stopped\. Look for an endless loop/,
+  )
+  await expect(library.call('hooked', { on: 'batch.failed' }, snapshotOf())).rejects.toThrow(
+    /hooked\.ts:3:3: \/on\/batch\.failed: did not return within 200 ms/,
   )
   expect(await call('idle')).toEqual([])
+  expect(process.exit).toBe(exit)
 })
 
-test('reads after the return of a function are refused, and reported', async () => {
-  expect(await call('later')).toEqual([])
-  const told = () => open.notices.find(({ message }) => message.includes('later.ts'))
-  await open.until(() => told() !== undefined)
-  expect(told()?.message).toMatch(
-    /later\.ts:2: The sandbox can be read only while a function runs\. \(outside/,
-  )
+test('after the return of a function its argument is refused', async () => {
+  expect(await call('keeps')).toEqual([])
+  const { kept } = globalThis as unknown as { kept: HookContext & { batch: BatchHandle } }
+  Reflect.deleteProperty(globalThis, 'kept')
+  const over = /^The function has already returned/
+  expect(() => kept.sandbox.log('late')).toThrow(over)
+  expect(() => kept.batch.fail()).toThrow(over)
+  expect(() => kept.sandbox.state('pages')).toThrow(over)
+  expect(kept.batches.list()).toHaveLength(2)
 })
 
 test('the error of a failed read names the line that reads', async () => {
   const state = () => {
     throw new Error('is being reset')
   }
-  await expect(call('moves', { state })).rejects.toThrow(
-    /moves\.ts:12: cannot be shown: Error: is being reset/,
-  )
-})
-
-test('a message that a script sends from its process is not taken for an outcome', async () => {
-  expect(await call('posts')).toEqual([])
-  expect(await call('idle')).toEqual([])
+  await expect(call('moves', { state })).rejects.toThrow(/moves\.ts:11:\d+: is being reset/)
 })
 
 test('a line for the log has at most 10,000 characters', async () => {
@@ -174,45 +179,4 @@ test('a scenario or a function that does not exist is refused by name', async ()
   await expect(missing).rejects.toThrow(/moves\.ts: has no function at step 1 of its timeline/)
   const hook = open.library.call('hooks', { on: 'constructor' }, snapshotOf())
   await expect(hook).rejects.toThrow(/hooks\.ts: has no function on "constructor"/)
-})
-
-test('output of scripts is reported as notices, line by line', async () => {
-  await call('prints')
-  const printed = () => open.notices.filter(({ event }) => event === 'scenario_output')
-  await open.until(() => printed().length === 3)
-  expect(
-    printed()
-      .map(({ message }) => message)
-      .sort(),
-  ).toEqual(['err', 'line', 'out'])
-})
-
-test('a script that hangs or exits is stopped, and the next call is served', async () => {
-  const hanging = () => open.notices.filter(({ message }) => message === 'hangs').length
-  const calls = [call('loops'), call('moves'), call('waits'), call('exits'), call('moves')]
-  const outcomes = Promise.allSettled(calls)
-  for (const count of [1, 2]) {
-    await open.until(() => hanging() === count)
-    limit.runOut()
-  }
-  const description = (await outcomes).map((each) =>
-    each.status === 'rejected' ? String(each.reason.message) : each.value.length,
-  )
-  expect(description).toEqual([
-    expect.stringMatching(/loops\.ts: did not finish within 5000 ms, and was stopped/),
-    10,
-    expect.stringMatching(/waits\.ts: did not finish within 5000 ms, and was stopped/),
-    expect.stringMatching(/exits\.ts: has ended its process, as process\.exit\(3\) does/),
-    10,
-  ])
-})
-
-test('a script that needs too much memory is stopped, its error names the limit, and the next call is served', async () => {
-  const before = open.notices.length
-  await expect(call('hungry')).rejects.toThrow(
-    /hungry\.ts: needs more than the 96 MB of memory that all scripts share, and was stopped\. Look for a list/,
-  )
-  expect(await call('idle')).toEqual([])
-  // The output of V8 about its own state does not help users.
-  expect(open.notices.slice(before)).toEqual([])
 })

@@ -69,7 +69,7 @@ export interface TimelineStep {
 
 /**
  * A step of the timeline. It sees the sandbox at the time when the step is due. Its changes are applied in one transaction after
- * it has returned; none are applied if it throws or takes longer than five seconds. It may be async; its result is ignored.
+ * it has returned; none are applied if it throws, takes longer than five seconds, or returns a promise: it must be synchronous.
  */
 export type StepFunction = (context: StepContext) => unknown
 

@@ -10,23 +10,23 @@ test('names of files distinguish scenarios from helpers and other files', () => 
   expect(scenarioName('/deep/in/b-2.ts')).toBe('b-2')
 })
 
-test('the fingerprint changes only with contents of files below the folder and of given files outside', async () => {
+test('the prints of a folder change when a file below it, or a given file outside, is saved', async () => {
   const folder = dataFolder()
   const outside = [`${folder}/../outside.ts`]
-  const print = async () => (await readFolder(folder, outside)).fingerprint
+  const print = async () => JSON.stringify([...(await readFolder(folder, outside)).prints])
   const prints = [await print()]
   const changes = [
     { 'a.ts': '1' },
-    { 'a.ts': '2' },
+    { 'a.ts': '12' },
     { 'lib/deep/b.txt': '1' },
     { '../outside.ts': '1' },
-    { '../outside.ts': '2' },
+    { '../outside.ts': '12' },
   ]
   for (const change of changes) {
     writeFiles(folder, change)
     prints.push(await print())
   }
   expect(new Set(prints).size).toBe(prints.length)
-  writeFiles(folder, { 'a.ts': '2', '.hidden': 'x', 'node_modules/p/index.js': 'x', 'a.ts~': 'x' })
+  writeFiles(folder, { '.hidden': 'x', 'node_modules/p/index.js': 'x', 'a.ts~': 'x' })
   expect(await print()).toBe(prints.at(-1))
 })

@@ -1,25 +1,21 @@
-import { createHash } from 'node:crypto'
-import { type Dirent, existsSync } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { basename, dirname, extname, join, relative } from 'node:path'
+import { type Dirent, existsSync, realpathSync } from 'node:fs'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
-import { type Cancel, later } from '../realtime.ts'
+import { later } from '../realtime.ts'
 
 /** A folder of scenarios at one moment. */
 interface FolderContents {
   /** The files that are scenarios, in order of their names; absolute. */
   readonly files: readonly string[]
-  /** Changes with the contents of any file below the folder, and of the given files outside. */
-  readonly fingerprint: string
+  /** Of every file below the folder, and of the given files outside: a text that changes when the file is saved. */
+  readonly prints: ReadonlyMap<string, string>
 }
 
 const ENDINGS = ['.ts', '.js', '.mjs', '.cjs', '.json']
 
 /** Files of other tools that are in many folders. */
 const FOREIGN = /^(?:package(?:-lock)?|[tj]sconfig.*)\.json$|\.d\.ts$/
-
-/** Bytes; larger files are compared by size and time instead of by contents. */
-const LARGE = 1_048_576
 
 /**
  * Whether the name of a file is that of a scenario. Files that start with `_` and files in subfolders are helpers; hidden files
@@ -30,109 +26,71 @@ export function isScenarioFile(path: string): boolean {
   return ENDINGS.includes(extname(name)) && !/^[_.#]/.test(name) && !FOREIGN.test(name)
 }
 
+/** Real milliseconds between two looks at a file. Polled, since mounted directories send no events. */
+const INTERVAL = 100
+
+/** Calls back when something below a folder may have changed. The folder need not exist yet. */
+export async function watchFolder(folder: string, onChange: () => void): Promise<FSWatcher> {
+  const { watch } = await import('chokidar')
+  const options = { usePolling: true, interval: INTERVAL, binaryInterval: INTERVAL, persistent: false }
+  // chokidar does not notice when both a folder and its parent are created.
+  let top = folder
+  while (!existsSync(top)) top = dirname(top)
+  const within = `${folder}${sep}`
+  const ignored = (path: string) =>
+    path.startsWith(within) ? isIgnored(basename(path)) || isLoop(path) : !within.startsWith(path)
+  const watcher = watch(top, { ...options, ignored })
+  // chokidar lists a folder before its first look at it: what is created in between is found by listing it again.
+  watcher.on('addDir', (path) => later(INTERVAL, () => watcher.closed || watcher.add(path)))
+  // `raw` also reports a file that was replaced by an older one. An `error` is a loop of links, or a folder that cannot be read.
+  return watcher.on('all', onChange).on('raw', onChange).on('error', onChange)
+}
+
+/** Whether a folder is a link to one that contains it: chokidar would follow it again and again. */
+function isLoop(path: string): boolean {
+  if (!existsSync(path)) return false
+  return `${realpathSync(dirname(path))}${sep}`.startsWith(`${realpathSync(path)}${sep}`)
+}
+
 /** The name of the scenario in a file. */
 export function scenarioName(path: string): string {
   return basename(path, extname(path))
 }
 
-/** Whether anything at a path can matter to scenarios. */
-function isWatched(path: string): boolean {
-  return !isIgnored(basename(path))
+/** Reads the folder. A missing folder counts as empty. @param others files that may be outside the folder */
+export async function readFolder(folder: string, others: Iterable<string> = []): Promise<FolderContents> {
+  const entries = await walk(folder)
+  const paths = new Set([...entries.map(pathOf), ...others])
+  const prints = await Promise.all([...paths].map(async (path) => [path, await printOf(path)] as const))
+  // A FIFO or a device is listed under any name, so that its problem is reported.
+  const isListed = (entry: Dirent) =>
+    isScenarioFile(entry.name) || !(entry.isFile() || entry.isSymbolicLink())
+  const files = entries.filter((entry) => entry.parentPath === folder && isListed(entry)).map(pathOf)
+  return { files, prints: new Map(prints) }
 }
 
-/** Reads the folder. A missing folder counts as empty. */
-export async function readFolder(folder: string, outside: Iterable<string> = []): Promise<FolderContents> {
-  const paths = await walk(folder)
-  const prints = await Promise.all([...paths, ...[...outside].sort()].map(printOf))
-  const files = paths.filter((path) => join(folder, basename(path)) === path && isScenarioFile(path))
-  return { files, fingerprint: createHash('sha256').update(prints.join('\n')).digest('hex') }
-}
-
-async function walk(folder: string): Promise<string[]> {
+/** Everything below a folder except folders. */
+async function walk(folder: string): Promise<Dirent[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => [])
   const seen = entries.filter(({ name }) => !isIgnored(name)).sort((a, b) => (a.name < b.name ? -1 : 1))
-  const found = await Promise.all(
-    seen.map((entry) => {
-      const path = join(folder, entry.name)
-      return entry.isDirectory() ? walk(path) : [path]
-    }),
-  )
+  const found = await Promise.all(seen.map((each) => (each.isDirectory() ? walk(pathOf(each)) : [each])))
   return found.flat()
+}
+
+function pathOf({ parentPath, name }: Dirent): string {
+  return join(parentPath, name)
 }
 
 function isIgnored(name: string): boolean {
   return name === 'node_modules' || name.startsWith('.') || name.endsWith('~')
 }
 
+// Size and times instead of contents: the folder is read at each event of the watch.
 async function printOf(path: string): Promise<string> {
   try {
-    const { size, mtimeMs } = await stat(path)
-    if (size > LARGE) return `${path} ${size} ${mtimeMs}`
-    return `${path} ${createHash('sha256')
-      .update(await readFile(path))
-      .digest('hex')}`
+    const { ino, size, mtimeNs, ctimeNs } = await stat(path, { bigint: true })
+    return [ino, size, mtimeNs, ctimeNs].join(' ')
   } catch {
-    return `${path} unreadable`
+    return 'unreadable'
   }
-}
-
-/** Milliseconds between two checks of the metadata of the files. */
-const INTERVAL = 150
-
-/** Milliseconds between two checks whether the parent of the folder exists. */
-const PATIENCE = 500
-
-/** A watch on a folder. */
-export interface FolderWatch {
-  /** Also watches files outside the folder. */
-  add(files: readonly string[]): void
-  close(): Promise<void>
-}
-
-/**
- * Calls `look` when something below a folder may have changed, and once when the watch is ready. The folder need not exist yet.
- * It is polled, since mounted directories send no events.
- */
-export async function watchFolder(
-  folder: string,
-  look: () => void,
-  onError: (error: unknown) => void,
-): Promise<FolderWatch> {
-  const { watch } = await import('chokidar')
-  const elsewhere = new Set<string>()
-  let watcher: FSWatcher | undefined
-  let cancel: Cancel = () => {}
-  // For a missing folder chokidar watches the parent; if that is missing, too, it watches nothing.
-  const begin = (): void => {
-    if (!existsSync(dirname(folder))) {
-      cancel = later(PATIENCE, begin)
-      return
-    }
-    watcher = watch([folder, ...elsewhere], {
-      usePolling: true,
-      interval: INTERVAL,
-      binaryInterval: INTERVAL,
-      ignoreInitial: true,
-      persistent: false,
-      ignored: (path) => isBelow(folder, path) && !isWatched(path),
-    })
-    // `raw` also reports a file that was replaced by an older one, which chokidar considers unchanged.
-    watcher.on('raw', look).on('all', look).on('ready', look).on('error', onError)
-  }
-  begin()
-  return {
-    add: (files) => {
-      for (const file of files) elsewhere.add(file)
-      watcher?.add([...files])
-    },
-    close: async () => {
-      cancel()
-      await watcher?.close()
-    },
-  }
-}
-
-function isBelow(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return way !== '' && !way.startsWith('..')
 }

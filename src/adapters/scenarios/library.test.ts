@@ -1,10 +1,8 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataFolder } from '../../../test/support/data-folder.ts'
 import {
-  HANGS,
-  manualLimit,
   openLibrary,
   script,
   snapshotOf,
@@ -48,7 +46,7 @@ test('every kind of script is loaded, and helpers are not scenarios', async () =
   expect(library.get('nothing')).toBeUndefined()
 })
 
-test('a saved file reloads the whole folder without a restart, and a broken scenario keeps its last valid version', async () => {
+test('a saved file is loaded without a restart, and a broken scenario keeps its last valid version', async () => {
   const folder = dataFolder()
   const hook = (word: string) =>
     script(`{ on: { 'batch.completed': ({ sandbox }) => sandbox.log(${word}) } }`)
@@ -63,18 +61,18 @@ test('a saved file reloads the whole folder without a restart, and a broken scen
   })
   const said = () => library.call('first', { on: 'batch.completed' }, snapshotOf())
   const second = () => library.get('second')?.description
-  expect([second(), library.generation]).toEqual(['one', 1])
+  expect(second()).toBe('one')
 
   // A change of an imported helper counts like a change of the script.
   writeFiles(folder, { 'lib/word.ts': "export const word = 'two'" })
   await until(() => second() === 'two')
-  expect(library.generation).toBe(2)
+  expect(library.list().map(({ generation }) => generation)).toEqual([1, 2])
 
   // A broken scenario keeps its version, functions included, while another one is swapped.
   writeFiles(folder, { 'first.ts': 'export default {,\n', 'lib/word.ts': "export const word = 'three'" })
   await until(() => second() === 'three')
   expect(library.list()).toMatchObject([
-    { name: 'first', valid: false, generation: 2, problems: [{ line: 1, column: 17 }] },
+    { name: 'first', valid: false, generation: 1, problems: [{ line: 1, column: 17 }] },
     { name: 'second', valid: true, generation: 3 },
   ])
   expect(await said()).toEqual([{ kind: 'log', text: 'first, version 1' }])
@@ -83,7 +81,7 @@ test('a saved file reloads the whole folder without a restart, and a broken scen
       level: 'warn',
       event: 'scenario_broken',
       message: expect.stringMatching(
-        /first\.ts:1:17: ParseError: Unexpected token\. The last valid version \(generation 2\) stays in force\.$/,
+        /first\.ts:1:17: ParseError: Unexpected token\. The last valid version \(generation 1\) stays in force\.$/,
       ),
       file: join(folder, 'first.ts'),
       line: 1,
@@ -93,7 +91,7 @@ test('a saved file reloads the whole folder without a restart, and a broken scen
   // No new version is in force, so the generation stays the same.
   writeFiles(folder, { 'lib/word.ts': 'export const word = 3' })
   await until(() => library.list().every(({ valid }) => !valid))
-  expect([second(), library.generation]).toEqual(['three', 3])
+  expect([second(), library.get('second')?.generation]).toEqual(['three', 3])
 
   // One file is repaired by replacing it, the other in place: editors do either.
   writeFileSync(join(folder, 'first.tmp'), hook("'first, version 2'"))
@@ -107,7 +105,7 @@ test('a saved file reloads the whole folder without a restart, and a broken scen
   writeFiles(folder, { '../beside.ts': 'throw new Error("no")' })
   await until(() => library.list().some(({ valid }) => !valid))
   expect(library.list()[1]?.problems).toEqual([
-    { file: join(dirname(folder), 'beside.ts'), line: 1, message: 'no' },
+    { file: join(dirname(folder), 'beside.ts'), line: 1, column: 7, message: 'no' },
   ])
   rmSync(join(folder, 'second.ts'))
   await until(() => library.list().length === 1)
@@ -123,6 +121,33 @@ test('a folder that is created later is found, even if its parent was missing, a
   await until(() => library.get('late') !== undefined)
   rmSync(folder, { recursive: true })
   await until(() => library.get('late') === undefined)
+})
+
+test('a folder is found at whatever moment of the first look it is created', async () => {
+  const moments = Array.from({ length: 40 }, (_, n) => n / 4)
+  await Promise.all(
+    moments.map(async (ms) => {
+      const folder = join(dataFolder(), 'below', 'scenarios')
+      const { library, until } = await openLibrary(folder)
+      onTestFinished(() => library.close())
+      const began = performance.now()
+      while (performance.now() < began + ms) await new Promise(setImmediate)
+      mkdirSync(folder, { recursive: true })
+      await new Promise((resolve) => later(150, () => resolve(undefined)))
+      writeFiles(folder, { 'late.json': '{"description": "late"}' })
+      await until(() => library.get('late') !== undefined)
+    }),
+  )
+})
+
+test('links that lead to each other do not end the watching', async () => {
+  const folder = dataFolder()
+  mkdirSync(folder, { recursive: true })
+  symlinkSync('b', join(folder, 'a'))
+  symlinkSync('a', join(folder, 'b'))
+  const { library, until } = await opened(folder, { 'first.json': '{}' })
+  writeFiles(folder, { 'late.json': '{"description": "late"}' })
+  await until(() => library.get('late') !== undefined)
 })
 
 test('a half-saved file is not reported, since the library waits for the rest', async () => {
@@ -145,54 +170,85 @@ test('a half-saved file is not reported, since the library waits for the rest', 
   expect(notices).toEqual([])
 })
 
-test('a new process does not call the last valid version after its file has changed', async () => {
+test('only the scripts that import a changed file are loaded again, and circular helpers work', async () => {
   const folder = dataFolder()
-  writeFiles(folder, {
-    'loops.ts': script(`{ timeline: [{ at: '1m', do: () => { ${HANGS} } }, { at: '2m', do: () => {} }] }`),
+  const count =
+    'globalThis.loads = { ...globalThis.loads, [import.meta.url.split("/").at(-1)]: Math.random() }\n'
+  const loads = () => ({ ...(globalThis as { loads?: Record<string, number> }).loads })
+  onTestFinished(() => void Reflect.deleteProperty(globalThis, 'loads'))
+  const { library } = await opened(folder, {
+    'a.ts': script('{ description: a() }', `import { a } from './lib/a.ts'\n${count}`),
+    'b.ts': script('{ description: b() }', `import { b } from './lib/b.ts'\n${count}`),
+    'c.ts': script('{ description: "c" }', `import './_own.ts'\n${count}`),
+    'broken.ts': 'throw new Error("broken")',
+    '_own.ts': '',
+    'lib/a.ts': "import { b } from './b.ts'\nexport const word = 'one'\nexport const a = () => 'a ' + b()\n",
+    'lib/b.ts': "import { word } from './a.ts'\nexport const b = () => 'b ' + word\n",
   })
-  const limit = manualLimit()
-  const { library, notices, until } = await openLibrary(folder, { later: limit.later })
-  onTestFinished(() => library.close())
-  const call = (timeline: number) => library.call('loops', { timeline }, snapshotOf())
-  const stop = async () => {
-    const hanging = () => notices.filter(({ message }) => message === 'hangs').length
-    const before = hanging()
-    const called = call(0)
-    await Promise.all([
-      until(() => hanging() > before).then(() => limit.runOut()),
-      expect(called).rejects.toThrow('did not finish within 5000 ms'),
-    ])
-  }
-  await stop()
-  expect(await call(1)).toEqual([])
-  writeFiles(folder, { 'loops.ts': 'export default {,' })
+  const first = loads()
+  expect(Object.keys(first).sort()).toEqual(['a.ts', 'b.ts', 'c.ts'])
+  const descriptions = () => library.list().map(({ description }) => description)
+  expect(descriptions()).toEqual(['a b one', 'b one', null, 'c'])
+  writeFiles(folder, {
+    'lib/a.ts': "import { b } from './b.ts'\nexport const word = 'two'\nexport const a = b\n",
+  })
   await library.refresh()
-  expect(await call(1)).toEqual([])
-  await stop()
-  await expect(call(1)).rejects.toThrow(
-    'loops.ts: has changed on disk since its active version was loaded, and that version was stopped.',
-  )
-  writeFiles(folder, { 'loops.ts': script("{ timeline: [{ at: '1m', do: () => {} }] }") })
+  expect(descriptions()).toEqual(['b two', 'b two', null, 'c'])
+  expect(loads()['a.ts']).not.toBe(first['a.ts'])
+  expect(loads()['c.ts']).toBe(first['c.ts'])
+  writeFiles(folder, { '_own.ts': 'export {}' })
   await library.refresh()
-  expect(await call(0)).toEqual([])
+  expect(loads()['c.ts']).not.toBe(first['c.ts'])
 })
 
-test('a script that hangs during its load does not delay the load of its repaired version', async () => {
+test('a scenario with a closure, and each kind of helper, can be edited ten times', async () => {
   const folder = dataFolder()
-  writeFiles(folder, { 'a.json': '{"settings": {}}', 'hangs.ts': script('{}') })
-  let rounds = 0
-  const settings = () => {
-    rounds += 1
-    // The script is being loaded by then.
-    if (rounds === 2)
-      later(800, () => writeFiles(folder, { 'hangs.ts': script("{ description: 'no more' }") }))
-    return []
-  }
-  const checks = { ...vocabulary.checks, settings }
-  const options = { vocabulary: { ...vocabulary, checks }, limits: { loadMs: 60_000 } }
-  const { library, notices, until } = await openLibrary(folder, options)
+  const write = (n: number) =>
+    writeFiles(folder, {
+      'package.json': '{"type": "module"}',
+      'counts.ts': script(
+        "{ on: { 'batch.failed': ({ sandbox }) => sandbox.log([count(), kind, json.n, cjs, js, mjs].join(' ')) } }",
+        `import { kind } from './lib/kind.ts'
+import json from './lib/data.json'
+import cjs from './lib/common.cjs'
+import { js } from './lib/plain.js'
+import { mjs } from './lib/modern.mjs'
+let calls = 0
+const count = () => ++calls
+`,
+      ),
+      'lib/kind.ts': `export const kind: string = 'ts${n}'\n`,
+      'lib/data.json': `{"n": ${n}}`,
+      'lib/common.cjs': `module.exports = 'cjs${n}'\n`,
+      'lib/plain.js': `export const js = 'js${n}'\n`,
+      'lib/modern.mjs': `export const mjs = await Promise.resolve('mjs${n}')\n`,
+    })
+  write(0)
+  const { library } = await openLibrary(folder)
   onTestFinished(() => library.close())
-  writeFiles(folder, { 'hangs.ts': 'for (;;) {}' })
-  await until(() => library.get('hangs')?.description === 'no more')
-  expect(notices.filter(({ level }) => level === 'warn')).toEqual([])
+  const said = async () => (await library.call('counts', { on: 'batch.failed' }, snapshotOf()))[0]
+  for (let n = 1; n <= 10; n++) {
+    write(n)
+    await library.refresh()
+    for (const calls of [1, 2]) {
+      const text = `${calls} ts${n} ${n} cjs${n} js${n} mjs${n}`
+      expect(await said()).toEqual({ kind: 'log', text })
+    }
+  }
 })
+
+test('a script whose promise never settles hides no other, and does not keep the library open', async () => {
+  const folder = dataFolder()
+  const { library } = await opened(folder, {
+    'good.ts': script("{ description: 'good' }"),
+    'waits.ts': 'await new Promise(() => {})\nexport default {}\n',
+  })
+  expect(library.list()).toMatchObject([
+    { name: 'good', valid: true },
+    {
+      name: 'waits',
+      valid: false,
+      problems: [{ message: expect.stringMatching(/^did not finish within 5000 ms/) }],
+    },
+  ])
+}, 20_000)

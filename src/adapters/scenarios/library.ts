@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import type { FSWatcher } from 'chokidar'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { FunctionRef } from '../../core/scenarios/row.ts'
 import type {
@@ -7,56 +8,48 @@ import type {
   ScenarioSnapshot,
   ScenarioSource,
 } from '../../core/scenarios/source.ts'
-import { type Cancel, type Later, later } from '../realtime.ts'
-import { ScenarioCatalogue, type Swap } from './catalogue.ts'
-import { type FolderWatch, readFolder, watchFolder } from './folder.ts'
-import { SCRIPT_LIMITS, ScriptGeneration, type ScriptLimits } from './generation.ts'
-import { type Candidate, loadScenarios } from './load.ts'
-import { noticesOf, type OnScenarioNotice, problemLine, ScenarioError } from './problem.ts'
-import { type ScenarioVersion, type ScenarioVocabulary, scenarioSchema } from './schema.ts'
+import { later } from '../realtime.ts'
+import { readFolder, watchFolder } from './folder.ts'
+import { type Candidate, callFunction, loadScenarios } from './load.ts'
+import { noticesOf, type OnScenarioNotice, ScenarioError } from './problem.ts'
+import { type ScenarioData, type ScenarioVersion, type ScenarioVocabulary, scenarioSchema } from './schema.ts'
 
 export interface LibraryOptions {
   readonly vocabulary: ScenarioVocabulary
-  readonly limits?: Partial<ScriptLimits>
   readonly onNotice?: OnScenarioNotice
-  /** Calls back when the time limit of a script is reached; for tests. */
-  readonly later?: Later
+  /** Real milliseconds that a function may run; for tests. */
+  readonly callMs?: number
 }
 
-/** Real milliseconds without a change before a folder is read. */
-const QUIET = 50
+/** A scenario in force and what it was read from. */
+interface Version {
+  readonly scenario: ScenarioVersion
+  readonly candidate: Candidate
+}
 
 /** Real milliseconds until a problem of a file is reported, since the file may be half saved. */
 const HALF_SAVED = 150
 
-/** Real milliseconds after which a load is aborted when something changes. */
-const OVERDUE = 1_000
-
-/** The most reads of a folder that changes while it is read; the last one is used as it is. */
-const MAX_ROUNDS = 5
-
-const WRITES = 'A script that writes files should write them to another folder.'
-const LEFTOVER = '(outside of any call; the scripts are started again when one is called)'
-
 /**
- * The scenarios of a folder, all loaded again when anything below it changes. They are swapped together; a broken one keeps its
- * last valid version in force. Files at the top are scenarios; subfolders, and files whose name starts with `_`, are for
- * imports. Imported files outside the folder are watched, too, but packages are not.
+ * The scenarios of a folder. A file is loaded again when it, or a file that it imports, has changed; a broken one is tried again
+ * at every change, and keeps its last valid version in force. All are swapped together. Files at the top are scenarios;
+ * subfolders, and files whose name starts with `_`, are for imports. Imported files outside the folder are watched, too, but
+ * packages are not.
  */
 export class ScenarioLibrary implements ScenarioSource {
   readonly #options: LibraryOptions
-  readonly #catalogue = new ScenarioCatalogue()
-  readonly #listeners = new Set<(swap: Swap) => void>()
+  readonly #listeners = new Set<() => void>()
   readonly #folder: string
-  #watch: FolderWatch | undefined
-  #fingerprint: string | undefined
-  #outside: ReadonlySet<string> = new Set()
+  #generation = 0
+  /** The last valid version of each scenario. */
+  #versions = new Map<string, Version>()
+  #entries: readonly ScenarioEntry[] = []
+  /** The result of the last load, problems included. */
+  #candidates: readonly Candidate[] = []
+  #prints: ReadonlyMap<string, string> | undefined
   #loading: Promise<void> | undefined
-  #scripts: ScriptGeneration | undefined
-  #dirty = false
-  #overdue = false
   #closed = false
-  #cancel: Cancel = () => {}
+  #watcher: FSWatcher | undefined
   #opened: Promise<void> | undefined
 
   /** @param folder may be missing; nothing is read before {@link load} */
@@ -67,60 +60,34 @@ export class ScenarioLibrary implements ScenarioSource {
 
   /** Loads the folder and watches it. Resolves after the first load. */
   load(): Promise<void> {
-    this.#opened ??= this.#open()
+    this.#opened ??= this.#watch().then(() => this.#reload())
     return this.#opened
-  }
-
-  async #open(): Promise<void> {
-    const failed = (error: unknown) =>
-      this.#notify({
-        level: 'warn',
-        event: 'scenarios_unwatched',
-        message: `${this.#folder} cannot be watched: ${String(error)}. To load changes, start the emulator again.`,
-        file: this.#folder,
-      })
-    const watching = watchFolder(this.#folder, () => this.#look(), failed)
-    await this.#reload().catch(this.#failed)
-    this.#watch = await watching
-    this.#watch.add([...this.#outside])
-    if (this.#closed) await this.#watch.close()
   }
 
   /** Loads changes at once, without waiting for the watch. */
   async refresh(): Promise<void> {
     await this.load()
-    // The load in progress may have read a file before it was changed.
-    await this.#loading
-    if (!this.#closed) await this.#reload()
+    await this.#reloadAgain()
   }
 
-  /** Stops watching and ends every script. */
+  /** Stops watching. A load in progress has no effect any more. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#cancel()
-    await this.#watch?.close()
-    await this.#scripts?.close()
-    await this.#loading?.catch(() => {})
-    await this.#catalogue.close()
-  }
-
-  /** The number of swaps that have changed something. */
-  get generation(): number {
-    return this.#catalogue.generation
+    await this.#watcher?.close()
   }
 
   /** Every file of the folder with the name of a scenario, valid or not, in order of the names. */
   list(): readonly ScenarioEntry[] {
-    return this.#catalogue.list()
+    return this.#entries
   }
 
   /** The version in force: the last that was valid. */
   get(name: string): ScenarioVersion | undefined {
-    return this.#catalogue.get(name)?.scenario
+    return this.#versions.get(name)?.scenario
   }
 
-  /** Notifies the listener of every swap, also of one that has brought only problems. @returns removes the listener */
-  onChange(listener: (swap: Swap) => void): () => void {
+  /** Calls the listener after every swap, also after one that has brought only problems. @returns removes the listener */
+  onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -134,128 +101,129 @@ export class ScenarioLibrary implements ScenarioSource {
     ref: FunctionRef,
     snapshot: ScenarioSnapshot,
   ): Promise<readonly ScenarioCommand[]> {
-    const version = this.#catalogue.get(name)
+    const version = this.#versions.get(name)
     if (version === undefined) {
       const known = this.list().map((entry) => entry.name)
       const message = `has no valid scenario "${name}".${didYouMean(name, known)}`
       throw new ScenarioError({ file: this.#folder, message })
     }
-    const { scenario, scripts } = version
-    if (hasFunction(scenario, ref)) return scripts.call(scenario.file, ref, snapshot)
-    const where = 'on' in ref ? `on "${ref.on}"` : `at step ${ref.timeline} of its timeline`
-    throw new ScenarioError({ file: scenario.file, message: `has no function ${where}` })
+    return callFunction(version.candidate, ref, snapshot, this.#options.callMs)
   }
 
-  #look(): void {
-    if (this.#closed) return
-    this.#dirty = true
-    if (this.#loading !== undefined) {
-      if (this.#overdue) void this.#scripts?.close()
-      return
-    }
-    this.#cancel()
-    this.#cancel = later(QUIET, () => {
-      this.#reload().catch(this.#failed)
-    })
+  async #watch(): Promise<void> {
+    const watcher = await watchFolder(this.#folder, () => void this.#opened?.then(() => this.#reloadAgain()))
+    if (this.#closed) await watcher.close()
+    else this.#watcher = watcher
+  }
+
+  // The load in progress may have read a file before it was changed.
+  async #reloadAgain(): Promise<void> {
+    await this.#loading
+    if (!this.#closed) await this.#reload()
   }
 
   #reload(): Promise<void> {
-    this.#loading ??= this.#untilQuiet().finally(() => {
-      this.#loading = undefined
-      if (this.#dirty) this.#look()
-    })
+    this.#loading ??= this.#load()
+      .catch(this.#failed)
+      .finally(() => {
+        this.#loading = undefined
+      })
     return this.#loading
   }
 
-  async #untilQuiet(): Promise<void> {
-    for (let round = 1; round <= MAX_ROUNDS && !this.#closed; round++) {
-      this.#dirty = false
-      const { files, fingerprint } = await readFolder(this.#folder, this.#outside)
-      if (fingerprint === this.#fingerprint) return
-      if (await this.#load(files, fingerprint, round === MAX_ROUNDS)) return
+  async #load(mayWait = true): Promise<void> {
+    const { files, prints } = await readFolder(this.#folder, this.#imported())
+    if (this.#closed || isSame(prints, this.#prints)) return
+    const candidates = await this.#read(files, prints)
+    if (mayWait && this.#mayBeHalfSaved(candidates, prints)) {
+      await new Promise<void>((resolve) => later(HALF_SAVED, resolve))
+      const { prints: now } = await readFolder(this.#folder, this.#imported())
+      if (!isSame(now, prints)) return this.#load(false)
     }
+    if (this.#closed) return
+    this.#candidates = candidates
+    // Files that were imported for the first time are added. For the others the print from before the load counts, so that a
+    // change during the load is noticed.
+    const after = await readFolder(this.#folder, this.#imported())
+    this.#prints = new Map([...after.prints, ...prints])
+    this.#watcher?.add(this.#imported())
+    this.#swap(candidates)
   }
 
-  /** Resolves to false when the folder has changed during the load, so that its result is not used. */
-  async #load(files: readonly string[], fingerprint: string, isLast: boolean): Promise<boolean> {
-    const scripts = this.#newScripts()
-    try {
-      const candidates = await this.#loadUnlessOverdue(files, scripts)
-      const names = new Set(candidates.map(({ name }) => name))
-      const isWhole =
-        candidates.every(({ data }) => data !== undefined) && this.list().every(({ name }) => names.has(name))
-      if (!isWhole) await new Promise<void>((resolve) => later(HALF_SAVED, resolve))
-      const outside = new Set([...this.#outside, ...scripts.outside])
-      // The fingerprint for the next comparison is taken first, so that a change after it is noticed.
-      const print = await this.#print(outside)
-      const isSame = (await this.#print(this.#outside)) === fingerprint
-      if (scripts.isClosed || this.#closed || (!isSame && !isLast)) {
-        await scripts.close()
-        return this.#closed
-      }
-      if (!isSame) this.#warn(`${this.#folder} changes every time it is loaded. ${WRITES}`)
-      scripts.fingerprint = print
-      this.#fingerprint = print
-      this.#outside = outside
-      this.#watch?.add([...scripts.outside])
-      this.#publish(this.#catalogue.swap(candidates, scripts))
-      return true
-    } catch (error) {
-      // Scripts in force stay open even if a listener throws.
-      if (scripts.fingerprint === undefined) await scripts.close()
-      throw error
+  #read(files: readonly string[], prints: ReadonlyMap<string, string>): Promise<Candidate[]> {
+    const unchanged = this.#candidates.filter(
+      (each) => each.data !== undefined && !this.#isChanged(each, prints),
+    )
+    return loadScenarios(files, scenarioSchema(this.#options.vocabulary), unchanged)
+  }
+
+  #isChanged({ files }: Candidate, prints: ReadonlyMap<string, string>): boolean {
+    return [...files].some((file) => prints.get(file) !== this.#prints?.get(file))
+  }
+
+  #mayBeHalfSaved(candidates: readonly Candidate[], prints: ReadonlyMap<string, string>): boolean {
+    const names = new Set(candidates.map(({ name }) => name))
+    const isGone = this.list().some(({ name }) => !names.has(name))
+    return isGone || candidates.some((each) => each.data === undefined && this.#isChanged(each, prints))
+  }
+
+  #imported(): string[] {
+    return [...new Set(this.#candidates.flatMap(({ files }) => [...files]))]
+  }
+
+  /**
+   * Puts all candidates into force at once. One with problems keeps its last valid version, one that is the same as before keeps
+   * its generation; a version without a file is removed.
+   */
+  #swap(candidates: readonly Candidate[]): void {
+    const before = this.#versions
+    const isNew = (each: Candidate) => each.data !== undefined && before.get(each.name)?.candidate !== each
+    const names = new Set(candidates.map(({ name }) => name))
+    const changed = candidates.some(isNew) || [...before.keys()].some((name) => !names.has(name))
+    if (changed) this.#generation += 1
+    this.#versions = new Map([...before].filter(([name]) => names.has(name)))
+    for (const candidate of candidates.filter(isNew)) {
+      const { name, file, data } = candidate
+      const scenario = { ...(data as ScenarioData), name, file, generation: this.#generation }
+      this.#versions.set(name, { scenario, candidate })
     }
-  }
-
-  /** Aborts a load that is overdue when a file changes: it may be waiting for a script that hangs. */
-  async #loadUnlessOverdue(files: readonly string[], scripts: ScriptGeneration): Promise<Candidate[]> {
-    this.#scripts = scripts
-    this.#overdue = false
-    const cancel = later(OVERDUE, () => {
-      this.#overdue = true
-      if (this.#dirty) void scripts.close()
-    })
-    try {
-      return await loadScenarios(files, scripts, scenarioSchema(this.#options.vocabulary))
-    } finally {
-      cancel()
-      // After this point the scripts may come into force, so a change of the folder must not end them.
-      this.#overdue = false
+    const known = new Set(this.#entries.map(({ file, problems }) => JSON.stringify([file, problems])))
+    this.#entries = candidates
+      .map((candidate) => entryOf(candidate, this.get(candidate.name)))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+    const broken = this.#entries.filter(
+      ({ file, valid, problems }) => !valid && !known.has(JSON.stringify([file, problems])),
+    )
+    for (const notice of noticesOf({ generation: this.#generation, changed, broken }, this.#entries)) {
+      this.#options.onNotice?.(notice)
     }
-  }
-
-  #newScripts(): ScriptGeneration {
-    return new ScriptGeneration({
-      folder: this.#folder,
-      limits: { ...SCRIPT_LIMITS, ...this.#options.limits },
-      later: this.#options.later,
-      print: () => this.#print(),
-      onLine: (line) => this.#notify({ level: 'info', event: 'scenario_output', message: line }),
-      onLeftover: (problem) => this.#warn(`${problemLine(problem)} ${LEFTOVER}`, problem.file),
-    })
-  }
-
-  async #print(outside: ReadonlySet<string> = this.#outside): Promise<string> {
-    return (await readFolder(this.#folder, outside)).fingerprint
-  }
-
-  #publish(swap: Swap): void {
-    for (const notice of noticesOf(swap, this.list())) this.#notify(notice)
-    for (const listener of [...this.#listeners]) listener(swap)
+    for (const listener of [...this.#listeners]) listener()
   }
 
   readonly #failed = (error: unknown): void =>
-    this.#warn(`${this.#folder} could not be loaded; the active versions stay in force: ${String(error)}`)
-
-  #warn(message: string, file = this.#folder): void {
-    this.#notify({ level: 'warn', event: 'scenario_failed', message, file })
-  }
-
-  #notify(notice: Parameters<OnScenarioNotice>[0]): void {
-    this.#options.onNotice?.(notice)
-  }
+    this.#options.onNotice?.({
+      level: 'warn',
+      event: 'scenario_failed',
+      message: `${this.#folder} could not be loaded; the active versions stay in force: ${String(error)}`,
+      file: this.#folder,
+    })
 }
 
-function hasFunction({ timeline, on }: ScenarioVersion, ref: FunctionRef): boolean {
-  return 'on' in ref ? on.includes(ref.on) : timeline[ref.timeline]?.do === 'function'
+function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string> | undefined): boolean {
+  return a.size === b?.size && [...a].every(([file, print]) => b.get(file) === print)
+}
+
+function entryOf(
+  { name, file, data, problems }: Candidate,
+  inForce: ScenarioVersion | undefined,
+): ScenarioEntry {
+  return {
+    name,
+    origin: 'project',
+    file,
+    generation: inForce?.generation ?? null,
+    valid: data !== undefined,
+    description: inForce?.description ?? null,
+    problems,
+  }
 }

@@ -1,14 +1,16 @@
-import { relative } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataFolder } from '../../../test/support/data-folder.ts'
-import { HANGS, manualLimit, script, vocabulary, writeFiles } from '../../../test/support/scenario-folder.ts'
+import { script, vocabulary, writeFiles } from '../../../test/support/scenario-folder.ts'
 import { loadOnce } from './load.ts'
 import { problemLine } from './problem.ts'
 
 /** All problems of the scenarios of a folder, as lines. */
-async function problems(folder: string, files: Readonly<Record<string, string>>, hooks = {}) {
+async function problems(folder: string, files: Readonly<Record<string, string>>) {
   writeFiles(folder, files)
-  const candidates = await loadOnce(folder, vocabulary, hooks)
+  const candidates = await loadOnce(folder, vocabulary)
   const shown = candidates.flatMap((each) => each.problems)
   return shown.map((problem) => problemLine({ ...problem, file: relative(folder, problem.file) }))
 }
@@ -27,9 +29,11 @@ test('a problem in the data of a script is reported at its line, with the neares
   timeline: [{ at: 'soon', do: [] }],
   on: { 'batch.complete': () => {}, 'batch.failed': 3 },
 }`),
+    'async.ts': script("{\n  on: { 'batch.failed': async () => {} },\n}"),
     'elsewhere.js': script('{ faults, stubs: [() => {}], settings: { a: 1n } }', 'const faults = [{}]\n'),
   })
   expect(found).toEqual([
+    'async.ts:3:9: /on/batch.failed: is async; a function of a scenario must be synchronous, because its changes are applied when it returns',
     'elsewhere.js:3:49: /stubs/0: is a function; only "do" of a timeline step and fields of "on" may be functions',
     'elsewhere.js:3:72: /settings/a: is of the type bigint, which JSON cannot represent',
     'members.ts:3:3: /descripton: is not a known field. Did you mean "description"?',
@@ -77,8 +81,8 @@ test('an error in a script, or in a file that it imports, is reported at its lin
   })
   expect(found).toEqual([
     'empty.ts: is empty',
-    "lib/first.ts:3: TypeError: Cannot read properties of undefined (reading 'at')",
-    "missing.ts:3: Cannot find module './nowhere.ts'",
+    "lib/first.ts:3:19: TypeError: Cannot read properties of undefined (reading 'at')",
+    "missing.ts:3:1: Cannot find module './nowhere.ts'",
     expect.stringMatching(/^none\.ts: has no default export\. Write export default defineScenario/),
     'number.ts: exports no scenario: it must be an object',
     expect.stringMatching(/^syntax\.ts:3:20: ParseError: Unexpected token/),
@@ -102,19 +106,39 @@ test('invalid names of scenarios, and names that two scenarios have, are reporte
   ])
 })
 
-test('a script that hangs or exits during its load is stopped, and the others are loaded', async () => {
+test('a FIFO, and a device behind a link, are named and skipped, and the other files are read', async () => {
   const folder = dataFolder()
-  const files = {
-    'after.ts': script("{ description: 'after' }"),
-    'before.ts': script("{ description: 'before' }"),
-    'before-exit.ts': 'process.exit(0)\nexport default {}\n',
-    'before-hang.ts': HANGS,
-  }
-  const { later, runOut } = manualLimit()
-  const found = await problems(folder, files, { later, onLine: runOut })
+  mkdirSync(folder)
+  execFileSync('mkfifo', [join(folder, 'pipe.ts'), join(folder, 'nameless')])
+  symlinkSync('/dev/zero', join(folder, 'zero.json'))
+  const found = await problems(folder, {
+    'good.ts': script("{ description: 'good' }"),
+    'imports.ts': script('{}', "import './nameless'\n"),
+  })
   expect(found).toEqual([
-    expect.stringMatching(/^before-exit\.ts: has ended its process/),
-    expect.stringMatching(/^before-hang\.ts: did not finish within 10000 ms, and was stopped/),
+    `imports.ts:2:1: ${join(folder, 'nameless')} is not a regular file`,
+    'nameless: is a FIFO; only regular files are read',
+    'pipe.ts: is a FIFO; only regular files are read',
+    'zero.json: is a device; only regular files are read',
+  ])
+})
+
+test('a deeply nested JSON scenario is named, and hides no other file', async () => {
+  const nested = (levels: number) => `{"settings": {"a": ${'['.repeat(levels)}${']'.repeat(levels)}}}`
+  const found = await problems(dataFolder(), {
+    'a.json': nested(200),
+    'b.json': nested(500_000),
+    'c.json': '['.repeat(500_000),
+    'd.json': '{"description": 3}',
+    'e.ts': `let at: unknown[] = []\nfor (let n = 0; n < 100_000; n++) at = [at]\nexport default { settings: { at } }\n`,
+  })
+  const tooDeep = 'is nested too deeply: a scenario has at most 100 objects and lists inside each other'
+  expect(found).toEqual([
+    `a.json: ${tooDeep}`,
+    `b.json: ${tooDeep}`,
+    expect.stringMatching(/^c\.json:1:1: is not JSON: the text is nested too deeply to locate the error/),
+    'd.json:1:17: /description: must be of the type string, not number',
+    expect.stringMatching(/^e\.ts:3:30: \/settings\/at\/0\/0.*: is nested too deep, or contains itself$/),
   ])
 })
 

@@ -1,59 +1,85 @@
 import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { type Issue, isObject, type JsonObject, keysOf } from '../../core/json.ts'
-import type { ScriptProblem } from '../../core/scenarios/source.ts'
-import { zodIssues } from '../../core/zod-issues.ts'
-import { lineAndColumn, placesIn, syntaxIssue, type TextPlace } from '../json-text.ts'
+import { type Issue, isObject, pointer } from '../../core/json.ts'
+import type { FunctionRef } from '../../core/scenarios/row.ts'
+import type { ScenarioCommand, ScenarioSnapshot, ScriptProblem } from '../../core/scenarios/source.ts'
+import { parsed, zodIssues } from '../../core/zod-issues.ts'
+import { lineAndColumn, locationsIn, type SourceLocation, syntaxIssue } from '../json-text.ts'
+import { specialFile } from '../special-file.ts'
+import type { Scenario } from './define-scenario.ts'
 import { readFolder, scenarioName } from './folder.ts'
-import { type GenerationOptions, SCRIPT_LIMITS, ScriptGeneration } from './generation.ts'
-import { FUNCTION, type ScenarioData, type ScenarioVocabulary, scenarioSchema } from './schema.ts'
-import { sourcePlace } from './source-places.ts'
+import { importScript } from './import-script.ts'
+import { problemOf, ScenarioError } from './problem.ts'
+import { CALL_MS, CallRefused, plainData, runFunction } from './run-function.ts'
+import { type ScenarioData, type ScenarioVocabulary, scenarioSchema } from './schema.ts'
+import { sourceLocation } from './source-places.ts'
 
 /** The result of reading a file: its scenario, or all its problems. */
 export interface Candidate {
   readonly name: string
   readonly file: string
   readonly data?: ScenarioData
+  /** The script of the data; absent for JSON. */
+  readonly script?: LoadedScript
   readonly problems: readonly ScriptProblem[]
+  /** The file and those that it imports, without packages. */
+  readonly files: ReadonlySet<string>
 }
 
-type Content = Pick<Candidate, 'data' | 'problems'>
+/** A script, with the object that it exports. */
+interface LoadedScript {
+  readonly scenario: object
+  readonly source: string
+}
+
+type Content = Pick<Candidate, 'data' | 'script' | 'problems'>
 type Schema = ReturnType<typeof scenarioSchema>
 
-/** Reads every file. Scripts are evaluated in the process of the generation, JSON is read here. */
-export async function loadScenarios(
+/**
+ * Reads every file, at the same time, so that a script that waits for something does not delay the others.
+ * @param unchanged candidates of an earlier load that are used again
+ */
+export function loadScenarios(
   files: readonly string[],
-  generation: ScriptGeneration,
   schema: Schema,
+  unchanged: readonly Candidate[] = [],
 ): Promise<Candidate[]> {
-  const names = files.map(scenarioName)
-  const candidates: Candidate[] = []
-  for (const file of files) {
-    const name = scenarioName(file)
-    const twin =
-      files[names.indexOf(name)] === file ? files[names.lastIndexOf(name)] : files[names.indexOf(name)]
-    const misnamed = nameProblem(name, twin === file ? undefined : twin)
-    if (misnamed !== undefined) candidates.push({ name, file, problems: [{ file, message: misnamed }] })
-    else candidates.push({ name, file, ...(await loadScenario(file, generation, schema)) })
-  }
-  return candidates
+  return Promise.all(
+    files.map(async (file) => {
+      const name = scenarioName(file)
+      const imported = new Set([file])
+      const problem = nameProblem(file, files)
+      if (problem !== undefined)
+        return { name, file, problems: [{ file, message: problem }], files: imported }
+      const known = unchanged.find((each) => each.file === file)
+      return known ?? { name, file, ...(await loadScenario(file, imported, schema)), files: imported }
+    }),
+  )
 }
 
-function nameProblem(name: string, twin: string | undefined): string | undefined {
+async function loadScenario(file: string, imported: Set<string>, schema: Schema): Promise<Content> {
+  try {
+    const special = await specialFile(file)
+    if (special !== undefined) return { problems: [{ file, message: special }] }
+    return file.endsWith('.json') ? await loadJson(file, schema) : await loadScript(file, imported, schema)
+  } catch (error) {
+    if (error instanceof ScenarioError) return { problems: [error.problem] }
+    if (!(error instanceof Error)) throw error
+    const message = 'code' in error ? `cannot be read (${String(error.code)})` : error.message
+    return { problems: [{ file, message }] }
+  }
+}
+
+function nameProblem(file: string, files: readonly string[]): string | undefined {
+  const name = scenarioName(file)
   if (!/^[a-z0-9][a-z0-9-]{0,62}$/.test(name)) {
     return `is named "${name}"; the name of a scenario may have only lowercase letters, digits and hyphens. Rename the file, or prefix its name with _ if it is not a scenario`
   }
+  const isTwin = (other: string) =>
+    other !== file && dirname(other) === dirname(file) && scenarioName(other) === name
+  const twin = files.find(isTwin)
   return twin === undefined ? undefined : `has the same name as ${twin}; rename one of them`
-}
-
-async function loadScenario(file: string, generation: ScriptGeneration, schema: Schema): Promise<Content> {
-  try {
-    return file.endsWith('.json') ? await loadJson(file, schema) : await loadScript(file, generation, schema)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error)) throw error
-    return { problems: [{ file, message: `cannot be read (${String(error.code)})` }] }
-  }
 }
 
 async function loadJson(file: string, schema: Schema): Promise<Content> {
@@ -65,26 +91,76 @@ async function loadJson(file: string, schema: Schema): Promise<Content> {
       problems: [{ file, ...lineAndColumn(text, Math.min(syntax.offset, text.trimEnd().length)), message }],
     }
   }
-  return check(file, JSON.parse(text), schema, placesIn(text))
+  const document: unknown = JSON.parse(text)
+  // The search for places is recursive, so it cannot find one in such a text.
+  if (plainData(document).issues.length > 0) return { problems: [{ file, message: TOO_DEEP }] }
+  return check(file, document, schema, locationsIn(text))
 }
 
-async function loadScript(file: string, generation: ScriptGeneration, schema: Schema): Promise<Content> {
-  const loaded = await generation.load(file)
-  if ('message' in loaded) return { problems: [loaded] }
+async function loadScript(file: string, imported: Set<string>, schema: Schema): Promise<Content> {
   const source = await readFile(file, 'utf8')
-  const locate = (pointer: string): TextPlace => sourcePlace(source, pointer)
-  if (loaded.text === undefined) return { problems: located(file, loaded.issues, locate) }
-  return check(file, withFunctions(JSON.parse(loaded.text), loaded.functions), schema, locate)
+  if (source.trim() === '') throw new Error('is empty')
+  const scenario = exportOf(await importScript(file, imported))
+  const { data, issues } = plainData(scenario, mayBeFunction)
+  const locate = (pointer: string): SourceLocation => sourceLocation(source, pointer)
+  if (issues.length > 0) return { problems: located(file, issues, locate) }
+  const content = check(file, data, schema, locate)
+  return { ...content, script: { scenario, source } }
+}
+
+const NO_EXPORT =
+  'has no default export. Write export default defineScenario({...}); move a helper file into a subfolder, or give it a name that starts with _'
+
+const TOO_DEEP = 'is nested too deeply: a scenario has at most 100 objects and lists inside each other'
+
+function mayBeFunction(path: readonly string[]): boolean {
+  return path.length === 3
+    ? path[0] === 'timeline' && path[2] === 'do'
+    : path.length === 2 && path[0] === 'on'
+}
+
+function exportOf(module: unknown): object {
+  const isCommonJs = typeof module !== 'object' || module === null || !Object.hasOwn(module, '__esModule')
+  const exported = isCommonJs ? module : (module as { readonly default?: unknown }).default
+  // Without exports, a CommonJS module is an empty object. In other modules an empty object is a valid scenario.
+  if (exported === undefined || (isCommonJs && isObject(exported) && Object.keys(exported).length === 0)) {
+    throw new Error(NO_EXPORT)
+  }
+  if (isObject(exported)) return exported
+  throw new Error('exports no scenario: it must be an object')
+}
+
+/** Calls a function of a scenario. Throws {@link ScenarioError}. @param limit in real milliseconds */
+export function callFunction(
+  { file, script }: Candidate,
+  ref: FunctionRef,
+  snapshot: ScenarioSnapshot,
+  limit = CALL_MS,
+): readonly ScenarioCommand[] {
+  const { timeline, on }: Scenario = script?.scenario ?? {}
+  const run = 'on' in ref ? new Map(Object.entries(on ?? {})).get(ref.on) : timeline?.[ref.timeline]?.do
+  if (typeof run !== 'function') {
+    const where = 'on' in ref ? `on "${ref.on}"` : `at step ${ref.timeline} of its timeline`
+    throw new ScenarioError({ file, message: `has no function ${where}` })
+  }
+  try {
+    return runFunction(run, snapshot, limit)
+  } catch (thrown) {
+    if (!(thrown instanceof CallRefused)) throw new ScenarioError(problemOf(thrown, file))
+    const at = 'on' in ref ? pointer('on', ref.on) : pointer('timeline', ref.timeline, 'do')
+    const place = sourceLocation(script?.source ?? '', at)
+    throw new ScenarioError({ file, ...place, pointer: at, message: thrown.message })
+  }
 }
 
 function check(
   file: string,
   document: unknown,
   schema: Schema,
-  locate: (pointer: string) => TextPlace,
+  locate: (pointer: string) => SourceLocation,
 ): Content {
   if (!isObject(document)) return { problems: [{ file, line: 1, column: 1, message: 'must be an object' }] }
-  const result = schema.safeParse(document)
+  const result = parsed(schema, document)
   if (result.success) return { data: result.data, problems: [] }
   return { problems: located(file, zodIssues(result.error, ''), locate) }
 }
@@ -92,7 +168,7 @@ function check(
 function located(
   file: string,
   issues: readonly Issue[],
-  locate: (pointer: string) => TextPlace,
+  locate: (pointer: string) => SourceLocation,
 ): ScriptProblem[] {
   const problems = issues.map(({ pointer, detail }) => ({
     file,
@@ -103,64 +179,18 @@ function located(
   return problems.sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** Sets {@link FUNCTION} at each place where a script has a function. */
-function withFunctions(data: JsonObject, functions: readonly string[]): JsonObject {
-  for (const pointer of functions) {
-    const keys = keysOf(pointer)
-    const last = keys.pop() ?? ''
-    let holder: object = data
-    for (const key of keys) holder = (holder as Record<string, object>)[key] ?? holder
-    // A hook may be named `__proto__`; that name is refused only later.
-    Object.defineProperty(holder, last, { value: FUNCTION, enumerable: true })
-  }
-  return data
-}
-
 /**
- * Reads the scenarios of a folder, or single files, and closes their process again. Returns the valid data and all problems,
- * with their places. Scripts are evaluated. @param source a folder, or the files
- * @param hooks for tests
+ * Reads the scenarios of a folder, or single files. Returns the valid data and all problems, with their places. Scripts are
+ * evaluated. @param source a folder, or the files
  */
 export async function loadOnce(
   source: string | readonly string[],
   vocabulary: ScenarioVocabulary,
-  hooks: Partial<Pick<GenerationOptions, 'onLine' | 'later'>> = {},
 ): Promise<readonly Candidate[]> {
-  const schema = scenarioSchema(vocabulary)
-  const candidates: Candidate[] = []
-  for (const { folder, files } of await foldersOf(source)) {
-    const scripts = new ScriptGeneration({
-      folder,
-      limits: SCRIPT_LIMITS,
-      print: async () => '',
-      onLine: () => {},
-      onLeftover: () => {},
-      ...hooks,
-    })
-    try {
-      candidates.push(...(await loadScenarios(files, scripts, schema)))
-    } finally {
-      await scripts.close()
-    }
-  }
-  return candidates
-}
-
-interface Batch {
-  readonly folder: string
-  readonly files: readonly string[]
-}
-
-async function foldersOf(source: string | readonly string[]): Promise<Batch[]> {
-  if (typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.isDirectory()) {
-    const folder = resolve(source)
-    return [{ folder, files: (await readFolder(folder)).files }]
-  }
-  const files = typeof source === 'string' ? [source] : source
-  const byFolder = new Map<string, Set<string>>()
-  for (const file of files.map((each) => resolve(each))) {
-    const folder = dirname(file)
-    byFolder.set(folder, (byFolder.get(folder) ?? new Set()).add(file))
-  }
-  return [...byFolder].map(([folder, inIt]) => ({ folder, files: [...inIt] }))
+  const isFolder = typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.isDirectory()
+  const given = typeof source === 'string' ? [source] : source
+  const files = isFolder
+    ? (await readFolder(resolve(source as string))).files
+    : given.map((each) => resolve(each))
+  return loadScenarios(files, scenarioSchema(vocabulary))
 }

@@ -1,7 +1,10 @@
+import type { SourceMap, SourceMapping } from 'node:module'
+import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import type { ScenarioEntry, ScriptProblem } from '../../core/scenarios/source.ts'
-import { counted } from '../../core/words.ts'
+import { counted, sentence } from '../../core/words.ts'
+import { shippedFile } from '../package.ts'
 
 /** A scenario, or a function of one, that cannot be used. */
 export class ScenarioError extends Error {
@@ -23,55 +26,77 @@ export function problemLine({ file, line, column, pointer, message }: ScriptProb
 /** Characters that are kept of the message of a thrown value. */
 const MAX_MESSAGE_LENGTH = 2_000
 
-/** The message of a thrown value, and the place in the user's files where it was thrown; without one, `file` as a whole. */
-export function problemOf(thrown: unknown, file: string): ScriptProblem {
-  const problem = problemIn(thrown, file)
-  return { ...problem, message: problem.message.slice(0, MAX_MESSAGE_LENGTH) }
+/** The compiled files of scripts, each with the source map to its lines. */
+export type Places = ReadonlyMap<string, SourceMap>
+
+const placesInForce = new Map<string, SourceMap>()
+
+/** Keeps the places of scripts that have been evaluated, for the errors of their functions. */
+export function registerPlaces(places: Places): void {
+  for (const [file, map] of places) placesInForce.set(file, map)
 }
 
-function problemIn(thrown: unknown, file: string): ScriptProblem {
-  if (!(thrown instanceof Error))
-    return { file, message: `threw ${inspect(thrown, { depth: 1 })}, which is not an Error` }
-  const syntax = SYNTAX.exec(thrown.message)
-  if (syntax !== null) {
-    const [, message = '', at = file, line, column] = syntax
-    return { file: at, line: Number(line), column: Number(column) + 1, message: message.trim() }
-  }
+/** The message of a thrown value, and the place in the user's files where it was thrown; without one, `file` as a whole. */
+export function problemOf(thrown: unknown, file: string, places: Places = placesInForce): ScriptProblem {
+  if (thrown instanceof ScenarioError) return thrown.problem
+  const message = messageOf(thrown).slice(0, MAX_MESSAGE_LENGTH)
+  return { file, ...firstLocation(thrown, places), message }
+}
+
+/**
+ * The report of an error that nothing has caught, if it comes from a script, for example from one of its timers; undefined for
+ * an error of the emulator itself.
+ */
+export function lateErrorLine(thrown: unknown): string | undefined {
+  const place = firstLocation(thrown, placesInForce)
+  if (place === undefined && (placesInForce.size === 0 || isOurs(thrown))) return undefined
+  // The stack of an error inside Node, as of fetch, may name no file.
+  const file = place?.file ?? [...placesInForce.keys()].join(' or ')
+  const line = problemLine({ file, ...place, message: messageOf(thrown).slice(0, MAX_MESSAGE_LENGTH) })
+  return `${line} (a scenario script threw this outside of any call; the emulator continues)`
+}
+
+function messageOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return `threw ${inspect(thrown, { depth: 1 })}, which is not an Error`
   const [first = ''] = thrown.message.split('\n')
   const message = thrown.name === 'Error' ? first : `${thrown.name}: ${first}`
-  const place = firstOwnFrame(thrown.stack ?? '')
-  return { file, ...place, message: message === '' ? 'threw an Error without a message' : message }
+  return message === '' ? 'threw an Error without a message' : message
 }
 
-// The loader reports the place of a syntax error on a separate line.
-const SYNTAX = /^([\s\S]*?) ?\n (.*):(\d+):(\d+)$/
+const FRAME = /^\s+at (?:.*\()?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]).*?):(\d+):(\d+)\)?$/
 
-const FRAME = /^\s+at (?:.*\()?((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/]).*?):(\d+):\d+\)?$/
+function framesOf(thrown: unknown): { file: string; line: number; column: number }[] {
+  const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
+  return stack.split('\n').flatMap((text) => {
+    const [, path = '', line, column] = FRAME.exec(text) ?? []
+    const file = path.startsWith('file:') ? fileURLToPath(path) : path
+    return file === '' ? [] : [{ file, line: Number(line), column: Number(column) }]
+  })
+}
 
-// Only the line is used: the compilation of a script keeps lines, but not columns.
-function firstOwnFrame(stack: string): { file: string; line: number } | undefined {
-  for (const text of stack.split('\n')) {
-    const [, path = '', line] = FRAME.exec(text) ?? []
-    if (path === '' || isOurs(path)) continue
-    return { file: path.startsWith('file:') ? fileURLToPath(path) : path, line: Number(line) }
+function firstLocation(
+  thrown: unknown,
+  places: Places,
+): { file: string; line: number; column?: number } | undefined {
+  for (const { file, line, column } of framesOf(thrown)) {
+    const map = places.get(file)
+    if (map === undefined) continue
+    const { originalLine, originalColumn } = map.findEntry(line - 1, column - 1) as Partial<SourceMapping>
+    if (originalLine === undefined || originalColumn === undefined) return { file, line }
+    return { file, line: originalLine + 1, column: originalColumn + 1 }
   }
   return undefined
 }
 
-// The packages that scripts are loaded with, and the files of the emulator in the process.
-function isOurs(path: string): boolean {
-  return /[\\/]node_modules[\\/]|scenario-process\.c?js$|[\\/]src[\\/]adapters[\\/]scenarios[\\/]/.test(path)
+function isOurs(thrown: unknown): boolean {
+  const own = [shippedFile('dist'), shippedFile('src')]
+  return framesOf(thrown).some(({ file }) => own.some((folder) => file.startsWith(`${folder}${sep}`)))
 }
 
 /** A message about the scenarios folder to the user of the emulator. */
 export interface ScenarioNotice {
   readonly level: 'info' | 'warn'
-  readonly event:
-    | 'scenarios_loaded'
-    | 'scenario_broken'
-    | 'scenario_output'
-    | 'scenario_failed'
-    | 'scenarios_unwatched'
+  readonly event: 'scenarios_loaded' | 'scenario_broken' | 'scenario_output' | 'scenario_failed'
   /** The problem, its place, its cause and its fix. */
   readonly message: string
   readonly file?: string
@@ -111,7 +136,7 @@ function broken({ file, generation, problems }: ScenarioEntry): ScenarioNotice {
   return {
     level: 'warn',
     event: 'scenario_broken',
-    message: `${[...told, ...more].join('; ')}. ${inForce}`,
+    message: `${sentence([...told, ...more].join('; '))} ${inForce}`,
     file,
     ...(line === undefined ? {} : { line }),
   }

@@ -15,7 +15,8 @@ import type { Fixtures } from '../../core/state/starting-state.ts'
 import { FAILED_EVENTS, type SandboxState } from '../../core/state/state.ts'
 import type { FailedEvent } from '../../core/time/scheduler.ts'
 import { joinPendingWork } from '../../core/time/turn.ts'
-import { FixturesError, readFixtures } from '../fixtures.ts'
+import { readFixtures } from '../fixtures.ts'
+import { FixturesError } from '../fixtures-error.ts'
 import type { Cancel } from '../realtime.ts'
 import { FunctionCaller } from './caller.ts'
 import { type OnScenarioNotice, problemLine } from './problem.ts'
@@ -165,7 +166,7 @@ export class ScenarioRunner {
     })
   }
 
-  // Scripts need a separate process and half a second, so they are loaded only when they are needed.
+  // The compiler of scripts takes a fifth of a second to load, so scripts are loaded only when they are needed.
   async #load(name?: string): Promise<void> {
     await this.#source.load?.(name)
     if (this.#isLoaded) return
@@ -257,11 +258,7 @@ function lastFailure({ store }: Sandbox, { name }: ScenarioRow): ScenarioFailure
   const failed = [...store.rows(FAILED_EVENTS).values()] as unknown as readonly FailedEvent[]
   const last = failed
     .filter(({ ref }) => ref.startsWith(`scenario/${name}/`))
-    .sort(byInstant)
+    .sort((a, b) => Date.parse(a.due_at) - Date.parse(b.due_at))
     .at(-1)
   return last === undefined ? null : { at: last.due_at, ref: last.ref, message: last.error }
-}
-
-function byInstant(a: FailedEvent, b: FailedEvent): number {
-  return Date.parse(a.due_at) - Date.parse(b.due_at)
 }

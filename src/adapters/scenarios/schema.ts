@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { duration, timestamp } from '../../core/fields.ts'
-import { type Issue, isObject, keysOf } from '../../core/json.ts'
+import { type Issue, isObject } from '../../core/json.ts'
 import type { ScenarioDefinition } from '../../core/scenarios/source.ts'
 import { strictObject } from '../../core/strict-input.ts'
 import { FASTEST } from '../../core/time/clock.ts'
+import { reportIn } from '../../core/zod-issues.ts'
 
 /** Replaces each function in the data of a script. It is a symbol, so no value of a file can equal it. */
 export const FUNCTION = Symbol('function of a script')
@@ -69,7 +70,7 @@ function step(check: Check) {
   return (value: unknown, context: z.RefinementCtx): void => {
     if (value === FUNCTION) return
     if (!Array.isArray(value) || value.length === 0) context.addIssue({ code: 'custom', message: STEP })
-    else for (const [index, action] of value.entries()) report(check(action), context, [String(index)])
+    else for (const [index, action] of value.entries()) reportIn(context, check(action), [String(index)])
   }
 }
 
@@ -96,14 +97,8 @@ function hooks(events: readonly string[]) {
 
 function checked(check: Check) {
   return z.unknown().superRefine((value, context) => {
-    if (value !== undefined) report(check(value), context, [])
+    if (value !== undefined) reportIn(context, check(value))
   })
-}
-
-function report(issues: readonly Issue[], context: z.RefinementCtx, at: readonly string[]): void {
-  for (const { pointer, detail } of issues) {
-    context.addIssue({ code: 'custom', path: [...at, ...keysOf(pointer)], message: detail })
-  }
 }
 
 /** A scenario in force. */

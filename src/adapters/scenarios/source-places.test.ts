@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { sourcePlace } from './source-places.ts'
+import { sourceLocation } from './source-places.ts'
 
 const SCRIPT = `import { defineScenario } from 'agent-workspace-emulator'
 // export default { faults: [] } is what a scenario looks like
@@ -25,7 +25,7 @@ export default defineScenario({
 `
 
 function lineOf(pointer: string, text = SCRIPT): string {
-  const { line, column } = sourcePlace(text, pointer)
+  const { line, column } = sourceLocation(text, pointer)
   return (text.split('\n')[line - 1] ?? '').slice(column - 1)
 }
 
@@ -78,7 +78,7 @@ test('every text and every pointer has a place', () => {
       fc.array(fc.constantFrom('a', '0', '')),
       (parts, keys) => {
         const text = parts.join('')
-        const { line, column } = sourcePlace(text, keys.map((key) => `/${key}`).join(''))
+        const { line, column } = sourceLocation(text, keys.map((key) => `/${key}`).join(''))
         expect(line).toBeGreaterThan(0)
         expect(line).toBeLessThanOrEqual(text.split('\n').length)
         expect(column).toBeGreaterThan(0)

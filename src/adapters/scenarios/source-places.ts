@@ -1,12 +1,12 @@
 import { keysOf } from '../../core/json.ts'
-import { lineAndColumn, type TextPlace } from '../json-text.ts'
+import { lineAndColumn, type SourceLocation } from '../json-text.ts'
 
 /**
  * The place in a script of the field that a JSON Pointer into its default export names. If that field is not in the literal, the
  * place of the innermost field around it that is; without any, of `export default`. It scans instead of parsing: it may miss a
  * field, but never fails.
  */
-export function sourcePlace(text: string, pointer: string): TextPlace {
+export function sourceLocation(text: string, pointer: string): SourceLocation {
   const code = withoutTexts(text)
   const exported = EXPORT.exec(code)?.index ?? 0
   let place = exported

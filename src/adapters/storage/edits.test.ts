@@ -1,242 +1,239 @@
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { put, START, texts } from '../../../test/support/disk-emulator.ts'
-import { type Loose, note, opened } from '../../../test/support/edited-file.ts'
-import { said } from '../../../test/support/state-files.ts'
+import { type Edited, type Loose, note, opened } from '../../../test/support/edited-file.ts'
+import { killed, opened as openedAgain, said } from '../../../test/support/state-files.ts'
 import { apiKeys } from '../../core/request/auth.ts'
-import { change } from '../../core/sandboxes/change.ts'
+import { setSettings } from '../../core/sandboxes/change.ts'
 import { seal } from '../../core/secrets.ts'
+import { later } from '../realtime.ts'
 import { type Files, nodeFiles } from './files.ts'
 
-test('an edit is applied while the emulator runs, and its own checkpoints do not count as edits', async () => {
-  const emulator = await opened()
-  await emulator.persistence.watching()
-  emulator.edit((document) => {
-    note(document, 'a').text = 'edited'
-  })
-  await expect
-    .poll(() => texts(emulator.sandbox), { timeout: 5000 })
-    .toEqual({ a: 'edited', b: 'two', c: 'three' })
-  await expect.poll(() => emulator.read().revision).toBe(emulator.sandbox.store.revision)
-  expect(said(emulator)).toEqual(['edit_taken'])
-  put(emulator.sandbox, 'b', 'by the API')
-  await emulator.persistence.checkpointNow()
-  rmSync(emulator.file)
-  await expect.poll(() => said(emulator), { timeout: 5000 }).toEqual(['edit_taken', 'file_removed'])
-  await expect.poll(() => existsSync(emulator.file)).toBe(true)
-  const document = emulator.read()
-  note(document, 'c').text = 'by renaming'
-  writeFileSync(`${emulator.file}~`, JSON.stringify(document))
-  utimesSync(`${emulator.file}~`, 1, 1)
-  renameSync(`${emulator.file}~`, emulator.file)
-  await expect
-    .poll(() => texts(emulator.sandbox), { timeout: 5000 })
-    .toEqual({ a: 'edited', b: 'by the API', c: 'by renaming' })
-  expect(said(emulator)).toEqual(['edit_taken', 'file_removed', 'edit_taken'])
-})
+const START_NOTES = { a: 'one', b: 'two', c: 'three' }
 
-test('a file that was only touched or saved without changes is not an edit', async () => {
-  const emulator = await opened()
-  utimesSync(emulator.file, 1, 1)
-  await emulator.persistence.checkpointNow()
-  emulator.save(readFileSync(emulator.file, 'utf8'))
-  await emulator.persistence.checkpointNow()
-  expect(said(emulator)).toEqual([])
-})
+/** The text of the file with the note "a" edited. */
+function editedText({ read }: Edited, text = 'edited'): string {
+  const document = read()
+  note(document, 'a').text = text
+  return JSON.stringify(document, null, 2)
+}
 
-test('if file and sandbox have both changed a record, the edit wins and the replaced record is reported and kept', async () => {
+/** Looks at the file as often as an edit that waits does. */
+function lookAgain({ persistence, timers }: Edited): void {
+  persistence.checkpointNow()
+  for (let n = 0; n < 5; n++) timers.fire()
+}
+
+interface Kind {
+  readonly name: string
+  /** What happens after the editor has opened the file. */
+  readonly meanwhile?: (emulator: Edited) => void
+  readonly save: (emulator: Edited, text: string) => void
+  readonly text?: (text: string) => string
+  readonly expected: 'taken' | 'refused' | 'nothing'
+  readonly reason?: string
+}
+
+const inPlace: Kind['save'] = ({ save }, text) => save(text)
+
+/** Requests that change no record: a rate window, the log and the clock. */
+function poll({ sandbox, persistence }: Edited): void {
+  sandbox.limiter.admit('ts-a pages.list', { limit: 5, window: 60_000 }, START)
+  sandbox.log.count()
+  sandbox.setClock({ skip_on_poll: true })
+  sandbox.setClock({ skip_on_poll: false })
+  persistence.checkpointNow()
+}
+
+const KINDS: readonly Kind[] = [
+  { name: 'saved in place', save: inPlace, expected: 'taken' },
+  {
+    name: 'saved by renaming a file of an earlier date',
+    save: ({ file }, text) => {
+      writeFileSync(`${file}~`, text)
+      utimesSync(`${file}~`, 1, 1)
+      renameSync(`${file}~`, file)
+    },
+    expected: 'taken',
+  },
+  {
+    name: 'that is half saved at first',
+    save: ({ save, persistence }, text) => {
+      for (const part of ['', text.slice(0, 300), text.slice(0, 700)]) {
+        save(part)
+        persistence.checkpointNow()
+      }
+      save(text)
+    },
+    expected: 'taken',
+  },
+  { name: 'saved beside a client that polls', meanwhile: poll, save: inPlace, expected: 'taken' },
+  { name: 'without changes', save: inPlace, text: (text) => text, expected: 'nothing' },
+  {
+    name: 'without changes beside a client that polls',
+    meanwhile: poll,
+    save: inPlace,
+    text: (text) => text,
+    expected: 'nothing',
+  },
+  {
+    name: 'of a file that a request has changed since',
+    meanwhile: ({ sandbox, persistence }) => {
+      put(sandbox, 'b', 'by the API')
+      persistence.checkpointNow()
+    },
+    save: inPlace,
+    expected: 'refused',
+    reason: 'is an edit of revision 0, but the sandbox has changed in revision 1',
+  },
+  {
+    name: 'that a request has overtaken before any checkpoint',
+    meanwhile: ({ sandbox }) => put(sandbox, 'b', 'by the API'),
+    save: inPlace,
+    expected: 'refused',
+    reason: 'has changed in revision 1',
+  },
+  {
+    name: 'of a file whose settings have changed since',
+    meanwhile: ({ sandbox }) => setSettings(sandbox, { unknown_fields: 'reject' }),
+    save: inPlace,
+    expected: 'refused',
+    reason: 'has changed in revision 1',
+  },
+  {
+    name: 'of a revision that the sandbox does not have',
+    save: inPlace,
+    text: (text) => text.replace('"revision": 0', '"revision": 7'),
+    expected: 'refused',
+    reason: 'is an edit of revision 7, but the sandbox is at revision 0',
+  },
+  {
+    name: 'without a revision',
+    save: inPlace,
+    text: (text) => text.replace('"revision": 0,', ''),
+    expected: 'refused',
+    reason: 'sandbox.json:1: /revision: ',
+  },
+  {
+    name: 'with an invalid record',
+    save: inPlace,
+    text: (text) => text.replace('"text": "one"', '"text": 1'),
+    expected: 'refused',
+    reason: ': /collections/notes/0/text: must be of the type string',
+  },
+  {
+    name: 'that stays half saved',
+    save: inPlace,
+    text: (text) => text.slice(0, 300),
+    expected: 'refused',
+    reason: 'the text ends',
+  },
+  {
+    name: 'that is empty',
+    save: inPlace,
+    text: () => '',
+    expected: 'refused',
+    reason: 'sandbox.json:1:1: expected a value, but the text ends',
+  },
+  {
+    name: 'with another format',
+    save: inPlace,
+    text: (text) => text.replace('"format": 2', '"format": 3'),
+    expected: 'refused',
+    reason: 'its format is 3; this version reads 2',
+  },
+]
+
+test.each(KINDS)('D5 an edit $name: $expected', async ({ meanwhile, save, text, expected, reason }) => {
   const emulator = await opened()
-  put(emulator.sandbox, 'a', 'by the API')
-  put(emulator.sandbox, 'b', 'by the API, too')
-  emulator.edit((document) => {
-    note(document, 'a').text = 'edited'
-    document.collections.notes.splice(1, 1)
-  })
-  await emulator.persistence.checkpointNow()
-  expect(texts(emulator.sandbox)).toEqual({ a: 'edited', c: 'three' })
-  expect(emulator.notices).toMatchObject([
-    { event: 'edit_taken', level: 'warn', kept: `${emulator.file}.replaced-1` },
+  const opening = readFileSync(emulator.file, 'utf8')
+  const buffer = text === undefined ? editedText(emulator) : text(opening)
+  meanwhile?.(emulator)
+  const before = emulator.sandbox.document()
+  save(emulator, buffer)
+  lookAgain(emulator)
+  const { revision } = emulator.sandbox.store
+  // The file is that of the sandbox again in every case.
+  expect([emulator.read().revision, emulator.read().collections]).toEqual([
+    revision,
+    JSON.parse(JSON.stringify(emulator.sandbox.document().collections)),
   ])
-  expect(emulator.notices[0]?.message).toContain('collections/notes/a, collections/notes/b')
-  expect(JSON.parse(readFileSync(`${emulator.file}.replaced-1`, 'utf8'))).toEqual({
-    replaced: [
-      { table: 'collections/notes', record: { id: 'a', text: 'by the API' } },
-      { table: 'collections/notes', record: { id: 'b', text: 'by the API, too' } },
-    ],
-  })
-})
-
-test('an edit of a file that is several checkpoints old changes only the edited records', async () => {
-  const emulator = await opened()
-  const old = emulator.read()
-  for (const n of [1, 2, 3]) {
-    put(emulator.sandbox, `api-${n}`, 'created meanwhile')
-    put(emulator.sandbox, 'b', `version ${n}`)
-    await emulator.persistence.checkpointNow()
+  if (expected === 'taken') {
+    expect(texts(emulator.sandbox)).toEqual({ ...START_NOTES, a: 'edited' })
+    expect(said(emulator)).toEqual(['edit_taken'])
+    return
   }
-  note(old, 'a').text = 'edited'
-  emulator.save(JSON.stringify(old))
-  await emulator.persistence.checkpointNow()
-  expect(texts(emulator.sandbox)).toMatchObject({ a: 'edited', b: 'version 3', 'api-1': 'created meanwhile' })
-  expect(said(emulator)).toEqual(['edit_taken'])
+  expect(emulator.sandbox.document()).toEqual(before)
+  if (expected === 'nothing') return expect(said(emulator)).toEqual([])
+  const kept = `${emulator.file}.refused.json`
+  expect(readFileSync(kept, 'utf8')).toBe(buffer)
+  expect(emulator.notices).toMatchObject([{ event: 'edit_refused', level: 'error', kept }])
+  expect(emulator.notices[0]?.message).toContain(reason)
+  expect(emulator.notices[0]?.message).toMatch(new RegExp(`: import ${kept}$`))
 })
 
-test('an edit of an unknown revision is refused and kept, and the message names the fix', async () => {
-  const emulator = await opened()
-  emulator.edit((document) => {
-    document.revision = 999
-    document.collections.notes = [{ id: 'z', text: 'from elsewhere' }]
-  })
-  const text = readFileSync(emulator.file, 'utf8')
-  await emulator.persistence.checkpointNow()
-  expect(texts(emulator.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
-  expect(emulator.notices).toMatchObject([{ event: 'edit_refused', kept: `${emulator.file}.rejected-1` }])
-  expect(emulator.notices[0]?.message).toMatch(/revision 999, which is not in memory.*PUT .__emulator.state/)
-  expect(readFileSync(`${emulator.file}.rejected-1`, 'utf8')).toBe(text)
-})
-
-test('an edit of a file that is hundreds of checkpoints old changes only the edited records', async () => {
-  const emulator = await opened()
-  const old = emulator.read()
-  for (let n = 0; n < 200; n++) {
-    put(emulator.sandbox, 'b', `version ${n}`)
-    await emulator.persistence.checkpointNow()
-  }
-  note(old, 'a').text = 'edited'
-  emulator.save(JSON.stringify(old))
-  await emulator.persistence.checkpointNow()
-  expect(texts(emulator.sandbox)).toEqual({ a: 'edited', b: 'version 199', c: 'three' })
-})
-
-test('an edit that is undone in the file before the next checkpoint is undone in the sandbox', async () => {
-  let full = false
-  const files: Files = {
-    ...nodeFiles,
-    writeSoon: (...args) => (full ? Promise.reject(new Error('ENOSPC')) : nodeFiles.writeSoon(...args)),
-  }
-  const emulator = await opened({ files })
-  const original = readFileSync(emulator.file, 'utf8')
-  emulator.edit((document) => {
-    note(document, 'a').text = 'edited'
-  })
-  full = true
-  await expect(emulator.persistence.checkpointNow()).rejects.toThrow('ENOSPC')
-  expect(texts(emulator.sandbox).a).toBe('edited')
-  full = false
-  emulator.save(original)
-  await emulator.persistence.checkpointNow()
-  expect(texts(emulator.sandbox).a).toBe('one')
-})
-
-test('a removed file is reported and written again', async () => {
-  const emulator = await opened()
+test('a running emulator notices edits, also of a file that was removed in between', async () => {
+  const emulator = await opened({ later })
+  emulator.save(editedText(emulator))
+  await expect.poll(() => texts(emulator.sandbox).a, { timeout: 10_000 }).toBe('edited')
+  expect(emulator.read().revision).toBe(emulator.sandbox.store.revision)
   rmSync(emulator.file)
-  put(emulator.sandbox, 'a', 'by the API')
-  await emulator.persistence.checkpointNow()
-  expect(said(emulator)).toEqual(['file_removed'])
-  expect(note(emulator.read(), 'a').text).toBe('by the API')
+  await expect.poll(() => said(emulator), { timeout: 10_000 }).toEqual(['edit_taken', 'file_removed'])
+  emulator.save(editedText(emulator, 'again'))
+  await expect.poll(() => texts(emulator.sandbox).a, { timeout: 10_000 }).toBe('again')
 })
 
-test('a removed folder is created again with all its files', async () => {
+test('an editor that saves several times without reading the file again is not refused', async () => {
   const emulator = await opened()
-  rmSync(join(emulator.file, '..'), { recursive: true })
-  put(emulator.sandbox, 'a', 'by the API')
-  await emulator.persistence.checkpointNow()
-  put(emulator.sandbox, 'b', 'later')
-  expect(readdirSync(join(emulator.file, '..')).sort()).toEqual([
-    'sandbox.json',
-    'sandbox.json.journal',
-    'sandbox.json.previous',
-  ])
-  expect(readFileSync(`${emulator.file}.journal`, 'utf8')).toContain('later')
+  for (const text of ['first', 'second', 'third']) {
+    const document = emulator.read()
+    note(document, 'a').text = text
+    document.revision = 0
+    emulator.save(JSON.stringify(document))
+    emulator.persistence.checkpointNow()
+    expect(texts(emulator.sandbox).a).toBe(text)
+  }
+  expect(said(emulator)).toEqual(['edit_taken', 'edit_taken', 'edit_taken'])
 })
 
-test('settings, seed and clock rate can be edited like records; counters never decrease', async () => {
-  const emulator = await opened({ rate: 1 })
-  change(emulator.sandbox, ({ newId }) => [newId(), newId()])
-  emulator.edit((document) => {
-    document.settings.unknown_fields = 'reject'
-    document.seed = 7
-    document.counters.ids = 1
-    document.counters.events = 9
-    document.clock.rate = 0
-    document.clock.skip_on_poll = true
-  })
-  await emulator.persistence.checkpointNow()
-  const after = emulator.sandbox.document()
-  expect(after).toMatchObject({
-    settings: { unknown_fields: 'reject' },
-    seed: 7,
-    counters: { ids: 2, uuids: 0, events: 9 },
-    clock: { rate: 0, skip_on_poll: true, wall: null },
-  })
-  expect([emulator.sandbox.seed, emulator.sandbox.clock.rate]).toEqual([7, 0])
-})
-
-test('a clock that is edited forward runs the due events; one that is edited backward does not move', async () => {
-  const emulator = await opened()
-  emulator.edit((document) => {
-    document.schedule.push({
-      id: 'shout:notes/a',
-      due_at: new Date(START + 1000).toISOString(),
-      seq: 1,
-      kind: 'shout',
-      ref: 'notes/a',
-      urgency: 'work',
-      description: 'shout',
+test('the clock goes on during an edit, and an edit only moves it forward', async () => {
+  let now = START
+  const emulator = await opened({ rate: 1, host: () => now })
+  const buffer = editedText(emulator)
+  now += 30_000
+  emulator.sandbox.setClock()
+  emulator.persistence.checkpointNow()
+  emulator.save(buffer)
+  emulator.persistence.checkpointNow()
+  expect([texts(emulator.sandbox).a, emulator.sandbox.clock.now]).toEqual(['edited', START + 30_000])
+  for (const [instant, expected] of [
+    ['2026-03-01T10:00:00.000Z', START + 30_000],
+    ['2026-03-01T13:00:00.000Z', START + 3_600_000],
+  ] as const) {
+    emulator.edit(({ clock }) => {
+      clock.now = instant
     })
-    document.clock.now = new Date(START + 5000).toISOString()
-  })
-  await emulator.persistence.checkpointNow()
-  expect([texts(emulator.sandbox).a, emulator.sandbox.clock.now]).toEqual(['ONE', START + 5000])
-  emulator.edit((document) => {
-    document.clock.now = new Date(START).toISOString()
-  })
-  await emulator.persistence.checkpointNow()
-  expect(emulator.sandbox.clock.now).toBe(START + 5000)
-  expect(emulator.notices[1]?.message).toContain('/clock/now is in the past and has been ignored')
+    emulator.persistence.checkpointNow()
+    expect(emulator.sandbox.clock.now).toBe(expected)
+  }
 })
 
-test('a clock that is edited past 500 due events runs 500 of them, and the message names the next step', async () => {
+test('settings, seed, rate windows and fault rules can be edited, and the log stays', async () => {
   const emulator = await opened()
-  const ids = Array.from({ length: 600 }, (_, n) => `n${n}`)
+  emulator.sandbox.log.count()
   emulator.edit((document) => {
-    document.collections.notes?.push(...ids.map((id) => ({ id, text: 'low' })))
-    document.schedule.push(
-      ...ids.map((id, n) => ({
-        id: `shout:notes/${id}`,
-        due_at: new Date(START + 1000 + n).toISOString(),
-        seq: n + 1,
-        kind: 'shout',
-        ref: `notes/${id}`,
-        urgency: 'work' as const,
-        description: 'shout',
-      })),
-    )
-    document.clock.now = new Date(START + 5000).toISOString()
-  })
-  await emulator.persistence.checkpointNow()
-  expect(emulator.sandbox.clock.now).toBe(START + 1499)
-  expect([texts(emulator.sandbox).n499, texts(emulator.sandbox).n500]).toEqual(['LOW', 'low'])
-  const [notice] = emulator.notices
-  expect(notice?.message).toContain(
-    'An edit of /clock/now may run 500 events at once, and more are due up to',
-  )
-  expect(notice?.message).toContain(
-    'POST /__emulator/clock/advance {"to": "2026-03-01T12:00:05.000Z"} goes there',
-  )
-})
-
-test('rate limit windows can be edited like records', async () => {
-  const emulator = await opened()
-  emulator.sandbox.limiter.load([{ id: 'w', hits: [START] }])
-  await emulator.persistence.checkpointNow()
-  emulator.edit((document) => {
+    document.settings = { unknown_fields: 'reject' }
+    document.seed = 7
     document.limits = [{ id: 'v', hits: [START, START] }]
   })
-  await emulator.persistence.checkpointNow()
-  expect(emulator.sandbox.limiter.save()).toEqual([{ id: 'v', hits: [START, START] }])
+  emulator.persistence.checkpointNow()
+  const { settings, seed, limits, counters } = emulator.sandbox.document()
+  expect([settings, seed, limits, counters.requests]).toEqual([
+    { unknown_fields: 'reject' },
+    7,
+    [{ id: 'v', hits: [START, START] }],
+    1,
+  ])
 })
 
 test('X6 a secret that is written into the file is sealed, in the sandbox and in the next file', async () => {
@@ -245,7 +242,7 @@ test('X6 a secret that is written into the file is sealed, in the sandbox and in
     const facts = { kind: 'service', organization_id: 'o', teamspace_id: 't' }
     document.collections.api_keys.push({ id: 'key', token: 'service_secret', ...facts })
   })
-  await emulator.persistence.checkpointNow()
+  emulator.persistence.checkpointNow()
   expect(emulator.sandbox.store.get(apiKeys.name, 'key')).toMatchObject({ token: seal('service_secret') })
   expect(
     readFileSync(emulator.file, 'utf8') + readFileSync(`${emulator.file}.journal`, 'utf8'),
@@ -254,56 +251,82 @@ test('X6 a secret that is written into the file is sealed, in the sandbox and in
 
 test('X4 records with any id can be edited', async () => {
   const emulator = await opened()
-  emulator.edit((document) => {
-    document.collections.notes.push({ id: '__proto__', text: 'odd' }, { id: '', text: 'empty' })
-  })
-  await emulator.persistence.checkpointNow()
-  emulator.edit((document) => {
-    note(document, '__proto__').text = 'odder'
-  })
-  await emulator.persistence.checkpointNow()
-  expect((emulator.sandbox.store.get('notes', '__proto__') as Loose).text).toBe('odder')
-  expect((emulator.sandbox.store.get('notes', '') as Loose).text).toBe('empty')
+  for (const text of ['odd', 'odder']) {
+    emulator.edit((document) => {
+      document.collections.notes = [
+        { id: '__proto__', text },
+        { id: '', text: 'empty' },
+      ]
+    })
+    emulator.persistence.checkpointNow()
+    expect((emulator.sandbox.store.get('notes', '__proto__') as Loose).text).toBe(text)
+  }
 })
 
-test('an edit waits while the journal cannot be written', async () => {
-  let broken = false
+test('an edit waits during an advance, and while nothing can be written; then it is taken', async () => {
+  let isFull = false
   const files: Files = {
     ...nodeFiles,
     write: (file, bytes, at) => {
-      if (broken) throw new Error('ENOSPC')
+      if (isFull) throw new Error('ENOSPC')
       return nodeFiles.write(file, bytes, at)
     },
   }
   const emulator = await opened({ files })
-  emulator.edit((document) => {
-    note(document, 'a').text = 'edited'
-  })
-  broken = true
-  const checkpoint = emulator.persistence.checkpointNow()
-  await expect.poll(() => emulator.timers.waiting.map(({ ms }) => ms)).toEqual([1000])
-  expect(texts(emulator.sandbox).a).toBe('one')
-  broken = false
+  emulator.save(editedText(emulator))
+  emulator.sandbox.running = 'advance'
+  lookAgain(emulator)
+  emulator.sandbox.running = undefined
+  isFull = true
+  lookAgain(emulator)
+  expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['one', ['edit_refused']])
+  expect(emulator.notices[0]?.message).toContain('It is tried again, and no checkpoint overwrites it.')
+  isFull = false
   emulator.timers.fire()
-  await checkpoint
-  expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['edited', ['edit_taken']])
+  expect([texts(emulator.sandbox).a, said(emulator)]).toEqual(['edited', ['edit_refused', 'edit_taken']])
 })
 
-test('D5 no edit and no commit is lost during many edits and API requests', async () => {
-  const emulator = await opened()
-  const made: string[] = []
-  for (let n = 0; n < 60; n++) {
-    put(emulator.sandbox, `api-${n}`, 'by the API')
-    const checkpoint = n % 3 === 0 ? emulator.persistence.checkpointNow() : undefined
-    if (n % 2 === 0) await new Promise((next) => setImmediate(next))
-    made.push(`edit-${n}`)
-    emulator.edit((document) => document.collections.notes.push({ id: `edit-${n}`, text: 'by hand' }))
-    await checkpoint
-    if (n % 4 === 1) emulator.timers.fire()
-    await emulator.persistence.checkpointNow()
+test('an edit that was taken is in the sandbox after a kill, even if no checkpoint followed', async () => {
+  let isFull = false
+  const files: Files = {
+    ...nodeFiles,
+    open: (path, how) => {
+      if (isFull && how === 'wx') throw new Error('ENOSPC')
+      return nodeFiles.open(path, how)
+    },
   }
-  const ids = Object.keys(texts(emulator.sandbox))
-  expect(made.filter((id) => !ids.includes(id))).toEqual([])
-  expect(ids.filter((id) => id.startsWith('api-'))).toHaveLength(60)
+  const emulator = await opened({ files })
+  const buffer = editedText(emulator)
+  poll(emulator)
+  emulator.save(buffer)
+  isFull = true
+  expect(() => emulator.persistence.checkpointNow()).toThrow('ENOSPC')
+  const edited = await openedAgain(killed(emulator.file), { files })
+  const { counters: _, limits: __, ...document } = emulator.sandbox.document()
+  expect(edited.sandbox.document()).toMatchObject(document)
+  put(edited.sandbox, 'd', 'later')
+  const again = await openedAgain(killed(edited.persistence.file))
+  expect(texts(again.sandbox)).toEqual({ ...START_NOTES, a: 'edited', d: 'later' })
+})
+
+test('an edit that is half saved when the emulator is closed is refused and kept', async () => {
+  const emulator = await opened()
+  emulator.save('{"half": ')
+  emulator.persistence.close()
+  expect(said(emulator)).toEqual(['edit_refused'])
+  expect(readFileSync(`${emulator.file}.refused.json`, 'utf8')).toBe('{"half": ')
+  expect(texts((await openedAgain(emulator.file)).sandbox)).toEqual(START_NOTES)
+})
+
+test('D5 no edit and no commit is lost during many edits and requests', async () => {
+  const emulator = await opened()
+  for (let n = 0; n < 30; n++) {
+    put(emulator.sandbox, `api-${n}`, 'by the API')
+    if (n % 3 === 0) emulator.persistence.checkpointNow()
+    else emulator.timers.fire()
+    emulator.edit((document) => document.collections.notes.push({ id: `edit-${n}`, text: 'by hand' }))
+    emulator.persistence.checkpointNow()
+  }
+  expect(Object.keys(texts(emulator.sandbox))).toHaveLength(63)
   expect(new Set(said(emulator))).toEqual(new Set(['edit_taken']))
 })

@@ -1,306 +1,203 @@
-import { isStorageFailure } from '../../core/errors.ts'
+import { isStorageFailure, Refusal } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import { loadDocument } from '../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import { checkDocument } from '../../core/state/document.ts'
-import { salvage } from '../../core/state/salvage.ts'
-import type { Document } from '../../core/state/state.ts'
+import type { Commit } from '../../core/state/commit.ts'
 import type { Cancel, Later } from '../realtime.ts'
-import { errorMessage, type FileStat } from './files.ts'
+import { errorMessage, type FileStat, type Files, refuseOther, replace } from './files.ts'
 import type { JournalWriter } from './journal.ts'
-import { applyEdit } from './merge-edit.ts'
-import type { OwnFile } from './own-file.ts'
-import type { SetAside } from './set-aside.ts'
-import { issueLines, readState, type StateText } from './state-file.ts'
+import { digestOf } from './journal-format.ts'
+import { refusedOf } from './names.ts'
+import type { OnNotice, StorageNotice } from './notice.ts'
+import { issuesError, parseState, type StateFile, UnusableState } from './state-file.ts'
 
-/** How often an edit is tried again: a file that is not JSON may be half saved, and a failing disk may recover. */
+/** How often a text that is not JSON is read again before it is refused: it may be half saved. */
 const MAX_TRIES = 3
-/** Milliseconds before the next try. */
-const UNTIL_SAVED = 200
-const UNTIL_DISK_WORKS = 1000
-
-/** How often the metadata of the file is read, in milliseconds. */
+/** Milliseconds between two looks at the file. */
 const WATCH_INTERVAL = 250
 
-/** Milliseconds after a checkpoint in which an editor may still write into the file that it replaced. */
-const UNTIL_LEFTOVERS = 500
-
 interface EditsOptions {
-  readonly own: OwnFile
+  readonly files: Files
+  readonly file: StateFile
   readonly journal: JournalWriter
-  readonly aside: SetAside
   readonly sandbox: Sandbox
   readonly later: Later
-  /** Called when the file differs from the state, so that a checkpoint is needed. */
-  readonly wantsCheckpoint: () => void
+  readonly onNotice: OnNotice
+  /** The command that replaces the state by the content of a file. */
+  readonly importCommand: (path: string) => string
+  /** Called when the file differs from the state, and may be overwritten. */
+  readonly onHandled: () => void
 }
 
-type Outcome = 'taken' | 'refused' | 'known' | 'half-saved' | 'disk-fails'
+/** Content of the file that was neither written nor accepted. */
+interface Edit {
+  readonly bytes: Buffer
+  readonly digest: string
+  readonly stat: FileStat
+}
 
-/** Finds and applies edits of the state file. They are recognised by the content of the file, never by the time of the change. */
+/** `pending`: an edit waits, and the file must not be overwritten. */
+type Look = 'unchanged' | 'handled' | 'pending'
+
+/**
+ * Finds edits of the state file, and applies or refuses them. They are recognised by the content of the file, never by the time
+ * of the change. The file is polled: that also works on mounted directories, which report no events.
+ */
 export class Edits {
   readonly #options: EditsOptions
-  readonly #pauses = new Set<() => void>()
-  #running: Promise<void> | undefined
-  #watcher: Promise<{ close(): Promise<void> }> | undefined
-  #cancelLeftovers: Cancel | undefined
-  #starting = false
-  #closing = false
-  #dealtWith = 0
+  #cancel: Cancel | undefined
+  #tries = 0
+  #lastDigest = ''
+  #lastFailure = ''
 
   constructor(options: EditsOptions) {
     this.#options = options
   }
 
-  /** Whether the file has changed since the last edit was applied or refused. */
-  get pending(): boolean {
-    return this.#running !== undefined || this.#options.own.news() !== undefined
-  }
-
-  /** The number of edits that have been applied or refused. */
-  get dealtWith(): number {
-    return this.#dealtWith
-  }
-
-  /** Applies an edit from the time when no emulator was running. Invalid records are set aside; the rest is applied. */
-  async start(): Promise<void> {
-    this.#starting = true
-    try {
-      await this.done()
-    } finally {
-      this.#starting = false
-    }
-  }
-
-  /** Resolves when the present content of the file has been applied or refused. */
-  done(): Promise<void> {
-    this.#running ??= this.#run().finally(() => {
-      this.#running = undefined
-    })
-    return this.#running
-  }
-
-  /**
-   * Begins to watch the file. It is polled every {@link WATCH_INTERVAL} milliseconds: that also works on mounted directories,
-   * which report no events, and a journal that grows next to the file costs nothing. The library is loaded here, so that it does
-   * not slow down the start.
-   */
+  /** Looks at the file again and again until {@link close}. */
   watch(): void {
-    const { path } = this.#options.own
-    const failed = (error: unknown): void =>
-      this.#options.aside.notify(
-        'warn',
-        'watch_failed',
-        `${path} cannot be watched: ${errorMessage(error)}. Edits are noticed at the next checkpoint.`,
-      )
-    const look = (): void => {
-      this.done().catch(failed)
-    }
-    this.#watcher = import('chokidar').then(({ watch }) => {
-      const [interval, binaryInterval] = [WATCH_INTERVAL, WATCH_INTERVAL]
-      const watcher = watch(path, { usePolling: true, interval, binaryInterval, persistent: false })
-      // `raw` is also emitted when an older file replaces this one. For chokidar such a file is unchanged.
-      watcher.on('raw', look)
-      watcher.on('all', (event) => {
-        // chokidar stops watching a removed file, but the file may be created again.
-        if (event === 'unlink') watcher.add(path)
-        look()
-      })
-      watcher.on('error', failed)
-      return watcher
-    })
-    // The first check finds edits that were saved before the watch started.
-    this.#watcher.then(look, failed)
-  }
-
-  /** Resolves when the file is watched. */
-  async watching(): Promise<void> {
-    await this.#watcher
-  }
-
-  /** Checks the file that a checkpoint replaced, {@link UNTIL_LEFTOVERS} milliseconds after the checkpoint. */
-  lookBackLater(): void {
-    if (!this.#options.own.hasFormers) return
-    this.#cancelLeftovers ??= this.#options.later(UNTIL_LEFTOVERS, () => {
-      this.#cancelLeftovers = undefined
-      this.lookBack()
+    this.#cancel = this.#options.later(WATCH_INTERVAL, () => {
+      this.#tries += 1
+      this.#lookAndHandle()
+      this.watch()
     })
   }
 
-  /** Applies text that editors wrote into files which checkpoints had just replaced. True when an edit was applied. */
-  lookBack(): boolean {
-    const { own, aside } = this.#options
-    const leftovers = own.leftovers((error) =>
-      aside.notify(
-        'warn',
-        'watch_failed',
-        `A file that a checkpoint of ${own.path} has replaced cannot be read any more: ${errorMessage(error)}. If you saved the file at that moment, check whether it contains your edit.`,
-      ),
-    )
-    const written = leftovers.filter((bytes) => bytes.length > 0)
-    const taken = written.map((bytes) => this.#deal(bytes, true)).includes('taken')
-    if (taken) this.#options.wantsCheckpoint()
-    return taken
-  }
-
-  /** Ends all waiting: from now on a text that is not JSON is refused at once. */
   close(): void {
-    this.#closing = true
-    for (const wake of this.#pauses) wake()
-  }
-
-  async stopWatching(): Promise<void> {
-    this.#cancelLeftovers?.()
-    const watcher = await this.#watcher?.catch(() => undefined)
-    await watcher?.close()
-  }
-
-  async #run(): Promise<void> {
-    const { own, aside } = this.#options
-    let [tries, before]: [number, Buffer?] = [0]
-    for (let stat = own.news(); stat !== undefined; stat = own.news()) {
-      if (stat === 'missing') return this.#removed()
-      const bytes = aside.files.read(own.path)
-      if (bytes === undefined) continue
-      // A text that still changes is still being written.
-      tries = before?.equals(bytes) === true ? tries + 1 : 0
-      before = bytes
-      const outcome = this.#deal(bytes, this.#closing || this.#starting || tries >= MAX_TRIES, stat)
-      if (outcome === 'known' || outcome === 'refused') own.seen(stat)
-      if (outcome === 'taken' || outcome === 'refused') {
-        this.#dealtWith += 1
-        this.#options.wantsCheckpoint()
-      }
-      if (outcome === 'half-saved') await this.#pause(UNTIL_SAVED)
-      if (outcome !== 'disk-fails') continue
-      if (this.#closing) return
-      if (this.#starting) throw new Error(`an edit of ${own.path} can neither be applied nor saved`)
-      await this.#pause(UNTIL_DISK_WORKS)
-    }
+    this.#cancel?.()
   }
 
   /**
-   * Applies an edit, or refuses it and keeps its text.
-   * @param isLast whether this is the last try
-   * @param stat of the state file; absent for a file that a checkpoint has replaced
+   * Applies or refuses the edit in the file, if there is one.
+   * @param isLast no later look follows: an edit that would have to wait is refused
    */
-  #deal(bytes: Buffer, isLast: boolean, stat?: FileStat): Outcome {
-    const { own, aside } = this.#options
-    const refuse = (reason: string, line?: number): Outcome =>
-      aside.refuseEdit(bytes, reason, line) ? 'refused' : 'disk-fails'
+  look(isLast = false): Look {
+    const { file, files } = this.#options
+    const stat = file.news()
+    if (stat === undefined) return 'unchanged'
+    if (stat === 'missing') return this.#removed()
+    refuseOther(file.path, stat)
+    const bytes = files.read(file.path)
+    if (bytes === undefined) return this.#removed()
+    const digest = digestOf(bytes)
+    if (file.isCurrent(digest)) {
+      file.accept(digest, stat)
+      return 'unchanged'
+    }
+    if (digest !== this.#lastDigest) this.#tries = 0
+    this.#lastDigest = digest
+    return this.#deal({ bytes, digest, stat }, isLast)
+  }
+
+  /** Refuses the edit in the file, if there is one, because the file has to be written at once. */
+  refuse(reason: string): void {
+    const { file, files } = this.#options
+    const stat = file.news()
+    const bytes = stat === undefined || stat === 'missing' ? undefined : files.read(file.path)
+    if (bytes === undefined || stat === undefined || stat === 'missing') return
+    const digest = digestOf(bytes)
+    if (!file.isCurrent(digest)) this.#refuse({ bytes, digest, stat }, reason)
+  }
+
+  #lookAndHandle(): void {
     try {
-      const found = readState(bytes, own.path)
-      if (own.isKnown(found.sha256)) return 'known'
-      if (found.problem === undefined) return this.#take(found, stat)
-      return isLast ? refuse(found.problem.message, found.problem.line) : 'half-saved'
+      if (this.look() === 'handled') this.#options.onHandled()
     } catch (error) {
-      if (isStorageFailure(error)) {
-        if (this.#starting) throw error
-        if (!isLast) return 'disk-fails'
-      }
-      return refuse(`${own.path}: ${errorMessage(error)}`)
+      this.#reportOnce('watch_failed', `${this.#options.file.path} cannot be read: ${errorMessage(error)}.`)
     }
   }
 
-  #take(found: StateText, stat: FileStat | undefined): Outcome {
-    const { own, aside, sandbox } = this.#options
-    const { service, assumptions, options } = sandbox
-    const { revision } = found.raw as Document
-    const base = own.documentAt(revision)
-    const check = (raw: unknown) => checkDocument(raw, service, assumptions, options.strict)
-    const checked = check(found.raw)
-    const usable =
-      'state' in checked
-        ? { state: checked.state, document: found.raw as Document, setAside: [] }
-        : this.#starting
-          ? salvage(found.raw as Document, check, base ?? sandbox.document())
-          : undefined
-    if (usable === undefined) {
-      const { message, line } = issueLines(own.path, found.text, 'issues' in checked ? checked.issues : [])
-      return aside.refuseEdit(found.bytes, message, line) ? 'refused' : 'disk-fails'
-    }
-    if (usable.setAside.length > 0) aside.records(usable.setAside, found.text)
-    if (!found.isUnedited && base === undefined && !this.#starting)
-      return this.#refuseUnknown(found, revision)
-    let kept: string | undefined
+  #deal(edit: Edit, isLast: boolean): Look {
+    const { file, sandbox } = this.#options
     try {
-      const report = this.#commit(found, usable.document, stat, (commits) => {
-        // A restored copy of a file of any age replaces the whole state, and so does an edit whose base is not known.
-        if (found.isUnedited || base === undefined) {
-          const replaced = aside.keepState(sandbox.document())
-          kept = replaced
-          commits()
-          sandbox.replaceWith(usable.state)
-          return () => aside.wentBack(usable.document, found.isUnedited, replaced)
-        }
-        const outcome = applyEdit(sandbox, {
-          edited: usable.document,
-          checked: usable.state,
-          base,
-          commits,
-          keep: (records) => {
-            kept = aside.keepReplaced(records)
-            return kept
-          },
-        })
-        return () => aside.editTaken(outcome)
-      })
-      report()
+      const { document, text } = parseState(file.path, edit.bytes)
+      if (sandbox.running === 'advance' && !isLast) return 'pending'
+      return this.#take(edit, document, text)
     } catch (error) {
-      if (kept !== undefined) aside.files.remove(kept)
-      throw error
+      if (isStorageFailure(error) && !isLast) return this.#fail(error)
+      if (!(error instanceof UnusableState)) return this.#refuse(edit, errorMessage(error))
+      const mayBeHalf = error.isSyntax && this.#tries < MAX_TRIES && !isLast
+      return mayBeHalf ? 'pending' : this.#refuse(edit, error.message, error)
     }
-    return 'taken'
   }
 
-  #refuseUnknown({ bytes }: StateText, revision: number): Outcome {
-    const { path } = this.#options.own
-    const isKept = this.#options.aside.refuseEdit(
-      bytes,
-      `${path}: it is an edit of revision ${revision}, which is not in memory, so its changes cannot be determined`,
-      undefined,
-      (kept) =>
-        `make the change in the current ${path}, or load the whole edited text with PUT /__emulator/state, or stop the emulator, copy ${kept} over ${path}, and start again`,
-    )
-    return isKept ? 'refused' : 'disk-fails'
-  }
-
-  #commit<T>(
-    { sha256 }: StateText,
-    document: Document,
-    stat: FileStat | undefined,
-    take: (commits: () => void) => T,
-  ): T {
-    const { journal, own } = this.#options
-    if (stat === undefined) return take(() => {})
-    const result = journal.takeEdit(sha256, take)
+  #take({ digest, stat }: Edit, document: unknown, text: string): Look {
+    const { file, journal, sandbox } = this.#options
+    const revision = isObject(document) ? Number(document.revision) : Number.NaN
+    if (file.isWritten(digest) && revision >= sandbox.contentRevision) {
+      file.accept(digest, stat)
+      return 'handled'
+    }
+    const commit = this.#load(document, revision, text)
+    // The next save from the same editor is an edit of the same revision, and contains this one.
+    sandbox.contentRevision = revision
+    file.accept(digest, stat)
     try {
-      own.taken(stat, document, sha256)
+      // After a kill before the next checkpoint, this commit is replayed on the edited file: it may also move the clock.
+      const last = commit === undefined ? sandbox.store.revision : commit.revision - 1
+      journal.name({ file: digest, revision: last })
     } catch {
-      // The edit is in the sandbox and must not be refused. The next check finds the same bytes and tries again.
+      // The checkpoint that follows writes the file again; if it fails too, it is reported.
     }
-    return result
+    this.#report('info', 'edit_taken', `The edit of ${file.path} has been applied.`)
+    return 'handled'
   }
 
-  #removed(): void {
-    const { own, aside, wantsCheckpoint } = this.#options
-    own.gone()
-    aside.notify(
+  #load(document: unknown, revision: number, text: string): Commit | undefined {
+    try {
+      return loadDocument(this.#options.sandbox, document, revision)
+    } catch (error) {
+      const issues = error instanceof Refusal ? error.options.issues : undefined
+      throw issues === undefined ? error : issuesError(this.#options.file.path, text, issues)
+    }
+  }
+
+  /** Keeps the edited text in another file. */
+  #refuse({ bytes, digest, stat }: Edit, reason: string, invalid?: UnusableState): Look {
+    const { files, file, importCommand } = this.#options
+    const kept = refusedOf(file.path)
+    try {
+      replace(files, kept, bytes)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    file.accept(digest, stat)
+    const message = `The edit of ${file.path} has been refused; the sandbox has not changed, and the file is written again. ${reason.replace(/\.$/, '')}. The edited text is in ${kept}. ${invalid === undefined ? 'To apply it anyway' : 'Fix it there, then apply it'}: ${importCommand(kept)}`
+    const line = invalid?.line
+    this.#report('error', 'edit_refused', message, { kept, ...(line === undefined ? {} : { line }) })
+    return 'handled'
+  }
+
+  #fail(error: unknown): Look {
+    const { path } = this.#options.file
+    const message = `An edit of ${path} can neither be applied nor kept: ${errorMessage(error)}. It is tried again, and no checkpoint overwrites it.`
+    this.#reportOnce('edit_refused', message)
+    return 'pending'
+  }
+
+  // It is tried several times a second, but the same message is reported only once.
+  #reportOnce(event: StorageNotice['event'], message: string): void {
+    if (message !== this.#lastFailure) this.#report('error', event, message)
+    this.#lastFailure = message
+  }
+
+  #removed(): Look {
+    const { file } = this.#options
+    file.accept(undefined, undefined)
+    this.#report(
       'warn',
       'file_removed',
-      `${own.path} has been removed. The sandbox is in memory, and the file will be written again; to start again, use reset, or stop the emulator and then remove the file.`,
+      `${file.path} has been removed. The sandbox is in memory, and the file is written again; to start again, use reset, or stop the emulator and then remove the file.`,
     )
-    wantsCheckpoint()
+    return 'handled'
   }
 
-  #pause(ms: number): Promise<void> {
-    if (this.#closing) return Promise.resolve()
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        cancel()
-        this.#pauses.delete(wake)
-        resolve()
-      }
-      const cancel = this.#options.later(ms, wake)
-      this.#pauses.add(wake)
-    })
+  #report(
+    level: StorageNotice['level'],
+    event: StorageNotice['event'],
+    message: string,
+    more: Pick<StorageNotice, 'line' | 'kept'> = {},
+  ): void {
+    this.#options.onNotice({ level, event, message, file: this.#options.file.path, ...more })
   }
 }

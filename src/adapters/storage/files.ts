@@ -1,6 +1,5 @@
 import fs, { type BigIntStats, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
-import { promisify } from 'node:util'
 import { Refusal, refuse } from '../../core/errors.ts'
 
 /** Metadata of a file. A write or a replacement changes at least one of these. */
@@ -25,16 +24,6 @@ export class NotAFile extends Error {
   }
 }
 
-/** Thrown for a journal or a state file that a newer version has written. */
-export class NewerFormat extends Error {
-  constructor(path: string, found: number, known: number) {
-    super(
-      `${path} has the format ${found}; this version reads ${known}. Upgrade the emulator, or choose another data directory. Nothing has been changed.`,
-    )
-    this.name = 'NewerFormat'
-  }
-}
-
 /**
  * The file operations of persistence. An interface, so that a test can make each one fail or stop. Files are created with mode
  * 0600 and directories with 0700. Every method throws the error of the operating system; those that read also throw
@@ -43,24 +32,12 @@ export class NewerFormat extends Error {
 export interface Files {
   /** `r` to read; `r+` to write as well; `wx` to create a file that must not exist, to write and read. */
   open(path: string, how: 'r' | 'r+' | 'wx'): number
-  /** Ignores disk errors: data that must be on the disk has been synced before. */
+  /** Ignores disk errors: the data is with the operating system already. */
   close(file: number): void
   /** One write, which may be short. @returns the number of bytes written */
   write(file: number, bytes: Uint8Array, at: number): number
-  /** Like {@link Files.write}, without blocking the event loop. */
-  writeSoon(file: number, bytes: Uint8Array, at: number): Promise<number>
   truncate(file: number, length: number): void
-  truncatePath(path: string, length: number): void
-  /** Flushes data and metadata to the disk (fsync). */
-  sync(file: number): Promise<void>
-  /** Flushes data, and the metadata that is needed to read it (fdatasync). */
-  datasync(file: number): Promise<void>
-  /** Flushes the directory that contains a path, with its names. Does nothing where the platform cannot. */
-  syncDirectory(path: string): Promise<void>
   rename(from: string, to: string): void
-  /** Gives a file a second name. Throws when the name exists. */
-  link(from: string, to: string): void
-  copy(from: string, to: string): void
   /** True when there was something to remove. */
   remove(path: string): boolean
   /** True when it has been created. */
@@ -78,8 +55,6 @@ export interface Files {
   list(directory: string): string[]
 }
 
-const [writeSoon, sync, datasync] = [promisify(fs.write), promisify(fs.fsync), promisify(fs.fdatasync)]
-
 /** The real file system. */
 export const nodeFiles: Files = {
   open: (path, how) => {
@@ -88,18 +63,8 @@ export const nodeFiles: Files = {
   },
   close,
   write: (file, bytes, at) => fs.writeSync(file, bytes, 0, bytes.length, at),
-  writeSoon: async (file, bytes, at) => (await writeSoon(file, bytes, 0, bytes.length, at)).bytesWritten,
   truncate: (file, length) => fs.ftruncateSync(file, length),
-  truncatePath: (path, length) => fs.truncateSync(path, length),
-  sync: (file) => sync(file),
-  datasync: (file) => datasync(file),
-  syncDirectory,
   rename: (from, to) => fs.renameSync(from, to),
-  link: (from, to) => fs.linkSync(from, to),
-  copy: (from, to) => {
-    fs.copyFileSync(from, to, fs.constants.COPYFILE_EXCL)
-    fs.chmodSync(to, 0o600)
-  },
   remove: (path) => present(() => fs.unlinkSync(path)) !== undefined,
   makeDirectory,
   removeDirectory,
@@ -133,11 +98,21 @@ export function writeAll(files: Files, file: number, bytes: Uint8Array, at: numb
   while (done < bytes.length) done += progress(files.write(file, bytes.subarray(done), at + done))
 }
 
-/** Like {@link writeAll}, without blocking the event loop. */
-export async function writeAllSoon(files: Files, file: number, bytes: Uint8Array, at: number): Promise<void> {
-  let done = 0
-  while (done < bytes.length) {
-    done += progress(await files.writeSoon(file, bytes.subarray(done), at + done))
+/** A file that will replace another one when it is complete. A crash may leave it; the next write replaces it. */
+export function temporary(path: string): string {
+  return `${path}.tmp`
+}
+
+/** Writes a file completely or not at all: into a temporary file, which is renamed. */
+export function replace(files: Files, path: string, content: Uint8Array): void {
+  const whole = temporary(path)
+  files.remove(whole)
+  create(files, whole, content)
+  try {
+    files.rename(whole, path)
+  } catch (error) {
+    files.remove(whole)
+    throw error
   }
 }
 
@@ -169,12 +144,22 @@ function progress(written: number): number {
   return written
 }
 
-function present<T>(work: () => T): { readonly result: T } | undefined {
+/** The result of an operation. Undefined when it fails with this code: by default, because there is no such file. */
+export function present<T>(work: () => T, code = 'ENOENT'): { readonly result: T } | undefined {
   try {
     return { result: work() }
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined
+    if (hasCode(error, code)) return undefined
     throw error
+  }
+}
+
+/** The result of an operation; undefined when it fails for any reason. */
+export function attempt<T>(work: () => T): T | undefined {
+  try {
+    return work()
+  } catch {
+    return undefined
   }
 }
 
@@ -214,32 +199,13 @@ function removeDirectory(path: string): boolean {
   }
 }
 
-async function syncDirectory(path: string): Promise<void> {
-  let directory: number
-  try {
-    directory = fs.openSync(dirname(path), 'r')
-  } catch (error) {
-    // Windows cannot open directories, and needs no sync of them.
-    if (hasCode(error, 'EISDIR', 'EPERM', 'EACCES')) return
-    throw error
-  }
-  try {
-    await sync(directory)
-  } catch (error) {
-    // Some file systems cannot sync a directory; a failing disk reports EIO.
-    if (!hasCode(error, 'EINVAL', 'EPERM', 'ENOTSUP')) throw error
-  } finally {
-    fs.closeSync(directory)
-  }
-}
-
 function statAt(path: string): FileStat | undefined {
   const stat = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
   return stat && fileStat(stat)
 }
 
 /** The kind of an entry that is not a file, for example `a directory`; undefined for a file. */
-export function otherThanFile(stat: Stats | BigIntStats): string | undefined {
+function otherThanFile(stat: Stats | BigIntStats): string | undefined {
   if (stat.isFile()) return undefined
   if (stat.isSymbolicLink()) return 'a symbolic link'
   if (stat.isDirectory()) return 'a directory'
@@ -260,11 +226,25 @@ function fileStat(stat: BigIntStats): FileStat {
 }
 
 /** Runs file operations of a request: an error of the operating system becomes `storage_unavailable`. */
-export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function onDisk<T>(path: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof Refusal) throw error
     return refuse('storage_unavailable', { detail: `${path} could not be written: ${errorMessage(error)}.` })
   }
+}
+
+/** File operations that first call `check`, which may throw, when they change a file or a folder. */
+export function guardedFiles(files: Files, check: () => void): Files {
+  const names = ['open', 'write', 'truncate', 'rename', 'remove']
+  const guarded = [...names, 'makeDirectory', 'removeDirectory'].map((name) => {
+    const operation = files[name as keyof Files] as (...args: unknown[]) => unknown
+    const checked = (...args: unknown[]): unknown => {
+      if (name !== 'open' || args[1] !== 'r') check()
+      return operation(...args)
+    }
+    return [name, checked]
+  })
+  return { ...files, ...Object.fromEntries(guarded) }
 }

@@ -1,294 +1,176 @@
-import { join, resolve } from 'node:path'
-import { Refusal, refuse } from '../../core/errors.ts'
-import { describeHolder, LOCK, LOOK_AGAIN, SILENCE } from '../lock-file.ts'
-import type { Cancel } from '../realtime.ts'
-import { errorMessage, type Files, hasCode, NotAFile } from './files.ts'
-import { Beats, type Moment } from './heartbeat.ts'
-import { type Found, LockIo, type LockPorts, LockTaking, realPorts } from './lock-taking.ts'
+import { randomBytes } from 'node:crypto'
+import { utimesSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { Refusal } from '../../core/errors.ts'
+import { elapsedTime, hostTime } from '../../core/time/clock.ts'
+import { later, repeatEvery } from '../realtime.ts'
+import { attempt, create, nodeFiles as fs, present } from './files.ts'
 import type { OnNotice } from './notice.ts'
+import { isRunning, type ProcessIdentity, thisProcess } from './process-identity.ts'
 
-/** Milliseconds after a heartbeat in which the lock is certainly ours. Later it is read again before a write is acknowledged. */
-const FRESH = 2_000
+// Milliseconds: between two beats; after a beat, while a write needs no check; without a beat, until a holder that cannot be
+// checked counts as dead; between two looks at such a holder.
+const [BEAT, FRESH, STALE, LOOK_AGAIN] = [1_000, 3_000, 5_000, 250]
 
-/** Milliseconds between two reads of the lock in which no other process can take and release it. Less than {@link SILENCE}. */
-const ATTENTIVE = 4_000
+/** A lock that was read, and the time of its last beat. Its pid is 0 while it is being written, or after a kill then. */
+type Found = ProcessIdentity & { readonly nonce: string; readonly beat: number }
 
-/** Maximum tries for a lock that changes at each of them. */
-const TRIES = 10
+const MISSING: Found = { pid: 0, host: '', nonce: '', beat: 0 }
 
-/** Milliseconds before the thread starts. A process that ends earlier does not need it. */
-const THREAD_AFTER = 300
+/** The process, clocks and timers that a lock uses. Tests replace them. */
+export const realPorts = { thisProcess, elapsedTime, hostTime, later, repeatEvery }
 
 /**
- * The lock of a data folder. Only one process at a time writes there, even if processes cannot see each other (containers,
- * hosts). The lock names its holder, and its content changes every second. For processes in the same pid namespace, the
- * holder is dead when its process has ended. For others, it is dead when the content has not changed for {@link SILENCE}
- * milliseconds. So a holder whose last heartbeat is older than {@link FRESH} milliseconds reads the lock again before it
- * acknowledges a write. A holder that has lost the lock acknowledges nothing any more.
+ * The lock of a data folder: one process at a time writes there. The file `lock` names the holder, which touches it every
+ * second. A dead holder is replaced in two steps. Its mark, a file named after its nonce, is created with the content of the
+ * next lock; only one process can do that. If the lock is still the same then, the mark is renamed to `lock`. No nonce
+ * returns, so a process that was too slow finds another lock there and changes nothing. If a process dies between the two
+ * steps, its mark is taken over in the same way. No links are needed, which some file systems lack.
  */
 export class Lock {
-  /** The data folder. */
-  readonly folder: string
   readonly #path: string
-  readonly #ports: LockPorts
-  readonly #io: LockIo
   readonly #onNotice: OnNotice
-  readonly #beats = new Beats()
+  readonly #ports: typeof realPorts
+  readonly #self: ProcessIdentity & { readonly nonce: string }
+  /** The first beat that was read of each holder, and when. */
+  readonly #seen = new Map<string, { readonly beat: number; readonly since: number }>()
+  #beaten = 0
+  #stopBeating = (): void => {}
   #lost: Refusal | undefined
-  #stopThread: (() => Promise<void>) | undefined
-  #cancelThread: Cancel | undefined
 
-  private constructor(folder: string, ports: LockPorts, onNotice: OnNotice) {
-    this.folder = resolve(folder)
-    this.#path = join(this.folder, LOCK)
-    this.#ports = ports
-    this.#io = new LockIo(ports.files, ports.self)
+  private constructor(path: string, onNotice: OnNotice, ports: typeof realPorts) {
+    this.#path = path
     this.#onNotice = onNotice
+    this.#ports = ports
+    this.#self = { ...ports.thisProcess(), nonce: randomBytes(12).toString('hex') }
   }
 
-  /**
-   * Creates the folder if it is missing, and takes its lock. Waits until a holder elsewhere is known to be alive or dead.
-   * Throws `DataFolderLocked` when another process has the lock, and `FolderUnusable` when the folder cannot be written.
-   */
-  static async take(folder: string, onNotice: OnNotice, ports: LockPorts = realPorts()): Promise<Lock> {
-    const lock = new Lock(folder, ports, onNotice)
-    try {
-      ports.files.makeDirectory(lock.folder)
-      await lock.#take()
-      return lock
-    } catch (error) {
-      lock.#abandon()
-      throw explain(lock.folder, error)
-    }
+  /** Takes the lock of a folder, which is created if it is missing. Waits until it is known whether the holder is alive. */
+  static take(data: string, onNotice: OnNotice, ports = realPorts): Promise<Lock> {
+    const path = join(resolve(data), 'lock')
+    const lock = new Lock(path, onNotice, ports)
+    return new Promise((taken, failed) => {
+      const look = (looks: number): void => {
+        try {
+          fs.makeDirectory(dirname(path))
+          const blocker = lock.#claim(path)
+          if (blocker === undefined) {
+            // The beat reports a loss; the next check reports any other failure.
+            lock.#stopBeating = ports.repeatEvery(BEAT, () => void attempt(() => lock.#beat()))
+            taken(lock)
+            return
+          }
+          // At that look a lock that was being written is complete, and a live holder has beaten.
+          if (looks === (2 * BEAT) / LOOK_AGAIN) {
+            const message = `${path} names ${describe(blocker, lock.#self)}, and it is not known whether that process still uses the folder. It is replaced if its file does not change for 5 s.`
+            onNotice({ level: 'warn', event: 'lock_waiting', message, file: path })
+          }
+          ports.later(LOOK_AGAIN, () => look(looks + 1))
+        } catch (error) {
+          failed(error)
+        }
+      }
+      look(0)
+    })
   }
 
-  /** The reason why nothing is written any more; undefined while the lock is ours. */
+  /** Why nothing is written any more; undefined while the lock is ours. */
   get lost(): string | undefined {
     return this.#lost?.message
   }
 
-  /** Throws a refusal, `storage_unavailable`, when the lock is not ours any more. Reads no file while the heartbeat is fresh. */
+  /** Must be called before each write. Throws `storage_unavailable` once the lock is lost. Reads nothing soon after a beat. */
   check(): void {
-    if (this.#lost === undefined && isWithin(FRESH, this.#beats.last, this.#now())) return
-    this.confirm()
+    if (this.#lost !== undefined || Math.abs(this.#ports.hostTime() - this.#beaten) > FRESH) this.#beat()
   }
 
-  /** Like {@link check}, but always reads the lock. Takes it again when it has been removed. */
-  confirm(): void {
-    if (this.#lost !== undefined) throw this.#lost
-    try {
-      this.#beats.beaten(this.#confirmed())
-    } catch (error) {
-      if (error instanceof Refusal) throw error
-      const way =
-        error instanceof NotAFile
-          ? {}
-          : { mitigation: 'Make the data folder usable again; writing then resumes automatically.' }
-      refuse('storage_unavailable', {
-        detail: `The lock of the data folder cannot be checked: ${errorMessage(error)}.`,
-        ...way,
-      })
-    }
+  /** Removes the lock if it is still ours. If that fails, the next start finds that this process has ended. */
+  release(): void {
+    this.#stopBeating()
+    attempt(() => {
+      this.#beat()
+      fs.remove(this.#path)
+    })
+    this.#lost ??= new Refusal('storage_unavailable', { detail: 'The emulator has been closed.' })
   }
 
-  /** Starts to write heartbeats from a separate thread, now or after {@link THREAD_AFTER} milliseconds. */
-  startHeartbeat(when: 'now' | 'soon'): void {
-    this.check()
-    if (when === 'now') this.#startThread()
-    else this.#cancelThread ??= this.#ports.later(THREAD_AFTER, () => this.#startThread())
-  }
-
-  /** Removes the lock, if it is still ours. */
-  async release(): Promise<void> {
-    await this.#stop()
-    try {
-      if (this.#lost === undefined) this.#io.release(this.#path)
-    } catch (error) {
-      this.#onNotice({
-        level: 'warn',
-        event: 'lock_left',
-        message: `The lock of ${this.folder} could not be removed: ${errorMessage(error)}. The lock ends with this process; to use the folder sooner, delete ${this.#path}.`,
-        file: this.#path,
-      })
-    }
-    this.#lost ??= closed()
-  }
-
-  // The caller reports the first failure.
-  #abandon(): void {
-    try {
-      this.#io.release(this.#path)
-    } catch {}
-  }
-
-  async #take(): Promise<void> {
-    const taking = new LockTaking(this.folder, this.#path, this.#ports, this.#io)
-    let waits = false
+  /** Puts our lock at a path. Returns the lock that is there while it is not known whether its holder is alive. */
+  #claim(path: string): Found | undefined {
     for (;;) {
-      const now = this.#now()
-      const blocker = taking.try()
-      if (blocker === undefined) {
-        this.#beats.beaten(now)
-        return
-      }
-      if (!waits) this.#sayWaiting(blocker)
-      waits = true
-      await new Promise<void>((done) => this.#ports.later(LOOK_AGAIN, done))
+      const [start, wall] = [this.#ports.elapsedTime(), this.#ports.hostTime()]
+      const text = Buffer.from(`${JSON.stringify(this.#self)}\n`)
+      if (present(() => create(fs, path, text), 'EEXIST') !== undefined) this.#beaten = wall
+      const found = readLock(path)
+      if (found.nonce === this.#self.nonce) return undefined
+      if (!this.#isDead(found, start)) return found
+      if (found === MISSING)
+        throw new Error(`${path} cannot be read. Delete it if no emulator uses the folder.`)
+      const mark = `${this.#path}.${found.nonce}`
+      const blocker = this.#claim(mark)
+      if (blocker !== undefined) return blocker
+      const { nonce, beat } = readLock(path)
+      // A holder that was only stopped may have woken up.
+      if (nonce !== found.nonce || beat !== found.beat) fs.remove(mark)
+      else present(() => fs.rename(mark, path))
     }
   }
 
-  #now(): Moment {
-    return { ticks: this.#ports.ticks(), wall: this.#ports.hostTime() }
+  // Throws when the holder beats. Only that shows that it is alive and holds this folder: its pid may belong to a later process,
+  // often in a restarted container, and the folder may be a copy.
+  #isDead(found: Found, start: number): boolean {
+    if (found.host === this.#self.host && !isRunning(found)) return true
+    const { nonce, beat } = found
+    const seen = this.#seen.get(nonce) ?? { beat, since: this.#ports.elapsedTime() }
+    this.#seen.set(nonce, seen)
+    if (seen.beat === beat) return start - seen.since >= STALE
+    const user = describe(found, this.#self)
+    throw new Error(
+      `${dirname(this.#path)} is in use by ${user}. Stop that process, or choose another data folder (--data). If that process is not an emulator, delete ${this.#path}.`,
+    )
   }
 
-  /** Writes a heartbeat, or takes a removed lock again. @returns a moment at which the lock was ours */
-  #confirmed(): Moment {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const now = this.#now()
-      if (this.#io.beat(this.#path, now.ticks)) return now
-      const found = this.#io.read(this.#path)
-      if (found !== undefined && found.holder?.id !== this.#ports.self.id) this.#lose(found)
-      if (found !== undefined) continue
-      // The lock was removed, perhaps with the folder. If this process slept, another one may have taken and released it.
-      if (!isWithin(ATTENTIVE, this.#beats.lastLook, now)) this.#lose(undefined)
-      this.#ports.files.makeDirectory(this.folder)
-      if (this.#io.claim(this.#path, now.ticks)) return now
-    }
-    throw new Error(`${this.#path} keeps changing`)
-  }
-
-  #lose(found: Found | undefined): never {
-    const { self } = this.#ports
-    const who =
-      found === undefined ? 'A process that has since ended' : describeHolder(found.holder, self.place)
-    const detail = `This emulator has lost its data folder: ${who} has taken over ${this.#path}, because there was no heartbeat of this process (${self.pid}) for ${SILENCE / 1_000} s, or because the file was removed.`
+  // In this order, because a process that replaces a stopped holder creates the mark before it compares the beat.
+  #beat(): void {
+    if (this.#lost !== undefined) throw this.#lost
+    const { nonce, pid } = this.#self
+    // Later than the last one, also while a test has stopped the clock.
+    const now = Math.max(this.#ports.hostTime(), this.#beaten + 1)
+    present(() => utimesSync(this.#path, now / 1_000, now / 1_000))
+    const mark = readLock(`${this.#path}.${nonce}`)
+    const found = mark === MISSING ? readLock(this.#path) : mark
+    this.#beaten = now
+    if (found.nonce === nonce) return
+    const user = found === MISSING ? 'no process' : describe(found, this.#self)
+    const detail = `This emulator has lost its data folder: ${this.#path} now belongs to ${user}. The file was removed, or process ${pid} was stopped for more than 5 s.`
     const mitigation =
-      'This emulator writes nothing more; reads return its last state. Stop it and use the other emulator, or start it again with another data folder (--data).'
+      'Nothing more is written; reads return the last state. Stop this emulator, and use the other one or start again.'
     this.#lost = new Refusal('storage_unavailable', { detail, mitigation })
     const message = `${detail} ${mitigation}`
     this.#onNotice({ level: 'error', event: 'lock_lost', message, file: this.#path })
-    void this.#stop()
     throw this.#lost
   }
-
-  #startThread(): void {
-    this.#cancelThread?.()
-    if (this.#lost !== undefined) return
-    this.#stopThread ??= this.#ports.startHeartbeat({
-      path: this.#path,
-      id: this.#ports.self.id,
-      beats: this.#beats,
-      onTaken: () => this.#look(),
-      onEnd: (reason) => this.#sayEnded(reason),
-    })
-  }
-
-  async #stop(): Promise<void> {
-    this.#cancelThread?.()
-    await this.#stopThread?.()
-  }
-
-  // The thread has found another holder. This only reports the loss; later writes are refused.
-  #look(): void {
-    try {
-      if (this.#lost === undefined) this.confirm()
-    } catch {}
-  }
-
-  #sayWaiting({ holder }: Found): void {
-    const { place } = this.#ports.self
-    this.#onNotice({
-      level: 'warn',
-      event: 'lock_waiting',
-      message: `${this.#path} belongs to ${describeHolder(holder, place)}, which is not visible from this process. Waiting up to ${SILENCE / 1_000} s for its heartbeat: if there is none, it has ended, and this process takes over.`,
-      file: this.#path,
-    })
-  }
-
-  #sayEnded(reason: string): void {
-    this.#onNotice({
-      level: 'warn',
-      event: 'lock_unwatched',
-      message: `The heartbeat of ${this.#path} has stopped: ${reason}. Nothing is lost: the lock is read before each write. But a process in another container or host may take over while nothing is written. Start the emulator again.`,
-      file: this.#path,
-    })
-  }
 }
 
-// A change of the host clock looks like a sleep. It only costs one read of the lock.
-function isWithin(ms: number, { ticks, wall }: Moment, now: Moment): boolean {
-  return now.ticks - ticks <= ms && Math.abs(now.wall - wall) <= ms
+/** Describes the process that uses a folder; undefined when there is none. The lock is read, not taken. */
+export function userOf(data: string): string | undefined {
+  const [found, self] = [readLock(join(resolve(data), 'lock')), thisProcess()]
+  const hasEnded = found.host === self.host && !isRunning(found)
+  return hasEnded || hostTime() - found.beat >= STALE ? undefined : describe(found, self)
 }
 
-function closed(): Refusal {
-  return new Refusal('storage_unavailable', { detail: 'The emulator has been closed.' })
+function readLock(path: string): Found {
+  const [text, stat] = [fs.read(path)?.toString(), fs.stat(path)]
+  if (text === undefined || stat === undefined) return MISSING
+  const beat = Number(stat.modified) / 1e6
+  const { pid = 0, host = '', nonce = '' } = attempt(() => JSON.parse(text) as Partial<Found>) ?? {}
+  // The nonce becomes a part of paths.
+  if (pid > 0 && /^\w+$/.test(nonce)) return { pid, host, nonce, beat }
+  if (!/^(\0*$|\{"pid":)/.test(text))
+    throw new Error(`${path} is not a lock. Move it away, or use another folder (--data).`)
+  return { ...MISSING, nonce: `${stat.inode}_${stat.modified}`, beat }
 }
 
-/**
- * Returns file operations that write only while the lock of their folder is ours. A write or a sync checks the lock again
- * when it is done, because a new holder may have read the file before.
- */
-export function guardedFiles(files: Files, lock: Pick<Lock, 'check' | 'confirm'>): Files {
-  const before = <A extends unknown[], R>(operation: (...args: A) => R) => {
-    return (...args: A): R => {
-      lock.check()
-      return operation(...args)
-    }
-  }
-  const after = <A extends unknown[]>(operation: (...args: A) => Promise<void>) => {
-    return async (...args: A): Promise<void> => {
-      await operation(...args)
-      lock.check()
-    }
-  }
-  return {
-    ...files,
-    open: (path, how) => {
-      if (how !== 'r') lock.check()
-      return files.open(path, how)
-    },
-    write: (...args) => {
-      lock.check()
-      const written = files.write(...args)
-      lock.check()
-      return written
-    },
-    // Renaming is rare and must never replace a file of another process, so the lock is always read.
-    rename: (from, to) => {
-      lock.confirm()
-      files.rename(from, to)
-    },
-    writeSoon: before(files.writeSoon),
-    truncate: before(files.truncate),
-    truncatePath: before(files.truncatePath),
-    link: before(files.link),
-    copy: before(files.copy),
-    remove: before(files.remove),
-    makeDirectory: before(files.makeDirectory),
-    removeDirectory: before(files.removeDirectory),
-    sync: after(files.sync),
-    datasync: after(files.datasync),
-    syncDirectory: after(files.syncDirectory),
-  }
-}
-
-/** Error codes of the operating system for a folder that cannot be written, with descriptions. */
-const REASONS: Readonly<Record<string, string>> = {
-  EROFS: 'it is on a read-only file system',
-  EACCES: 'its permissions do not allow it',
-  EPERM: 'the system does not allow it',
-  ENOENT: 'it does not exist and cannot be created',
-  ENOTDIR: 'a part of its path is not a folder',
-  EEXIST: 'a part of its path is not a folder',
-  ELOOP: 'its links form a cycle',
-  ENAMETOOLONG: 'its path is too long',
-}
-
-/** A clear error for one of {@link REASONS}, with `code` and `syscall` of the original. Other errors are returned unchanged. */
-function explain(folder: string, error: unknown): unknown {
-  if (!hasCode(error, ...Object.keys(REASONS))) return error
-  const { code = '', syscall = '' } = error as NodeJS.ErrnoException
-  const user = process.getuid === undefined ? '' : ` (user id ${process.getuid()})`
-  const message = `The data folder ${folder} cannot be written by this process${user}: ${REASONS[code]} (${errorMessage(error)}). Make it writable, choose another one with --data, or keep everything in memory with --ephemeral`
-  return Object.assign(new Error(message, { cause: error }), { name: 'FolderUnusable', code, syscall })
+function describe({ pid, host }: ProcessIdentity, here: ProcessIdentity): string {
+  if (pid === 0) return 'an unknown process'
+  return `process ${pid}${host === here.host ? '' : ` on host "${String(host).split(' ')[0]}"`}`
 }

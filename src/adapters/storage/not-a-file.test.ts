@@ -15,7 +15,7 @@ const KINDS: readonly Kind[] = [
     ['a device', (path) => symlinkSync('/dev/null', path)],
   ),
 ]
-const NAMES = ['', '.journal', '.journal.0', '.previous', '.log']
+const NAMES = ['', '.journal']
 const CASES = NAMES.flatMap((name) => KINDS.map(([other, make]) => [name, other, make] as const))
 
 /** Windows has no FIFOs and no device files, and requires a privilege to create links. */
@@ -27,7 +27,7 @@ test.each(CASES)(
   'sandbox.json%s that is %s is refused at once with its name and the fix, and no file changes',
   async (name, other, make) => {
     const file = stateFile()
-    await (await open(file)).persistence.close()
+    ;(await open(file)).persistence.close()
     rmSync(file + name, { force: true })
     make(file + name)
     const before = readdirSync(dirname(file)).sort()
@@ -39,6 +39,6 @@ test.each(CASES)(
     if (name !== '') expect(refusal).toContain(`${file}${name} is `)
     expect(readdirSync(dirname(file)).sort()).toEqual(before)
     rmSync(file + name, { recursive: true, force: true })
-    await (await open(file)).persistence.close()
+    ;(await open(file)).persistence.close()
   },
 )

@@ -2,23 +2,15 @@
 type NoticeEvent =
   | 'edit_taken'
   | 'edit_refused'
-  | 'went_back'
-  | 'records_set_aside'
-  | 'recovered'
-  | 'migrated'
   | 'file_removed'
-  | 'file_corrupt'
   | 'journal_torn'
-  | 'journal_corrupt'
-  | 'journal_orphaned'
+  | 'journal_discarded'
   | 'journal_lost'
   | 'checkpoint_failed'
   | 'checkpoint_recovered'
   | 'watch_failed'
   | 'lock_waiting'
   | 'lock_lost'
-  | 'lock_unwatched'
-  | 'lock_left'
   | 'snapshot_damaged'
   | 'snapshots_orphaned'
 
@@ -36,11 +28,3 @@ export interface StorageNotice {
 }
 
 export type OnNotice = (notice: StorageNotice) => void
-
-export const MAX_SHOWN = 5
-
-/** The first five of these texts, and how many more there are. */
-export function shortList(texts: readonly string[], separator: string): string {
-  const more = texts.length > MAX_SHOWN ? [`and ${texts.length - MAX_SHOWN} more`] : []
-  return [...texts.slice(0, MAX_SHOWN), ...more].join(separator)
-}

@@ -1,35 +1,27 @@
 import type { AssumptionCatalog } from '../../core/assumptions.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
 import type { Service } from '../../core/service.ts'
 import { changedRow, type LoggedCommit } from '../../core/state/commit.ts'
 import { checkDocument } from '../../core/state/document.ts'
-import { salvage } from '../../core/state/salvage.ts'
 import {
   CLOCK,
-  CORE_TABLES,
   type Document,
-  FORMAT,
   SANDBOX_TABLE,
   type SandboxState,
   storeOf,
   toDocument,
 } from '../../core/state/state.ts'
-import type { Store } from '../../core/state/store.ts'
-import { type ClockRow, hostTime } from '../../core/time/clock.ts'
-import { formatInstant } from '../../core/time/instant.ts'
-import { errorMessage, refuseOther } from './files.ts'
+import type { ClockRow } from '../../core/time/clock.ts'
+import { sentence } from '../../core/words.ts'
+import { errorMessage, type FileStat, type Files } from './files.ts'
 import {
-  commitsAfter,
-  type GenerationContents,
-  isCheckpointOf,
-  JournalCorrupt,
+  type Damage,
+  digestOf,
+  type JournalContents,
   type PlacedCommit,
   readJournal,
 } from './journal-format.ts'
-import { OldFiles } from './migration.ts'
-import { earlierGenerations, journalOf, previousOf } from './names.ts'
-import type { SetAside } from './set-aside.ts'
-import { type FoundState, findState, isDocument } from './state-file.ts'
+import { journalOf } from './names.ts'
+import { issuesError, parseState, UnusableState } from './state-file.ts'
 
 /** The rules that the state of a sandbox is checked against. */
 export interface LoadContext {
@@ -45,229 +37,143 @@ export interface LoadedState {
   readonly floor: number
 }
 
-/** The state that the files of a sandbox hold. */
+/** The files of a sandbox, and the state that they contain together. */
 export interface Recovered {
-  readonly loaded: LoadedState
-  readonly found: FoundState
-  /** The state file is the `checkpoint` that the state comes from, `known` and needs no more work, or `edited`. */
-  readonly file: 'checkpoint' | 'known' | 'edited'
-  /** The document that was edited; undefined where it is not known. */
-  readonly base?: Document
-  /** When the file must be written: `now`, before anything else, if the journal does not continue the state file. */
-  readonly checkpoint: 'now' | 'soon' | 'unneeded'
-  /** The revision of the previous checkpoint, if the state comes from it. */
-  readonly previous?: number
-  /** Files of version 0.1.0 that have been copied, and are removed after the first checkpoint. */
-  readonly old?: readonly string[]
+  /** Undefined when there is no state file, and no journal that needs one. */
+  readonly loaded: LoadedState | undefined
+  readonly file: Found | undefined
+  /** The journal, if it continues the file. */
+  readonly journal: JournalContents | undefined
+  /** Whether the state has commits that the file lacks. */
+  readonly hasCommits: boolean
+  /** Whether commits of the journal are left out. */
+  readonly isDiscarded: boolean
+}
+
+/** Thrown for files that cannot be used. Nothing has been changed. The message has place, reason and way out. */
+export class StartStopped extends Error {
+  /** Whether the start succeeds without the journal. */
+  readonly isOfJournal: boolean
+
+  constructor(reason: string, fix: string, isOfJournal: boolean) {
+    super(`${sentence(reason)} Nothing has been changed. ${fix}`)
+    this.name = 'StartStopped'
+    this.isOfJournal = isOfJournal
+  }
+}
+
+/** A state file on the disk. */
+interface Found {
+  readonly bytes: Buffer
+  readonly digest: string
+  readonly stat: FileStat
 }
 
 /**
- * Reads a state file, the previous checkpoint, and the journal. An unedited state file is trusted. Otherwise the previous
- * checkpoint is used, with the journal that continues it. Unusable files are moved aside and reported. Undefined when there
- * is no usable state. Throws `NotAFile`, and `NewerFormat` without changing any file.
+ * Reads a state file and the journal that continues it. Changes nothing. Throws {@link StartStopped}, or `NotAFile`.
+ * @param discard leave out a journal that cannot be used
  */
-export async function recover(context: LoadContext, aside: SetAside): Promise<Recovered | undefined> {
-  return new Recovery(context, aside).run()
-}
-
-class Recovery {
-  readonly #context: LoadContext
-  readonly #aside: SetAside
-  #generations: readonly GenerationContents[] = []
-
-  constructor(context: LoadContext, aside: SetAside) {
-    this.#context = context
-    this.#aside = aside
-  }
-
-  run(): Recovered | undefined {
-    const { files, path } = this.#aside
-    const found = findState(files, path)
-    const checkpoint =
-      found?.isUnedited === true
-        ? { sha256: found.sha256, revision: (found.raw as Document).revision }
-        : undefined
-    const [journal, previous] = [journalOf(path), previousOf(path)]
-    this.#generations = readJournal(files, journal, checkpoint)
-    // These files are checked now: they are only read when they are needed, but the next checkpoint replaces them.
-    for (const each of [previous, ...earlierGenerations(files, journal)]) refuseOther(each, files.stat(each))
-    const old = new OldFiles(this.#aside)
-    if (found?.format === 1 && files.stat(previous) === undefined) {
-      const commits = old.migrate(found)
-      if (commits === undefined) return this.#salvaged([found], old.paths)
-      const loaded = this.#loaded(found, commits)
-      if (loaded !== undefined) return { loaded, found, file: 'known', checkpoint: 'now', old: old.paths }
-    }
-    old.removeContained(found)
-    this.#cutTornLines()
-    return found === undefined ? this.#withoutFile() : this.#choose(found)
-  }
-
-  #choose(found: FoundState): Recovered | undefined {
-    const { files, path } = this.#aside
-    const last = this.#generations.at(-1)
-    const known = last?.header === undefined ? undefined : last
-    const isOurs = known === undefined || isCheckpointOf(known, found.sha256)
-    if (found.isUnedited && isOurs) {
-      const { commits } = this.#follow(found.raw as Document)
-      const loaded = this.#loaded(found, commits)
-      const checkpoint = commits.length > 0 ? 'soon' : 'unneeded'
-      if (loaded !== undefined) return { loaded, found, file: 'checkpoint', checkpoint }
-    }
-    const previous = findState(files, previousOf(path))
-    if (previous?.isUnedited) {
-      const recovered = this.#fromPrevious(previous, found, known?.file?.sha256)
-      if (recovered !== undefined) return recovered
-    }
-    return this.#salvaged(previous === undefined ? [found] : [found, previous])
-  }
-
-  #fromPrevious(previous: FoundState, found: FoundState, known: string | undefined): Recovered | undefined {
-    const document = previous.raw as Document
-    const revision = (found.raw as Document | null | undefined)?.revision ?? Number.NaN
-    const { commits, isWhole } = this.#follow(document)
-    const loaded = this.#loaded(previous, commits)
-    if (loaded === undefined) return undefined
-    const common = { loaded, found, checkpoint: 'soon', previous: document.revision } as const
-    // The line that names this checkpoint was lost with the end of the journal.
-    if (found.isUnedited && revision === loaded.state.store.revision) return { ...common, file: 'checkpoint' }
-    if (isWhole && known === found.sha256) return { ...common, file: 'known' }
-    if (!isDocument(found)) {
-      this.#aside.recovered(found)
-      return { ...common, file: 'known' }
-    }
-    const start = document.revision
-    if (!(revision >= start && revision <= start + commits.length)) return { ...common, file: 'edited' }
-    const upTo = commits.slice(0, revision - start)
-    return {
-      ...common,
-      file: 'edited',
-      base: documentAfter(document, upTo, this.#context.service).document,
-    }
-  }
-
-  // Neither file is an unedited checkpoint: a document that can be read is used, without the journal.
-  #salvaged(candidates: readonly FoundState[], old: readonly string[] = []): Recovered | undefined {
-    const { path } = this.#aside
-    const [found] = candidates as readonly [FoundState]
-    const readable = candidates.find(isDocument)
-    const loaded = readable && this.#loaded(readable, [], frameOf(readable.raw as JsonObject))
-    if (readable === undefined || loaded === undefined) {
-      this.#aside.corruptFile(found, this.#generations)
-      return undefined
-    }
-    if (readable !== found) this.#aside.recovered(found)
-    const later = this.#commitsAfter(loaded.state.store.revision)
-    const damage = this.#generations.find(({ corrupt }) => corrupt !== undefined)?.corrupt
-    if (later > 0 || damage !== undefined) {
-      this.#aside.orphaned(
-        `${damage === undefined ? '' : `${damage.message}. `}${path} was changed, and the previous checkpoint, ${previousOf(path)}, is missing or damaged. The file is used without the ${later} later changes of its journal.`,
-        this.#generations.map((each) => each.path),
-      )
-    }
-    return { loaded, found, file: 'known', checkpoint: 'now', old }
-  }
-
-  #commitsAfter(revision: number): number {
-    return this.#generations
-      .flatMap(({ commits }) => commits)
-      .filter(({ commit }) => commit.revision > revision).length
-  }
-
-  #follow({ revision }: Document) {
-    const { commits, corrupt } = commitsAfter(this.#generations, revision)
-    if (corrupt !== undefined)
-      this.#aside.corruptJournal(corrupt, this.#generations, revision + commits.length)
-    return { commits, isWhole: corrupt === undefined }
-  }
-
-  /**
-   * The state of a document after these commits, without the invalid records. A commit that does not fit ends the replay, and
-   * no part of it is in the state.
-   * @param frame default fields for a document that is not trusted, which is then used without commits
-   */
-  #loaded(
-    { raw, text }: FoundState,
-    commits: readonly PlacedCommit[],
-    frame?: Document,
-  ): LoadedState | undefined {
-    const { service, assumptions, strict } = this.#context
-    const check = (document: unknown) => checkDocument(document, service, assumptions, strict)
-    const replayed =
-      frame === undefined ? this.#replayed(raw as Document, commits) : { document: raw, fitting: [] }
-    const floor = floorAfter(replayed.fitting.map(({ commit }) => commit))
-    const checked = check(replayed.document)
-    if (!('issues' in checked)) return { state: checked.state, floor }
-    const usable = salvage(replayed.document, check, frame ?? frameOf(replayed.document as never))
-    if (usable === undefined) return undefined
-    this.#aside.records(usable.setAside, commits.length === 0 ? text : '')
-    return { state: usable.state, floor }
-  }
-
-  #replayed(document: Document, commits: readonly PlacedCommit[]) {
-    const after = documentAfter(document, commits, this.#context.service)
-    if (after.misfit === undefined) return { document: after.document, fitting: commits }
-    const { placed, reason } = after.misfit
-    const fitting = commits.slice(0, commits.indexOf(placed))
-    const corrupt = new JournalCorrupt(placed.path, placed.offset, reason)
-    this.#aside.corruptJournal(corrupt, this.#generations, document.revision + fitting.length)
-    return { document: after.document, fitting }
-  }
-
-  #withoutFile(): undefined {
-    const { files, path } = this.#aside
-    const commits = this.#commitsAfter(-1)
-    const previous = previousOf(path)
-    const hasPrevious = files.stat(previous) !== undefined
-    if (commits === 0 && !hasPrevious) return
-    this.#aside.orphaned(
-      `${path} is missing, but ${hasPrevious ? 'the previous checkpoint' : `its journal with ${commits} changes`} exists. The emulator starts from its starting state.`,
-      [...this.#generations.map((each) => each.path), ...(hasPrevious ? [previous] : [])],
-    )
-  }
-
-  #cutTornLines(): void {
-    for (const { path, torn } of this.#generations) {
-      if (torn === undefined) continue
-      this.#aside.files.truncatePath(path, torn)
-      this.#aside.notify(
-        'warn',
-        'journal_torn',
-        `${path}, byte ${torn}: the last line of the journal is incomplete: a write was cut off before it was acknowledged. The incomplete line has been removed.`,
-      )
-    }
+export function recover(files: Files, path: string, context: LoadContext, discard: boolean): Recovered {
+  const stat = files.stat(path)
+  const bytes = files.read(path)
+  const file = bytes && stat && { bytes, stat, digest: digestOf(bytes) }
+  const journal = readJournal(files, journalOf(path))
+  try {
+    return together(path, file, journal, context)
+  } catch (error) {
+    if (!discard || !(error instanceof StartStopped && error.isOfJournal)) throw error
+    const loaded = file && load(path, file.bytes, undefined, context)
+    return { loaded, file, journal: undefined, hasCommits: false, isDiscarded: true }
   }
 }
 
-/** A document after some commits. */
-interface Replayed {
-  readonly document: Document
-  /** The commit that did not fit. Neither it nor those after it are in the document. */
-  readonly misfit: { readonly placed: PlacedCommit; readonly reason: string } | undefined
-}
-
-/** Replays commits on a checkpoint. */
-function documentAfter(document: Document, commits: readonly PlacedCommit[], service: Service): Replayed {
-  const store = storeOf(document)
-  for (const [n, placed] of commits.entries()) {
-    try {
-      store.replay(placed.commit)
-    } catch (error) {
-      // Half of the commit may be in the store, so the replay is repeated without it.
-      const before = documentAfter(document, commits.slice(0, n), service)
-      return { ...before, misfit: { placed, reason: errorMessage(error) } }
-    }
+function together(
+  path: string,
+  file: Found | undefined,
+  journal: JournalContents | undefined,
+  context: LoadContext,
+): Recovered {
+  if (file === undefined) {
+    if (journal !== undefined && isNeeded(journal)) throw withoutFile(path, journal)
+    return { loaded: undefined, file, journal: undefined, hasCommits: false, isDiscarded: false }
   }
+  const continued = journal && continuation(path, file.digest, journal)
+  const loaded = load(path, file.bytes, continued, context)
   return {
-    document: commits.length === 0 ? document : documentIn(store, document, service),
-    misfit: undefined,
+    loaded,
+    file,
+    journal: continued && journal,
+    hasCommits: continued !== undefined && continued.commits.length > 0,
+    isDiscarded: false,
   }
 }
 
-// This includes collections that are unknown to this version: the check of the document reports them.
-function documentIn(store: Store, before: Document, service: Service): Document {
-  const { sandbox, limits, counters } = before
-  const collections = new Set([...service.collections.keys(), ...Object.keys(before.collections)])
+/** The commits that a file lacks, and the revision that they follow. */
+interface Continuation {
+  readonly revision: number
+  readonly commits: readonly PlacedCommit[]
+}
+
+/** What follows a file in its journal; undefined when the journal is about another content, and not needed. */
+function continuation(path: string, digest: string, journal: JournalContents): Continuation | undefined {
+  const known = journal.known.findLast(({ file }) => file === digest)
+  if (known === undefined && journal.known.length > 0) {
+    // An edited file may replace a journal without commits: the emulator was stopped before.
+    if (isNeeded(journal)) throw edited(path, journal)
+    return undefined
+  }
+  const { revision } = known ?? { revision: 0 }
+  const commits = journal.commits.filter(({ commit }) => commit.revision > revision)
+  const gap = commits.findIndex(({ commit }, n) => commit.revision !== revision + n + 1)
+  const missing = commits[gap]
+  if (missing !== undefined)
+    throw damaged(path, { offset: missing.offset, reason: 'commits before it are missing' }, gap)
+  if (journal.damage !== undefined) throw damaged(path, journal.damage, commits.length)
+  return { revision, commits }
+}
+
+function isNeeded({ commits, damage }: JournalContents): boolean {
+  return commits.length > 0 || damage !== undefined
+}
+
+function load(
+  path: string,
+  bytes: Buffer,
+  continued: Continuation | undefined,
+  { service, assumptions, strict }: LoadContext,
+): LoadedState {
+  const { commits } = continued ?? { commits: [] }
+  try {
+    const { document, text } = parseState(path, bytes)
+    const isWhole = commits.length === 0
+    // An edit that was applied has the revision of the text that was edited.
+    const last =
+      continued === undefined ? document : { ...(document as Document), revision: continued.revision }
+    const whole = isWhole ? last : replayed(path, last as Document, commits, service)
+    const checked = checkDocument(whole, service, assumptions, strict)
+    if ('issues' in checked) throw issuesError(path, isWhole ? text : undefined, checked.issues)
+    return { state: checked.state, floor: floorAfter(commits.map(({ commit }) => commit)) }
+  } catch (error) {
+    throw error instanceof UnusableState ? unusable(path, error) : error
+  }
+}
+
+function replayed(
+  path: string,
+  document: Document,
+  commits: readonly PlacedCommit[],
+  service: Service,
+): Document {
+  const store = storeOf(document)
+  for (const [n, { commit, offset }] of commits.entries()) {
+    try {
+      store.replay(commit)
+    } catch (error) {
+      throw damaged(path, { offset, reason: errorMessage(error) }, n)
+    }
+  }
+  const { sandbox, limits, counters } = document
+  const collections = new Set([...service.collections.keys(), ...Object.keys(document.collections)])
   const clock = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
   return toDocument(store, collections, { sandbox, clock, limits, requests: counters.requests })
 }
@@ -286,27 +192,44 @@ function floorAfter(commits: readonly LoggedCommit[]): number {
   }, 0)
 }
 
-/** A document without records, for the fields that a damaged document lacks. */
-function frameOf(raw: Readonly<Record<string, unknown>>): Document {
-  const events = Array.isArray(raw.schedule) ? raw.schedule.map(sequenceOf) : []
-  const tables = Object.keys(CORE_TABLES).map((key) => [key, []])
-  return {
-    format: FORMAT,
-    revision: 0,
-    sandbox: 'default',
-    seed: 1,
-    settings: {},
-    clock: { now: formatInstant(hostTime()), rate: 1, skip_on_poll: false, wall: null },
-    // Numbers that have been given out are never given out again.
-    counters: { ids: 0, uuids: 0, events: events.reduce((a, b) => Math.max(a, b), 0), requests: 0 },
-    collections: {},
-    scenario: null,
-    limits: [],
-    ...Object.fromEntries(tables),
-  }
+function countOf({ commits, damage }: JournalContents): string {
+  const count = commits.length === 1 ? '1 change' : `${commits.length} changes`
+  return damage === undefined ? count : `at least ${count}`
 }
 
-function sequenceOf(event: unknown): number {
-  const seq = isObject(event) ? Number(event.seq) : 0
-  return Number.isSafeInteger(seq) ? seq : 0
+function withoutFile(path: string, journal: JournalContents): StartStopped {
+  return new StartStopped(
+    `${path} is missing, but its journal, ${journalOf(path)}, has ${countOf(journal)} that continue it`,
+    'Put the file back, or start with --discard-journal to begin from the starting state without them.',
+    true,
+  )
+}
+
+function edited(path: string, journal: JournalContents): StartStopped {
+  return new StartStopped(
+    `${path} was edited or replaced, but its journal, ${journalOf(path)}, has ${countOf(journal)} that continue its earlier content: the emulator was killed before it could write them into the file`,
+    'Put the earlier content back to keep them, or start with --discard-journal to use the present file without them.',
+    true,
+  )
+}
+
+function damaged(path: string, { offset, reason }: Damage, before: number): StartStopped {
+  const journal = journalOf(path)
+  const cut =
+    before === 0
+      ? ''
+      : `To keep the ${before === 1 ? 'change' : `${before} changes`} before it, cut the journal there: truncate -s ${offset} "${journal}". `
+  return new StartStopped(
+    `${journal}, byte ${offset}: ${reason}`,
+    `${cut}To use ${path} without its journal, start with --discard-journal.`,
+    true,
+  )
+}
+
+function unusable(path: string, { message }: UnusableState): StartStopped {
+  return new StartStopped(
+    message,
+    `Fix the file, or move it away and start with --discard-journal to begin from the starting state: mv "${path}" "${path}.unusable"`,
+    false,
+  )
 }

@@ -1,5 +1,4 @@
-import { dirname, join, resolve } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { join, resolve } from 'node:path'
 import { refuse } from '../../core/errors.ts'
 import {
   documentOf,
@@ -10,12 +9,12 @@ import {
 } from '../../core/sandboxes/snapshots.ts'
 import { checkDocument } from '../../core/state/document.ts'
 import type { SandboxState } from '../../core/state/state.ts'
-import { placeDocument } from './document-file.ts'
-import { errorMessage, type FileStat, type Files, nodeFiles, onDisk, sameStat } from './files.ts'
+import { sentence } from '../../core/words.ts'
+import { errorMessage, type FileStat, type Files, nodeFiles, onDisk, replace, sameStat } from './files.ts'
 import { keptName, savedSandboxNames } from './names.ts'
 import type { OnNotice } from './notice.ts'
 import type { LoadContext } from './recovery.ts'
-import { issueLines, readState } from './state-file.ts'
+import { bytesOf, issuesError, parseState, UnusableState } from './state-file.ts'
 
 interface SnapshotFilesOptions {
   /** One file for each snapshot, `<name>.json`; created when the first one is saved. */
@@ -73,7 +72,7 @@ export class SnapshotFiles implements SnapshotStorage {
     this.sweep()
     if (this.names().length > 0) this.#moveOrphansAside()
     this.#files.remove(this.#path(START))
-    if (start !== undefined) await this.#place(START, start)
+    if (start !== undefined) await this.write(START, start)
   }
 
   /** Removes all snapshots, and the state that the sandbox started from. Files that were moved aside stay. */
@@ -88,13 +87,11 @@ export class SnapshotFiles implements SnapshotStorage {
   }
 
   async describe(name: string): Promise<SnapshotView | undefined> {
-    // Reading many files takes long, so requests are served in between.
-    if (this.#unchanged(this.#path(name)) === undefined) await nextTurn()
     const known = this.#look(name)
     return known && { name, ...known.facts }
   }
 
-  read(name: string): Promise<SandboxState | undefined> {
+  async read(name: string): Promise<SandboxState | undefined> {
     return this.#read(
       name,
       `The snapshot "${name}"`,
@@ -102,7 +99,7 @@ export class SnapshotFiles implements SnapshotStorage {
     )
   }
 
-  start(): Promise<SandboxState | undefined> {
+  async start(): Promise<SandboxState | undefined> {
     return this.#read(
       START,
       `The starting state of the sandbox "${this.#options.sandbox}"`,
@@ -111,46 +108,44 @@ export class SnapshotFiles implements SnapshotStorage {
   }
 
   async write(name: string, state: SandboxState): Promise<void> {
-    await onDisk(this.#path(name), async () => this.#keepDamaged(name, 'another one replaces it'))
-    await this.#place(name, state)
+    const { service } = this.#options.context
+    const path = this.#path(name)
+    await onDisk(path, () => {
+      this.#keepDamaged(name, 'another one replaces it')
+      this.#files.makeDirectory(this.#directory)
+      replace(this.#files, path, bytesOf(documentOf(state, service, this.#options.sandbox)))
+      const stat = this.#files.stat(path)
+      if (stat !== undefined) this.#use(path, { stat, facts: factsOf(state, service), state })
+    })
   }
 
   async remove(name: string): Promise<void> {
     const path = this.#path(name)
-    await onDisk(path, async () => {
+    await onDisk(path, () => {
       if (!this.#keepDamaged(name, 'it was deleted')) this.#files.remove(path)
-      await this.#files.syncDirectory(path)
     })
     this.#known.delete(path)
   }
 
-  async #read(name: string, what: string, mitigation: string): Promise<SandboxState | undefined> {
-    let known = this.#look(name)
-    // The file is cached, but its state was dropped from memory.
-    if (known !== undefined && known.facts.problem === null && known.state === undefined) {
-      this.#known.delete(this.#path(name))
-      known = this.#look(name)
-    }
+  #read(name: string, what: string, mitigation: string): SandboxState | undefined {
+    const known = this.#look(name, true)
     const problem = known?.facts.problem ?? null
-    if (problem !== null) refuse('conflict', { detail: `${what} cannot be used: ${problem}.`, mitigation })
-    if (known !== undefined) this.#use(this.#path(name), known)
+    if (problem !== null)
+      refuse('conflict', { detail: sentence(`${what} cannot be used: ${problem}`), mitigation })
     return known?.state
   }
 
-  /** The cached facts of a file, or a new read of it; undefined when there is no file. */
-  #look(name: string): Known | undefined {
+  /** A file, from the cache while it has not changed; undefined when there is none. @param withState also needs its state */
+  #look(name: string, withState = false): Known | undefined {
     const path = this.#path(name)
-    const unchanged = this.#unchanged(path)
-    if (unchanged !== undefined) return unchanged
-    this.#known.delete(path)
     const stat = this.#files.stat(path)
-    return stat && this.#load(path, stat)
-  }
-
-  #unchanged(path: string): Known | undefined {
     const known = this.#known.get(path)
-    const stat = known && this.#files.stat(path)
-    return stat !== undefined && sameStat(stat, known?.stat as FileStat) ? known : undefined
+    if (stat === undefined) this.#known.delete(path)
+    if (stat === undefined) return undefined
+    const isWhole = !withState || known?.facts.problem !== null || known.state !== undefined
+    if (known !== undefined && isWhole && sameStat(stat, known.stat))
+      return withState ? this.#use(path, known) : known
+    return this.#load(path, stat)
   }
 
   #load(path: string, stat: FileStat): Known | undefined {
@@ -162,13 +157,12 @@ export class SnapshotFiles implements SnapshotStorage {
     try {
       const bytes = this.#files.read(path)
       if (bytes === undefined) return undefined
-      const { text, raw, problem } = readState(bytes, path)
-      if (problem !== undefined) return this.#use(path, unusable(problem.message))
-      const checked = checkDocument(raw, service, assumptions, strict)
-      if ('issues' in checked)
-        return this.#use(path, unusable(issueLines(path, text, checked.issues).message))
+      const { document, text } = parseState(path, bytes)
+      const checked = checkDocument(document, service, assumptions, strict)
+      if ('issues' in checked) throw issuesError(path, text, checked.issues)
       return this.#use(path, { stat, facts: factsOf(checked.state, service), state: checked.state })
     } catch (error) {
+      if (error instanceof UnusableState) return this.#use(path, unusable(error.message))
       // Not cached, because the next read may succeed.
       return unusable(`${path} cannot be read: ${errorMessage(error)}`)
     }
@@ -182,19 +176,6 @@ export class SnapshotFiles implements SnapshotStorage {
     return known
   }
 
-  async #place(name: string, state: SandboxState): Promise<void> {
-    const { context, sandbox } = this.#options
-    const path = this.#path(name)
-    await onDisk(path, async () => {
-      if (this.#files.makeDirectory(this.#directory)) {
-        await this.#files.syncDirectory(this.#directory)
-        await this.#files.syncDirectory(dirname(this.#directory))
-      }
-      const stat = await placeDocument(this.#files, path, documentOf(state, context.service, sandbox))
-      this.#use(path, { stat, facts: factsOf(state, context.service), state })
-    })
-  }
-
   /** Moves a file that cannot be used aside. False when it can be used, or is not there. */
   #keepDamaged(name: string, because: string): boolean {
     const problem = this.#look(name)?.facts.problem ?? null
@@ -205,7 +186,7 @@ export class SnapshotFiles implements SnapshotStorage {
     this.#options.onNotice({
       level: 'error',
       event: 'snapshot_damaged',
-      message: `${problem}. The snapshot could not be used, and ${because}; the file has been kept as ${kept}.`,
+      message: `${sentence(problem)} The snapshot could not be used, and ${because}; the file has been kept as ${kept}.`,
       file: path,
       kept,
     })

@@ -1,91 +1,140 @@
 import { isUtf8 } from 'node:buffer'
+import { dirname } from 'node:path'
+import type { SyncAdapter } from 'lowdb'
 import { type Issue, isObject } from '../../core/json.ts'
-import { migrate } from '../../core/state/migrate.ts'
-import { FORMAT } from '../../core/state/state.ts'
-import { lineAndColumn, placesIn, syntaxIssue } from '../json-text.ts'
-import { digestOf } from './document-file.ts'
-import { errorMessage, type FileStat, type Files, NewerFormat } from './files.ts'
-import { readGeneration } from './journal-format.ts'
+import { type Document, FORMAT } from '../../core/state/state.ts'
+import { lineAndColumn, locationsIn, syntaxIssue } from '../json-text.ts'
+import { errorMessage, type FileStat, type Files, replace, sameStat } from './files.ts'
+import type { JournalWriter } from './journal.ts'
+import { digestOf, readJournal } from './journal-format.ts'
 import { journalOf } from './names.ts'
-import { MAX_SHOWN, shortList } from './notice.ts'
 
-/** Describes a syntax error of a state file, with its place. */
-class StateFileSyntax extends Error {
-  readonly line: number
+/** Digests of earlier checkpoints that are kept, to recognise an editor that saves one of them unchanged. */
+const MAX_DIGESTS = 1_000
 
-  constructor(path: string, text: string, offset: number, detail: string) {
-    const { line, column } = lineAndColumn(text, offset)
-    super(`${path}:${line}:${column}: ${detail}`)
-    this.name = 'StateFileSyntax'
-    this.line = line
-  }
-}
-
-/** The content of a state file, before it is checked. */
-export interface StateText {
-  readonly bytes: Buffer
-  /** SHA-256 of the bytes, in hexadecimal digits. */
-  readonly sha256: string
-  /** Whether the emulator wrote exactly these bytes, at any time. */
-  readonly isUnedited: boolean
-  readonly text: string
-  /** The format that it was written in; NaN if it has none. */
-  readonly format: number
-  /** The document in the present format; undefined when there is a problem. */
-  readonly raw: unknown
-  /** The syntax error; undefined for valid JSON. */
-  readonly problem: StateFileSyntax | undefined
-}
-
-/** A state file on the disk. */
-export interface FoundState extends StateText {
+/**
+ * The state file of one sandbox; the adapter of lowdb. A write replaces the whole file or leaves it. Content that was neither
+ * written nor accepted here is an edit.
+ */
+export class StateFile implements SyncAdapter<Document> {
   readonly path: string
-  readonly stat: FileStat
-}
+  readonly #files: Files
+  readonly #journal: Pick<JournalWriter, 'name' | 'begin'>
+  readonly #written = new Set<string>()
+  #stat: FileStat | undefined
+  #digest: string | undefined
 
-/** @param path for the message of the problem */
-export function readState(bytes: Buffer, path: string): StateText {
-  const digest = digestOf(bytes)
-  try {
-    const text = textOf(bytes, path)
-    const raw = parseState(text, path)
-    const format = isObject(raw) ? Number(raw.format) : Number.NaN
-    return { bytes, ...digest, text, format, raw: migrate(raw), problem: undefined }
-  } catch (problem) {
-    if (!(problem instanceof StateFileSyntax)) throw problem
-    return { bytes, ...digest, text: '', format: Number.NaN, raw: undefined, problem }
+  constructor(files: Files, path: string, journal: Pick<JournalWriter, 'name' | 'begin'>) {
+    this.#files = files
+    this.path = path
+    this.#journal = journal
+  }
+
+  read(): Document | null {
+    const bytes = this.#files.read(this.path)
+    return bytes === undefined ? null : (parseState(this.path, bytes).document as Document)
+  }
+
+  write(document: Document): void {
+    const bytes = bytesOf(document)
+    const digest = digestOf(bytes)
+    const known = { file: digest, revision: document.revision }
+    this.#files.makeDirectory(dirname(this.path))
+    this.#journal.name(known)
+    replace(this.#files, this.path, bytes)
+    this.accept(digest, this.#files.stat(this.path))
+    this.#remember(digest)
+    this.#journal.begin(known)
+  }
+
+  /** The metadata of the file if it may have been edited; `missing` when it was removed; undefined when nothing has changed. */
+  news(): FileStat | 'missing' | undefined {
+    const stat = this.#files.stat(this.path)
+    if (stat === undefined) return this.#stat === undefined ? undefined : 'missing'
+    return this.#stat !== undefined && sameStat(stat, this.#stat) ? undefined : stat
+  }
+
+  /** Whether the file last written or accepted has this digest. */
+  isCurrent(digest: string): boolean {
+    return this.#digest === digest
+  }
+
+  /** Whether a checkpoint of this process has this digest. */
+  isWritten(digest: string): boolean {
+    return this.#written.has(digest)
+  }
+
+  /** Records content that needs no further work. @param stat undefined when there is no file */
+  accept(digest: string | undefined, stat: FileStat | undefined): void {
+    this.#digest = digest
+    this.#stat = stat
+  }
+
+  #remember(digest: string): void {
+    this.#written.add(digest)
+    const [oldest] = this.#written
+    if (this.#written.size > MAX_DIGESTS && oldest !== undefined) this.#written.delete(oldest)
   }
 }
 
-/** Undefined when there is no such file. Throws {@link NewerFormat}. */
-export function findState(files: Files, path: string): FoundState | undefined {
-  const stat = files.stat(path)
-  const bytes = stat && files.read(path)
-  if (stat === undefined || bytes === undefined) return undefined
-  const state = readState(bytes, path)
-  if (state.format > FORMAT) throw new NewerFormat(path, state.format, FORMAT)
-  return { ...state, path, stat }
+/** A document as it is written to a file. */
+export function bytesOf(document: Document): Buffer {
+  return Buffer.from(`${JSON.stringify(document, null, 2)}\n`)
 }
 
-const FIELDS = ['collections', 'format', 'revision', 'clock', 'counters', 'settings', 'schedule']
+/** Thrown for content that is not a valid state document. The message has place and reason. */
+export class UnusableState extends Error {
+  /** Counted from 1; undefined when the place is not in the text. */
+  readonly line: number | undefined
+  /** Whether it is not JSON: such a text may be half saved. */
+  readonly isSyntax: boolean
 
-/** Whether it is an object with at least one field of a state document. The values may all be invalid. */
-export function isDocument({ raw }: StateText): boolean {
-  return isObject(raw) && FIELDS.some((key) => Object.hasOwn(raw, key))
+  constructor(message: string, line?: number, isSyntax = false) {
+    super(message)
+    this.name = 'UnusableState'
+    this.line = line
+    this.isSyntax = isSyntax
+  }
 }
 
-/** The first issues with their lines. @param text for line numbers; empty: no line numbers */
-export function issueLines(path: string, text: string, issues: readonly Issue[]) {
-  const placeIn = placesIn(text)
-  const message = shortList(
-    issues.map(({ pointer, detail }, n) => {
-      // Only the first ones are shown, and finding a line reads the whole text.
-      const place = text === '' || n >= MAX_SHOWN ? path : `${path}:${placeIn(pointer).line}`
-      return `${place}: ${pointer || '/'}: ${detail}`
-    }),
-    '; ',
-  )
-  return { message, line: placeIn(issues[0]?.pointer ?? '').line }
+/** Parses the content of a state file, without checking the document. Throws {@link UnusableState}. */
+export function parseState(
+  path: string,
+  bytes: Buffer,
+): { readonly document: unknown; readonly text: string } {
+  if (!isUtf8(bytes)) throw new UnusableState(`${path}: it is not UTF-8 text`, undefined, true)
+  // Some editors add a byte order mark, which is not part of the text.
+  const text = bytes.toString().replace(/^\uFEFF/, '')
+  const document = parseJson(path, text)
+  const format = isObject(document) ? document.format : undefined
+  if (typeof format === 'number' && format !== FORMAT) {
+    const { line } = locationsIn(text)('/format')
+    throw new UnusableState(`${path}:${line}: its format is ${format}; this version reads ${FORMAT}`, line)
+  }
+  return { document, text }
+}
+
+function parseJson(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const { offset, detail } = syntaxIssue(text) ?? { offset: 0, detail: errorMessage(error) }
+    const { line, column } = lineAndColumn(text, offset)
+    throw new UnusableState(`${path}:${line}:${column}: ${detail}`, line, true)
+  }
+}
+
+const MAX_SHOWN = 5
+
+/** The first issues of a document with their lines. @param text the document; undefined: it is not what the file contains */
+export function issuesError(path: string, text: string | undefined, issues: readonly Issue[]): UnusableState {
+  const locationIn = text === undefined ? undefined : locationsIn(text)
+  const shown = issues.slice(0, MAX_SHOWN).map(({ pointer, detail }) => {
+    const place = locationIn === undefined ? path : `${path}:${locationIn(pointer).line}`
+    return `${place}: ${pointer || '/'}: ${detail}`
+  })
+  if (issues.length > MAX_SHOWN) shown.push(`and ${issues.length - MAX_SHOWN} more`)
+  return new UnusableState(shown.join('; '), locationIn?.(issues[0]?.pointer ?? '').line)
 }
 
 /** Bytes of a state file that are read to find its wake time. A journal larger than this always counts as one with commits. */
@@ -116,44 +165,9 @@ function firstBytes(files: Files, path: string): string {
   }
 }
 
-function hasCommitsAfter(files: Files, journal: string, revision: number): boolean {
-  const stat = files.stat(journal)
-  if (stat === undefined) return false
-  if (stat.size > HEAD) return true
-  const { header, commits, torn, corrupt } = readGeneration(files, journal)
-  return header?.revision !== revision || commits.length > 0 || torn !== undefined || corrupt !== undefined
-}
-
-/** The text of a state file. A byte order mark, which some editors add, is not part of it. */
-function textOf(bytes: Buffer, path: string): string {
-  if (!isUtf8(bytes))
-    throw new StateFileSyntax(path, bytes.toString('latin1'), firstBroken(bytes), 'this byte is not UTF-8')
-  const text = bytes.toString()
-  return text.startsWith('\uFEFF') ? text.slice(1) : text
-}
-
-function parseState(text: string, path: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const issue = syntaxIssue(text)
-    throw new StateFileSyntax(path, text, issue?.offset ?? 0, issue?.detail ?? errorMessage(error))
-  }
-}
-
-// A binary search for the first invalid byte. A cut within a character does not count as invalid.
-function firstBroken(bytes: Buffer): number {
-  let [good, bad] = [0, bytes.length]
-  while (bad - good > 1) {
-    const middle = (good + bad) >> 1
-    if (isUtf8(wholeCharacters(bytes, middle))) good = middle
-    else bad = middle
-  }
-  return good
-}
-
-function wholeCharacters(bytes: Buffer, end: number): Buffer {
-  let cut = end
-  while (cut > 0 && cut < bytes.length && ((bytes[cut] ?? 0) & 0xc0) === 0x80) cut -= 1
-  return bytes.subarray(0, cut)
+function hasCommitsAfter(files: Files, path: string, revision: number): boolean {
+  if ((files.stat(path)?.size ?? 0) > HEAD) return true
+  const journal = readJournal(files, path)
+  if (journal === undefined) return false
+  return journal.damage !== undefined || journal.commits.some(({ commit }) => commit.revision > revision)
 }

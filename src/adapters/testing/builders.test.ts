@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest'
 import { type EmulatorClient, startEmulator } from '../../index.ts'
+import { aBatch, aBatchItem } from '../../resources/batch-predictions/builders.ts'
 import type { File } from '../../resources/files.ts'
 import type { Skill } from '../../resources/skills.ts'
 import type { Membership, Teamspace, User } from '../../resources/teamspaces/schema.ts'
@@ -13,15 +14,7 @@ import {
   aTeamspaceRecord,
   aUserRecord,
 } from './builders-records.ts'
-import {
-  aBatch,
-  aBatchItem,
-  aConnection,
-  aFeedback,
-  aPage,
-  aTeamspace,
-  aWebhook,
-} from './builders-requests.ts'
+import { aConnection, aFeedback, aPage, aTeamspace, aWebhook } from './builders-requests.ts'
 import { aSandbox } from './builders-sandbox.ts'
 
 let emulator: EmulatorClient & AsyncDisposable

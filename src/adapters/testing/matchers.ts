@@ -1,4 +1,5 @@
-import type { RequestMatch, SandboxClient } from '../../index.ts'
+import type { ConductOptions, RequestMatch, SandboxClient } from '../../index.ts'
+import { behaved } from './behaved.ts'
 import { type DeliveryMatch, delivered } from './delivered.ts'
 import { firedAllFaults } from './fired-faults.ts'
 import type { ExpectedCount, MatcherResult } from './matcher-result.ts'
@@ -19,6 +20,8 @@ export const matchers = {
   ): Promise<MatcherResult> => delivered(asSandbox(sandbox), match, count),
   toHaveRespectedRetryAfter: (sandbox: SandboxClient, match?: RequestMatch): Promise<MatcherResult> =>
     respectedRetryAfter(asSandbox(sandbox), match),
+  toHaveBehaved: (sandbox: SandboxClient, options?: ConductOptions): Promise<MatcherResult> =>
+    behaved(asSandbox(sandbox), options),
   toHaveFiredAllFaults: (sandbox: SandboxClient): Promise<MatcherResult> =>
     firedAllFaults(asSandbox(sandbox)),
 }

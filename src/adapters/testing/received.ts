@@ -1,4 +1,5 @@
 import type { LogCounts, RequestEntry, RequestMatch, SandboxClient } from '../../index.ts'
+import { inSandbox } from '../control/client/explained.ts'
 import {
   countRule,
   countText,
@@ -7,7 +8,6 @@ import {
   type MatcherResult,
   missedLine,
 } from './matcher-result.ts'
-import { inSandbox } from './report.ts'
 
 /** The most matches that the message of a failure shows. */
 const MAX_SHOWN = 5

@@ -1,13 +1,20 @@
+import { counted } from '../../core/words.ts'
 import type { ActiveScenario, RequestEntry, SandboxClient } from '../../index.ts'
+import { explainRequests, inSandbox } from '../control/client/explained.ts'
+import { findingCounts, findingLines, findingsFrom } from '../finding-lines.ts'
 import { isUnfired } from './fired-faults.ts'
 
-/** The number of latest requests in a report. */
+/** The number of latest requests, and of findings, in a report. */
 const MAX_REQUESTS = 10
+const MAX_FINDINGS = 5
+
+/** More requests than any log has. */
+const WHOLE_LOG = 100_000
 
 /**
  * A report on the sandbox of a failed test, in a few lines: the last requests with the reasons for their responses, the faults
- * that never fired, and the last error of the scenario. Call it before the sandbox is removed. It never rejects: if there is
- * nothing to report, its text has the reason.
+ * that never fired, the last error of the scenario, and the conduct of the client. Call it before the sandbox is removed. It
+ * never rejects: if there is nothing to report, its text has the reason.
  */
 export function reportOn(sandbox: SandboxClient): Promise<string> {
   return gathered(sandbox).catch(
@@ -17,73 +24,49 @@ export function reportOn(sandbox: SandboxClient): Promise<string> {
 }
 
 async function gathered(sandbox: SandboxClient): Promise<string> {
-  const [clock, log, { matched }, faults, active] = await Promise.all([
+  const [clock, all, faults, active, { findings }] = await Promise.all([
     sandbox.clock.show(),
-    sandbox.requests.list({ limit: MAX_REQUESTS }),
-    sandbox.requests.count(),
+    sandbox.requests.list({ limit: WHOLE_LOG }),
     sandbox.faults.list(),
     sandbox.scenarios.active(),
+    sandbox.conduct(),
   ])
-  const reasons = await Promise.all(log.map((entry) => reasonsOf(sandbox, entry)))
-  return [
-    `The emulated service, as this test left it (sandbox ${sandbox.name}, ${clock.now}, rate ${clock.rate}):`,
-    requestsTitle(log.length, matched),
-    ...log.flatMap((entry, index) =>
-      requestLines(entry, reasons[index] ?? []).map((line) => inSandbox(sandbox, line)),
-    ),
-    ...(clock.frozen === null ? [] : [`  ${clock.frozen}`]),
-    ...neverFired(faults.filter(isUnfired).map(({ id }) => id)),
-    ...scenarioLines(active),
-  ].join('\n')
-}
-
-// Successful requests get no explanation: it would hide those of the failed ones.
-async function reasonsOf(
-  sandbox: SandboxClient,
-  { id, status, faults }: RequestEntry,
-): Promise<readonly string[]> {
-  if (status >= 100 && status < 400 && faults.length === 0) return []
-  const { summary, error } = await sandbox.requests.explain(id)
-  return error?.mitigation ? [summary, error.mitigation] : [summary]
-}
-
-function requestsTitle(shown: number, all: number): string {
-  if (all === 0) return '  it received no request: does the client use sandbox.baseUrl and sandbox.apiKey?'
-  return shown === all ? '  requests:' : `  the last ${shown} of ${all} requests:`
-}
-
-function requestLines(
-  { id, method, path, status, faults }: RequestEntry,
-  reasons: readonly string[],
-): string[] {
-  const what = `${method} ${path}`
-  const response = status === 0 ? 'no response' : String(status)
-  const fired = faults.length === 0 ? '' : `  fault ${faults.join(', ')}`
-  // No path to the explanation: the report is read after the sandbox is removed.
-  return [
-    `    ${what}  ${response}${fired}  ${id}`,
-    ...reasons.map((reason) => `      ${reason.replace(what, 'It')}`),
+  const explained = await explainRequests(sandbox, all.slice(-MAX_REQUESTS))
+  const unfired = faults.filter(isUnfired).map(({ id }) => id)
+  // Notes are left out: a client may be right to cause them.
+  const found = findingsFrom(findings, 'warning')
+  const lines = [
+    requestsTitle(all),
+    ...explained.flatMap(({ line, reasons }) => [`  ${line}`, ...reasons.map((reason) => `    ${reason}`)]),
+    ...(clock.frozen === null ? [] : [clock.frozen]),
+    ...(unfired.length === 0 ? [] : [`faults that were armed and never fired: ${unfired.join(', ')}`]),
+    ...(active === null ? [] : scenarioLines(active)),
+    ...(found.length === 0 ? [] : [`conduct of the client: ${findingCounts(found)}`]),
+    ...found
+      .slice(0, MAX_FINDINGS)
+      .flatMap(findingLines)
+      .map((line) => inSandbox(sandbox, `  ${line}`)),
   ]
+  const title = `The emulated service, as this test left it (sandbox ${sandbox.name}, ${clock.now}, rate ${clock.rate}):`
+  return [title, ...lines.map((line) => `  ${line}`)].join('\n')
 }
 
-function neverFired(ids: readonly string[]): string[] {
-  return ids.length === 0 ? [] : [`  faults that were armed and never fired: ${ids.join(', ')}`]
+function requestsTitle(all: readonly RequestEntry[]): string {
+  if (all.length === 0)
+    return 'it received no request: does the client use sandbox.baseUrl and sandbox.apiKey?'
+  const unreadable = all.filter(({ cors }) => cors !== undefined).length
+  const refused = `the browser was not allowed to read ${counted(unreadable, 'response')}`
+  const isWhole = all.length <= MAX_REQUESTS
+  if (isWhole && unreadable === all.length) return `${refused}:`
+  const title = isWhole ? 'requests' : `the last ${MAX_REQUESTS} of ${all.length} requests`
+  return unreadable === 0 ? `${title}:` : `${title}, of which ${refused}:`
 }
 
-function scenarioLines(active: ActiveScenario | null): string[] {
-  if (active === null) return []
-  const { name, problem, last_error } = active
+function scenarioLines({ name, problem, last_error: error }: ActiveScenario): string[] {
   return [
-    ...(problem === null ? [] : [`  the scenario ${name} could not be reloaded: ${problem}`]),
-    ...(last_error === null
-      ? []
-      : [`  the scenario ${name} failed at ${last_error.at}, ${last_error.ref}: ${last_error.message}`]),
+    ...(problem === null ? [] : [`the scenario ${name} could not be reloaded: ${problem}`]),
+    ...(error === null ? [] : [`the scenario ${name} failed at ${error.at}, ${error.ref}: ${error.message}`]),
   ]
-}
-
-/** Removes the prefix with the name of the sandbox from the paths in a text: all of them have the same one. */
-export function inSandbox({ name }: SandboxClient, text: string): string {
-  return text.replaceAll(`/@${name}/v1`, '/v1')
 }
 
 /** An error of a test, as its runner keeps it. */

@@ -1,16 +1,36 @@
-import { Refusal } from '../../core/errors.ts'
-import { ListenError, openEmulator, type RunningEmulator } from '../../emulator.ts'
-import { checkStartOptions, type EmulatorOptions, startOptions } from '../../options.ts'
+import type { ListenError, RunningEmulator } from '../../emulator.ts'
+import type { EmulatorOptions } from '../../options.ts'
 import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { KnownKeys } from '../control/client/keys.ts'
 import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
 import type { Transport } from '../control/client/transport.ts'
+import type { FetchHandler, MountedHandler } from '../handlers.ts'
+import { shippedFile } from '../package.ts'
 
 /** An emulator that runs in this process. Disposing of it closes it. */
 export interface RunningOf<Sandbox> extends EmulatorOf<Sandbox>, AsyncDisposable {
-  /** The port that the emulator listens on; never 0. */
+  /** The port that the emulator listens on; 0 with `listen: false`. */
   readonly port: number
+  /**
+   * An Express application that serves API, control interface, dashboard and consent pages, also without a port.
+   * @example
+   * await request(emulator.app).get('/v1/pages').set('Authorization', `Bearer ${sandbox.apiKey}`) // supertest
+   */
+  readonly app: MountedHandler
+  /**
+   * The same as an Express router, for any path of another application. Mount it before `express.json()`.
+   * @example
+   * app.use('/emulator', emulator.router())
+   */
+  router(): MountedHandler
+  /**
+   * The same without a network: the response to a `Request`, or to the arguments of the global `fetch`. The path begins as on the
+   * emulator's port. Rejects like the global `fetch` when there is no response.
+   * @example
+   * http.all(`${emulator.baseUrl}/*`, ({ request }) => emulator.fetch(request)) // Mock Service Worker
+   */
+  readonly fetch: FetchHandler
   /** Lets requests in flight finish (for at most 1 s), saves, and stops listening. Further calls have no effect. */
   close(): Promise<void>
 }
@@ -20,6 +40,9 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
   extend: Extend<Sandbox>,
   options: EmulatorOptions = {},
 ): Promise<RunningOf<Sandbox>> {
+  // In a bundle of a user, this is the first to fail, with a message that says so.
+  shippedFile('package.json')
+  const { startOptions } = await import('../../options.ts')
   const running = await start(options).catch(refuseStart)
   const { controlToken, fixtures = startOptions.fixtures.default } = options
   const keys = new KnownKeys(undefined, fixtures)
@@ -33,13 +56,30 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
     if (closing !== undefined) throw hasBeenClosed()
     return running.control(call)
   }
-  const address = { url: running.url, controlToken }
+  const fetch: FetchHandler = async (...given) => {
+    if (closing !== undefined) throw hasBeenClosed()
+    return running.fetch(...given)
+  }
+  const address = { url: running.url, controlToken, ...(options.listen === false && { fetch }) }
   const client = emulatorClient({ address, transport, extend, fixtures, keys })
-  return { ...client, port: running.port, close, [Symbol.asyncDispose]: close }
+  return {
+    ...client,
+    port: running.port,
+    get app() {
+      return running.app
+    },
+    router: running.router,
+    fetch,
+    close,
+    [Symbol.asyncDispose]: close,
+  }
 }
 
+// The emulator is loaded by the first start: a test that only imports the library does not wait for it.
 async function start(options: EmulatorOptions): Promise<RunningEmulator> {
+  const { checkStartOptions } = await import('../../options.ts')
   checkStartOptions(options)
+  const { openEmulator } = await import('../../emulator.ts')
   return openEmulator(options)
 }
 
@@ -47,7 +87,11 @@ function tokensOf({ sandbox }: RunningEmulator): unknown[] {
   return [...sandbox.store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
 }
 
-function refuseStart(error: unknown): never {
+async function refuseStart(error: unknown): Promise<never> {
+  const [{ ListenError }, { Refusal }] = await Promise.all([
+    import('../../emulator.ts'),
+    import('../../core/errors.ts'),
+  ])
   if (error instanceof ListenError) throw cannotListen(error)
   if (!(error instanceof Refusal)) throw error
   const { code, message, options } = error

@@ -230,21 +230,20 @@ test('a response longer than 64 KiB is cut off there and still counts as deliver
   expect(written).toBeLessThan(32 * 1024 * 1024)
 })
 
-test.for([65_535, 65_536, 65_537])(
-  'a response of %i bytes that never ends is delivered only if it exceeds 64 KiB',
-  async (bytes) => {
+test('a response that never ends is delivered only if it exceeds 64 KiB', async () => {
+  const sent = async (bytes: number, timeout: number) => {
     const { url } = await webhookReceiver((_received, res) => {
       res.writeHead(200).write(Buffer.alloc(bytes, 'x'))
       return undefined
     })
-    const [timeout, expected] =
-      bytes > 65_536
-        ? [60_000, { outcome: 'delivered', status: 200, error: null }]
-        : // Long enough for the headers to arrive on a slow machine.
-          [3_000, { outcome: 'timeout', status: 200, error: 'no complete response within 3s' }]
-    expect(await send(url, { timeout })).toEqual(expected)
-  },
-)
+    return send(url, { timeout })
+  }
+  expect(await sent(65_537, 60_000)).toEqual({ outcome: 'delivered', status: 200, error: null })
+  // Long enough for the headers to arrive on a slow machine.
+  const waits = [sent(65_535, 3_000), sent(65_536, 3_000)]
+  const timeout = { outcome: 'timeout', status: 200, error: 'no complete response within 3s' }
+  expect(await Promise.all(waits)).toEqual([timeout, timeout])
+})
 
 test('the timeout of an attempt covers the whole exchange, including the DNS lookup', async () => {
   const closed: Promise<void>[] = []

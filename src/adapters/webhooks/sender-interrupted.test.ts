@@ -107,7 +107,6 @@ test('a full disk stops sending and rejects whenIdle(), and sending resumes auto
     append: () => {
       if (isFull) throw full
     },
-    durable: () => undefined,
   }
   await expect(sender.whenIdle()).rejects.toBe(full)
   expect([sent, emulator.defects, statuses(emulator), sender.isIdle]).toEqual([
@@ -137,7 +136,6 @@ test('an outcome that cannot be written is written later, and only once', async 
     append: () => {
       if (isFull) throw new Error('no space')
     },
-    durable: () => undefined,
   }
   held[0]?.response(200)
   await ticks()
@@ -146,23 +144,6 @@ test('an outcome that cannot be written is written later, and only once', async 
   planned.shift()?.()
   await sender.whenIdle()
   expect([statuses(emulator), held.length, emulator.happened.length]).toEqual([['delivered'], 1, 1])
-})
-
-test('a webhook is sent only when its event is durable on the disk', async () => {
-  const emulator = await outboxEmulator()
-  let survives: () => void = () => {}
-  emulator.sandbox.store.journal = {
-    append: () => {},
-    durable: () => new Promise((resolve) => (survives = resolve)),
-  }
-  const { send, sent } = promptSend(200)
-  const sender = emulator.sender({ send })
-  emulator.tell()
-  await ticks()
-  expect(sent).toEqual([])
-  survives()
-  await sender.whenIdle()
-  expect(sent).toHaveLength(1)
 })
 
 test('whenIdle() resolves when the sender stops', async () => {

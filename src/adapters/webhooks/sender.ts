@@ -213,11 +213,9 @@ export class WebhookSender implements PendingWork {
   }
 
   async #attempt({ abort }: Flight, delivery: Delivery, secret: string | null): Promise<AttemptResult> {
-    const { settings, store, clock } = this.#sandbox
+    const { settings, clock } = this.#sandbox
     const message = webhookRequest(delivery, secret, settings)
     const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
-    // A receiver must not be notified of a change that a power cut can still undo.
-    await store.journal?.durable()
     const bounds = { timeout, signal: abort.signal, inboxStatus: settings.get(inboxStatus) }
     const result = await this.#send(message, bounds)
     if (message.url !== INBOX_URL) return result

@@ -79,7 +79,8 @@ export class Targets {
     const port = portOf(url)
     const target = `${url.hostname}:${port}`
     if (isIP(host) !== 0) return this.#refusal(target, host, host, port)
-    if (/(^|\.)localhost\.?$/.test(host)) return this.#refusal(target, host, '127.0.0.1', port)
+    if (host.replace(BELOW_LOCALHOST, 'localhost') === 'localhost')
+      return this.#refusal(target, host, '127.0.0.1', port)
     return given === INBOX_URL || this.#allowed.has(target)
       ? undefined
       : `${host} may resolve to another machine; start the emulator with ${TARGET_FLAG} ${target} to allow it`
@@ -88,7 +89,8 @@ export class Targets {
   async #addressesOf(host: string): Promise<readonly Address[]> {
     const family = isIP(host)
     if (family !== 0) return [{ address: host, family: family === 4 ? 4 : 6 }]
-    const addresses = await this.#resolve(host)
+    // Resolvers of many systems know only the name itself.
+    const addresses = await this.#resolve(host.replace(BELOW_LOCALHOST, 'localhost'))
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' })
     return addresses
   }
@@ -110,6 +112,9 @@ export class Targets {
     }
   }
 }
+
+/** A name that always leads to this machine (RFC 6761). */
+const BELOW_LOCALHOST = /^(?:.*\.)?localhost\.?$/
 
 /**
  * The exact targets that a process allows. Each entry is `host:port`, with IPv6 addresses in brackets.

@@ -31,7 +31,7 @@ const recordChange = () =>
     patch: z.array(jsonPatchOperation()),
   })
 
-export type RecordChange = ShapeOf<typeof recordChange>
+type RecordChange = ShapeOf<typeof recordChange>
 
 /** A future event that a request scheduled or unscheduled. */
 const eventChange = () =>
@@ -44,7 +44,7 @@ const eventChange = () =>
     description: z.string(),
   })
 
-export type EventChange = ShapeOf<typeof eventChange>
+type EventChange = ShapeOf<typeof eventChange>
 
 /** A webhook that a request caused. */
 const deliveryChange = () =>
@@ -57,7 +57,7 @@ const deliveryChange = () =>
     faults: z.array(z.string()).exactOptional(),
   })
 
-export type DeliveryChange = ShapeOf<typeof deliveryChange>
+type DeliveryChange = ShapeOf<typeof deliveryChange>
 
 /** All effects of a request. */
 export const requestEffects = () =>

@@ -43,7 +43,7 @@ export const limiterTrace = () =>
     description: z.string(),
   })
 
-export type LimiterTrace = ShapeOf<typeof limiterTrace>
+type LimiterTrace = ShapeOf<typeof limiterTrace>
 
 /** The window and the decision of the limiter. Specification: Limits / Rate limits. */
 export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry): LimiterTrace {
@@ -91,7 +91,7 @@ export const idempotencyTrace = () =>
     description: z.string(),
   })
 
-export type IdempotencyTrace = ShapeOf<typeof idempotencyTrace>
+type IdempotencyTrace = ShapeOf<typeof idempotencyTrace>
 
 /** How the request was stored or replayed. Specification: Limits / Batch predictions. */
 export function idempotencyOf(sandbox: Sandbox, entry: LogEntry): IdempotencyTrace {

@@ -39,8 +39,9 @@ function joined(...sentences: readonly (string | undefined)[]): string {
 }
 
 function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {
-  const { decided, error, overruled } = entry
+  const { decided, error, overruled, cors } = entry
   if (step === decided) return 'decided'
+  if (cors?.isPreflight && error === undefined) return step === 'log' ? 'passed' : 'not reached'
   if (overruled !== undefined && step !== 'log')
     return STEPS.indexOf(step) <= STEPS.indexOf(overruled) ? 'passed' : 'not reached'
   if (isCutOff(entry)) return isBeforeCut(step, entry) ? 'passed' : 'not reached'
@@ -71,7 +72,10 @@ interface StepContext {
 
 /** The descriptions of steps that did not refuse. */
 const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
-  receive: ({ entry }) => BODIES[entry.body.kind],
+  receive: ({ entry: { body, cors } }) =>
+    cors?.isPreflight
+      ? 'It is a preflight, which a browser sends before a request of a page.'
+      : BODIES[body.kind],
   route: ({ operation }) => `It is ${operation?.name}: ${operation?.method} ${operation?.path}.`,
   runDueEvents: ({ entry: { caughtUp } }) =>
     caughtUp === 0 ? 'Nothing was due.' : `${events(caughtUp)} due and ran first.`,

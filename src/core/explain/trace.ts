@@ -2,14 +2,16 @@ import * as z from 'zod'
 import { catalog, type ErrorCode, type ErrorKind } from '../errors.ts'
 import { faultsOf, faultTrace } from '../faults/trace.ts'
 import { issue, type ShapeOf, timestamp } from '../fields.ts'
+import { evidenceTrace } from '../log/evidence.ts'
 import { keptResponse } from '../log/kept-response.ts'
 import { CHOSEN_BY, type ChosenBy, type LogEntry } from '../log/request-log.ts'
 import { caller } from '../request/auth.ts'
+import { unreadParameter, unreadParameters } from '../request/unread-query.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { withoutSecret } from '../secrets.ts'
 import { json } from '../strict-input.ts'
 import { frozenNote } from '../time/frozen.ts'
-import { counted } from '../words.ts'
+import { counted, sentence } from '../words.ts'
 import { effectsOf, inShort, type RequestEffects, requestEffects } from './effects.ts'
 import { idempotencyOf, idempotencyTrace, limiterOf, limiterTrace, loggedOperation } from './limits.ts'
 import { isCutOff, stepsOf, stepTrace } from './steps.ts'
@@ -25,6 +27,24 @@ const assumptionTrace = () =>
   })
 
 type AssumptionTrace = ShapeOf<typeof assumptionTrace>
+
+/** Why a web page cannot read the response to its request. */
+export const corsTrace = () =>
+  z.strictObject({
+    /** The header `Origin`; null when the browser sent none. */
+    origin: z.string().nullable(),
+    /** Whether it is a preflight, after which the browser does not send the request itself. */
+    preflight: z.boolean(),
+    detail: z.string(),
+    mitigation: z.string(),
+  })
+
+/** The trace of a request whose response the page cannot read; empty for any other. */
+export function corsOf({ cors }: LogEntry): { readonly cors?: ShapeOf<typeof corsTrace> } {
+  if (cors?.refusal === undefined) return {}
+  const { origin, isPreflight, refusal } = cors
+  return { cors: { origin, preflight: isPreflight, ...refusal } }
+}
 
 /** Everything that is known about one request, in reading order. */
 export const requestTrace = () =>
@@ -81,16 +101,30 @@ export const requestTrace = () =>
     assumptions: z.array(assumptionTrace()),
     /** Heading of the section of the specification; null when no route matched. */
     specification: z.string().nullable(),
+    /** Present if the query has parameters that nothing reads; at most a hundred of them. */
+    unread_query: z.array(unreadParameter()).exactOptional(),
+    /** Present if a web page sent the request and its browser does not let it read the response. */
+    cors: corsTrace().exactOptional(),
+    /** Real time, not virtual: absent with `stable`. Null for a request without HTTP. */
+    evidence: evidenceTrace().nullable().exactOptional(),
   })
 
 export type RequestTrace = ShapeOf<typeof requestTrace>
 
-/** Explains one entry of a sandbox's request log. Created on demand: the entry only has references. */
-export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
+/**
+ * Explains one entry of a sandbox's request log. Created on demand: the entry only has references.
+ * @param stable without real-time fields
+ */
+export function traceOf(sandbox: Sandbox, entry: LogEntry, stable: boolean): RequestTrace {
   const operation = loggedOperation(sandbox, entry)
   const effects = effectsOf(entry)
+  const unread = operation === undefined ? [] : unreadParameters(operation, entry.settings, entry.query)
   return {
-    summary: [summaryOf(sandbox, entry, effects), ...waiting(sandbox, entry)].join(' '),
+    summary: [
+      summaryOf(sandbox, entry, effects),
+      ...waiting(sandbox, entry),
+      ...(entry.cors?.refusal === undefined ? [] : [entry.cors.refusal.detail]),
+    ].join(' '),
     request: requestOf(entry),
     response: entry.response?.show() ?? null,
     sandbox: {
@@ -115,6 +149,9 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry): RequestTrace {
     ...effects,
     assumptions: assumptionsOf(sandbox, entry),
     specification: operation?.section ?? null,
+    ...(unread.length > 0 && { unread_query: unread }),
+    ...corsOf(entry),
+    ...(!stable && { evidence: entry.evidence ?? null }),
   }
 }
 
@@ -135,7 +172,7 @@ function waiting(sandbox: Sandbox, entry: LogEntry): string[] {
 }
 
 function plainSummary(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects): string {
-  const { method, path, status, decided, error } = entry
+  const { method, path, status, decided, error, cors } = entry
   const what = method === '' ? 'An invalid request' : `${method} ${path}`
   if (error !== undefined) {
     return sentence(
@@ -146,12 +183,9 @@ function plainSummary(sandbox: Sandbox, entry: LogEntry, effects: RequestEffects
     return `${what} was cut off by the step ${decided}: nothing was performed, and there was no response.`
   const isWhole = (entry.faults?.sent?.end ?? 'whole') === 'whole'
   const completed = `${what} was ${isWhole ? '' : 'to be '}completed with ${status} by the step ${decided}`
+  if (cors?.isPreflight) return `${completed}: it is a preflight.`
   if (decided === 'replay') return `${completed}: ${idempotencyOf(sandbox, entry).description}`
   return `${completed}: ${inShort(effects)}${ranBefore(entry)}.`
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
 }
 
 function ranBefore({ caughtUp, poll }: LogEntry): string {

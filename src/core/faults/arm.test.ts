@@ -65,7 +65,6 @@ test('an armed rule has a default for everything that its draft leaves out', () 
       times: null,
       ttl: null,
       armed_at: START,
-      armed_wall: START,
     },
   ])
 })

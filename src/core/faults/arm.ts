@@ -1,12 +1,13 @@
 import type { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { refuse } from '../errors.ts'
+import type { IssueList } from '../issue-list.ts'
 import type { Issue } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import type { FaultRules, Service } from '../service.ts'
 import { acceptRows, isAccepted } from '../state/intake.ts'
 import type { Transaction } from '../state/transaction.ts'
-import { zodIssues } from '../zod-issues.ts'
+import { parsed, zodIssues } from '../zod-issues.ts'
 import { expand } from './expand.ts'
 import {
   type FaultCounter,
@@ -30,7 +31,7 @@ export function checkDraft(
   service: Service,
   settings: Settings,
 ): { readonly draft: FaultDraft } | { readonly issues: Issue[] } {
-  const { data, error } = ruleSchemas(service, settings).draft.safeParse(raw)
+  const { data, error } = parsed(ruleSchemas(service, settings).draft, raw)
   return error === undefined ? { draft: data as FaultDraft } : { issues: zodIssues(error, '') }
 }
 
@@ -70,7 +71,7 @@ export function rewrite(
 /** Resets the counters and the age of a rule, as if it had just been armed. */
 export function rearm({ tx, at }: Scope, rule: FaultRule, wall: string): FaultRule {
   forget(tx, rule.id)
-  return tx.in(faultRules).put({ ...rule, armed_at: at, armed_wall: wall })
+  return tx.in(faultRules).put({ ...rule, armed_at: at, ...(rule.armed_wall && { armed_wall: wall }) })
 }
 
 /** The rule with an id. Refuses an unknown id with `not_found`, and names the nearest id. */
@@ -100,10 +101,12 @@ type Facts = Pick<FaultRule, 'id' | 'source' | 'preset' | 'armed_at' | 'armed_wa
 
 // A copy, since a script may change its own object later and a row must never change. Fields without a value are left out.
 function ruleOf(draft: FaultDraft, service: Service, facts: Facts): FaultRule {
-  const { id, source, preset, armed_at, armed_wall } = facts
+  const { id, source, preset, armed_at } = facts
   const { match, ...behaviour } = expand(draft, service)
   if (match === undefined) throw new Error('a draft without a match has passed its check')
   const description = draft.description ?? null
+  // Other rules do not depend on real time, so equal runs give equal states.
+  const armed_wall = behaviour.when.until?.wall_ms === undefined ? undefined : facts.armed_wall
   const rule = { id, source, preset, description, match, ...behaviour, armed_at, armed_wall }
   return JSON.parse(JSON.stringify(rule)) as FaultRule
 }
@@ -141,7 +144,7 @@ function accept(
   raw: { readonly faults: readonly unknown[]; readonly fault_counters: readonly unknown[] },
   service: Service,
   settings: Settings,
-  issues: Issue[],
+  issues: IssueList,
 ): StoredFaults {
   const { faults, fault_counters } = raw
   // Most sandboxes have none, and creating the schemas takes a while.

@@ -1,3 +1,4 @@
+import { transferableAbortController } from 'node:util'
 import { chanceOf } from '../random.ts'
 import type { Store } from '../state/store.ts'
 import { formatInstant } from '../time/instant.ts'
@@ -9,7 +10,7 @@ import { type FaultCounter, type FaultRule, faultCounters, faultRules, phaseOf }
 import { countedBy, retired, timing } from './when.ts'
 
 /** The inputs of a decision in addition to rules and counters. */
-export interface BookFacts {
+interface BookFacts {
   /** Virtual milliseconds. */
   readonly now: () => number
   /** Real milliseconds. */
@@ -59,7 +60,8 @@ export class FaultBook {
 
   /** Aborted by {@link release}: every connection that a fault holds open is released. */
   get released(): AbortSignal {
-    this.#release ??= new AbortController()
+    // Node's own, not the one of a page that a test runner imitates: `setMaxListeners` accepts no other.
+    this.#release ??= transferableAbortController()
     return this.#release.signal
   }
 
@@ -75,7 +77,7 @@ export class FaultBook {
       .map(({ rule }) => rule.id)
     if (rules.length === 0) return this.released
     const name = JSON.stringify(rules)
-    const known = this.#holds.get(name) ?? { rules, abort: new AbortController() }
+    const known = this.#holds.get(name) ?? { rules, abort: transferableAbortController() }
     this.#holds.set(name, known)
     return known.abort.signal
   }
@@ -127,7 +129,7 @@ export class FaultBook {
       fired.push(hit)
       if (rule.then === 'stop') last = rule
     }
-    verdicts.push(...others.slice(0, Math.max(0, MAX_MISSED - missed)))
+    for (const verdict of others.slice(0, Math.max(0, MAX_MISSED - missed))) verdicts.push(verdict)
     counting.commit()
     return new Decision(fired, verdicts, this.#primitives)
   }

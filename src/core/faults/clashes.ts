@@ -17,8 +17,9 @@ export function clashes(written: FaultDraft | Expanded, rule: Expanded, primitiv
     ...unknownSteps(rule),
     ...wrongActions(rule, primitives),
   ]
-  if (rule.match !== undefined && found.length === 0) found.push(...wrongPhase(rule, rule.match, primitives))
-  return found.map((clash) => placed(clash, written))
+  const all =
+    rule.match !== undefined && found.length === 0 ? wrongPhase(rule, rule.match, primitives) : found
+  return all.map((clash) => placed(clash, written))
 }
 
 // If the part comes from the preset, the pointer leads to the name of the preset.
@@ -97,11 +98,10 @@ function unfitFor(
   { primitive, parameters }: Use,
   primitives: PrimitiveMap,
 ): Clash[] {
-  if (primitive.clash !== undefined) {
-    const clash = primitive.clash(parameters, about)
+  if (about === 'request' || primitive.clash !== undefined) {
+    const clash = primitive.clash?.(parameters, about) ?? primitive.unseen?.(parameters)
     return clash === undefined ? [] : [{ ...clash, path: [...path, primitive.name, ...clash.path] }]
   }
-  if (about === 'request') return []
   const able = [...primitives.values()].filter(({ clash }) => clash !== undefined).map(({ name }) => name)
   const message = `applies to requests, but the rule matches webhooks: only ${able.join(' and ')} can be used`
   return [{ path: [...path, primitive.name], message }]

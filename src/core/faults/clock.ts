@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { duration, timestamp } from '../fields.ts'
+import { duration } from '../fields.ts'
 import type { Content } from '../request/exchange.ts'
 import type { HeaderList } from '../request/headers.ts'
 import { someOf } from '../strict-input.ts'
-import { END_OF_TIME } from '../time/clock.ts'
-import { formatInstant, parseDuration } from '../time/instant.ts'
+import { clockInstant, refuseAfterEnd } from '../time/clock.ts'
+import { parseDuration } from '../time/instant.ts'
 import { advanceTo } from '../time/run-events.ts'
 import type { ParametersOf } from './primitive.ts'
 import { skewedBody, skewedHeaders, within } from './skew.ts'
@@ -23,9 +23,6 @@ function schema() {
   const offset = z.string().refine((text) => parseDuration(text.replace(/^[-+]/, '')) !== undefined, {
     error: 'must be a duration with or without a sign, such as -5m or 2h',
   })
-  const jump = timestamp().refine((text) => Date.parse(text) <= END_OF_TIME, {
-    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant that the clock supports`,
-  })
   return someOf({
     /** Shifts only the Date header of this response: `-5m`, `2h`. The sandbox's clock does not change. */
     offset: offset.optional(),
@@ -36,7 +33,7 @@ function schema() {
     /** Virtual duration by which the clock advances before the handler runs; due events run first. */
     advance: duration().optional(),
     /** Virtual instant to which the clock advances in the same way; an instant in the past changes nothing. */
-    jump: jump.optional(),
+    jump: clockInstant().optional(),
   })
 }
 
@@ -56,8 +53,8 @@ function passTime({ sandbox, exchange, given }: Fault<ClockFault>): void {
     const { now } = sandbox.clock
     const target = Math.max(now + durationOf(advance), jump === undefined ? now : Date.parse(jump))
     if (target > now) {
-      const end = Math.min(END_OF_TIME, target)
-      const { events, failed } = advanceTo(sandbox, end, 'The clock action of a fault')
+      refuseAfterEnd(target, 'The instant to which a fault advances the clock')
+      const { events, failed } = advanceTo(sandbox, target, 'The clock action of a fault')
       exchange.caughtUp += events.length + failed.length
     }
     if (freeze === true && sandbox.clock.rate !== 0) sandbox.setClock({ rate: 0 })

@@ -44,7 +44,7 @@ export interface FiredAction<P> {
 }
 
 /** The changes by the `state` actions of one stage. */
-export interface Moved {
+interface Moved {
   readonly step: Extract<Step, 'faultsBefore' | 'faultsAfter'>
   readonly commit: Commit
 }

@@ -22,6 +22,14 @@ test.for<[DeliverFault, object]>([
   [{ retries: [] }, { copies: 1, faults: { rules: ['r1'], retries: [] } }],
   [{ timeout_ms: 50 }, { copies: 1, faults: { rules: ['r1'], timeout_ms: 50 } }],
   [{ sign: 'wrong' }, { copies: 1, faults: { rules: ['r1'], sign: 'wrong' } }],
+  [
+    { sign: 'wrong', sign_attempts: 1 },
+    { copies: 1, faults: { rules: ['r1'], sign: 'wrong', sign_attempts: 1 } },
+  ],
+  [
+    { sign: 'valid', sign_attempts: 1 },
+    { copies: 1, faults: { rules: ['r1'] } },
+  ],
   [{ sign: 'valid' }, { copies: 1, faults: { rules: ['r1'] } }],
   [{ body: null }, { copies: 1, faults: { rules: ['r1'], body: [null] } }],
 ])('%j becomes %j', ([fault, treatment]) => {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { duration, intBetween } from '../fields.ts'
+import { durationUpTo, intBetween } from '../fields.ts'
 import { json, membersOf, someOf } from '../strict-input.ts'
-import type { DeliveryFaults, Treatment } from '../webhooks/records.ts'
+import { type DeliveryFaults, MAX_DELAY, type Treatment } from '../webhooks/records.ts'
 import type { Decision } from './decision.ts'
 import type { ParametersOf } from './primitive.ts'
 import type { StatePrimitive } from './state-primitive.ts'
@@ -21,24 +21,32 @@ function schema() {
     copies: intBetween(1, 10).optional(),
     /** `after-next`: after the next one to the same subscriber, at most 60 s of virtual time later. */
     order: z.enum(['after-next']).optional(),
-    /** Virtual duration by which its first attempt is delayed. */
-    delay: duration().optional(),
+    /** Virtual duration by which its first attempt is delayed; at most 366d. */
+    delay: durationUpTo(MAX_DELAY).optional(),
     /** It is never sent. */
     drop: z.boolean().optional(),
     /** The response of the request is held until the webhooks that are due have been delivered. */
     when: z.enum(['before-response']).optional(),
     /** Virtual durations between attempts, instead of the setting `webhooks.retry`; at most 100. Empty: one attempt. */
-    retries: z.array(duration()).max(100).optional(),
+    retries: z.array(durationUpTo(MAX_DELAY)).max(100).optional(),
     /** Real milliseconds that an attempt may take, 1 to 600,000. Default: the setting `webhooks.timeout`. */
     timeout_ms: intBetween(1, 600_000).optional(),
     /** Default `valid`. `old`: a timestamp older than `webhooks.signature` allows; without a `timestamp_header`, as `wrong`. */
     sign: z.enum(['valid', 'wrong', 'missing', 'old']).optional(),
+    /** The first attempts for which `sign` counts, 1 to 100; later ones have a valid signature. Default: all. */
+    sign_attempts: intBetween(1, 100).optional(),
     /** JSON Merge Patch for the body. */
     body: json().optional(),
-  }).refine((value) => value.when === undefined || membersOf(value).length === 1, {
-    error: 'must be the only parameter: it holds the response of a request, and the others apply to webhooks',
-    path: ['when'],
   })
+    .refine((value) => value.when === undefined || membersOf(value).length === 1, {
+      error:
+        'must be the only parameter: it holds the response of a request, and the others apply to webhooks',
+      path: ['when'],
+    })
+    .refine(({ sign, sign_attempts }) => sign_attempts === undefined || sign !== undefined, {
+      error: 'limits the parameter sign: give that too, such as "sign": "wrong"',
+      path: ['sign_attempts'],
+    })
 }
 
 export const deliver: StatePrimitive<'deliver'> = {
@@ -79,7 +87,7 @@ export function treatmentOf(decision: Decision): Treatment {
     ...given(actions, 'delay'),
     ...given(actions, 'retries'),
     ...given(actions, 'timeout_ms'),
-    ...(sign !== undefined && sign !== 'valid' && { sign }),
+    ...(sign !== undefined && sign !== 'valid' && { sign, ...given(actions, 'sign_attempts') }),
     ...(body.length > 0 && { body }),
   }
   return { copies: last(actions, 'copies') ?? 1, faults }
@@ -90,7 +98,7 @@ function last<K extends keyof DeliverFault>(actions: readonly DeliverFault[], na
 }
 
 // Fields without a value are left out, so that the record is the same after a restart.
-function given<K extends 'order' | 'delay' | 'retries' | 'timeout_ms'>(
+function given<K extends 'order' | 'delay' | 'retries' | 'timeout_ms' | 'sign_attempts'>(
   actions: readonly DeliverFault[],
   name: K,
 ): Pick<DeliverFault, K> | undefined {

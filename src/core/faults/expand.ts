@@ -3,10 +3,7 @@ import type { Preset } from './preset.ts'
 import type { FaultDraft, FaultMatch, FaultRule } from './rule.ts'
 
 /** The behaviour of a rule, without its id and its source. */
-export type Behaviour = Pick<
-  FaultRule,
-  'match' | 'when' | 'do' | 'actions' | 'priority' | 'then' | 'times' | 'ttl'
->
+type Behaviour = Pick<FaultRule, 'match' | 'when' | 'do' | 'actions' | 'priority' | 'then' | 'times' | 'ttl'>
 
 /** A draft completed with its preset. `match` is undefined when neither of them has one. */
 export interface Expanded extends Omit<Behaviour, 'match'> {

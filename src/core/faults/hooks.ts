@@ -1,6 +1,5 @@
-import { keptOf } from '../log/log-entry.ts'
+import { keptOf, textsOf } from '../log/log-entry.ts'
 import type { KeptBody, Sent } from '../log/request-log.ts'
-import { contentOf } from '../request/content.ts'
 import type {
   Call,
   CallBody,
@@ -11,7 +10,7 @@ import type {
   ResponseHead,
 } from '../request/exchange.ts'
 import { withHeaders } from '../request/headers.ts'
-import { quotaHeaders } from '../request/response.ts'
+import { contentOf, quotaHeaders } from '../request/response.ts'
 import type { Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
@@ -38,7 +37,8 @@ export function faultHooks(sandbox: Sandbox): Hooks {
   const magic = new Set(options.strict ? [] : service.magic.map(({ operation }) => operation))
   return {
     begin: (call) => {
-      if (faults.isEmpty && !magic.has(call.operation.name)) return undefined
+      if (faults.isEmpty && (!magic.has(call.operation.name) || magicOf(sandbox, call).length === 0))
+        return undefined
       const decision = decide(sandbox, call, 'call', decide(sandbox, call, 'head'))
       return decision && new FaultedRequest(sandbox, decision)
     },
@@ -187,7 +187,7 @@ function idsOf({ fired }: Decision): string {
 }
 
 function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
-  const { operation, method, path, pathPrefix, query, headers, connection, params } = call
+  const { operation, method, path, pathPrefix, query, headers, evidence, params } = call
   return {
     kind: 'request',
     operation: operation.name === '' ? undefined : operation.name,
@@ -198,9 +198,9 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
     headers,
     body: bodyOf(call.body),
     caller: sandbox.authenticator.guessCall(call, sandbox.settings),
-    connection,
+    connection: evidence && { id: evidence.connection.id, index: evidence.requests_before + 1 },
     resource: Object.values(params).at(-1) ?? null,
-    kept: () => keptOf(call),
+    kept: () => keptOf(call, sandbox.authenticator.keysIn(textsOf(call), sandbox.settings)),
   }
 }
 
@@ -211,12 +211,17 @@ function bodyOf(body: CallBody): KeptBody {
   return body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD
 }
 
-function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined): Decision | undefined {
-  const { operation, body } = call
-  if (sandbox.options.strict || body.kind !== 'json') return decision
-  const asked = sandbox.service.magic
+/** The actions that reserved values in the body of a call request. */
+function magicOf({ options, service }: Sandbox, { operation, body }: Call) {
+  if (options.strict || body.kind !== 'json') return []
+  return service.magic
     .filter((each) => each.operation === operation.name)
     .flatMap(({ actionsOf }) => actionsOf?.(body.value) ?? [])
+}
+
+function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined): Decision | undefined {
+  const { operation } = call
+  const asked = magicOf(sandbox, call)
   if (asked.length === 0) return decision
   const fired = asked.map(({ value, actions }) => {
     const rule = magicRule(sandbox, operation.name, value, actions)
@@ -253,6 +258,5 @@ function magicRule(
     times: null,
     ttl: null,
     armed_at: formatInstant(sandbox.clock.now),
-    armed_wall: formatInstant(sandbox.options.host()),
   }
 }

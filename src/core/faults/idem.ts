@@ -44,7 +44,7 @@ function replay({ exchange, given }: Fault<IdemFault>): void {
   const key = idempotencyKeyOf(exchange)
   if (key === undefined) return
   const all: IdemFault = Object.assign({}, ...given.map(({ parameters }) => parameters))
-  exchange.keyPlace = all.scope
+  exchange.keyScope = all.scope
   exchange.mismatchStatus = all.mismatch_status
   if (all.concurrent === true) {
     refuse('idempotency_key_in_use', {

@@ -15,7 +15,7 @@ export interface RequestSubject extends Matchable {
 }
 
 /** A webhook that is about to be enqueued for a subscriber. */
-export interface WebhookSubject {
+interface WebhookSubject {
   readonly kind: 'webhook'
   readonly type: string
   readonly url: string
@@ -24,7 +24,7 @@ export interface WebhookSubject {
 }
 
 /** A connection before its first byte is read. */
-export interface ConnectionSubject {
+interface ConnectionSubject {
   readonly kind: 'connection'
   readonly id: string
 }

@@ -12,10 +12,13 @@ export interface MagicValue {
   readonly values: readonly { readonly form: string; readonly description: string }[]
   /** The operation whose requests have it. */
   readonly operation: string
-  /** The actions that a body requests, by the value that requests them. Absent when the records act on the value themselves. */
+  /**
+   * The actions that a body requests, by the value that requests them. They act on records only: without a rule, no adapter
+   * applies faults. Absent when the records act on the value themselves.
+   */
   readonly actionsOf?: (
     body: Json,
-  ) => readonly { readonly value: string; readonly actions: readonly Action[] }[]
+  ) => readonly { readonly value: string; readonly actions: readonly Extract<Action, { state: unknown }>[] }[]
 }
 
 // Only typed here: the actions of a preset are checked with the rule that is created from it.

@@ -20,7 +20,7 @@ export type Phase = 'accept' | 'head' | 'call' | 'webhook'
 /** The parts of the service that the schemas of primitives use. */
 export interface KnownNames {
   readonly collections: ReadonlyMap<string, AnyCollection>
-  readonly moves: ReadonlyMap<
+  readonly recordFaults: ReadonlyMap<
     string,
     { readonly name: string; readonly schema: (settings: Settings) => z.ZodType }
   >
@@ -54,6 +54,8 @@ export interface FaultPrimitive<N extends PrimitiveName, Effect> {
   readonly replacesHandler?: (all: readonly Primitives[N][]) => boolean
   /** Its error in a rule about requests or about webhooks. Default: it is only valid for requests. */
   readonly clash?: (parameters: Primitives[N], about: 'request' | 'webhook') => Clash | undefined
+  /** What it does that no client of this emulator can see. Default: clients see all of it. */
+  readonly unseen?: (parameters: Primitives[N]) => Clash | undefined
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of primitives forgets each one's parameters; its own functions keep them.

@@ -18,7 +18,7 @@ const anyQuota: fc.Arbitrary<QuotaFault> = fc.record(
     policy: fc.string(),
     reject: fc.boolean(),
     fields: fc.constantFrom('x-ratelimit', 'ietf', 'both', 'none'),
-    retry_after: fc.constantFrom('seconds', 'http-date', 'missing'),
+    retry_after: fc.constantFrom('seconds', 'http-date', 'rfc850-date', 'asctime-date', 'missing'),
     reset_format: fc.constantFrom('epoch-seconds', 'epoch-milliseconds', 'seconds', 'http-date', 'iso'),
   },
   { requiredKeys: [] },
@@ -29,14 +29,18 @@ const anyAdmission: fc.Arbitrary<Admission> = fc.nat({ max: 200 }).map((remainin
   return remaining === 0 ? { ...found, retryAfter: 60 } : found
 })
 
-test('headers are valid for any numbers of a rule, and dates have the usual form', () => {
+// The three forms of RFC 9110, 5.6.7.
+const DATE =
+  /^(\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT|[A-Z][a-z]+day, \d{2}-\w{3}-\d{2} \d{2}:\d{2}:\d{2} GMT|\w{3} \w{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4})$/
+
+test('headers are valid for any numbers of a rule, and dates have one of the three forms of HTTP', () => {
   fc.assert(
     fc.property(anyQuota, anyAdmission, (fault, found) => {
       const headers = quotaFields(fault, claimed(fault, found, NOW), LIMIT, NOW)
       for (const [name, value] of headers) {
         // Quoted parts are names of policies, which may be any text.
         expect(value.replaceAll(/"[^"]*"/g, ''), name).not.toMatch(/invalid|undefined|NaN|Infinity/i)
-        if (/GMT$/.test(value)) expect(value).toMatch(/^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/)
+        if (/ \d\d:/.test(value) && !value.includes('"')) expect(value, name).toMatch(DATE)
       }
     }),
   )

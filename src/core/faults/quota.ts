@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { policySyntax } from '../core-assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
+import { requestWindow } from '../request/access.ts'
 import { type HeaderList, headerValue } from '../request/headers.ts'
-import { requestWindow } from '../request/rate-limit.ts'
 import { type Admission, type Limit, type PolicySyntax, policyFields } from '../request/rate-limiter.ts'
 import { either, form, someOf, strictObject } from '../strict-input.ts'
-import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, SECOND } from '../time/instant.ts'
 import type { ParametersOf } from './primitive.ts'
+import { within } from './skew.ts'
 import type { Fault, RatePart, StatePrimitive } from './state-primitive.ts'
 
 declare module './primitive.ts' {
@@ -17,14 +17,18 @@ declare module './primitive.ts' {
   }
 }
 
+/** The three forms of a date in HTTP (RFC 9110, 5.6.7). A server sends the first one; a client must accept all. */
+const DATE_FORMS = ['http-date', 'rfc850-date', 'asctime-date'] as const
+
 /** Changes the decision of the rate limiter about a request, and the headers that report it. */
 export type QuotaFault = ParametersOf<typeof schema>
 
 function schema() {
   const count = () => intBetween(0, Number.MAX_SAFE_INTEGER).optional()
-  const retryAfter = either<'seconds' | 'http-date' | 'missing' | { readonly text: string }>(
-    'must be "seconds", "http-date", "missing", or {"text": "..."}',
-    form.text(z.enum(['seconds', 'http-date', 'missing'])),
+  const forms = ['seconds', ...DATE_FORMS, 'missing'] as const
+  const retryAfter = either<(typeof forms)[number] | { readonly text: string }>(
+    `must be ${forms.map((name) => `"${name}"`).join(', ')}, or {"text": "..."}`,
+    form.text(z.enum(forms)),
     form.object(strictObject({ text: headerValue() })),
   )
   return someOf({
@@ -138,7 +142,8 @@ export function quotaFields(
   }
   if (fields === 'ietf' || fields === 'both') {
     const span = window_s ?? (fault.policy === undefined ? window / SECOND : undefined)
-    headers.push(...policyFields({ policy, limit, remaining, wait, window: span, unit }, syntax))
+    for (const field of policyFields({ policy, limit, remaining, wait, window: span, unit }, syntax))
+      headers.push(field)
   }
   const after = retryAfter(fault, admission, now)
   if (after !== undefined) headers.push(['Retry-After', after])
@@ -149,7 +154,8 @@ function retryAfter(fault: QuotaFault, admission: Admission, now: number): strin
   const { retry_after: form = 'seconds' } = fault
   if (form === 'missing' || admission.retryAfter === undefined) return undefined
   if (typeof form === 'object') return form.text
-  return form === 'seconds' ? digits(admission.retryAfter) : httpDate(now + admission.retryAfter * SECOND)
+  if (form === 'seconds') return digits(admission.retryAfter)
+  return httpDate(now + admission.retryAfter * SECOND, form)
 }
 
 function resetText(fault: QuotaFault, { reset }: Admission, now: number): string {
@@ -165,18 +171,22 @@ function resetText(fault: QuotaFault, { reset }: Admission, now: number): string
     case 'http-date':
       return httpDate(instant)
     case 'iso':
-      return formatInstant(inCalendar(instant))
+      return formatInstant(within(instant))
   }
 }
 
 // Rounded up to whole seconds, so that a client that waits until the date has waited long enough.
-function httpDate(instant: number): string {
-  return new Date(inCalendar(Math.ceil(instant / SECOND) * SECOND)).toUTCString()
-}
-
-// Dates have years of four digits.
-function inCalendar(instant: number): number {
-  return Math.min(END_OF_TIME, Math.max(0, instant))
+function httpDate(instant: number, form: (typeof DATE_FORMS)[number] = 'http-date'): string {
+  const at = new Date(within(Math.ceil(instant / SECOND) * SECOND))
+  const text = at.toUTCString()
+  const [name, day = '', month, year, time] = text.split(' ')
+  if (form === 'rfc850-date') {
+    const weekday = at.toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' })
+    return `${weekday}, ${day}-${month}-${year?.slice(-2)} ${time} GMT`
+  }
+  if (form === 'asctime-date')
+    return `${name?.slice(0, -1)} ${month} ${day.replace(/^0/, ' ')} ${time} ${year}`
+  return text
 }
 
 /** Writes a whole number without an exponent, however large. Infinity, from an overflow, becomes `Number.MAX_VALUE`. */

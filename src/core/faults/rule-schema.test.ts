@@ -56,8 +56,8 @@ const resource: Resource = {
   name: 'things',
   operations: [list],
   collections: [things],
-  notices: [{ type: 'thing.made', description: 'A thing was made.' }],
-  moves: [
+  webhookTypes: [{ type: 'thing.made', description: 'A thing was made.' }],
+  recordFaults: [
     {
       name: 'thing',
       description: 'Moves a thing.',
@@ -229,6 +229,7 @@ test.for<[raw: unknown, pointer: string, detail: RegExp]>([
   [doing({ clock: { offset: '5' } }), '/do/0/clock/offset', /duration/],
   [doing({ deliver: { copies: 2 } }), '/do/0/deliver', /applies to webhooks/],
   [doing({ deliver: { when: 'before-response', drop: true } }), '/do/0/deliver/when', /only parameter/],
+  [doing({ deliver: { sign_attempts: 1 } }), '/do/0/deliver/sign_attempts', /give that too/],
   [{ match: { webhook: '*' }, ...fail }, '/do/0/respond', /only deliver/],
   [{ preset: 'late-webhook', match: { method: 'GET' } }, '/match/method', /applies to requests/],
   [{ preset: 'late-webhook', do: fail.do }, '/do/0/respond', /only deliver/],

@@ -14,7 +14,7 @@ import {
 } from './rule.ts'
 
 /** The schemas of rules and counters, for one choice of settings. */
-export interface RuleSchemas {
+interface RuleSchemas {
   readonly draft: z.ZodType<FaultDraft>
   /** A rule as a state document has it. */
   readonly rule: z.ZodType<FaultRule>

@@ -49,15 +49,15 @@ export interface StoredFaults {
 export type FaultDraft = ShapeOf<typeof draftRule>
 
 /** The parts of the service that the schemas of rules use. */
-export interface RuleNames extends KnownNames {
+interface RuleNames extends KnownNames {
   readonly operations: ReadonlyMap<string, unknown>
-  readonly notices: readonly { readonly type: string }[]
+  readonly webhookTypes: readonly { readonly type: string }[]
   readonly presets: ReadonlyMap<string, unknown>
   readonly primitives: PrimitiveMap
 }
 
 /** The mitigation for a request that names an unknown preset. */
-export const ALL_PRESETS = 'GET /__emulator/faults/presets lists every preset.'
+export const ALL_PRESETS = 'GET /__emulator/fault-presets lists every preset.'
 
 /** The schema of a rule as a user writes it. */
 export function draftRule(names: RuleNames, settings: Settings) {
@@ -108,8 +108,8 @@ export function storedRule(names: RuleNames, settings: Settings) {
     /** Virtual duration after which it expires; null for no limit. */
     ttl: duration().nullable(),
     armed_at: timestamp(),
-    /** Real instant, from which `until.wall_ms` counts. */
-    armed_wall: timestamp(),
+    /** Real instant, from which `until.wall_ms` counts. Only rules with `until.wall_ms` have it. */
+    armed_wall: timestamp().exactOptional(),
   })
 }
 
@@ -149,7 +149,7 @@ function source() {
 }
 
 /** Texts are globs unless another form is named. */
-export function requestMatch(names: RuleNames) {
+function requestMatch(names: RuleNames) {
   return someOf({
     ...requestMembers([...names.operations.keys()]),
     /** Id of the key's record. */
@@ -173,8 +173,8 @@ function match(names: RuleNames) {
   )
 }
 
-function webhookType({ notices }: RuleNames): z.ZodType<string> {
-  const types = notices.map(({ type }) => type)
+function webhookType({ webhookTypes }: RuleNames): z.ZodType<string> {
+  const types = webhookTypes.map(({ type }) => type)
   return nonEmptyText().refine((glob) => types.some((type) => fitsGlob(glob, type)), {
     error: ({ input }) => `matches no type of webhook.${didYouMean(String(input), types)}`,
   })

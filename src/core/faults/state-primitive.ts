@@ -52,7 +52,7 @@ export interface StateHooks<P> {
   readonly waitsForWebhooks: (decision: Decision) => boolean
 }
 
-export type StateEffect<P> = AtLeastOne<StateHooks<P>>
+type StateEffect<P> = AtLeastOne<StateHooks<P>>
 
 /** A primitive that acts on the sandbox. */
 export interface StatePrimitive<N extends PrimitiveName>

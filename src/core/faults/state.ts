@@ -22,7 +22,7 @@ declare module './primitive.ts' {
  * Changes records of the sandbox. Further fields are moves that the resources of the service declare. Without `id` it changes
  * the record of the request: the last parameter of its path, or the record that it has created.
  */
-export type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
+type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
 
 function ownFields(service: KnownNames) {
   return someOf({ ...aboutFields(), ...changeFields(service) })
@@ -75,7 +75,7 @@ function recordRef(): z.ZodType<RecordRef> {
 
 /** The parameters, with the moves that the resources of a service declare. */
 export function stateSchema(service: KnownNames, settings: Settings): z.ZodType<StateFault> {
-  const moves = [...service.moves.values()].map(
+  const moves = [...service.recordFaults.values()].map(
     ({ name, schema }) => [name, schema(settings).optional()] as const,
   )
   const changes = { ...changeFields(service), ...Object.fromEntries(moves) }
@@ -150,7 +150,7 @@ function changeRecords(
     deleteRow(scope, service, gone.collection, named)
   }
   if (rows !== undefined) insertRows(scope, service, exchange, rows)
-  for (const { name, apply } of service.moves.values()) {
+  for (const { name, apply } of service.recordFaults.values()) {
     if (Object.hasOwn(fault, name) && fault[name] !== undefined) apply(scope, id, fault[name])
   }
 }

@@ -17,7 +17,7 @@ export interface Occasion {
 }
 
 /** Whether a match fires; `step` is the name of its action list in a sequence. */
-export interface Timing {
+interface Timing {
   readonly fires: boolean
   readonly step?: string
   readonly description: string
@@ -69,8 +69,13 @@ export function ruleStatus(
   const isOver =
     retired(rule, fired, now) !== undefined ||
     (virtual_time !== undefined && now >= Date.parse(virtual_time)) ||
-    (wall_ms !== undefined && wall >= Date.parse(rule.armed_wall) + wall_ms)
+    (wall_ms !== undefined && wall >= armedWall(rule) + wall_ms)
   return isOver ? 'expired' : 'armed'
+}
+
+// A document without real instants does not have the real one.
+function armedWall({ armed_wall, armed_at }: FaultRule): number {
+  return Date.parse(armed_wall ?? armed_at)
 }
 
 /** The number of the last match that can fire; infinite for matches counted by a key, since a new key can always come. */
@@ -80,7 +85,7 @@ function lastMatch({ when }: FaultRule): number {
   const last = sequence?.findLastIndex((step) => step !== 'pass') ?? -1
   const inSequence = sequence?.at(-1) === 'pass' ? last + 1 : undefined
   const limits = [nth, first, until?.calls, inSequence]
-  return Math.min(...limits.map((limit) => limit ?? Number.POSITIVE_INFINITY))
+  return limits.reduce<number>((least, limit) => Math.min(least, limit ?? least), Number.POSITIVE_INFINITY)
 }
 
 /** How long a rule lasts, as a sentence. */
@@ -116,7 +121,7 @@ function over({ rule, n, now, wall }: Occasion): string | undefined {
   const { calls, virtual_time, wall_ms } = rule.when.until ?? {}
   if (calls !== undefined && n > calls) return `This is ${match(n)}; it fires only up to number ${calls}.`
   if (virtual_time !== undefined && now >= Date.parse(virtual_time)) return `It fired until ${virtual_time}.`
-  if (wall_ms !== undefined && wall >= Date.parse(rule.armed_wall) + wall_ms)
+  if (wall_ms !== undefined && wall >= armedWall(rule) + wall_ms)
     return `It fired for ${wall_ms} ms after it was armed.`
   return undefined
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { ShapeOf } from '../fields.ts'
 import { isObject, type Json } from '../json.ts'
 import type { HeaderList } from '../request/headers.ts'
-import { REDACTED } from '../secrets.ts'
+import { REDACTED, withoutWords } from '../secrets.ts'
 
 /** Maximum number of bytes that are kept of one body. */
 export const MAX_KEPT_BYTES = 16_384
@@ -27,7 +27,7 @@ export const keptResponse = () =>
     body_bytes: z.int(),
   })
 
-export type KeptResponseView = ShapeOf<typeof keptResponse>
+type KeptResponseView = ShapeOf<typeof keptResponse>
 
 /** The newest bodies of a process, as many as fit. The oldest are dropped first, from any log. */
 class KeptBodies {
@@ -61,6 +61,7 @@ export class KeptResponse {
   #status: number
   #headers: HeaderList
   readonly #secrets: readonly string[]
+  readonly #keys: readonly string[]
   #body = ''
   #kept = 0
   #bytes = 0
@@ -68,8 +69,17 @@ export class KeptResponse {
   #isDropped = false
   #isShared = false
 
-  /** @param secrets names of the fields of a JSON body whose values are masked */
-  constructor(status: number, headers: HeaderList, secrets: readonly string[] = []) {
+  /**
+   * @param secrets names of the fields of a JSON body whose values are masked
+   * @param keys words that are masked: an error response may quote a key from the request
+   */
+  constructor(
+    status: number,
+    headers: HeaderList,
+    secrets: readonly string[] = [],
+    keys: readonly string[] = [],
+  ) {
+    this.#keys = keys
     this.#status = status
     this.#headers = headers
     this.#secrets = secrets
@@ -85,7 +95,7 @@ export class KeptResponse {
     }
     const room = MAX_KEPT_BYTES - this.#kept
     if (room <= 0 || this.#isDropped) return
-    const part = beginning(redacted(text, this.#secrets), room)
+    const part = beginning(withoutWords(redacted(text, this.#secrets), this.#keys), room)
     this.#body += part
     const kept = Buffer.byteLength(part)
     this.#kept += kept

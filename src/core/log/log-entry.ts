@@ -1,36 +1,36 @@
 import type { Refusal } from '../errors.ts'
+import { isRemainder, MAX_ISSUES, problemCount } from '../issue-list.ts'
 import { type Issue, isObject, type Json } from '../json.ts'
 import type { Call, CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
-import { REDACTED } from '../secrets.ts'
+import { REDACTED, withoutWords } from '../secrets.ts'
 import { truncated } from '../words.ts'
 import { type KeptResponse, MAX_KEPT_BYTES } from './kept-response.ts'
 import { UNLOGGED_HEADERS } from './request-criteria.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
-const MAX_ISSUES = 100
-
-/** The log entry of a request that is over. */
+/** The log entry of a request that is over. @param keys keys in places where none belongs, which are masked */
 export function logEntry(
   exchange: Exchange,
   status: number,
   admission: Admission,
+  keys: readonly string[],
   response?: KeptResponse,
 ): LogEntry {
-  const { call, refusal, idempotency } = exchange
+  const { call, refusal, idempotency, assumed, mentioned } = exchange
   const { name, stub } = call.operation
-  const { query, headers, body } = keptOf(call)
+  const { query, headers, body } = keptOf(call, keys)
   return {
     id: exchange.id,
     at: exchange.at,
     method: call.method,
-    path: call.path,
+    path: withoutWords(call.path, keys),
     pathPrefix: call.pathPrefix,
     chosenBy: call.chosenBy,
     operation: name === '' ? undefined : name,
     stubbed: stub === undefined ? undefined : call.operation,
-    params: call.params,
+    params: withoutWords(call.params, keys),
     nearest: exchange.nearest,
     query,
     headers,
@@ -44,34 +44,53 @@ export function logEntry(
     window: exchange.window,
     admission,
     idempotency,
-    error: refusal && keptError(refusal),
-    assumed: [...exchange.assumed],
-    mentioned: [...exchange.mentioned].filter((id) => !exchange.assumed.has(id)),
+    error: refusal && withoutWords(keptError(refusal), keys),
+    assumed: [...assumed],
+    mentioned: [...mentioned].filter((id) => !assumed.has(id)),
     settings: exchange.settings,
     poll: exchange.polled,
     commit: exchange.commit,
     faults: exchange.hooks?.report,
     timing: call.timing,
+    cors: call.cors,
+    evidence: call.evidence,
   }
 }
 
-/** The parts of a request that may be kept: no secrets, and no large body. */
-export function keptOf({
-  operation: { secrets },
-  query,
-  headers,
-  body,
-}: Call): Pick<LogEntry, 'query' | 'headers' | 'body'> {
+/** The parts of a request that may be kept: no secrets, no keys, and no large body. */
+export function keptOf(
+  { operation: { secrets }, query, headers, body }: Call,
+  keys: readonly string[],
+): Pick<LogEntry, 'query' | 'headers' | 'body'> {
   return {
-    query: withoutKeys(withoutSecrets(query, secrets)),
-    headers: withoutCredentials(headers),
-    body: keptBody(body, secrets),
+    query: withoutWords(withoutKeys(withoutSecrets(query, secrets)), keys),
+    headers: withoutWords(withoutCredentials(headers), keys),
+    body: withoutWords(keptBody(body, secrets), keys),
   }
+}
+
+/** The texts of a request in which the log could keep a key. */
+export function textsOf({ path, query, headers, body }: Call): readonly string[] {
+  const texts = [path]
+  addTexts(query, texts)
+  for (const name in headers) if (!UNLOGGED_HEADERS.has(name)) texts.push(headers[name] ?? '')
+  if (body.kind === 'json' && (body.bytes?.length ?? 0) <= MAX_KEPT_BYTES) addTexts(body.value, texts)
+  return texts
+}
+
+function addTexts(value: unknown, texts: string[]): void {
+  if (typeof value === 'string') texts.push(value)
+  else if (Array.isArray(value)) for (const each of value) addTexts(each, texts)
+  else if (isObject(value))
+    for (const name of Object.keys(value)) {
+      texts.push(name)
+      addTexts(value[name], texts)
+    }
 }
 
 // A successful request was decided by the step that created its response.
-function decidedBy({ refusal, injected, step, idempotency }: Exchange): Step {
-  if (refusal !== undefined || injected) return step
+function decidedBy({ refusal, injected, step, idempotency, call }: Exchange): Step {
+  if (call.cors?.isPreflight || refusal !== undefined || injected) return step
   return idempotency === 'replay' ? 'replay' : 'handle'
 }
 
@@ -138,8 +157,11 @@ function keptError({ code, message, options }: Refusal): KeptError {
       reason === undefined ? message : `${message} The response does not contain the reason: ${reason}`,
     ),
     mitigation: mitigation && truncated(mitigation),
-    issues: issues.slice(0, MAX_ISSUES).map(cutIssue),
-    issueCount: issues.length,
+    issues: issues
+      .filter((issue) => !isRemainder(issue))
+      .slice(0, MAX_ISSUES)
+      .map(cutIssue),
+    issueCount: problemCount(issues),
     byOtherRule: admission !== undefined,
   }
 }

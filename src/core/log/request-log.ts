@@ -1,11 +1,11 @@
 import type { Settings } from '../assumptions.ts'
 import type { Issue, Json } from '../json.ts'
 import type { AnyOperation } from '../operation.ts'
-import { LAST_NUMBER } from '../random.ts'
 import type { Caller } from '../request/auth.ts'
 import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
+import type { Evidence } from './evidence.ts'
 import type { KeptResponse } from './kept-response.ts'
 
 /** The sources that can select the sandbox of a request; the first that names one counts. */
@@ -52,6 +52,16 @@ export interface RequestTiming {
   onOver: (() => void) | undefined
 }
 
+/** What the browser does with the response to a request of a web page. The adapter of the request fills it in. */
+export interface CorsCheck {
+  /** The header `Origin`; null when the browser sent none. */
+  readonly origin: string | null
+  /** Whether it is the preflight that a browser sends before a request of a page. */
+  readonly isPreflight: boolean
+  /** Why the page cannot read the response, and the fix; undefined when it can. */
+  refusal: { readonly detail: string; readonly mitigation: string } | undefined
+}
+
 /**
  * The log entry of one API request: the raw data for every explanation. It has references to records; sentences and
  * differences are created on demand. Secrets are already left out here, so that readers need not do it.
@@ -62,7 +72,7 @@ export interface LogEntry {
   readonly at: string
   readonly method: string
   readonly path: string
-  /** The text before `/v1` in the path: empty, or `/@name`. */
+  /** The text before `/v1` in the path: the path of a mount, then `/@name`; empty without both. */
   readonly pathPrefix: string
   readonly chosenBy: ChosenBy
   /** Name of the operation; undefined when no route matched. */
@@ -106,6 +116,10 @@ export interface LogEntry {
   readonly faults: FaultReport | undefined
   /** Undefined for a request without HTTP. */
   readonly timing: RequestTiming | undefined
+  /** Undefined for a request that no web page of another origin has sent. */
+  readonly cors: CorsCheck | undefined
+  /** Undefined for a request without HTTP. */
+  readonly evidence: Evidence | undefined
 }
 
 /** How far an exchange with a fault came. */
@@ -153,6 +167,16 @@ export interface KeptWindow {
   readonly admission: Admitted
 }
 
+/** The bodies of a request and of its response, whole. They are not kept. */
+export interface WholeBodies {
+  readonly request: Json | undefined
+  /** Undefined for a stream, and for a response that faults have changed. */
+  readonly response: object | undefined
+}
+
+/** Is called with each new entry. */
+export type EntryListener = (entry: LogEntry, bodies: WholeBodies) => void
+
 /** A saved log. */
 export interface SavedLog {
   /** Oldest first. */
@@ -168,7 +192,7 @@ export class RequestLog {
   #first = 0
   #dropped = 0
   #requests = 0
-  readonly #listeners = new Set<(entry: LogEntry) => void>()
+  readonly #listeners = new Set<EntryListener>()
 
   constructor(capacity = 1_000) {
     this.capacity = capacity
@@ -191,12 +215,11 @@ export class RequestLog {
 
   /** Counts a request that has arrived. @returns its number, from 1 */
   count(): number {
-    // After the last number the count starts again at 1: the entry with that number was dropped long ago.
-    this.#requests = (this.#requests % LAST_NUMBER) + 1
+    this.#requests += 1
     return this.#requests
   }
 
-  add(entry: LogEntry): void {
+  add(entry: LogEntry, bodies: WholeBodies = NO_BODIES): void {
     if (this.#entries.length < this.capacity) this.#entries.push(entry)
     else {
       this.#entries[this.#first]?.response?.leaveLog()
@@ -204,11 +227,11 @@ export class RequestLog {
       this.#first = (this.#first + 1) % this.capacity
       this.#dropped += 1
     }
-    for (const listener of this.#listeners) listener(entry)
+    for (const listener of this.#listeners) listener(entry, bodies)
   }
 
   /** Calls the listener for every new entry. @returns removes the listener */
-  onEntry(listener: (entry: LogEntry) => void): () => void {
+  onEntry(listener: EntryListener): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -244,4 +267,5 @@ export class RequestLog {
   }
 }
 
+const NO_BODIES: WholeBodies = { request: undefined, response: undefined }
 const NO_PAST: SavedLog = { entries: [], dropped: 0, requests: 0 }

@@ -59,7 +59,7 @@ export const missed = () =>
 export type Missed = ShapeOf<typeof missed>
 
 /** The result of comparing a match with a request: the number of criteria, and those that do not hold. */
-export interface Comparison {
+interface Comparison {
   readonly criteria: number
   readonly missed: readonly Missed[]
 }

@@ -113,14 +113,11 @@ test('when any key is accepted, an unknown token acts as the first key of the ki
   tags: ['R227'],
 }, () => {
   const keys = [keyOf('s', { kind: 'service' }), keyOf('u1'), keyOf('u2')]
-  const { registered, any } = keysOf(...keys)
+  const { any } = keysOf(...keys)
   const actsAs = (token: string) =>
     any.guessCall({ headers: { authorization: `Bearer ${token}` } }, settings)?.key_id
   expect([actsAs('live_x'), actsAs('service_x'), actsAs('token-of-u2')]).toEqual(['u1', 's', 'u2'])
   expect([actsAs('x'), actsAs('x_live_'), actsAs('x_service_')]).toEqual([undefined, undefined, undefined])
-  expect(registered.recognises('Bearer live_x', settings)).toBe(false)
-  expect(any.recognises('Bearer live_x', settings)).toBe(true)
-  expect(any.recognises(undefined, settings)).toBe(false)
 })
 
 test('settings change the prefixes, and a token is refused when the sandbox has no key of its kind', {

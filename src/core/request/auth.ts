@@ -78,12 +78,25 @@ interface Keyed {
   readonly headers: Readonly<Record<string, string | undefined>>
 }
 
+/** The longest text that is compared with the keys of a sandbox. */
+const MAX_TOKEN = 256
+
+/** How much of one text is searched for keys. */
+const MAX_TEXT = 16_384
+
+/** The maximum number of texts that are known to contain no key. */
+const MAX_CLEAN = 1_000
+
+const BETWEEN_WORDS = /[\s"'<>()[\]{},;:&=?#/\\|@]+/
+
 /** Turns the Authorization header into a caller, or refuses with `unauthorized`. */
 export class Authenticator {
   readonly #store: Store
   readonly #anyKey: boolean
   #byDigest = new Map<string, ApiKey>()
   #byToken = new Map<string, Caller>()
+  /** Texts without a key, such as the headers of most requests: a digest of each word takes a microsecond. */
+  #clean: { readonly settings?: Settings; readonly texts: Set<string> } = { texts: new Set() }
   #version = -1
 
   constructor(store: Store, anyKey: boolean) {
@@ -124,6 +137,29 @@ export class Authenticator {
     return key === undefined ? unauthorized(`The sandbox no longer has the key "${keyId}".`) : callerOf(key)
   }
 
+  /**
+   * The words in texts of a request that are keys of the sandbox, or have the form of a key: a prefix of the settings, then
+   * eight or more characters. Clients may send a key in a place where none belongs, and the log must not keep it.
+   */
+  keysIn(texts: readonly string[], settings: Settings): readonly string[] {
+    this.#refresh()
+    if (this.#clean.settings !== settings || this.#clean.texts.size > MAX_CLEAN)
+      this.#clean = { settings, texts: new Set() }
+    const unknown = texts.filter((text) => !this.#clean.texts.has(text))
+    return unknown.length === 0 ? [] : [...new Set(unknown.flatMap((text) => this.#keysOf(text, settings)))]
+  }
+
+  #keysOf(text: string, settings: Settings): readonly string[] {
+    const prefixes = [settings.get(userPrefix), settings.get(servicePrefix)]
+    const isKey = (word: string): boolean =>
+      prefixes.some((prefix) => word.startsWith(prefix) && word.length >= prefix.length + 8) ||
+      (word.length <= MAX_TOKEN && this.#byDigest.has(seal(word)))
+    if (isKey(text)) return [text]
+    const found = text.slice(0, MAX_TEXT).split(BETWEEN_WORDS).filter(isKey)
+    if (found.length === 0 && text.length <= MAX_TOKEN) this.#clean.texts.add(text)
+    return found
+  }
+
   /** The caller of a request; undefined when its key is missing or unknown. */
   guessCall(call: Keyed, settings: Settings): Caller | undefined {
     try {
@@ -133,17 +169,13 @@ export class Authenticator {
     }
   }
 
-  /** Whether the header has a valid key. An adapter can refuse the request before it reads a large body. */
-  recognises(authorization: string | undefined, settings: Settings): boolean {
-    return this.guessCall({ headers: { authorization } }, settings) !== undefined
-  }
-
   // The digest of a token is computed once, and again after any key has changed.
   #refresh(): void {
     const version = this.#store.version(apiKeys.name)
     if (version === this.#version) return
     this.#version = version
     this.#byToken = new Map()
+    this.#clean = { texts: new Set() }
     this.#byDigest = new Map()
     for (const row of this.#store.rows(apiKeys.name).values())
       this.#byDigest.set((row as ApiKey).token, row as ApiKey)

@@ -1,12 +1,11 @@
 import { isStorageFailure } from '../errors.ts'
 import type { Poll } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { END_OF_TIME } from '../time/clock.ts'
 import { advanceTo, nextEventOf, runDueEvents, runEvents } from '../time/run-events.ts'
 import type { AdvanceResult } from '../time/scheduler.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Runs due events before the request is handled. When they need more than one turn, the request gets the time reached. */
+/** Runs due events before the request is handled. When too many are due, the request gets the time reached. */
 export function catchUp(sandbox: Sandbox, exchange: Exchange): void {
   ifWritable(exchange, () => {
     exchange.caughtUp = eventsIn(runDueEvents(sandbox))
@@ -31,8 +30,8 @@ function notePoll(sandbox: Sandbox, poll: Poll, exchange: Exchange): void {
   const commit = sandbox.commit(scope)
   let events = eventsIn(runEvents(sandbox, sandbox.clock.now))
   const next = sandbox.skipsOnPoll ? nextEventOf(sandbox, ref) : undefined
-  const due = next?.urgency === 'work' ? Date.parse(next.due_at) : Number.POSITIVE_INFINITY
-  if (due <= END_OF_TIME) events += eventsIn(advanceTo(sandbox, due, 'Skipping on a poll'))
+  if (next?.urgency === 'work')
+    events += eventsIn(advanceTo(sandbox, Date.parse(next.due_at), 'Skipping on a poll'))
   exchange.polled = { commit, events }
 }
 
@@ -45,6 +44,6 @@ function ifWritable({ call }: Exchange, work: () => void): void {
   }
 }
 
-function eventsIn({ events, failed }: AdvanceResult): number {
+function eventsIn({ events, failed }: Pick<AdvanceResult, 'events' | 'failed'>): number {
   return events.length + failed.length
 }

@@ -2,7 +2,15 @@ import type { AnySetting, Setting, Settings } from '../assumptions.ts'
 import type { KeyScope } from '../core-assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import type { Json } from '../json.ts'
-import type { ChosenBy, FaultReport, KeptPoll, KeptWindow, RequestTiming } from '../log/request-log.ts'
+import type { Evidence } from '../log/evidence.ts'
+import type {
+  ChosenBy,
+  CorsCheck,
+  FaultReport,
+  KeptPoll,
+  KeptWindow,
+  RequestTiming,
+} from '../log/request-log.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
 import { Chance, type Label } from '../random.ts'
 import { controlUrlOf } from '../sandboxes/name.ts'
@@ -33,7 +41,7 @@ export interface Call {
   readonly method: string
   /** The path as it was requested, without the query: the `instance` of a problem. */
   readonly path: string
-  /** The part of the path before `/v1`: empty, or `/@name`. */
+  /** The part of the path before `/v1`: where a user's server has mounted the emulator, then `/@name`; empty without both. */
   readonly pathPrefix: string
   /** `http://host:port` that it was sent to. Absent for a request without HTTP: then the origin of the server is used. */
   readonly origin?: string
@@ -47,14 +55,16 @@ export interface Call {
   readonly keyId?: string
   /** Lower-case names of headers that were sent more than once, of those that may be sent only once. */
   readonly repeated?: readonly string[]
-  /** The connection of the request, and the number of the request on it, from 1. */
-  readonly connection?: { readonly id: string; readonly index: number }
   /** Ids of the rules that its X-Emulator-Fault header has armed. They act only on this request. */
   readonly armed?: readonly string[]
   /** Absent: `perform` asks the sandbox for them. */
   readonly hooks?: RequestHooks
   /** Absent for a request without HTTP. */
   readonly timing?: RequestTiming
+  /** Absent for a request that no web page of another origin has sent. */
+  readonly cors?: CorsCheck
+  /** Absent for a request without HTTP. */
+  readonly evidence?: Evidence
 }
 
 /** The content of a response, without the headers that every response has. */
@@ -115,28 +125,21 @@ export class HandlerScope implements Scope {
   tx: Transaction
   now: number
   readonly seed: number
-  readonly sandbox: string
   readonly settings: Settings
   readonly cause: string
-  readonly #origin: string | undefined
-  readonly #hooks: Surroundings['hooks']
-  readonly #receiverProblem: Surroundings['receiverProblem']
+  readonly #surroundings: Surroundings
 
-  constructor(
-    tx: Transaction,
-    now: number,
-    { seed, name, settings, origin, hooks, receiverProblem }: Surroundings,
-    cause: string,
-  ) {
+  constructor(tx: Transaction, now: number, surroundings: Surroundings, cause: string) {
     this.tx = tx
     this.now = now
-    this.seed = seed
-    this.sandbox = name
-    this.settings = settings
+    this.seed = surroundings.seed
+    this.settings = surroundings.settings
     this.cause = cause
-    this.#origin = origin
-    this.#hooks = hooks
-    this.#receiverProblem = receiverProblem
+    this.#surroundings = surroundings
+  }
+
+  get sandbox(): string {
+    return this.#surroundings.name
   }
 
   get at(): string {
@@ -144,7 +147,7 @@ export class HandlerScope implements Scope {
   }
 
   get controlUrl(): string {
-    return controlUrlOf(this.sandbox, this.#origin)
+    return controlUrlOf(this.sandbox, this.#surroundings.origin)
   }
 
   readonly newId = (): string => nextId(this.tx, this.seed, 'ids')
@@ -155,8 +158,8 @@ export class HandlerScope implements Scope {
   }
   readonly unschedule = (ref: string, kinds: readonly string[]): void => unschedule(this.tx, ref, kinds)
   readonly treatmentOf = (type: string, url: string, resource: string): Treatment | undefined =>
-    this.#hooks?.treatmentOf(type, url, resource)
-  readonly receiverProblem = (url: string): string | undefined => this.#receiverProblem?.(url)
+    this.#surroundings.hooks?.treatmentOf(type, url, resource)
+  readonly receiverProblem = (url: string): string | undefined => this.#surroundings.receiverProblem?.(url)
 }
 
 /** One request in the pipeline: its scope, and the results of its steps. */
@@ -179,7 +182,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   commit: Commit | undefined
   hooks: RequestHooks | undefined
   /** The scope of Idempotency-Keys that a fault has set; undefined: that of the setting. */
-  keyPlace: KeyScope | undefined
+  keyScope: KeyScope | undefined
   /** The status that a fault has set for a reused Idempotency-Key with another body; undefined: that of the service. */
   mismatchStatus: number | undefined
   /** Whether a fault has responded instead of the handler. If so, `step` is the step of the fault. */
@@ -245,7 +248,7 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   }
 
   readonly note = (item: string, ...settings: readonly AnySetting[]): void => {
-    if (this.settings.settle(settings)) return
+    if (settings.length > 0 && this.settings.settle(settings)) return
     this.#assumed ??= new Set()
     this.#assumed.add(item)
   }

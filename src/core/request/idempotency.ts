@@ -4,6 +4,7 @@ import { isObject, type Json } from '../json.ts'
 import type { Row } from '../state/commit.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { DAY, formatInstant } from '../time/instant.ts'
+import { withExactNumbers } from './exact-numbers.ts'
 
 /** The table of idempotency records. */
 export const IDEMPOTENCY = '$idempotency'
@@ -12,7 +13,7 @@ export const IDEMPOTENCY = '$idempotency'
 const IDEMPOTENCY_LIFETIME = DAY
 
 /** The response stored under a key. */
-export interface IdempotencyRecord extends Row {
+interface IdempotencyRecord extends Row {
   readonly fingerprint: string
   readonly status: number
   readonly body: Json
@@ -62,9 +63,14 @@ export function rememberResponse(
   tx.put(IDEMPOTENCY, { ...record, ...times } as Row)
 }
 
-/** A digest of the parsed body: equal for bodies that differ only in white space and the order of fields (T10). */
-export function fingerprint(body: Json): string {
-  return createHash('sha256').update(canonical(body)).digest('hex')
+/**
+ * A digest of the parsed body: equal for bodies that differ only in white space, the order of fields and the form of numbers
+ * (T10). With the bytes of the body, numbers that no double can tell apart also differ.
+ */
+export function fingerprint(body: Json, bytes?: Uint8Array): string {
+  const exact = bytes && withExactNumbers(new TextDecoder().decode(bytes))
+  const text = exact === undefined ? canonical(body) : `exact ${canonical(JSON.parse(exact) as Json)}`
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** A digest of the body's bytes, for the setting that compares bytes. */

@@ -70,20 +70,20 @@ export interface Page<T> {
   readonly start: number
 }
 
-/** The place of a page: directly after a position, directly before one, or at the start. Positions count from 0. */
-export type Place = { readonly after: number } | { readonly before: number } | undefined
+/** Where a page is: directly after a position, directly before one, or at the start. Positions count from 0. */
+export type PagePosition = { readonly after: number } | { readonly before: number } | undefined
 
 /**
  * Cuts a page of at most `limit` items out of a list that is in its final order. With `travel`, `hasMore` of a page before a
  * position is about rows before the page, otherwise about rows after it (T26).
  */
-export function cutPage<T>(list: readonly T[], place: Place, limit: number, travel: boolean): Page<T> {
-  if (place !== undefined && 'before' in place) {
-    const end = Math.min(Math.max(0, place.before), list.length)
+export function cutPage<T>(list: readonly T[], at: PagePosition, limit: number, travel: boolean): Page<T> {
+  if (at !== undefined && 'before' in at) {
+    const end = Math.min(Math.max(0, at.before), list.length)
     const start = Math.max(0, end - limit)
     return { items: list.slice(start, end), hasMore: travel ? start > 0 : end < list.length, start }
   }
-  const start = place === undefined ? 0 : Math.min(place.after + 1, list.length)
+  const start = at === undefined ? 0 : Math.min(at.after + 1, list.length)
   const end = Math.min(start + limit, list.length)
   return { items: list.slice(start, end), hasMore: end < list.length, start }
 }

@@ -58,7 +58,6 @@ test('a full disk results in a 507 that names the reason, and nothing changes', 
   const sandbox = await makeSandbox()
   const full = {
     append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-    durable: () => undefined,
   }
   sandbox.store.journal = full
   const response = perform(sandbox, call())
@@ -79,7 +78,6 @@ test('an event that cannot be written runs with a later request, at its own inst
   )
   const full = {
     append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-    durable: () => undefined,
   }
   sandbox.store.journal = full
   now += 5_000
@@ -143,7 +141,6 @@ function arm(sandbox: Sandbox, id: string, actions: readonly Action[]): void {
     times: null,
     ttl: null,
     armed_at: '2026-03-01T12:00:00.000Z',
-    armed_wall: '2026-03-01T12:00:00.000Z',
   }
   change(sandbox, ({ tx }) => tx.put(faultRules.name, rule))
 }
@@ -175,7 +172,6 @@ test('a fault whose counters or changes cannot be written is a 507, and nothing 
   arm(sandbox, 'revoke', [{ auth: { revoke: true } }])
   sandbox.store.journal = {
     append: () => refuse('storage_unavailable', { detail: 'The disk is full.' }),
-    durable: () => undefined,
   }
   expect(perform(sandbox, call()).status).toBe(507)
   expect([sandbox.store.rows('api_keys').size, sandbox.store.rows('$fault_counters').size]).toEqual([1, 0])

@@ -1,10 +1,10 @@
 import { type ErrorCode, type ErrorFormat, Refusal, refuse } from '../errors.ts'
+import { logEntry, textsOf } from '../log/log-entry.ts'
 import type { AnyOperation } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { authenticate, authorizeCall } from './access.ts'
+import { authenticate, authorizeCall, rateLimit } from './access.ts'
 import { catchUp, poll } from './due-events.ts'
 import type { Call, Exchange } from './exchange.ts'
-import { rateLimit } from './rate-limit.ts'
 import { noWindow } from './rate-limiter.ts'
 import { commit, replay } from './replay.ts'
 import { type ApiResponse, finish } from './response.ts'
@@ -85,14 +85,18 @@ export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void 
   exchange.step = 'faultsBefore'
   exchange.injected = true
   const untouched = noWindow(sandbox.limitOf(call.operation.name), sandbox.limiterNow())
-  sandbox.record(exchange, 0, exchange.window?.admission ?? untouched)
+  const keys = sandbox.authenticator.keysIn(textsOf(call), exchange.settings)
+  sandbox.log.add(logEntry(exchange, 0, exchange.window?.admission ?? untouched, keys))
 }
 
 /** A request that does not reach the pipeline, with the parts that its adapter has read. */
-export interface Unrouted
+interface Unrouted
   extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
     Partial<
-      Pick<Call, 'pathPrefix' | 'origin' | 'query' | 'headers' | 'connection' | 'armed' | 'hooks' | 'timing'>
+      Pick<
+        Call,
+        'pathPrefix' | 'origin' | 'query' | 'headers' | 'armed' | 'hooks' | 'timing' | 'cors' | 'evidence'
+      >
     > {
   readonly errorFormat: ErrorFormat
   /** `METHOD /template` of the most similar operations. */
@@ -103,7 +107,7 @@ export interface Unrouted
  * The response to a request that does not reach the pipeline: an unknown route, a wrong method, a body that a parser refused.
  * In the first two cases the hooks are called, so that a fault can respond to a request that the service has no route for.
  */
-export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal): ApiResponse {
+export function respondUnrouted(sandbox: Sandbox, request: Unrouted, refusal: Refusal): ApiResponse {
   const { errorFormat, nearest = [], ...known } = request
   const exchange = sandbox.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, errorFormat } })
   const ofRouting = OF_ROUTING.has(refusal.code)
@@ -119,6 +123,21 @@ export function turnAway(sandbox: Sandbox, request: Unrouted, refusal: Refusal):
   return finish(sandbox, exchange)
 }
 
+/**
+ * The response to a preflight that the browser takes as a refusal. It is logged, because the request itself never comes. No
+ * other step runs for it, and it takes no place in a rate window.
+ */
+export function refusePreflight(
+  sandbox: Sandbox,
+  preflight: Pick<Call, 'method' | 'path' | 'pathPrefix' | 'chosenBy' | 'headers' | 'timing' | 'evidence'> &
+    Required<Pick<Call, 'cors'>>,
+): ApiResponse {
+  const exchange = sandbox.exchange({ ...EMPTY_CALL, ...preflight, operation: NOWHERE })
+  exchange.step = 'receive'
+  exchange.reply = { status: 204 }
+  return finish(sandbox, exchange)
+}
+
 const OF_ROUTING: ReadonlySet<string> = new Set<ErrorCode>(['route_not_found', 'method_not_allowed'])
 
 const EMPTY_CALL = { pathPrefix: '', params: {}, query: {}, headers: {}, body: { kind: 'none' } } as const
@@ -131,6 +150,7 @@ const NOWHERE: AnyOperation = {
   section: '',
   errorFormat: 'standard',
   contract: false,
+  permissionShown: true,
   success: 404,
   handle: () => refuse('route_not_found', { detail: 'There is no such route.' }),
 }

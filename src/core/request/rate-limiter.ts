@@ -13,7 +13,7 @@ export interface Admission {
   readonly limit: number
   /** Requests that the window still admits after this one; never negative. */
   readonly remaining: number
-  /** Unix epoch second at which the next place becomes free. */
+  /** Unix epoch second at which the next place becomes free, at most the length of the window from now. */
   readonly reset: number
   /** Whole seconds until `reset`, at least 1; present exactly when nothing remains. */
   readonly retryAfter?: number
@@ -165,7 +165,8 @@ function admission(
 ): Admission {
   const remaining = Math.max(0, limit - hits.length)
   const frees = (hits[hits.length - limit] ?? hits[0] ?? now) + window
-  const reset = Math.ceil(frees / SECOND)
+  // Rounded up, a place that has just been taken would be free only after more than the window.
+  const reset = Math.min(Math.ceil(frees / SECOND), Math.floor((now + window) / SECOND))
   if (remaining > 0) return { admitted, limit, remaining, reset }
   return { admitted, limit, remaining, reset, retryAfter: Math.max(1, Math.ceil(reset - now / SECOND)) }
 }

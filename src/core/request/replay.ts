@@ -2,7 +2,6 @@ import { compareBodies, type KeyScope, keyLength, keyScope } from '../core-assum
 import { refuseInvalid } from '../errors.ts'
 import type { Json } from '../json.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { statusOf } from './content.ts'
 import type { Exchange } from './exchange.ts'
 import {
   fingerprint,
@@ -11,6 +10,7 @@ import {
   recallResponse,
   rememberResponse,
 } from './idempotency.ts'
+import { statusOf } from './response.ts'
 
 /** The Idempotency-Key of a request; undefined when none applies. Refuses a repeated key and a key of the wrong length. */
 export function idempotencyKeyOf(exchange: Exchange): string | undefined {
@@ -33,8 +33,8 @@ export function idempotencyKeyOf(exchange: Exchange): string | undefined {
 
 /** The id of the record under which the response of a request is kept. */
 export function idempotencyRowOf(exchange: Exchange, key: string): string {
-  const { call, keyPlace = exchange.settings.get(keyScope) } = exchange
-  return idempotencyId(placeOf(keyPlace, exchange), call.operation.name, key)
+  const { call, keyScope: scope = exchange.settings.get(keyScope) } = exchange
+  return idempotencyId(placeOf(scope, exchange), call.operation.name, key)
 }
 
 /** The place in which keys are unique, as the first part of the id of a record. */
@@ -86,6 +86,7 @@ function fingerprintOf(exchange: Exchange): string {
 
 function makeFingerprint({ call, settings }: Exchange): string {
   if (call.body.kind !== 'json') return ''
-  const bytes = settings.get(compareBodies) === 'bytes' ? call.body.bytes : undefined
-  return bytes === undefined ? fingerprint(call.body.value) : fingerprintBytes(bytes)
+  const { value, bytes } = call.body
+  if (settings.get(compareBodies) === 'bytes' && bytes !== undefined) return fingerprintBytes(bytes)
+  return fingerprint(value, bytes)
 }

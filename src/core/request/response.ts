@@ -1,10 +1,16 @@
+import { bodyReliances, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
+import type { Json } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
+import { logEntry, textsOf } from '../log/log-entry.ts'
+import type { CorsCheck } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
-import { contentOf } from './content.ts'
-import type { Exchange, RequestHooks } from './exchange.ts'
+import type { Content, Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+export const PROBLEM_TYPE = 'application/problem+json'
 
 /** A response in its final form: an adapter only has to write it. */
 export interface ApiResponse {
@@ -14,10 +20,10 @@ export interface ApiResponse {
   readonly text: string | undefined
   /** Lines of an NDJSON stream, created while they are read. */
   readonly lines: Iterable<string> | undefined
-  /** Resolves when the acknowledged changes survive a power cut; undefined when that is not promised. */
-  readonly durable: Promise<void> | undefined
   /** The copy for the log. An adapter that sends something else changes this copy. */
   readonly kept?: KeptResponse
+  /** The check of its request, which depends on the headers that are sent. Absent for a request without one. */
+  readonly cors?: CorsCheck
   /** The hooks of its request, which may change how it is sent. Absent for a response that is sent unchanged. */
   readonly hooks?: RequestHooks
 }
@@ -38,15 +44,70 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
       ? { admission: found, headers: content.headers.concat(quotaHeaders(found), own) }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
   const { status, text, lines } = content
-  const { method, operation } = exchange.call
-  const kept = new KeptResponse(status, headers, operation.secrets)
+  const { method, operation, cors } = exchange.call
+  const keys = sandbox.authenticator.keysIn(textsOf(exchange.call), exchange.settings)
+  const kept = new KeptResponse(status, headers, operation.secrets, keys)
   if (text !== undefined && method !== 'HEAD') kept.write(text)
-  sandbox.record(exchange, status, admission, kept)
-  // Hooks write in separate transactions.
-  const hasWritten = exchange.commit !== undefined || hooks !== undefined
-  const durable = hasWritten ? sandbox.store.journal?.durable() : undefined
+  const whole = {
+    request: exchange.rawBody,
+    response: hooks === undefined ? exchange.reply?.body : undefined,
+  }
+  sandbox.log.add(logEntry(exchange, status, admission, keys, kept), whole)
   const copied = lines && kept.copying(lines)
-  return { status, headers, text, lines: copied, durable, kept, ...(hooks && { hooks }) }
+  return { status, headers, text, lines: copied, kept, ...(cors && { cors }), ...(hooks && { hooks }) }
+}
+
+/** The content of a response: the reply of the handler, or the error of the refusal. */
+export function contentOf(exchange: Exchange): Content {
+  return exchange.refusal === undefined ? succeed(exchange) : fail(exchange, exchange.refusal)
+}
+
+/** The status of a success. */
+export function statusOf(exchange: Exchange): number {
+  const { success } = exchange.call.operation
+  const status = exchange.reply?.status
+  if (status !== undefined) return status
+  return typeof success === 'number' ? success : exchange.assume(success)
+}
+
+function succeed(exchange: Exchange): Content {
+  const { reply } = exchange
+  const status = statusOf(exchange)
+  // After the commit, so that a replay does not name it for the caller of the first request.
+  if (restsOnPermissions(exchange)) exchange.note('U071')
+  const headers = [...(reply?.headers ?? [])]
+  if (reply?.lines !== undefined) {
+    headers.push(['Content-Type', exchange.call.operation.media ?? 'application/json'])
+    return { status, headers, text: undefined, lines: reply.lines }
+  }
+  const body = reply?.body
+  if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
+  // Nearly every body has an id and a timestamp, so only the log names these two assumptions.
+  exchange.note('U012')
+  exchange.note('U013')
+  headers.push(['Content-Type', JSON_TYPE])
+  return { status, headers, text: reply?.text ?? JSON.stringify(body), lines: undefined }
+}
+
+// The specification names no role with more rights than the account admin, whom every rule about permissions would admit.
+function restsOnPermissions({ call: { operation }, caller }: Exchange): boolean {
+  return operation.permissionShown !== true && !caller.account_admin
+}
+
+/** An error in the error format of the operation. Specification: Errors. */
+export function fail(exchange: Exchange, refusal: Refusal): Content {
+  const { settings, call } = exchange
+  const facts = errorFacts(refusal, settings)
+  const { errorFormat } = call.operation
+  for (const reliance of [...facts.assumed, ...bodyReliances(refusal, errorFormat)])
+    exchange.note(...reliance)
+  const problem = errorFormat === 'problem'
+  const body: Json = problem
+    ? problemBody(refusal, facts, exchange, call.path)
+    : standardBody(refusal, facts, settings)
+  const type = problem ? PROBLEM_TYPE : JSON_TYPE
+  const headers = [...(refusal.options.headers ?? []), ['Content-Type', type] as const]
+  return { status: facts.status, headers, text: JSON.stringify(body), lines: undefined }
 }
 
 /** The rate-limit headers of every response. Specification: Limits / Rate limits. */

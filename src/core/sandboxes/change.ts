@@ -1,11 +1,13 @@
-import { refuseInvalid } from '../errors.ts'
+import { refuse, refuseInvalid } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import { withSecrets } from '../secrets.ts'
+import { armRecord } from '../service.ts'
 import type { Commit, Row } from '../state/commit.ts'
 import { checkDocument } from '../state/document.ts'
 import { unmaskedDocument } from '../state/masked.ts'
-import { SANDBOX_TABLE, type SandboxState, SETTINGS } from '../state/state.ts'
+import { CLOCK, SANDBOX_TABLE, type SandboxState, SETTINGS } from '../state/state.ts'
+import { Clock, type ClockRow, clockRow } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -33,12 +35,53 @@ export function setSettings(sandbox: Sandbox, given: JsonObject): void {
   change(sandbox, ({ tx }) => tx.put(SANDBOX_TABLE, { id: SETTINGS, values } as Row))
 }
 
-/** Replaces the state by a document, or refuses the whole document with every issue. A masked secret means the stored one. */
-export function loadDocument(sandbox: Sandbox, document: unknown): void {
+/**
+ * Replaces the state by a document, or refuses the whole document with every issue. A masked secret means the stored one.
+ * @param ifRevision the document is an edit of the state at this revision: it is refused with `precondition_failed` if content
+ * has changed since. The clock then goes on and is never set back, the request log stays, and new records get their events.
+ * @returns the commit of the edit; undefined if it changes nothing
+ */
+export function loadDocument(sandbox: Sandbox, document: unknown, ifRevision?: number): Commit | undefined {
   const whole = unmaskedDocument(document, () => sandbox.document())
   const checked = checkDocument(whole, sandbox.service, sandbox.assumptions, sandbox.options.strict)
   if ('issues' in checked) refuseInvalid(checked.issues)
+  else if (ifRevision !== undefined) return applyEdit(sandbox, checked.state, ifRevision)
   else replaceState(sandbox, checked.state)
+  return undefined
+}
+
+function applyEdit(sandbox: Sandbox, { store, limits }: SandboxState, revision: number): Commit | undefined {
+  sandbox.refuseDuringAdvance()
+  const { service, options } = sandbox
+  const { commit } = change(sandbox, (scope) => {
+    const { tx } = scope
+    refuseOutdated(sandbox, revision)
+    const changes = sandbox.store.changesTo(store)
+    for (const { table, id, after } of changes) {
+      if (after === undefined) tx.delete(table, id)
+      else tx.put(table, after)
+    }
+    const row = store.get(SANDBOX_TABLE, CLOCK) as ClockRow
+    const now = Math.max(sandbox.clock.now, new Clock(options.host, row).due())
+    tx.put(SANDBOX_TABLE, clockRow({ ...row, now }, options.host))
+    for (const { table, after } of changes)
+      if (after !== undefined && service.collections.has(table)) armRecord(service, scope, table, after)
+  })
+  sandbox.limiter.load(limits)
+  return commit
+}
+
+function refuseOutdated({ contentRevision, store }: Sandbox, revision: number): void {
+  if (revision > store.revision)
+    refuse('precondition_failed', {
+      detail: `The document is an edit of revision ${revision}, but the sandbox is at revision ${store.revision}.`,
+      mitigation: 'Replace the state without this check, or edit the present document.',
+    })
+  if (revision < contentRevision)
+    refuse('precondition_failed', {
+      detail: `The document is an edit of revision ${revision}, but the sandbox has changed in revision ${contentRevision}.`,
+      mitigation: 'Make the edit in the present document, or replace the state without this check.',
+    })
 }
 
 /** Replaces the whole state on behalf of a request. Refuses with `conflict` during an advance. */

@@ -14,8 +14,13 @@ const DEFAULT_ORIGIN = 'http://127.0.0.1:4010'
 
 /**
  * The control interface of a sandbox as an absolute URL, without a slash at its end.
- * @param prefix the first part of the path for the default sandbox; other sandboxes have their name there
+ * @param prefix the part of the path before `/v1` in the request that shows it
  */
 export function controlUrlOf(sandbox: string, origin = DEFAULT_ORIGIN, prefix = ''): string {
-  return `${origin}${sandbox === DEFAULT_SANDBOX ? prefix : `/@${sandbox}`}/__emulator`
+  return `${origin}${sandbox === DEFAULT_SANDBOX ? prefix : `${mountIn(prefix)}/@${sandbox}`}/__emulator`
+}
+
+/** The path at which a user's server has mounted the emulator. @param prefix the part of the path before `/v1` */
+export function mountIn(prefix: string): string {
+  return prefix.replace(/\/@[^/]*$/, '')
 }

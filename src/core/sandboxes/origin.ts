@@ -26,10 +26,10 @@ export interface Origin {
 }
 
 /** An origin with new choices. New fixtures replace the records of a whole state, but not its seed, clock and settings. */
-export function originWith({ state, ...origin }: Origin, anew: Origin): Origin {
-  if (state === undefined) return { ...origin, ...anew }
-  if (anew.fixtures === undefined) return { ...origin, state, ...anew }
-  return { ...factsOf(state), ...origin, ...anew }
+export function originWith({ state, ...origin }: Origin, overrides: Origin): Origin {
+  if (state === undefined) return { ...origin, ...overrides }
+  if (overrides.fixtures === undefined) return { ...origin, state, ...overrides }
+  return { ...factsOf(state), ...origin, ...overrides }
 }
 
 function factsOf({ store }: SandboxState): Required<Omit<Origin, 'fixtures' | 'state'>> {

@@ -2,21 +2,20 @@ import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { limitClock, limitOverrides, limitsEnforced } from '../core-assumptions.ts'
 import { defect, type Refusal, refuse } from '../errors.ts'
 import { FaultBook } from '../faults/book.ts'
-import type { KeptResponse } from '../log/kept-response.ts'
-import { logEntry } from '../log/log-entry.ts'
 import { RequestLog } from '../log/request-log.ts'
 import type { Scope } from '../operation.ts'
 import { Authenticator } from '../request/auth.ts'
 import { type Call, Exchange, HandlerScope, type Hooks } from '../request/exchange.ts'
-import { type Admission, DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
+import { DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
 import { addHookCalls } from '../scenarios/hooks.ts'
 import { scenarioCalls } from '../scenarios/row.ts'
 import type { Service } from '../service.ts'
-import { keepPlaces } from '../state/collection.ts'
+import { keepPositions } from '../state/collection.ts'
 import type { Commit } from '../state/commit.ts'
 import {
   CLOCK,
   type Document,
+  isContent,
   ORIGIN,
   type OriginRow,
   SANDBOX_TABLE,
@@ -28,9 +27,8 @@ import {
 import { Store } from '../state/store.ts'
 import { Clock, type ClockRow, clockRow, END_OF_TIME, type HostTime, hostTime } from '../time/clock.ts'
 import { formatDuration, formatInstant } from '../time/instant.ts'
-import { Preparations } from '../time/preparations.ts'
 import { MAX_EVENTS_AT_ONE_INSTANT, type RanEvent, Scheduler } from '../time/scheduler.ts'
-import { InstantLimit, type PendingWork, TURN, type TurnLimit } from '../time/turn.ts'
+import { InstantLimit, type PendingWork } from '../time/turn.ts'
 import { type Delivery, deliveries } from '../webhooks/records.ts'
 
 /** The options of a sandbox. They do not change while it is open. */
@@ -53,8 +51,6 @@ export interface SandboxOptions {
   readonly hooks: ((sandbox: Sandbox) => Hooks) | undefined
   /** More events than this at one instant mean that an event schedules itself in an endless loop. */
   readonly mostEvents: number
-  /** How many events run before requests are served again. */
-  readonly turn: TurnLimit
   /** Called with defects of the emulator; the client only sees a plain 500. */
   readonly onDefect: (error: unknown) => void
   /** Called with warnings about the clock for the person who runs the emulator. */
@@ -72,7 +68,6 @@ export const sandboxDefaults = {
   origin: () => undefined,
   hooks: undefined,
   mostEvents: MAX_EVENTS_AT_ONE_INSTANT,
-  turn: TURN,
   onDefect: () => {},
   onWarning: () => {},
 } as const
@@ -92,8 +87,6 @@ export class Sandbox {
   readonly faults: FaultBook
   readonly hooks: Hooks | undefined
   readonly instantLimit: InstantLimit
-  /** The preparations that events wait for before they run. */
-  readonly preparations: Preparations
   /** Waits for outgoing webhooks; undefined: none is sent. */
   pendingWork: PendingWork | undefined
   /** Checks the URLs of new subscriptions; undefined: none is refused. */
@@ -102,6 +95,8 @@ export class Sandbox {
   running: 'advance' | 'backlog' | undefined
   /** Resolves at the end of the advance that began last. */
   advanceEnd: Promise<void> = Promise.resolve()
+  /** The revision of the last commit that changed content, see {@link isContent}. An edit of an older state is outdated. */
+  contentRevision: number
   #settings: Settings
   #limits: ReadonlyMap<string, Limit> = new Map()
   #replacements = 0
@@ -117,17 +112,12 @@ export class Sandbox {
   constructor(options: SandboxOptions, start: SandboxState, floor = 0) {
     this.options = options
     this.store = Store.from(start.store)
+    this.contentRevision = this.store.revision
     this.limiter.load(start.limits)
     this.log.load(start.log)
     this.clock = new Clock(options.host, this.#clockRow(), floor)
     this.scheduler = new Scheduler(this.store)
     this.instantLimit = new InstantLimit(options.mostEvents)
-    this.preparations = new Preparations({
-      events: options.service.events,
-      turn: options.turn,
-      scope: () => this.scope('preparation'),
-      onDefect: options.onDefect,
-    })
     this.authenticator = new Authenticator(this.store, options.anyKey)
     this.faults = new FaultBook(this.store, options.service.primitives, {
       now: () => this.clock.now,
@@ -205,8 +195,9 @@ export class Sandbox {
 
   /** Commits the writes of a scope, with the calls of hooks and the places of cursors that follow from them. */
   commit(scope: HandlerScope): Commit | undefined {
+    if (scope.tx.isEmpty) return undefined
     addHookCalls(scope, this.store, this.service)
-    keepPlaces(scope.tx, this.store, this.service.collections)
+    keepPositions(scope.tx, this.store, this.service.collections)
     return this.store.commit(scope.tx, scope.at)
   }
 
@@ -255,7 +246,6 @@ export class Sandbox {
       append: () => {
         throw reason
       },
-      durable: () => undefined,
     }
   }
 
@@ -303,13 +293,12 @@ export class Sandbox {
   }
 
   exchange(call: Call): Exchange {
-    return new Exchange(
-      call,
-      this.store.begin(),
-      this.clock.now,
-      this,
-      `${this.name}-${String(this.log.count()).padStart(6, '0')}`,
-    )
+    return new Exchange(call, this.store.begin(), this.clock.now, this, this.requestId(this.log.count()))
+  }
+
+  /** @param number counted from 1 */
+  requestId(number: number): string {
+    return `${this.name}-${String(number).padStart(6, '0')}`
   }
 
   limitOf(operation: string): Limit {
@@ -331,11 +320,6 @@ export class Sandbox {
     return defect()
   }
 
-  /** Adds a finished request to the log. */
-  record(exchange: Exchange, status: number, admission: Admission, response?: KeptResponse): void {
-    this.log.add(logEntry(exchange, status, admission, response))
-  }
-
   #presentClock(): ClockRow {
     return this.clock.toRow(this.skipsOnPoll)
   }
@@ -345,6 +329,7 @@ export class Sandbox {
   }
 
   #follow(commit: Commit): void {
+    if (commit.changes.some(isContent)) this.contentRevision = commit.revision
     for (const { table, id, after } of commit.changes) {
       if (table !== SANDBOX_TABLE || after === undefined) continue
       if (id === CLOCK) this.clock.follow(after as ClockRow)

@@ -1,7 +1,5 @@
-import * as z from 'zod'
 import { didYouMean } from '../did-you-mean.ts'
 import { Refusal, refuse } from '../errors.ts'
-import type { ShapeOf } from '../fields.ts'
 import type { SandboxState } from '../state/state.ts'
 import { replaceState } from './change.ts'
 import { DEFAULT_SANDBOX } from './name.ts'
@@ -13,10 +11,10 @@ import { type SnapshotStorage, Snapshots } from './snapshots.ts'
 /** Creates sandboxes. The composition root implements it. */
 export interface SandboxMaker {
   /**
-   * Builds the starting state for an origin. With `again`, changed fixtures files are read again. Throws `FixturesError` or a
+   * Builds the starting state for an origin. With `reread`, changed fixtures files are read again. Throws `FixturesError` or a
    * refusal, and then nothing has changed.
    */
-  start(origin: Origin, again?: boolean): Promise<SandboxState>
+  start(origin: Origin, reread?: boolean): Promise<SandboxState>
   /**
    * Creates a sandbox from a state, with its timers, and on the disk if it persists. With `own`, the starting state is stored
    * there too. When it throws, nothing is left.
@@ -28,26 +26,11 @@ export interface SandboxMaker {
   readonly persists?: boolean
 }
 
-/** A report about problems in the files of a sandbox. It ends when the file with the unusable records is removed. */
-export const storageReport = () =>
-  z.strictObject({
-    /** Records that are not in force, and the reasons. */
-    set_aside: z.array(z.strictObject({ pointer: z.string(), reason: z.string() })),
-    /** The file in the data directory that contains these records. */
-    kept_in: z.string().nullable(),
-    /** The file that the state was read from instead of the state file. */
-    recovered_from: z.string().nullable(),
-  })
-
-export type StorageReport = ShapeOf<typeof storageReport>
-
 /** An open sandbox, with its files and timers. */
 export interface RunningSandbox {
   readonly sandbox: Sandbox
   /** Where its snapshots are stored; absent: in memory. */
   readonly snapshotStore?: SnapshotStorage
-  /** The report about its files; absent: it has no files. */
-  readonly storage?: () => StorageReport | undefined
   /** Stops its timers and closes its files, which stay on the disk. */
   close(): Promise<void>
   /** Stops its timers and removes its files. */
@@ -70,6 +53,9 @@ export interface SavedSandbox {
 /** More sandboxes than this in one process mean that a client creates them in an endless loop. */
 export const MAX_SANDBOXES = 10_000
 
+/** Default of the maximum number of sandboxes on the disk that are open at once: each has timers, and its file is watched. */
+export const MAX_OPEN = 200
+
 /** The number of sandboxes that are closed at a time: most of the time is spent waiting for the disk. */
 const CLOSED_AT_ONCE = 8
 
@@ -88,12 +74,14 @@ export class Sandboxes {
   readonly #leaving = new Set<string>()
   readonly #listeners = new Set<(sandbox: Sandbox) => void>()
   readonly #isStrict: boolean
+  readonly #maxOpen: number
   #isClosed = false
 
   /** @param options strict: sandboxes are created only by an explicit request, not by their first use */
-  constructor(maker: SandboxMaker, { strict = false } = {}) {
+  constructor(maker: SandboxMaker, options: { strict?: boolean; maxOpen?: number | undefined } = {}) {
     this.#maker = maker
-    this.#isStrict = strict
+    this.#isStrict = options.strict ?? false
+    this.#maxOpen = options.maxOpen ?? MAX_OPEN
   }
 
   get default(): Sandbox {
@@ -113,20 +101,6 @@ export class Sandboxes {
   /** The open sandboxes, in the order in which they were created or opened. */
   list(): readonly SandboxEntry[] {
     return [...this.#running.values()]
-  }
-
-  /** The reports about files of all sandboxes that have one. `problem`: why a sandbox cannot be opened. */
-  storage(): ({ readonly sandbox: string; readonly problem: string | null } & StorageReport)[] {
-    const opened = [...this.#running.values()].flatMap(({ sandbox, storage }) => {
-      const report = storage?.()
-      return report === undefined ? [] : [{ sandbox: sandbox.name, problem: null, ...report }]
-    })
-    const closed = this.saved().flatMap(({ name, problem }) =>
-      problem === null
-        ? []
-        : [{ sandbox: name, problem, set_aside: [], kept_in: null, recovered_from: null }],
-    )
-    return [...opened, ...closed]
   }
 
   /** The sandboxes on the disk that are not open, in the order of their names. */
@@ -216,16 +190,16 @@ export class Sandboxes {
     return this.#make(name, origin, persist)
   }
 
-  /** Resets a sandbox to the state that it was created from. `anew` takes precedence, for this reset only. */
-  async reset(sandbox: Sandbox, anew: Origin = {}): Promise<void> {
+  /** Resets a sandbox to the state that it was created from. `overrides` takes precedence, for this reset only. */
+  async reset(sandbox: Sandbox, overrides: Origin = {}): Promise<void> {
     sandbox.refuseDuringAdvance()
-    replaceState(sandbox, await this.startOf(sandbox, anew))
+    replaceState(sandbox, await this.startOf(sandbox, overrides))
   }
 
   /** The state after a {@link reset}: the starting state of the sandbox, built again. */
-  async startOf(sandbox: Sandbox, anew: Origin = {}): Promise<SandboxState> {
+  async startOf(sandbox: Sandbox, overrides: Origin = {}): Promise<SandboxState> {
     const origin = await originOf(this.#managed(sandbox))
-    return this.#maker.start(originWith(origin, anew), true)
+    return this.#maker.start(originWith(origin, overrides), true)
   }
 
   /** Removes a sandbox with its files and snapshots. Refuses with `conflict` to remove the default one. */
@@ -260,8 +234,20 @@ export class Sandboxes {
     await Promise.all(Array.from({ length: CLOSED_AT_ONCE }, closeRest))
   }
 
+  // Sandboxes that are being opened are not counted, so a few more may be open.
+  #refuseBeyondOpen(): void {
+    const open = [...this.#running.values()].filter(({ persist }) => persist).length
+    if (open < this.#maxOpen) return
+    refuse('conflict', {
+      detail: `${open} sandboxes on the disk are open, the maximum.`,
+      mitigation:
+        'Remove open ones that are no longer needed (DELETE /__emulator/sandboxes/{name}), or start the emulator again: it opens sandboxes when they are first used, --max-open-sandboxes of them at once.',
+    })
+  }
+
   #reopen(name: string): Promise<Sandbox> {
     if (this.#isClosed) throw closed()
+    this.#refuseBeyondOpen()
     return this.#during(name, this.#openSaved(name))
   }
 
@@ -280,6 +266,7 @@ export class Sandboxes {
   #make(name: string, origin: Origin, persist: boolean): Promise<Sandbox> {
     // After close() nothing would release the files of a new sandbox: they would stay locked.
     if (this.#isClosed) throw closed()
+    if (persist) this.#refuseBeyondOpen()
     if (this.#running.size + this.#saved.size + this.#busy.size >= MAX_SANDBOXES) {
       refuse('conflict', {
         detail: `There are ${MAX_SANDBOXES} sandboxes, the maximum.`,

@@ -10,7 +10,7 @@ import { FAILED_EVENTS } from '../state/state.ts'
 import { Store } from '../state/store.ts'
 import { collectionOf, deleteRecord, writeRecord } from '../state/write-record.ts'
 import { counted } from '../words.ts'
-import { zodIssues } from '../zod-issues.ts'
+import { parsed, zodIssues } from '../zod-issues.ts'
 import { refOfFunction, type ScenarioCall, scenarioCalls } from './row.ts'
 import type { ScenarioCommand, ScenarioSnapshot } from './source.ts'
 import { ScriptFault } from './source.ts'
@@ -156,7 +156,7 @@ function moveRecord(
 ): void {
   const moves = service.script?.moves ?? []
   const control = moves.find(({ name }) => name === move) ?? refuseMove(move, moves)
-  const { data, error } = (control.input?.(scope.settings).body ?? nothing()).safeParse(body)
+  const { data, error } = parsed(control.input?.(scope.settings).body ?? nothing(), body)
   refuseInvalid(error === undefined ? [] : zodIssues(error, ''))
   control.handle(scope, { params: { id }, body: data, query: undefined })
 }

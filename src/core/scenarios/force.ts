@@ -1,5 +1,6 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
+import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
@@ -38,7 +39,7 @@ export function activeOn({ store }: Pick<Sandbox, 'store'>): ScenarioRow | undef
  */
 export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, started: number): ScenarioPlan {
   const { service } = sandbox
-  const issues: Issue[] = []
+  const issues = new IssueList()
   const { values, changed } = settingsWith(scenario, withoutActive(sandbox), sandbox, issues)
   // The schemas of rules depend on the settings, so these must be valid.
   refuseInvalid(issues)
@@ -46,7 +47,7 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
   const faults = scenario.faults.flatMap((raw, index) => {
     const checked = service.rules.check(raw, service, settings)
     if ('draft' in checked) return [checked.draft]
-    issues.push(...below(pointer('faults', index), checked.issues))
+    issues.addAll(below(pointer('faults', index), checked.issues))
     return []
   })
   const stubs = acceptStubs(scenario.stubs, service, issues)
@@ -56,7 +57,7 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
       issues.push({ pointer: `${at}/at`, detail: 'is after the last instant that the clock supports' })
     const actions = step.do === 'function' ? [] : step.do
     for (const [number, action] of actions.entries())
-      issues.push(...below(`${at}${pointer('do', number)}`, checkStepAction(action, service, settings)))
+      issues.addAll(below(`${at}${pointer('do', number)}`, checkStepAction(action, service, settings)))
   }
   refuseInvalid(issues)
   return { scenario, settings, values, changed, faults, stubs }
@@ -220,7 +221,7 @@ export function settingsWith(
   scenario: ScenarioDefinition,
   chosen: JsonObject,
   { service, assumptions }: { readonly service: Service; readonly assumptions: AssumptionCatalog },
-  issues: Issue[],
+  issues: IssueList,
 ): ScenarioSettings {
   const given = new Map(
     Object.entries(scenario.settings ?? {}).map(([key, value]) => [key, { value, at: '' }]),
@@ -264,7 +265,7 @@ export function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, cho
 
 /** The fields of a scenario that are short forms of a setting, each with the key of the setting. */
 function shortFor({ script }: Service): (readonly [member: string, key: string])[] {
-  return Object.entries(script?.short ?? {}).map(([member, { key }]) => [member, key] as const)
+  return Object.entries(script?.settingAliases ?? {}).map(([member, { key }]) => [member, key] as const)
 }
 
 function memberOf(scenario: object, name: string): Json | undefined {

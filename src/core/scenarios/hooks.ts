@@ -1,4 +1,4 @@
-import type { Happening, Scope } from '../operation.ts'
+import type { RecordEvent, Scope } from '../operation.ts'
 import type { Service } from '../service.ts'
 import { type Change, recordStatus } from '../state/commit.ts'
 import { nextFree } from '../state/counters.ts'
@@ -27,7 +27,7 @@ export function addHookCalls(
   const active = store.get(SANDBOX_TABLE, SCENARIO) as ScenarioRow | undefined
   // Changes by the start or the stop of a scenario trigger no hooks.
   if (active === undefined || active.on.length === 0 || tx.get(SANDBOX_TABLE, SCENARIO) !== active) return
-  const hooks = active.on.flatMap((name) => service.happenings.get(name) ?? [])
+  const hooks = active.on.flatMap((name) => service.recordEvents.get(name) ?? [])
   const chain = chainBehind(store, cause)
   for (const change of tx.changes()) {
     if (chain !== undefined && change.table === SCHEDULE) carryOn(tx, chain, { ...change, cause, at })
@@ -48,7 +48,7 @@ export function addHookCalls(
 }
 
 // A record that is added with a status, for example from a fixture, has not changed to this status.
-function hasHappened({ table, status }: Happening, { before, after, ...change }: Change): boolean {
+function hasHappened({ table, status }: RecordEvent, { before, after, ...change }: Change): boolean {
   if (change.table !== table || after === undefined) return false
   if (status === null) return before === undefined
   return before !== undefined && recordStatus(after) === status && recordStatus(before) !== status

@@ -5,11 +5,11 @@ import { type Issue, isObject } from '../json.ts'
 import type { FaultParameters, Service } from '../service.ts'
 import { checkInsertRows } from '../state/rows.ts'
 import { membersOf, strictObject } from '../strict-input.ts'
-import { zodIssues } from '../zod-issues.ts'
+import { parsed, zodIssues } from '../zod-issues.ts'
 
 /** Checks an action of a step. Issues have pointers into the action. */
 export function checkStepAction(raw: unknown, service: Service, settings: Settings): Issue[] {
-  const { error, data } = stepAction(service, settings).safeParse(raw)
+  const { error, data } = parsed(stepAction(service, settings), raw)
   if (error !== undefined) return zodIssues(error, '')
   const { state } = data
   if (state === undefined) return []

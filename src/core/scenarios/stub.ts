@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { didYouMean } from '../did-you-mean.ts'
 import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
+import type { IssueList } from '../issue-list.ts'
 import {
   type Issue,
   isObject,
@@ -16,7 +17,7 @@ import { responseHeaders } from '../request/headers.ts'
 import type { Service } from '../service.ts'
 import type { TableOf, Transaction } from '../state/transaction.ts'
 import { type Clash, json, strictObject, together } from '../strict-input.ts'
-import { zodIssues } from '../zod-issues.ts'
+import { parsed, zodIssues } from '../zod-issues.ts'
 
 /** The origin of a stub. */
 export type StubSource = 'control' | 'fixtures' | `scenario:${string}`
@@ -135,18 +136,22 @@ export function checkStub(
   raw: unknown,
   service: Service,
 ): { readonly draft: StubDraft } | { readonly issues: Issue[] } {
-  const { data, error } = stubDraft(service).safeParse(raw)
+  const { data, error } = parsed(stubDraft(service), raw)
   return error === undefined ? { draft: data } : { issues: zodIssues(error, '') }
 }
 
 /** Checks the stubs of a fixtures document or a scenario. Issues are added, with pointers below `/stubs`. */
-export function acceptStubs(raw: unknown, service: Service, issues: Issue[]): StubDraft[] {
+export function acceptStubs(raw: unknown, service: Service, issues: IssueList): StubDraft[] {
   if (!Array.isArray(raw)) {
     issues.push({ pointer: '/stubs', detail: 'must be an array of stubs' })
     return []
   }
   const places = new Map<string, number>()
   return raw.flatMap((each: unknown, index) => {
+    if (issues.isFull) {
+      issues.leaveOut({ unchecked: 1 })
+      return []
+    }
     const at = pointer('stubs', index)
     const checked = checkStub(each, service)
     if ('issues' in checked) {

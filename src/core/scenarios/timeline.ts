@@ -92,7 +92,7 @@ function changeState({ service }: Sandbox, scope: Scope, fault: NonNullable<Step
   if (gone !== undefined)
     deleteRow(scope, service, gone.collection, typeof gone.id === 'string' ? gone.id : id)
   if (rows !== undefined) insertRows(scope, service, undefined, rows)
-  for (const { name, apply } of service.moves.values()) {
+  for (const { name, apply } of service.recordFaults.values()) {
     if (Object.hasOwn(fault, name) && fault[name] !== undefined) apply(scope, id, fault[name])
   }
 }

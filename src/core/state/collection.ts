@@ -1,9 +1,8 @@
-import type { Faker } from '@faker-js/faker'
 import * as z from 'zod'
 import { oncePerSettings, type Settings } from '../assumptions.ts'
 import { nonEmptyText, timestamp } from '../fields.ts'
 import type { Issue } from '../json.ts'
-import type { Chance } from '../random.ts'
+import type { Chance, Faker } from '../random.ts'
 import type { Row } from './commit.ts'
 import type { Index, Store } from './store.ts'
 import type { TableOf, Transaction } from './transaction.ts'
@@ -27,7 +26,7 @@ export interface RecordMaker {
 }
 
 /** Where a record is in a list with object-id cursors. `list` is unique among all lists of the service. */
-export type ListPlace = Omit<CursorPlace, 'id'>
+type ListPosition = Omit<CursorPosition, 'id'>
 
 /**
  * The declaration of a collection: the schema of a record, and the rules between records. Fixtures, hand edits and the
@@ -43,7 +42,7 @@ export interface Collection<T extends Row> extends TableOf<T> {
   /** Checks the rules between this record and the others of the sandbox. */
   readonly check?: ((record: T, tx: Transaction) => readonly Issue[]) | undefined
   /** The place of the record in a list with object-id cursors; kept when the record leaves the list (T28). */
-  readonly place?: ((record: T, tx: Transaction) => ListPlace | undefined) | undefined
+  readonly place?: ((record: T, tx: Transaction) => ListPosition | undefined) | undefined
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of collections forgets each one's record type; its own schema checks its records.
@@ -64,24 +63,24 @@ export function collection<T extends Row>(options: CollectionOptions<T>): Collec
 }
 
 /** The former place of a record in a list, as in a state document. A cursor that names the record resumes from there (T28). */
-export const cursorPlace = z.strictObject({
+export const cursorPosition = z.strictObject({
   id: nonEmptyText(),
   list: z.string(),
   cursor: z.string(),
   created_at: timestamp(),
 })
 
-export type CursorPlace = Readonly<z.output<typeof cursorPlace>>
+type CursorPosition = Readonly<z.output<typeof cursorPosition>>
 
-export const places: TableOf<CursorPlace> = { name: '$places', label: 'place in a list' }
+export const places: TableOf<CursorPosition> = { name: '$places', label: 'place in a list' }
 
-export const byList: Index<CursorPlace> = { keyOf: ({ list }) => list }
+export const byList: Index<CursorPosition> = { keyOf: ({ list }) => list }
 
 /**
  * Saves the places of the records that a transaction removes from a list, by a deletion or by a change. Call it before the
  * commit.
  */
-export function keepPlaces(
+export function keepPositions(
   tx: Transaction,
   store: Store,
   collections: ReadonlyMap<string, AnyCollection>,

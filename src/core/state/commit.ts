@@ -63,8 +63,6 @@ export interface LoggedCommit {
 /** Makes commits durable. `append` returns after the operating system has accepted the line, and throws when it has not. */
 export interface Journal {
   append(commit: Commit): void
-  /** Resolves when everything appended so far survives a power cut; undefined where that is not promised. */
-  durable(): Promise<void> | undefined
 }
 
 /** Converts a commit to the content of its log line. */
@@ -185,12 +183,12 @@ const NONE: Rows = new Map()
 
 /**
  * The changes from one set of tables to another, as in a commit; undefined when there are none. Records with equal content
- * are no change. Rows in `besides` take precedence over those of the other set, and are written also with equal content.
+ * are no change. Rows in `overrides` take precedence over those of the other set, and are written also with equal content.
  */
 export function differences(
   present: Tables,
   other: Tables,
-  besides: readonly PlacedRow[],
+  overrides: readonly PlacedRow[],
 ): Pick<Commit, 'changes' | 'order' | 'tables'> | undefined {
   const changes: Change[] = []
   const [order, tables]: [TableOrder[], WholeTable[]] = [[], []]
@@ -198,13 +196,14 @@ export function differences(
     const [rows, next] = [present.get(table) ?? NONE, other.get(table) ?? NONE]
     if (rows === next) continue
     const found = compareTables(table, rows, next)
-    const isAlone = !besides.some(([name]) => name === table)
-    if (isAlone && found.changes.length >= MANY && found.changes.length > next.size / 2)
+    const isWholeTable = !overrides.some(([name]) => name === table)
+    if (isWholeTable && found.changes.length >= MANY && found.changes.length > next.size / 2)
       tables.push([table, [...next.values()]])
     else if (found.isOrderLost) order.push([table, [...next.keys()]])
-    for (const change of found.changes) if (isAlone || !isBesides(change, besides)) changes.push(change)
+    for (const change of found.changes)
+      if (isWholeTable || !isOverridden(change, overrides)) changes.push(change)
   }
-  for (const [table, after] of besides) {
+  for (const [table, after] of overrides) {
     const before = present.get(table)?.get(after.id)
     if (before !== after) changes.push({ table, id: after.id, before, after })
   }
@@ -212,8 +211,8 @@ export function differences(
   return { changes, ...(order.length > 0 && { order }), ...(tables.length > 0 && { tables }) }
 }
 
-function isBesides({ table, id }: Change, besides: readonly PlacedRow[]): boolean {
-  return besides.some(([name, row]) => name === table && row.id === id)
+function isOverridden({ table, id }: Change, overrides: readonly PlacedRow[]): boolean {
+  return overrides.some(([name, row]) => name === table && row.id === id)
 }
 
 /**

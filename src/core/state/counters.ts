@@ -19,7 +19,7 @@ export function nextId(tx: Transaction, seed: number, counter: keyof typeof ID_O
 /** As {@link nextId}, for ids of another form. */
 export function nextFree(tx: Transaction, counter: Counter, idOf: (n: number) => string): string {
   const counters = countersOf(tx)
-  const { n, id } = tx.nextFree(counters[counter], idOf)
+  const { n, id } = freeAfter(tx, counters[counter], idOf)
   set(tx, counters, counter, n)
   return id
 }
@@ -35,25 +35,30 @@ export function nextNumber(tx: Transaction, counter: Counter): number {
 /** Moves the counters past existing ids, so that the next id is free. */
 export function countPast(tx: Transaction, seed: number): void {
   const before = countersOf(tx)
-  const [ids, uuids] = (['ids', 'uuids'] as const).map((counter) =>
-    Math.min(LAST_NUMBER, tx.nextFree(before[counter], (n) => ID_OF[counter](seed, n)).n - 1),
-  ) as [number, number]
+  const ids = freeAfter(tx, before.ids, (n) => objectId(seed, n)).n - 1
+  const uuids = freeAfter(tx, before.uuids, (n) => uuid(seed, n)).n - 1
   if (ids !== before.ids || uuids !== before.uuids)
     tx.put(SANDBOX_TABLE, { ...before, ids, uuids } as CountersRow)
 }
 
+/** The first number above `after` whose id is free. */
+function freeAfter(tx: Transaction, after: number, idOf: (n: number) => string) {
+  for (let n = after + 1; ; n++) {
+    const id = idOf(n)
+    if (!tx.isTaken(id)) return { n, id }
+  }
+}
+
 function set(tx: Transaction, counters: CountersRow, counter: Counter, n: number): void {
-  if (n > LAST_NUMBER) refuseLast(counter)
+  if (n > LAST_NUMBER) {
+    refuse('conflict', {
+      detail: `The counter "${counter}" of this sandbox is at ${LAST_NUMBER}, its maximum.`,
+      mitigation: `PUT /__emulator/state with a lower /counters/${counter}, or POST /__emulator/reset. Existing ids are skipped.`,
+    })
+  }
   tx.put(SANDBOX_TABLE, { ...counters, [counter]: n } as CountersRow)
 }
 
 function countersOf(tx: Transaction): CountersRow {
   return tx.get(SANDBOX_TABLE, COUNTERS) as CountersRow
-}
-
-function refuseLast(counter: Counter): never {
-  refuse('conflict', {
-    detail: `The counter "${counter}" of this sandbox is at ${LAST_NUMBER}, its maximum.`,
-    mitigation: `PUT /__emulator/state with a lower /counters/${counter}, or POST /__emulator/reset. Existing ids are skipped.`,
-  })
 }

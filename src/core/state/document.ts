@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { timestamp } from '../fields.ts'
-import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer, valueAt } from '../json.ts'
+import { IssueList } from '../issue-list.ts'
+import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
 import { type ScenarioRow, scenarioCall } from '../scenarios/row.ts'
 import { checkStepAction } from '../scenarios/step-actions.ts'
@@ -11,8 +12,8 @@ import { STEP } from '../scenarios/timeline.ts'
 import type { Service } from '../service.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { eventId, failedEvent, type ScheduledEvent, scheduledEvent } from '../time/scheduler.ts'
-import { zodIssues } from '../zod-issues.ts'
-import { cursorPlace } from './collection.ts'
+import { parsed, zodIssues } from '../zod-issues.ts'
+import { cursorPosition } from './collection.ts'
 import type { Row } from './commit.ts'
 import {
   type AcceptedRecords,
@@ -22,14 +23,13 @@ import {
   isAccepted,
   objectAt,
 } from './intake.ts'
-import { migrate } from './migrate.ts'
 import { type CountersRow, type Document, documentFacts, type SandboxState, storeOf } from './state.ts'
 import { Store } from './store.ts'
 
 const OPEN_KEYS = ['settings', 'collections']
 
 /** Fields of a state file about the file itself; they are not loaded. */
-const FILE_KEYS = ['wakes_at', 'digest']
+const FILE_KEYS = ['wakes_at']
 
 /** The state of a valid document, or all issues of an invalid one. A document is never loaded in part. */
 export type CheckedDocument =
@@ -37,24 +37,23 @@ export type CheckedDocument =
   | { readonly issues: readonly Issue[] }
 
 /**
- * Checks a whole document, also of an earlier format. A start, an edit of the file, PUT /state and the import of a snapshot
- * call it, so all of them accept the same documents. Returns all issues at once; `issuesByRecord` groups them by record.
+ * Checks a whole document. A start, an edit of the file, PUT /state and the import of a snapshot
+ * call it, so all of them accept the same documents. Returns all issues at once.
  * A record that is invalid only because it refers to an invalid record is not reported.
  */
 export function checkDocument(
-  given: unknown,
+  raw: unknown,
   service: Service,
   assumptions: AssumptionCatalog,
   strict: boolean,
 ): CheckedDocument {
-  const raw = migrate(given)
   if (!isObject(raw)) return { issues: [{ pointer: '', detail: 'must be a JSON object' }] }
-  const { data: facts, error } = documentFacts.safeParse(raw)
-  const issues: Issue[] = error === undefined ? [] : zodIssues(error, '')
-  issues.push(...unknownKeys(raw))
+  const { data: facts, error } = parsed(documentFacts, raw)
+  const issues = error === undefined ? new IssueList() : zodIssues(error, '')
+  addUnknownKeys(raw, issues)
   const values = objectAt(raw.settings, '/settings', issues)
   const wrong = assumptions.check(values)
-  issues.push(...wrong.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })))
+  issues.addAll(wrong.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })))
   const lists = acceptLists(raw, service, issues)
   // The schemas of records depend on the settings, so nothing else can be checked.
   if (wrong.length > 0) return { issues }
@@ -62,11 +61,14 @@ export function checkDocument(
   const collections = acceptCollections(raw.collections, service, settings, issues)
   const [faults, fault_counters] = [listAt(raw, 'faults'), listAt(raw, 'fault_counters')]
   const rules = service.rules.accept({ faults, fault_counters }, service, settings, issues)
-  if (facts?.scenario) issues.push(...checkTimeline(facts.scenario, service, settings))
+  if (facts?.scenario) issues.addAll(checkTimeline(facts.scenario, service, settings))
+  // Records that were not checked would be missing for the rules between records.
+  if (issues.isFull) return { issues }
   if (facts === undefined || issues.length > 0) {
     const unusable = unusableIds(raw.collections as JsonObject, collections)
     const broken = checkSandboxOptions(holding(collections), service, collections)
-    return { issues: [...issues, ...broken.filter((each) => !isConsequence(each, raw, unusable))] }
+    issues.addAll(broken.filter((each) => !isConsequence(each, raw, unusable)))
+    return { issues }
   }
   const counters = pastEvents(facts.counters, lists.schedule)
   const document = { ...facts, ...lists, ...rules, counters, settings: values, collections }
@@ -86,14 +88,12 @@ function logAt({ counters: { requests } }: Document): SavedLog {
   return { entries: [], dropped: 0, requests }
 }
 
-function unknownKeys(raw: JsonObject): Issue[] {
+function addUnknownKeys(raw: JsonObject, issues: IssueList): void {
   const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...FILE_KEYS]
-  return Object.keys(raw)
-    .filter((key) => !known.includes(key))
-    .map((key) => ({
-      pointer: pointer(key),
-      detail: `is not part of a state document.${didYouMean(key, known)}`,
-    }))
+  issues.addUnknown(Object.keys(raw), known, (key) => ({
+    pointer: pointer(key),
+    detail: `is not part of a state document.${didYouMean(key, known)}`,
+  }))
 }
 
 /** Checks the records of each collection. The issue of an unknown collection suggests the most similar name. */
@@ -101,18 +101,14 @@ function acceptCollections(
   raw: unknown,
   service: Service,
   settings: Settings,
-  issues: Issue[],
+  issues: IssueList,
 ): AcceptedRecords {
   const given = objectAt(raw, '/collections', issues)
   const known = [...service.collections.keys()]
-  for (const name of Object.keys(given)) {
-    if (!service.collections.has(name)) {
-      issues.push({
-        pointer: pointer('collections', name),
-        detail: `There is no such collection.${didYouMean(name, known)}`,
-      })
-    }
-  }
+  issues.addUnknown(Object.keys(given), known, (name) => ({
+    pointer: pointer('collections', name),
+    detail: `There is no such collection.${didYouMean(name, known)}`,
+  }))
   return Object.fromEntries(
     [...service.collections].map(([name, collection]) => {
       const rows = Object.hasOwn(given, name) ? given[name] : []
@@ -127,15 +123,16 @@ function checkTimeline(
   service: Service,
   settings: Settings,
 ): Issue[] {
-  return timeline.flatMap((step, index) =>
-    (step.do === 'function' ? [] : step.do).flatMap((action, number) => {
+  const issues = new IssueList()
+  for (const [index, step] of timeline.entries()) {
+    for (const [number, action] of (step.do === 'function' ? [] : step.do).entries()) {
+      if (issues.isFull) return issues
       const at = pointer('scenario', 'timeline', index, 'do', number)
-      return checkStepAction(action, service, settings).map((issue) => ({
-        ...issue,
-        pointer: at + issue.pointer,
-      }))
-    }),
-  )
+      const found = checkStepAction(action, service, settings)
+      issues.addAll(found.map((issue) => ({ ...issue, pointer: at + issue.pointer })))
+    }
+  }
+  return issues
 }
 
 // New events get higher numbers than the existing ones. Counters of ids need no such step: they skip existing ids.
@@ -180,16 +177,16 @@ const records = {
   }),
   scenario_calls: scenarioCall,
   stubs: stub,
-  places: cursorPlace,
+  places: cursorPosition,
   limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) }),
 } satisfies Readonly<Record<string, z.ZodType<Row>>>
 
 /** Checks core's own lists of a document. An invalid record becomes `undefined` and adds an issue. */
-export function acceptLists(raw: JsonObject, service: Service, issues: Issue[]) {
+export function acceptLists(raw: JsonObject, service: Service, issues: IssueList) {
   const accept = <T extends Row>(key: string, schema: z.ZodType<T>) =>
     acceptRows(schema, listAt(raw, key), pointer(key), issues)
   const schedule = accept('schedule', records.schedule)
-  issues.push(...checkSchedule(schedule, service))
+  issues.addAll(checkSchedule(schedule, service))
   return {
     schedule,
     failed: accept('failed', records.failed),
@@ -221,45 +218,6 @@ function checkSchedule(schedule: readonly (ScheduledEvent | undefined)[], servic
     const expected = eventId(kind, ref)
     return id === expected ? [] : [{ pointer: `${at}/id`, detail: `must be "${expected}": its kind and ref` }]
   })
-}
-
-/** An invalid record of a document, with all of its issues. */
-export interface RecordIssues {
-  /** The collection of the record, or the list of core: `pages`, `schedule`. */
-  readonly collection: string
-  /** Pointer to that list: `/collections/pages`, `/schedule`. */
-  readonly list: string
-  readonly index: number
-  /** Undefined when the record has no id, or one that is not a string. */
-  readonly id: string | undefined
-  readonly issues: readonly Issue[]
-}
-
-/** Groups the issues of a document by record, in the order of each record's first issue. `others` are about no record. */
-export function issuesByRecord(
-  document: unknown,
-  issues: readonly Issue[],
-): { readonly records: readonly RecordIssues[]; readonly others: readonly Issue[] } {
-  const records = new Map<string, RecordIssues & { readonly issues: Issue[] }>()
-  const others: Issue[] = []
-  for (const issue of issues) {
-    const [, record, list = '', index] =
-      /^((\/collections\/[^/]+|\/[^/]+)\/(0|[1-9]\d*))(?:\/|$)/.exec(issue.pointer) ?? []
-    const found = record === undefined ? undefined : valueAt(document as Json, record)
-    if (record === undefined || found === undefined) {
-      others.push(issue)
-      continue
-    }
-    const known = records.get(record)
-    if (known !== undefined) {
-      known.issues.push(issue)
-      continue
-    }
-    const id = isObject(found) && typeof found.id === 'string' ? found.id : undefined
-    const collection = keysOf(list).at(-1) as string
-    records.set(record, { collection, list, index: Number(index), id, issues: [issue] })
-  }
-  return { records: [...records.values()], others }
 }
 
 /** Whether an issue is about a reference to an invalid record of the document: then only that record has to be corrected. */

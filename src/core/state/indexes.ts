@@ -62,33 +62,3 @@ function add<T extends Row>(groups: Growing<T>, key: string, record: T): void {
   if (group === undefined) groups.set(key, new Map([[record.id, record]]))
   else group.set(record.id, record)
 }
-
-/** A number and its id. */
-export interface Free {
-  readonly n: number
-  readonly id: string
-}
-
-/** Finds numbers whose ids are free. A run of existing ids is searched once, not by each call. */
-export class FreeNumbers {
-  /** The first id of such a run, and how many there are. */
-  #run: { readonly first: string; length: number } | undefined
-
-  /** The first number above `n` whose id is not taken. */
-  after(n: number, idOf: (n: number) => string, isTaken: (id: string) => boolean): Free {
-    const first = idOf(n + 1)
-    if (!isTaken(first)) return { n: n + 1, id: first }
-    if (this.#run?.first !== first) this.#run = { first, length: 1 }
-    const run = this.#run
-    for (;;) {
-      const free = { n: n + 1 + run.length, id: idOf(n + 1 + run.length) }
-      if (!isTaken(free.id)) return free
-      run.length += 1
-    }
-  }
-
-  /** Call it when ids have become free. */
-  forget(): void {
-    this.#run = undefined
-  }
-}

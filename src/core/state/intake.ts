@@ -1,9 +1,10 @@
 import type * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
-import { type Issue, isObject, pointer } from '../json.ts'
+import { IssueList } from '../issue-list.ts'
+import { isObject, pointer } from '../json.ts'
 import { sealMembers } from '../secrets.ts'
 import type { Service } from '../service.ts'
-import { zodIssues } from '../zod-issues.ts'
+import { parsed, zodIssues } from '../zod-issues.ts'
 import type { AnyCollection } from './collection.ts'
 import type { Row } from './commit.ts'
 import type { Store } from './store.ts'
@@ -17,11 +18,11 @@ export function acceptRecord(
   raw: unknown,
   settings: Settings,
   at: string,
-  issues: Issue[],
+  issues: IssueList,
 ): Row | undefined {
-  const result = collection.schema(settings).safeParse(raw)
+  const result = parsed(collection.schema(settings), raw)
   if (result.success) return sealMembers(result.data as Row, collection.secrets)
-  issues.push(...zodIssues(result.error, at))
+  issues.addAll(zodIssues(result.error, at))
   return undefined
 }
 
@@ -31,13 +32,14 @@ interface Part {
   readonly seen: Set<string>
 }
 
-/** Checks an array of records, whose ids must be unique. An invalid record becomes `undefined` and adds an issue. */
+/** Checks an array of records, whose ids must be unique. An invalid record becomes `undefined` and adds an issue.
+ * Records after a hundred problems are not checked and left out. */
 export function acceptRecords(
   collection: AnyCollection,
   raw: unknown,
   settings: Settings,
   at: string,
-  issues: Issue[],
+  issues: IssueList,
   part: Part = { from: 0, seen: new Set() },
 ): (Row | undefined)[] {
   if (!Array.isArray(raw)) {
@@ -56,22 +58,27 @@ export function acceptRows<T extends Row>(
   schema: z.ZodType<T>,
   raw: readonly unknown[],
   at: string,
-  issues: Issue[],
+  issues: IssueList,
   { from, seen }: Part = { from: 0, seen: new Set() },
 ): (T | undefined)[] {
-  return raw.map((each, n) => {
+  const rows: (T | undefined)[] = []
+  for (const [n, each] of raw.entries()) {
+    if (issues.isFull) {
+      issues.leaveOut({ unchecked: raw.length - n })
+      break
+    }
     const index = from + n
-    const { data: row, error } = schema.safeParse(each)
-    if (error !== undefined) issues.push(...zodIssues(error, at + pointer(index)))
-    if (row === undefined) return undefined
-    if (seen.has(row.id)) {
+    const { data: row, error } = parsed(schema, each)
+    if (error !== undefined) issues.addAll(zodIssues(error, at + pointer(index)))
+    const isTwin = row !== undefined && seen.has(row.id)
+    if (isTwin) {
       const detail = `the id "${row.id}" is used twice; give this record another id, or leave the id out`
       issues.push({ pointer: at + pointer(index, 'id'), detail })
-      return undefined
     }
-    seen.add(row.id)
-    return row
-  })
+    rows.push(isTwin ? undefined : row)
+    if (row !== undefined) seen.add(row.id)
+  }
+  return rows
 }
 
 /** A filter for the results of {@link acceptRecords}: it leaves out invalid records. */
@@ -83,8 +90,8 @@ export function isAccepted<T extends Row>(row: T | undefined): row is T {
 export type AcceptedRecords = Readonly<Record<string, readonly (Row | undefined)[]>>
 
 /** Checks the rules between the records of a sandbox. Pointers of issues are `/collections/{name}/{index}/...`. */
-export function checkSandboxOptions(store: Store, service: Service, places?: AcceptedRecords): Issue[] {
-  const issues: Issue[] = []
+export function checkSandboxOptions(store: Store, service: Service, places?: AcceptedRecords): IssueList {
+  const issues = new IssueList()
   const tx = store.begin()
   for (const { name, check } of service.collections.values()) {
     if (check === undefined) continue
@@ -92,6 +99,7 @@ export function checkSandboxOptions(store: Store, service: Service, places?: Acc
     for (const row of places?.[name] ?? store.rows(name).values()) {
       index += 1
       if (row === undefined) continue
+      if (issues.isFull) return issues
       for (const issue of check(row, tx)) {
         issues.push({ ...issue, pointer: pointer('collections', name, index) + issue.pointer })
       }
@@ -101,7 +109,7 @@ export function checkSandboxOptions(store: Store, service: Service, places?: Acc
 }
 
 /** The object itself, or an empty one. A value that is not an object adds an issue; a missing one does not. */
-export function objectAt(raw: unknown, at: string, issues: Issue[]): Readonly<Record<string, unknown>> {
+export function objectAt(raw: unknown, at: string, issues: IssueList): Readonly<Record<string, unknown>> {
   if (raw === undefined) return {}
   if (isObject(raw)) return raw
   issues.push({ pointer: at, detail: 'must be an object' })

@@ -9,7 +9,7 @@ import { acceptStubs, type StubDraft, writeStubs } from '../scenarios/stub.ts'
 import { armRecord } from '../service.ts'
 import { countPast } from './counters.ts'
 import { unmaskedRows } from './masked.ts'
-import { buildStartingState, type Fixtures } from './starting-state.ts'
+import { buildStartingState, checkNames, type Fixtures } from './starting-state.ts'
 import type { SandboxState } from './state.ts'
 import type { Store } from './store.ts'
 import { brokenBy } from './write-record.ts'
@@ -33,7 +33,7 @@ export interface MergePlan {
 }
 
 /** The time and the settings of a merge. Default: those of the sandbox. */
-export interface MergeOptions {
+interface MergeOptions {
   /** Virtual milliseconds; relative timestamps count from here. */
   readonly now?: number
   readonly settings?: Settings
@@ -59,7 +59,7 @@ export async function planMerge(
   fixtures: Fixtures,
   under: MergeOptions = {},
 ): Promise<MergePlan> {
-  const issues: Issue[] = []
+  const issues = checkNames(fixtures, sandbox.service)
   const stubs = acceptStubs(fixtures.stubs ?? [], sandbox.service, issues)
   refuseInvalid(issues)
   const joined = join(sandbox, fixtures)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { anyObject, intBetween } from '../fields.ts'
+import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
 import type { Request, Scope } from '../operation.ts'
 import { armRecord, type Service } from '../service.ts'
@@ -12,13 +13,13 @@ import type { Transaction } from './transaction.ts'
 
 /** The request that causes an insert. Parameters of this type are undefined when a scenario inserts the records. */
 // biome-ignore lint/suspicious/noExplicitAny: input and target do not matter here.
-export type Asking = Pick<Request<any, any>, 'caller' | 'call'>
+export type RequestContext = Pick<Request<any, any>, 'caller' | 'call'>
 
 /** The maximum number of records that one change may insert. */
 const MAX_ROWS = 1_000
 
 /** New records: either `records` as given, or a number (`count`) of copies of an existing record. */
-export type InsertRows = z.output<ReturnType<typeof insertRowsSchema>>
+type InsertRows = z.output<ReturnType<typeof insertRowsSchema>>
 
 export function insertRowsSchema({ collections }: Pick<Service, 'collections'>) {
   return strictObject({
@@ -33,13 +34,13 @@ export function insertRowsSchema({ collections }: Pick<Service, 'collections'>) 
 }
 
 /** Values for fields that a given record may leave out: they are known only when it is inserted. */
-interface Birth {
+interface NewFields {
   readonly id: string
   readonly created_at: string
 }
 
 /** Used to check the records of a rule, before the rule fires. */
-const UNBORN: Birth = { id: 'made-when-the-rule-fires', created_at: '2026-01-01T00:00:00.000Z' }
+const PLACEHOLDER: NewFields = { id: 'made-when-the-rule-fires', created_at: '2026-01-01T00:00:00.000Z' }
 
 /**
  * The issues of the records in the field `insert_rows` of a change, with pointers into the change. The rules between records
@@ -59,10 +60,10 @@ export function checkInsertRows(
     const detail = `cannot be given for ${collection.name}, because its ${secrets} cannot be generated; give records`
     return [{ pointer: '/insert_rows/count', detail }]
   }
-  const issues: Issue[] = []
+  const issues = new IssueList()
   for (const [index, record] of (Array.isArray(rows.records) ? rows.records : []).entries()) {
     const at = pointer('insert_rows', 'records', index)
-    acceptNew(collection, record, UNBORN, settings, at, issues)
+    acceptNew(collection, record, PLACEHOLDER, settings, at, issues)
   }
   return issues
 }
@@ -75,14 +76,14 @@ export function checkInsertRows(
 export function insertRows(
   scope: Scope,
   service: Service,
-  asking: Asking | undefined,
+  request: RequestContext | undefined,
   { collection: name, records, count = 0 }: InsertRows,
 ): void {
   const collection = service.collections.get(name)
   if (collection === undefined) return
   const newId = [...scope.tx.rows(name)].some(({ id }) => UUID.test(id)) ? scope.newUuid : scope.newId
-  const wanted = records ?? copies(scope, collection, asking, count)
-  const issues: Issue[] = []
+  const wanted = records ?? copies(scope, collection, request, count)
+  const issues = new IssueList()
   const rows = wanted.flatMap((record) => {
     // Only a record without an id uses up an id of the sandbox.
     const id = Object.hasOwn(record, 'id') ? '' : newId()
@@ -104,18 +105,18 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 function acceptNew(
   collection: AnyCollection,
   record: unknown,
-  { id, created_at }: Birth,
+  { id, created_at }: NewFields,
   settings: Settings,
   at: string,
-  issues: Issue[],
+  issues: IssueList,
 ): Row | undefined {
   if (!isObject(record)) return acceptRecord(collection, record, settings, at, issues)
   const named = Object.hasOwn(record, 'id') ? record : { id, ...record }
-  const found: Issue[] = []
+  const found = new IssueList()
   const row = acceptRecord(collection, named, settings, at, found)
   if (row !== undefined) return row
   const isDated = !found.some((issue) => issue.pointer === `${at}/created_at`)
-  if (isDated || Object.hasOwn(record, 'created_at')) issues.push(...found)
+  if (isDated || Object.hasOwn(record, 'created_at')) issues.addAll(found)
   else return acceptRecord(collection, { ...named, created_at }, settings, at, issues)
   return undefined
 }
@@ -123,11 +124,11 @@ function acceptNew(
 function copies(
   { tx, at }: Scope,
   collection: AnyCollection,
-  asking: Asking | undefined,
+  request: RequestContext | undefined,
   count: number,
 ): JsonObject[] {
   if (collection.secrets.length > 0) return []
-  const model = modelFor([...tx.rows(collection.name)], asking)
+  const model = modelFor([...tx.rows(collection.name)], request)
   if (model === undefined) return []
   const { id: _, ...rest } = model as unknown as JsonObject
   const copy = Object.hasOwn(rest, 'created_at') ? { ...rest, created_at: at } : rest
@@ -135,9 +136,9 @@ function copies(
 }
 
 // The response would not show a copy of a record that the caller cannot see, or that the query leaves out.
-function modelFor(rows: readonly Row[], asking: Asking | undefined): Row | undefined {
-  if (asking === undefined) return rows.at(-1)
-  const { caller, call } = asking
+function modelFor(rows: readonly Row[], request: RequestContext | undefined): Row | undefined {
+  if (request === undefined) return rows.at(-1)
+  const { caller, call } = request
   const near = (row: Row) => teamspaceOf(row) === caller.teamspace_id
   const asked = (row: Row) =>
     Object.entries(call.query).every(
@@ -166,10 +167,10 @@ function memberOf(row: Row, name: string): unknown {
  */
 export function deleteRow(scope: Scope, service: Service, name: string, id: string | undefined): void {
   if (id === undefined || scope.tx.get(name, id) === undefined) return
-  const whole = wholeRows(scope.tx, service)
+  const valid = validRows(scope.tx, service)
   remove(scope, service, name, id)
   for (let left = [...broken(scope.tx, service)]; left.length > 0; left = [...broken(scope.tx, service)]) {
-    const orphans = left.filter(([table, row]) => whole.has(row) && scope.tx.get(table, row.id) === row)
+    const orphans = left.filter(([table, row]) => valid.has(row) && scope.tx.get(table, row.id) === row)
     if (orphans.length === 0) return
     for (const [table, row] of orphans) remove(scope, service, table, row.id)
   }
@@ -180,13 +181,13 @@ function remove({ tx, unschedule }: Scope, service: Service, name: string, id: s
   unschedule(`${name}/${id}`, [...service.events.keys()])
 }
 
-function wholeRows(tx: Transaction, service: Service): ReadonlySet<Row> {
-  const lame = new Set([...broken(tx, service)].map(([, row]) => row))
-  const whole = new Set<Row>()
+function validRows(tx: Transaction, service: Service): ReadonlySet<Row> {
+  const invalid = new Set([...broken(tx, service)].map(([, row]) => row))
+  const valid = new Set<Row>()
   for (const { name, check } of service.collections.values()) {
-    if (check !== undefined) for (const row of tx.rows(name)) if (!lame.has(row)) whole.add(row)
+    if (check !== undefined) for (const row of tx.rows(name)) if (!invalid.has(row)) valid.add(row)
   }
-  return whole
+  return valid
 }
 
 function* broken(tx: Transaction, service: Service): Iterable<readonly [table: string, row: Row]> {

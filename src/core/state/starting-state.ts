@@ -1,12 +1,12 @@
-import type { Faker } from '@faker-js/faker'
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
+import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
-import { Chance, loadFaker, objectId, uuid } from '../random.ts'
+import { Chance, type Faker, loadFaker, objectId, uuid } from '../random.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import { acceptStubs, writeStubs } from '../scenarios/stub.ts'
 import { armRecord, type Service } from '../service.ts'
-import { clockRow, type HostTime } from '../time/clock.ts'
+import { clockRow, END_OF_TIME, type HostTime } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
 import type { AnyCollection, Collection, RecordMaker } from './collection.ts'
@@ -22,6 +22,18 @@ export interface Fixtures {
   readonly generate: Readonly<Record<string, unknown>>
   /** Responses of endpoints without a contract; all of them are checked before any is written. */
   readonly stubs?: unknown
+  /** What the document gives for one seed, so that a start with it checks nothing and needs no faker. */
+  readonly ready?: ReadyRecords | undefined
+}
+
+/** The records of a fixtures document, checked and generated for one seed. Their times are relative to the start. */
+export interface ReadyRecords {
+  readonly seed: number
+  /** The numbers of ids and UUIDs that were used. */
+  readonly counters: { readonly ids: number; readonly uuids: number }
+  /** What checking the records of the document gives under the default settings. */
+  readonly given: Readonly<Record<string, readonly Row[]>>
+  readonly generated: Readonly<Record<string, readonly Row[]>>
 }
 
 /** The conditions under which a sandbox starts. */
@@ -59,22 +71,24 @@ export async function buildStartingState(
 ): Promise<Built> {
   const issues = checkNames(fixtures, service)
   const stubs = acceptStubs(fixtures.stubs ?? [], service, issues)
-  issues.push(
-    ...assumptions.check(start.settings).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })),
-  )
+  const wrong = assumptions.check(start.settings)
+  issues.addAll(wrong.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })))
   if (issues.length > 0) return { issues }
   const settings = new Settings(start.settings, start.strict)
+  const ready = fixtures.ready?.seed === start.seed ? fixtures.ready : undefined
+  const checked = Object.keys(start.settings).length === 0 ? ready?.given : undefined
   const given = new Map<string, readonly Row[]>()
   let isPlaced = false
   for (const [name, collection] of service.collections) {
-    const records = fixtures.collections[name] ?? []
+    const records = checked === undefined ? (fixtures.collections[name] ?? []) : []
     const accepted = await acceptInTurns(collection, records, start, settings, issues)
-    given.set(name, accepted.rows)
+    const made = [...(checked?.[name] ?? []), ...(ready?.generated[name] ?? [])]
+    given.set(name, [...accepted.rows, ...made.map((row) => placeInTime(row, start.now))])
     isPlaced ||= accepted.isPlaced
   }
   const store = new Store()
-  const counters = { ids: 0, uuids: 0 }
-  const wanted = Object.values(fixtures.generate).some((count) => Number(count) > 0)
+  const counters = { ids: 0, uuids: 0, ...ready?.counters }
+  const wanted = ready === undefined && Object.values(fixtures.generate).some((count) => Number(count) > 0)
   const ids: ReadonlySet<unknown> = wanted ? idsOf(fixtures) : new Set()
   const faker = wanted ? await loadFaker() : undefined
   faker?.seed(start.seed)
@@ -90,7 +104,7 @@ export async function buildStartingState(
       ...generate(collection, count, { faker, start, all, given: ids, counters, settings }, issues),
     ])
   }
-  if (issues.length === 0) issues.push(...checkSandboxOptions(store, service))
+  if (issues.length === 0 && checked === undefined) issues.addAll(checkSandboxOptions(store, service))
   if (issues.length > 0) return { issues }
   store.load(SANDBOX_TABLE, [
     clockRow(start, start.host),
@@ -103,7 +117,7 @@ export async function buildStartingState(
   const scope = new HandlerScope(store.begin(), start.now, around, 'fixtures')
   writeStubs(scope.tx, stubs)
   armAll(store, service, scope)
-  const isTimeless = !wanted && !isPlaced && store.rows(SCHEDULE).size === 0
+  const isTimeless = !wanted && ready === undefined && !isPlaced && store.rows(SCHEDULE).size === 0
   return { state: { store, limits: [] }, isTimeless }
 }
 
@@ -115,7 +129,7 @@ async function acceptInTurns(
   given: unknown,
   { now }: Start,
   settings: Settings,
-  issues: Issue[],
+  issues: IssueList,
 ): Promise<{ readonly rows: readonly Row[]; readonly isPlaced: boolean }> {
   const at = pointer('collections', collection.name)
   if (!Array.isArray(given))
@@ -127,10 +141,15 @@ async function acceptInTurns(
   let isPlaced = false
   for (let from = 0; from < given.length; from += AT_ONCE) {
     if (from > 0) await nextTurn()
+    if (issues.isFull) {
+      issues.leaveOut({ unchecked: given.length - from })
+      break
+    }
     const some: readonly unknown[] = given.slice(from, from + AT_ONCE)
     const placed = some.map((each) => placeInTime(each, now))
     isPlaced ||= placed.some((each, n) => each !== some[n])
-    rows.push(...acceptRecords(collection, placed, settings, at, issues, { from, seen }).filter(isAccepted))
+    const part = acceptRecords(collection, placed, settings, at, issues, { from, seen })
+    for (const row of part) if (isAccepted(row)) rows.push(row)
   }
   return { rows, isPlaced }
 }
@@ -156,15 +175,17 @@ function idsOf({ collections }: Fixtures): ReadonlySet<unknown> {
   return new Set(lists.flatMap((rows) => rows.map((row) => (isObject(row) ? row.id : undefined))))
 }
 
-function checkNames({ collections, generate }: Fixtures, service: Service): Issue[] {
+/** The issues of the names in a fixtures document, and of its numbers of records to generate. */
+export function checkNames({ collections, generate }: Fixtures, service: Service): IssueList {
   const known = [...service.collections.keys()]
-  const unknown = (at: string, names: readonly string[]): Issue[] =>
-    names
-      .filter((name) => !service.collections.has(name))
-      .map((name) => ({
-        pointer: at + pointer(name),
-        detail: `There is no such collection.${didYouMean(name, known)}`,
-      }))
+  const issues = new IssueList()
+  const addUnknown = (at: string, names: readonly string[]): void =>
+    issues.addUnknown(names, known, (name) => ({
+      pointer: at + pointer(name),
+      detail: `There is no such collection.${didYouMean(name, known)}`,
+    }))
+  addUnknown('/collections', Object.keys(collections))
+  addUnknown('/generate', Object.keys(generate))
   const counts = Object.entries(generate).flatMap(([name, count]): Issue[] => {
     const at = pointer('generate', name)
     if (!Number.isSafeInteger(count) || Number(count) < 0 || Number(count) > MAX_GENERATED) {
@@ -180,11 +201,8 @@ function checkNames({ collections, generate }: Fixtures, service: Service): Issu
         ]
       : []
   })
-  return [
-    ...unknown('/collections', Object.keys(collections)),
-    ...unknown('/generate', Object.keys(generate)),
-    ...counts,
-  ]
+  issues.addAll(counts)
+  return issues
 }
 
 interface GeneratorContext {
@@ -197,7 +215,12 @@ interface GeneratorContext {
   readonly settings: Settings
 }
 
-function generate(collection: AnyCollection, count: number, shop: GeneratorContext, issues: Issue[]): Row[] {
+function generate(
+  collection: AnyCollection,
+  count: number,
+  shop: GeneratorContext,
+  issues: IssueList,
+): Row[] {
   const rows: Row[] = []
   for (let n = 0; n < count; n++) {
     const made = collection.generate?.(maker(collection.name, n, shop))
@@ -281,6 +304,7 @@ function placeInTime<T>(value: T, now: number): T {
 function relative(value: unknown, now: number): unknown {
   if (typeof value !== 'string' || !/^[+-]/.test(value)) return value
   const ms = parseDuration(value.slice(1))
-  if (ms === undefined) return value
+  // The schema refuses a text that stays as it is.
+  if (ms === undefined || ms > END_OF_TIME) return value
   return formatInstant(value.startsWith('-') ? now - ms : now + ms)
 }

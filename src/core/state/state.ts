@@ -9,11 +9,11 @@ import { stubs } from '../scenarios/stub.ts'
 import { type ClockRow, clockFields } from '../time/clock.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
 import { places } from './collection.ts'
-import type { Row } from './commit.ts'
+import type { Change, Row } from './commit.ts'
 import { Store } from './store.ts'
 import { FAULT_COUNTERS, FAULTS } from './transaction.ts'
 
-/** The version of the document format. A document of a newer version is refused as a whole. */
+/** The version of the document format. A document of another version is refused as a whole. */
 export const FORMAT = 2
 
 /** The table with one record each for the clock, counters, settings, origin and scenario of the sandbox. */
@@ -118,6 +118,24 @@ export const CORE_TABLES = {
   places: places.name,
 } as const
 
+/** Tables that requests and the clock write by themselves. */
+const BY_ITSELF: ReadonlySet<string> = new Set([
+  SCHEDULE,
+  FAILED_EVENTS,
+  IDEMPOTENCY,
+  FAULT_COUNTERS,
+  scenarioCalls.name,
+  places.name,
+])
+
+/**
+ * Whether a change is about records, settings, fault rules, stubs or the scenario: an older edit of the state would undo it.
+ * The clock, counters and the schedule are not content, so a client that polls does not make an edit outdated.
+ */
+export function isContent({ table, id }: Pick<Change, 'table' | 'id'>): boolean {
+  return table === SANDBOX_TABLE ? id !== CLOCK && id !== COUNTERS : !BY_ITSELF.has(table)
+}
+
 /** The document of a sandbox at this moment. Records are shared, not copied: they never change. */
 export function toDocument(
   store: Store,
@@ -159,12 +177,6 @@ function scenarioOf(store: Store): Document['scenario'] {
 /** The number of records in all given collections together. */
 export function countRecords(store: Store, collections: Iterable<string>): number {
   return [...collections].reduce((sum, table) => sum + store.rows(table).size, 0)
-}
-
-/** How many records a document holds, those of core included. */
-export function recordsIn({ collections, ...rest }: Document): number {
-  const tables: unknown[] = [...Object.values(collections), ...Object.values(rest)]
-  return tables.reduce<number>((sum, rows) => sum + (Array.isArray(rows) ? rows.length : 0), 0)
 }
 
 /** Creates a store with the contents of a document that has been checked. */

@@ -45,7 +45,6 @@ test('a commit that the journal cannot append changes nothing', () => {
     append: () => {
       throw new Error('disk full')
     },
-    durable: () => undefined,
   }
   expect(() => store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 2 }))).toThrow('disk full')
   expect(contents(store)).toEqual([{ id: 'a', value: 1 }])

@@ -1,6 +1,5 @@
-import { refuse } from '../errors.ts'
-import { LAST_NUMBER } from '../random.ts'
 import {
+  type Change,
   type Commit,
   changedRow,
   differences,
@@ -10,7 +9,7 @@ import {
   type Row,
   replayed,
 } from './commit.ts'
-import { type Free, FreeNumbers, type Groups, type Index, Indexes } from './indexes.ts'
+import { type Groups, type Index, Indexes } from './indexes.ts'
 import { Transaction } from './transaction.ts'
 
 export type { Index }
@@ -18,7 +17,7 @@ export type { Index }
 type Rows = Map<string, Row>
 
 /** Called for every commit after it is durable and visible. */
-export type CommitListener = (commit: Commit) => void
+type CommitListener = (commit: Commit) => void
 
 /**
  * The tables of one sandbox. Records are replaced, never mutated, and only inside a transaction. A transaction collects its
@@ -29,7 +28,6 @@ export class Store {
   readonly #shared = new WeakSet<Rows>()
   readonly #versions = new Map<string, number>()
   readonly #listeners = new Set<CommitListener>()
-  readonly #free = new FreeNumbers()
   readonly #indexes = new Indexes()
   readonly #derived = new Map<string, { readonly version: number; readonly value: unknown }>()
   #revision = 0
@@ -66,7 +64,6 @@ export class Store {
   }
 
   #journalled(facts: Omit<Commit, 'revision'>): Commit {
-    if (this.#revision >= LAST_NUMBER) refuseLastRevision()
     const commit = { revision: this.#revision + 1, ...facts }
     this.journal?.append(commit)
     this.#revision = commit.revision
@@ -100,7 +97,6 @@ export class Store {
     const map: Rows = new Map()
     for (const row of rows) map.set(row.id, row)
     this.#tables.set(table, map)
-    this.#free.forget()
     this.#indexes.forget(table)
     this.#touch(table)
   }
@@ -117,6 +113,11 @@ export class Store {
     for (const [table, row] of besides) this.#write(table, row.id, row)
     if (commit !== undefined) for (const listener of this.#listeners) listener(commit)
     return commit
+  }
+
+  /** The changes that would lead to the contents of another store. */
+  changesTo(other: Store): readonly Change[] {
+    return differences(this.#tables, other.#tables, [])?.changes ?? []
   }
 
   /** Creates a store with the contents and the revision of another. Tables are shared as in {@link replaceAll}; no log line. */
@@ -138,7 +139,6 @@ export class Store {
   #adopt(other: Store): void {
     for (const table of this.#tables.keys()) this.#touch(table)
     this.#tables.clear()
-    this.#free.forget()
     this.#indexes.forget()
     for (const [table, rows] of other.#tables) {
       this.#tables.set(table, rows)
@@ -152,16 +152,11 @@ export class Store {
     return this.#tables.get(table)?.get(id)
   }
 
-  // Looks in all tables, because an id is unique in the whole sandbox.
-  readonly #has = (id: string): boolean => {
+  /** Whether a record of any table has the id: an id is unique in the whole sandbox. */
+  has(id: string): boolean {
     // Most tables of most sandboxes are empty, and this runs for every record that is created.
     for (const rows of this.#tables.values()) if (rows.size > 0 && rows.has(id)) return true
     return false
-  }
-
-  /** The first number above `n` whose id no record has. */
-  nextFree(n: number, idOf: (n: number) => string): Free {
-    return this.#free.after(n, idOf, this.#has)
   }
 
   /** The table's records in the order in which they were first written. */
@@ -195,10 +190,8 @@ export class Store {
   #write(table: string, id: string, row: Row | undefined): void {
     const rows = this.#writable(table)
     this.#indexes.follow(table, rows.get(id), row)
-    if (row === undefined) {
-      rows.delete(id)
-      this.#free.forget()
-    } else rows.set(id, row)
+    if (row === undefined) rows.delete(id)
+    else rows.set(id, row)
     this.#touch(table)
   }
 
@@ -213,15 +206,6 @@ export class Store {
   #touch(table: string): void {
     this.#versions.set(table, this.version(table) + 1)
   }
-}
-
-// A larger number would be refused when the document is read again.
-function refuseLastRevision(): never {
-  refuse('conflict', {
-    detail: `The revision of this sandbox is ${LAST_NUMBER}, the maximum.`,
-    mitigation:
-      'Export the state with GET /__emulator/state, create a new sandbox, and import the document there with PUT /__emulator/state.',
-  })
 }
 
 const MAX_DERIVED = 100

@@ -1,6 +1,5 @@
 import { refuse } from '../errors.ts'
 import type { Change, Row } from './commit.ts'
-import type { Free } from './indexes.ts'
 import { type Groups, groupedBy, type Index } from './indexes.ts'
 
 /** The tables of fault rules and of their counters. */
@@ -21,7 +20,7 @@ interface Tables {
   get(table: string, id: string): Row | undefined
   rows(table: string): ReadonlyMap<string, Row>
   indexed<T extends Row>(table: string, index: Index<T>): Groups<T>
-  nextFree(n: number, idOf: (n: number) => string): Free
+  has(id: string): boolean
   derived<T>(key: string, tables: readonly string[], make: () => T): T
 }
 
@@ -36,6 +35,11 @@ export class Transaction {
 
   constructor(store: Tables) {
     this.#store = store
+  }
+
+  /** Whether nothing has been written. */
+  get isEmpty(): boolean {
+    return this.#written === undefined
   }
 
   /** The typed view of one collection. */
@@ -61,11 +65,11 @@ export class Transaction {
     this.put(table, row)
   }
 
-  /** The first number above `n` whose id is free. The ids of records that this transaction deletes are not free yet. */
-  nextFree(n: number, idOf: (n: number) => string): Free {
-    let free = this.#store.nextFree(n, idOf)
-    while (this.#hasWritten(free.id)) free = this.#store.nextFree(free.n, idOf)
-    return free
+  /** Whether an id is not free in any table. The ids of records that this transaction deletes are not free yet. */
+  isTaken(id: string): boolean {
+    if (this.#store.has(id)) return true
+    for (const rows of this.#written?.values() ?? []) if (rows.has(id)) return true
+    return false
   }
 
   delete(table: string, id: string): void {
@@ -153,12 +157,6 @@ export class Transaction {
       }
     }
     return changes
-  }
-
-  #hasWritten(id: string): boolean {
-    if (this.#written === undefined) return false
-    for (const rows of this.#written.values()) if (rows.has(id)) return true
-    return false
   }
 
   #writes(table: string): Map<string, Row | undefined> {

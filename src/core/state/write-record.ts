@@ -1,5 +1,6 @@
 import { didYouMean } from '../did-you-mean.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
+import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -40,7 +41,7 @@ export function writeRecord(
   }: { readonly collection: AnyCollection; readonly id: string; readonly record: unknown },
   explain: (issue: Issue) => Issue = (issue) => issue,
 ): Row {
-  const issues: Issue[] = []
+  const issues = new IssueList()
   const [whole] = unmaskedRows(collection.name, [record], (known) => scope.tx.get(collection.name, known))
   const row = acceptRecord(collection, whole, scope.settings, '', issues)
   if (isObject(record) && record.id !== id) {
@@ -74,7 +75,7 @@ function forgetEvents(tx: Transaction, ref: string): void {
 }
 
 /** A broken rule between a record and the others. */
-export interface BrokenRecord extends Issue {
+interface BrokenRecord extends Issue {
   /** `collection/id` of the record; the pointer leads into it. */
   readonly ref: string
 }
@@ -91,7 +92,7 @@ export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transa
 }
 
 /** Refuses a transaction that writes one record when that record or another one would become invalid. */
-export function refuseBrokenWrite(sandbox: Sandbox, tx: Transaction, written: string): void {
+function refuseBrokenWrite(sandbox: Sandbox, tx: Transaction, written: string): void {
   refuseInvalid(
     brokenBy(sandbox, tx).map(({ ref, ...issue }) =>
       ref === written
@@ -102,7 +103,7 @@ export function refuseBrokenWrite(sandbox: Sandbox, tx: Transaction, written: st
 }
 
 /** Refuses a transaction that deletes one record which others need. */
-export function refuseBrokenDelete(sandbox: Sandbox, tx: Transaction, deleted: string): void {
+function refuseBrokenDelete(sandbox: Sandbox, tx: Transaction, deleted: string): void {
   const left = brokenBy(sandbox, tx)
   if (left.length === 0) return
   const refs = [...new Set(left.map(({ ref }) => ref))]

@@ -105,43 +105,50 @@ test('a result lists the first thousand of each list, and counts the others by k
   expect(result.omitted).toEqual({ tick: 300, broken: 1 })
 })
 
-test('an advance yields to the event loop after each turn, and never runs more events in one', async () => {
-  const turns: number[] = []
-  let ran = 0
-  const next = async () => {
-    turns.push(ran)
-    ran = 0
-  }
-  const sandbox = await clockwork({ turn: { events: 7, ms: Number.POSITIVE_INFINITY, next } })
-  plan(sandbox, ...Array.from({ length: 30 }, (_, n) => ['tick', `r/${n}`, n] as const))
-  sandbox.onEvent(() => {
-    ran += 1
-  })
-  await advance(sandbox, { to: (now) => now + 60 * SECOND })
-  expect([...turns, ran]).toEqual([7, 7, 7, 7, 2])
-})
-
-test('a turn also ends by time, and waiting for a webhook does not begin a new one', async () => {
+/** A clock of the host on which each event of a sandbox takes some milliseconds of real time. */
+function slowHost(ms: number) {
   let elapsed = 0
   const host = Object.assign(() => START, { elapsed: () => elapsed })
-  const turns: number[] = []
-  const next = async () => void turns.push(elapsed)
-  const sandbox = await clockwork({ host, turn: { events: 100, ms: 5, next } })
-  plan(sandbox, ...Array.from({ length: 10 }, (_, n) => ['tick', `r/${n}`, n] as const))
-  sandbox.pendingWork = busyAfterEach(sandbox)
-  sandbox.onEvent(() => {
-    elapsed += 2
-  })
-  await advance(sandbox, { to: (now) => now + 60 * SECOND })
-  expect(turns).toEqual([6, 12, 18])
-})
+  const watch = (sandbox: Sandbox) =>
+    sandbox.onEvent(() => {
+      elapsed += ms
+    })
+  return { host, watch }
+}
+
+test.for([false, true])(
+  'an advance yields to the event loop after 10 ms of events, whether it waits for webhooks (%s) or not',
+  async (waits) => {
+    const { host, watch } = slowHost(2)
+    const sandbox = await clockwork({ host })
+    plan(sandbox, ...Array.from({ length: 30 }, (_, n) => ['tick', `r/${n}`, n] as const))
+    watch(sandbox)
+    if (waits) sandbox.pendingWork = busyAfterEach(sandbox)
+    let ran = 0
+    sandbox.onEvent(() => {
+      ran += 1
+    })
+    const seen = new Set<number>()
+    let isOver = false
+    const look = (): void => {
+      seen.add(ran)
+      if (!isOver) setImmediate(look)
+    }
+    setImmediate(look)
+    await advance(sandbox, { to: (now) => now + 60 * SECOND })
+    isOver = true
+    expect([...seen]).toEqual([5, 10, 15, 20, 25, 30])
+  },
+)
 
 test('an advance ends when its client leaves, between turns or during a webhook, and the clock runs on from there', async () => {
   const gone = new AbortController()
-  const next = async () => gone.abort()
-  const sandbox = await clockwork({ rate: 1, turn: { events: 2, ms: Number.POSITIVE_INFINITY, next } })
+  const { host, watch } = slowHost(5)
+  const sandbox = await clockwork({ rate: 1, host })
   plan(sandbox, ...[1, 2, 3, 4].map((n) => ['tick', `r/${n}`, n * SECOND] as const))
+  watch(sandbox)
   const limits = { signal: gone.signal }
+  setImmediate(() => gone.abort())
   await expect(advance(sandbox, { to: (now) => now + 60 * SECOND }, limits)).rejects.toThrow(
     'The advance was ended before it reached its target. The clock is at 2026-03-01T12:00:02.000Z.',
   )
@@ -154,26 +161,25 @@ test('an advance ends when its client leaves, between turns or during a webhook,
 })
 
 test('a request during an advance runs only events that are due at the instant reached', async () => {
-  let host = START
-  const seen: unknown[] = []
-  const sandbox = await clockwork({
-    rate: 100,
-    host: () => host,
-    turn: {
-      events: 1,
-      ms: Number.POSITIVE_INFINITY,
-      next: async () => {
-        change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/now', now)))
-        seen.push([sandbox.clock.now - START, runDueEvents(sandbox).events.map(({ ref }) => ref)])
-      },
-    },
-  })
+  let [now, elapsed] = [START, 0]
+  const host = Object.assign(() => now, { elapsed: () => elapsed })
+  const sandbox = await clockwork({ rate: 100, host })
   plan(sandbox, ['tick', 'r/1', 1 * SECOND], ['tick', 'r/2', 2 * SECOND])
+  const seen: unknown[] = []
+  const request = (): void => {
+    change(sandbox, ({ schedule, now }) => schedule(event('tick', 'r/now', now)))
+    seen.push([sandbox.clock.now - START, runDueEvents(sandbox).events.map(({ ref }) => ref)])
+  }
+  sandbox.onEvent(({ ref }) => {
+    // The turn is over, and the request comes before the next one.
+    elapsed += 10
+    if (ref !== 'r/now') setImmediate(request)
+  })
   const passage = advance(sandbox, { to: (now) => now + 60 * SECOND })
   // By the host's clock, everything would be due.
-  host += 60 * SECOND
+  now += 60 * SECOND
   await passage
-  expect(seen.slice(0, 2)).toEqual([
+  expect(seen).toEqual([
     [1 * SECOND, ['r/now']],
     [2 * SECOND, ['r/now']],
   ])

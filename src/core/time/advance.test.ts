@@ -5,7 +5,6 @@ import { change } from '../sandboxes/change.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { AdvanceTarget } from './advance.ts'
 import { advance } from './advance.ts'
-import { END_OF_TIME } from './clock.ts'
 import { runDueEvents } from './run-events.ts'
 import type { PendingWork } from './turn.ts'
 
@@ -214,15 +213,4 @@ test('every event reports its cause: a change from outside, or the event before'
   change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1 * SECOND)))
   const { events } = await advance(sandbox, { steps: 2 })
   expect(events.map(({ caused_by }) => caused_by)).toEqual(['control', 'chain:r/1'])
-})
-
-test('an advance by steps ends at the last instant, and later events never run', async () => {
-  const sandbox = await clockwork()
-  change(sandbox, ({ schedule }) => {
-    schedule(event('tick', 'r/1', END_OF_TIME))
-    schedule(event('tick', 'r/2', END_OF_TIME + 1))
-  })
-  const { events } = await advance(sandbox, { steps: 5 })
-  expect(events.map(({ ref }) => ref)).toEqual(['r/1'])
-  expect(sandbox.clock.now).toBe(END_OF_TIME)
 })

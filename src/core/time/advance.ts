@@ -2,10 +2,11 @@ import { refuse } from '../errors.ts'
 import type { AnyMilestone } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { END_OF_TIME } from './clock.ts'
+import { EventTally, MAX_EVENTS } from './event-tally.ts'
 import { formatInstant } from './instant.ts'
-import { nextEventOf, type RunResult, runEvents } from './run-events.ts'
-import { type AdvanceResult, EventTally, MAX_EVENTS } from './scheduler.ts'
-import { joinPendingWork, type PendingWork, Turn } from './turn.ts'
+import { nextEventOf, runEvents } from './run-events.ts'
+import type { AdvanceResult } from './scheduler.ts'
+import { Turn } from './turn.ts'
 
 /** The target of an advance. */
 export type AdvanceTarget =
@@ -47,7 +48,7 @@ export async function advance(
   sandbox.advanceEnd = new Promise((resolve) => {
     end = resolve
   })
-  const passage = new Advance(sandbox, joinPendingWork(sandbox.pendingWork, sandbox.preparations), limits)
+  const passage = new Advance(sandbox, limits)
   try {
     // A stopped clock has nothing to catch up with: events that an earlier step left due are part of this advance.
     if (sandbox.clock.rate > 0) await passage.catchUp()
@@ -97,7 +98,6 @@ function refuseAborted({ clock }: Sandbox): never {
 
 class Advance {
   readonly #sandbox: Sandbox
-  readonly #pendingWork: PendingWork
   readonly #maxEvents: number
   readonly #signal: AbortSignal | undefined
   readonly #replacements: number
@@ -109,17 +109,12 @@ class Advance {
   #isStopped = false
   #stopListening = (): void => {}
 
-  constructor(
-    sandbox: Sandbox,
-    work: PendingWork,
-    { maxEvents = Number.POSITIVE_INFINITY, signal }: AdvanceLimits,
-  ) {
+  constructor(sandbox: Sandbox, { maxEvents = Number.POSITIVE_INFINITY, signal }: AdvanceLimits) {
     this.#sandbox = sandbox
-    this.#pendingWork = work
     this.#maxEvents = maxEvents
     this.#signal = signal
     this.#replacements = sandbox.replacements
-    this.#turn = new Turn(sandbox.options.turn, () => sandbox.clock.elapsed)
+    this.#turn = new Turn(sandbox.clock)
   }
 
   /** Runs the events that are due now. The end is fixed at the start: a clock that cannot keep up would never reach it. */
@@ -128,10 +123,9 @@ class Advance {
     sandbox.followHost()
     const due = sandbox.clock.due()
     for (let total = 0; ; ) {
-      const { ran, reached, waits } = runEvents(sandbox, due, () => this.#turn.count())
+      const { ran, reached } = runEvents(sandbox, due, () => this.#turn.isOver)
       if (reached) return
-      if (waits) await sandbox.preparations.whenIdle()
-      else if (ran === 0) throw sandbox.instantLimit.refusal()
+      if (ran === 0) throw sandbox.instantLimit.refusal()
       total += ran
       if (total > MAX_EVENTS) this.#refuseBehind()
       await this.#giveBack()
@@ -168,8 +162,8 @@ class Advance {
     for (;;) {
       await this.#deliver()
       if (this.#isFull(instant)) return
-      const { reached } = this.#run(instant, () => !this.#pendingWork.isIdle)
-      if (reached && this.#pendingWork.isIdle) return
+      const reached = this.#run(instant, () => !this.#isIdle)
+      if (reached && this.#isIdle) return
     }
   }
 
@@ -179,7 +173,7 @@ class Advance {
       const next = this.#sandbox.scheduler.peek()
       if (next === undefined || Date.parse(next.due_at) > END_OF_TIME) return
       if (this.#isFull(END_OF_TIME)) return
-      if (this.#run(Date.parse(next.due_at), () => true).waits) ran--
+      this.#run(Date.parse(next.due_at), () => true)
     }
     await this.#deliver()
   }
@@ -199,13 +193,13 @@ class Advance {
     }
   }
 
-  #run(instant: number, pause: () => boolean): Pick<RunResult, 'reached' | 'waits'> {
-    const { ran, reached, waits } = runEvents(this.#sandbox, instant, () => {
+  #run(instant: number, pause: () => boolean): boolean {
+    const { ran, reached } = runEvents(this.#sandbox, instant, () => {
       this.#ran += 1
-      return this.#turn.count() || this.#ran >= this.#maxEvents || pause()
+      return this.#turn.isOver || this.#ran >= this.#maxEvents || pause()
     })
-    if (!reached && ran === 0 && !waits) throw this.#sandbox.instantLimit.refusal()
-    return { reached, waits }
+    if (!reached && ran === 0) throw this.#sandbox.instantLimit.refusal()
+    return reached
   }
 
   // Stopped only if more events are due: the last event that may run can also be the last one due.
@@ -215,9 +209,14 @@ class Advance {
     return this.#isStopped
   }
 
-  // From `begin` to its target, an advance waits for webhooks and preparations only here.
+  get #isIdle(): boolean {
+    return this.#sandbox.pendingWork?.isIdle !== false
+  }
+
+  // From `begin` to its target, an advance waits for webhooks only here.
   async #deliver(): Promise<void> {
-    if (!this.#pendingWork.isIdle) await orAborted(this.#pendingWork.whenIdle(), this.#signal)
+    const { pendingWork } = this.#sandbox
+    if (pendingWork?.isIdle === false) await orAborted(pendingWork.whenIdle(), this.#signal)
     if (this.#turn.isOver) await this.#giveBack()
     else this.#refuseToGoOn()
   }

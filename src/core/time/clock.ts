@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { refuse } from '../errors.ts'
 import { timestamp } from '../fields.ts'
 import { formatInstant } from './instant.ts'
 
@@ -18,8 +19,25 @@ export const elapsedTime: () => number = performance.now.bind(performance)
 /** The only reader of the host's clock. Everything else gets the time as an argument. */
 export const hostTime: HostTime = Object.assign(() => Date.now(), { elapsed: elapsedTime })
 
-/** The last instant of a clock. It leaves a year in which later events can be scheduled with a timestamp of the usual form. */
+/** The last instant of a clock. It leaves a year for later timestamps of the usual form, such as the end of a retention. */
 export const END_OF_TIME = Date.UTC(9998, 11, 31, 23, 59, 59, 999)
+
+/** An instant that a clock can reach. */
+export function clockInstant(): z.ZodType<string, string> {
+  // A text that is not a timestamp has that issue alone.
+  return timestamp().refine((value) => !(Date.parse(value) > END_OF_TIME), {
+    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant that the clock supports`,
+  })
+}
+
+/** Refuses an instant after the last one of a clock with `conflict`. @param what happens then, as the subject of a sentence */
+export function refuseAfterEnd(instant: number, what: string): void {
+  if (instant <= END_OF_TIME) return
+  refuse('conflict', {
+    detail: `${what} is after ${formatInstant(END_OF_TIME)}, the last instant that the clock supports.`,
+    mitigation: 'POST /__emulator/reset with an earlier {"clock": "<instant>"} starts the sandbox again.',
+  })
+}
 
 /** The maximum rate. More than a virtual day in a real second has no use, and would soon lead to the last instant. */
 export const FASTEST = 100_000
@@ -32,10 +50,7 @@ const MAX_BEHIND = 1_000
 
 /** The clock of a state document: at the host instant `wall` the virtual instant was `now`. */
 export const clockFields = z.strictObject({
-  // After END_OF_TIME the clock could not go on, and events that it schedules would have no valid timestamp.
-  now: timestamp().refine((value) => Date.parse(value) <= END_OF_TIME, {
-    error: `must be at most ${formatInstant(END_OF_TIME)}, the last instant that the clock supports`,
-  }),
+  now: clockInstant(),
   /** Virtual seconds per real second, 0 to 100,000; 0 stops the clock. */
   rate: z.number().min(0).max(FASTEST),
   /** Whether a poll of an unfinished record first advances the clock to its next work event. */
@@ -86,7 +101,7 @@ export class Clock {
     return host.elapsed?.() ?? host()
   }
 
-  /** The virtual instant that the clock should be at, by the real time that has passed. At most {@link END_OF_TIME}. */
+  /** The virtual instant that the clock should be at, by the real time that has passed. It stops at {@link END_OF_TIME}. */
   due(): number {
     const { virtual, rate, elapsed } = this.#anchor
     if (rate === 0) return this.#now

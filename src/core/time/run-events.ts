@@ -17,37 +17,32 @@ import {
 import { Turn } from './turn.ts'
 
 /** The events that ran, and whether the clock has reached its target. */
-export interface RunResult extends AdvanceResult {
-  /** False: due events are left, and the clock is at the last one that ran, or at one that waits for its preparation. */
+export interface RunResult extends Pick<AdvanceResult, 'events' | 'failed'> {
+  /** False: due events are left, and the clock is at the last one that ran. */
   readonly reached: boolean
-  /** Number of events that ran. 0 with neither `reached` nor `waits`: no more may run at this instant. */
+  /** Number of events that ran. 0 without `reached`: no more may run at this instant. */
   readonly ran: number
-  /** The next event waits for its preparation. */
-  readonly waits: boolean
 }
 
 /**
  * Runs the events that are due up to an instant, in the order (due, seq). The clock moves to the instant of each event before
- * its handler runs, so that no handler ever sees the target. Then the clock moves to the target. Stops at the maximum number
- * of events of one turn.
+ * its handler runs, so that no handler ever sees the target. Then the clock moves to the target. Stops after
+ * {@link AT_ONCE} events.
  * @param pause called after each event: `true` stops the run; the clock does not move on, and the remaining events stay due
  */
 export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean = doNotPause): RunResult {
-  const { clock, instantLimit, options } = sandbox
-  const from = clock.now
+  const { clock, instantLimit } = sandbox
   const events: RanEvent[] = []
   const failed: RanEvent[] = []
-  const result = (reached: boolean, waits = false): RunResult => {
-    const ran = events.length + failed.length
-    return { from: formatInstant(from), to: formatInstant(clock.now), events, failed, reached, ran, waits }
+  const result = (reached: boolean): RunResult => {
+    return { events, failed, reached, ran: events.length + failed.length }
   }
   for (;;) {
     const event = sandbox.scheduler.peek()
     if (event === undefined || Date.parse(event.due_at) > target) break
     const due = Math.max(clock.now, Date.parse(event.due_at))
-    if (events.length + failed.length >= options.turn.events || instantLimit.isFull(due)) return result(false)
+    if (events.length + failed.length >= AT_ONCE || instantLimit.isFull(due)) return result(false)
     clock.moveTo(due)
-    if (sandbox.preparations.delay(event)) return result(false, true)
     instantLimit.add(due, event)
     const happened = run(sandbox, event)
     if (happened.error === undefined) events.push(happened)
@@ -61,39 +56,31 @@ export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean
 
 const doNotPause = (): boolean => false
 
+/** Maximum number of events that run without a yield to the event loop. A request never yields. They take some 15 milliseconds. */
+const AT_ONCE = 500
+
 /**
- * Runs the events that are due now, before a request. A request cannot yield in between, so it leaves the events beyond one
- * turn for later and is served at the time reached. While an advance or a backlog runs, it does not move the clock.
+ * Runs the events that are due now, before a request. When more than {@link AT_ONCE} are due, it leaves the others for later
+ * and is served at the time reached. While an advance or a backlog runs, it does not move the clock.
  */
 export function runDueEvents(sandbox: Sandbox): RunResult {
   sandbox.followHost()
-  if (sandbox.running !== undefined) return runEvents(sandbox, sandbox.clock.now)
-  const turn = new Turn(sandbox.options.turn, () => sandbox.clock.elapsed)
-  let ran = 0
-  return runEvents(sandbox, sandbox.clock.due(), () => ++ran >= AT_ONCE && turn.isOver)
+  return runEvents(sandbox, sandbox.running === undefined ? sandbox.clock.due() : sandbox.clock.now)
 }
 
-/** Events that run before a request however long they take: on a slow machine, too, a request sees their effects. */
-const AT_ONCE = 50
-
 /**
- * Advances to an instant at once, for a request, and makes the clock's new instant durable. Refuses with `conflict` when the
- * events take more than one turn, since other requests would have to wait, and when one is still being prepared.
+ * Advances to an instant at once, for a request, and makes the clock's new instant durable. Refuses with `conflict` when more
+ * than {@link AT_ONCE} events are due, since other requests would have to wait.
  * @param what the cause of the advance, as the subject of a sentence
  */
 export function advanceTo(sandbox: Sandbox, instant: number, what = 'An advance'): AdvanceResult {
-  const { reached, waits, ran: _, ...result } = runEvents(sandbox, instant)
+  const from = formatInstant(sandbox.clock.now)
+  const { reached, events, failed } = runEvents(sandbox, instant)
   sandbox.setClock()
-  if (reached) return result
-  if (waits) {
-    return refuse('conflict', {
-      detail: `${what} has reached an event that is still being prepared. The clock is at ${formatInstant(sandbox.clock.now)}.`,
-      mitigation: 'Send the request again in a moment.',
-    })
-  }
+  if (reached) return { from, to: formatInstant(sandbox.clock.now), events, failed }
   const to = formatInstant(instant)
   return refuse('conflict', {
-    detail: `${what} may run ${sandbox.options.turn.events} events at once, and more are due up to ${to}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
+    detail: `${what} may run ${AT_ONCE} events at once, and more are due up to ${to}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
     mitigation: `POST /__emulator/clock/advance {"to": "${to}"} goes there, and serves other requests in between.`,
   })
 }
@@ -109,7 +96,7 @@ export function nextEventOf(sandbox: Sandbox, ref: string): ScheduledEvent | und
 // Runs one event at the clock's instant. If its handler fails, only its own changes are undone.
 function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
   try {
-    return happened(event, sandbox.clock.now, handle(sandbox, event))
+    return happened(sandbox, event, handle(sandbox, event))
   } catch (error) {
     // The disk has failed, not the handler: the event stays scheduled and runs when writing works again.
     if (error instanceof Refusal && error.code === 'storage_unavailable') throw error
@@ -131,15 +118,15 @@ function handle(sandbox: Sandbox, event: ScheduledEvent): Commit | undefined {
   return sandbox.commit(scope)
 }
 
-function happened(event: ScheduledEvent, now: number, commit: Commit | undefined): RanEvent {
+function happened({ clock, service }: Sandbox, event: ScheduledEvent, commit: Commit | undefined): RanEvent {
   const { kind, ref, description, caused_by } = event
   const id = idOf(ref)
   const change = commit?.changes.find((each) => each.id === id && ref === `${each.table}/${id}`)
   return {
-    at: formatInstant(now),
+    at: formatInstant(clock.now),
     kind,
     ref,
-    description,
+    description: (change && service.events.get(kind)?.outcome) ?? description,
     caused_by,
     ...(change && transitionOf(change)),
   }
@@ -172,13 +159,11 @@ export async function runBacklog(
   sandbox.followHost()
   sandbox.running = 'backlog'
   try {
-    const { turn: limit } = sandbox.options
-    const turn = new Turn(limit, () => sandbox.clock.elapsed)
+    const turn = new Turn(sandbox.clock)
     for (let total = 0; ; ) {
-      const { ran, reached, waits } = runEvents(sandbox, sandbox.clock.due(), () => turn.count())
+      const { ran, reached } = runEvents(sandbox, sandbox.clock.due(), () => turn.isOver)
       if (reached) return
-      if (waits) await sandbox.preparations.whenIdle()
-      else if (ran === 0) throw sandbox.instantLimit.refusal()
+      if (ran === 0) throw sandbox.instantLimit.refusal()
       total += ran
       if (total > MAX_CATCH_UP) onBehind()
       await turn.next()

@@ -1,9 +1,10 @@
-import TinyQueue from 'tinyqueue'
 import * as z from 'zod'
 import { counter, type ShapeOf, timestamp } from '../fields.ts'
 import type { Commit } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'
 import type { Transaction } from '../state/transaction.ts'
+import { TinyQueue } from '../tiny-queue.ts'
+import { clockInstant, refuseAfterEnd } from './clock.ts'
 import { formatInstant } from './instant.ts'
 
 /** Maximum number of events at one instant, unless the options of a sandbox set another. */
@@ -19,7 +20,7 @@ export const SCHEDULE = '$schedule'
  */
 export const scheduledEvent = z.strictObject({
   id: z.string(),
-  due_at: timestamp(),
+  due_at: clockInstant(),
   /** Breaks ties: events of one instant run in the order in which they were scheduled. */
   seq: counter(),
   kind: z.string(),
@@ -142,12 +143,16 @@ export function eventId(kind: string, ref: string): string {
   return `${kind}:${ref}`
 }
 
-/** Schedules an event. It replaces an event of the same kind about the same record, which is thereby moved. */
+/**
+ * Schedules an event. It replaces an event of the same kind about the same record, which is thereby moved. Refuses with
+ * `conflict` an event that the clock cannot reach.
+ */
 export function schedule(
   tx: Transaction,
   { due, ...event }: NewEvent,
   { seq, caused_by }: { readonly seq: number; readonly caused_by: string },
 ): ScheduledEvent {
+  refuseAfterEnd(due, `The event ${event.kind} of ${event.ref}`)
   const scheduled = {
     id: eventId(event.kind, event.ref),
     due_at: formatInstant(due),
@@ -179,8 +184,8 @@ const deliveryAttempt = () =>
     attempt: z.int(),
     /** The receiver's HTTP status; null without a response. */
     status: z.int().nullable(),
-    /** Real milliseconds from the beginning of the request to its outcome. */
-    ms: z.number(),
+    /** Real milliseconds from the beginning of the request to its outcome; absent with `stable`. */
+    ms: z.number().exactOptional(),
   })
 
 export type DeliveryAttempt = ShapeOf<typeof deliveryAttempt>
@@ -224,42 +229,13 @@ export const advanceResult = () =>
 
 export type AdvanceResult = ShapeOf<typeof advanceResult>
 
-/** Default maximum of events for one request to advance. A running clock may catch up with as many first. */
-export const MAX_EVENTS = 100_000
+/** The result of an advance without real times, so that equal runs give equal results. */
+export function stableResult(result: AdvanceResult): AdvanceResult {
+  return { ...result, events: result.events.map(withoutTime), failed: result.failed.map(withoutTime) }
+}
 
-/** Maximum number of events in each list of a result, to bound the size of the response. */
-export const MAX_LISTED = 1_000
-
-/** Collects events into the lists of a result; those beyond the maximum are only counted. */
-export class EventTally {
-  readonly #events: RanEvent[] = []
-  readonly #failed: RanEvent[] = []
-  readonly #omitted = new Map<string, number>()
-
-  add(event: RanEvent): void {
-    const list = event.error === undefined ? this.#events : this.#failed
-    if (list.length < MAX_LISTED) list.push(event)
-    else this.#omit(event.kind, 1)
-  }
-
-  /** Adds the result of a later advance. */
-  addAll({ events, failed, omitted = {} }: AdvanceResult): void {
-    for (const event of [...events, ...failed]) this.add(event)
-    for (const [kind, count] of Object.entries(omitted)) this.#omit(kind, count)
-  }
-
-  result({ from, to, stopped }: Pick<AdvanceResult, 'from' | 'to' | 'stopped'>): AdvanceResult {
-    return {
-      from,
-      to,
-      ...(stopped && { stopped }),
-      events: this.#events,
-      failed: this.#failed,
-      ...(this.#omitted.size > 0 && { omitted: Object.fromEntries(this.#omitted) }),
-    }
-  }
-
-  #omit(kind: string, count: number): void {
-    this.#omitted.set(kind, (this.#omitted.get(kind) ?? 0) + count)
-  }
+function withoutTime(event: RanEvent): RanEvent {
+  if (event.webhook === undefined) return event
+  const { ms: _, ...webhook } = event.webhook
+  return { ...event, webhook }
 }

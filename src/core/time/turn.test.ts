@@ -1,44 +1,24 @@
 import { expect, test, vi } from 'vitest'
-import { joinPendingWork, type PendingWork, TURN, Turn } from './turn.ts'
+import { joinPendingWork, nextTurn, type PendingWork, Turn } from './turn.ts'
 
-test('each round of the event loop has one turn, even if several wait', async () => {
-  const order: string[] = []
-  const work = async (name: string) => {
-    for (let n = 0; n < 3; n++) {
-      await TURN.next()
-      order.push(name)
-    }
-  }
-  let isOver = false
-  const rounds = (async () => {
-    while (!isOver) {
-      await new Promise(setImmediate)
-      order.push('-')
-    }
-  })()
-  await Promise.all([work('a'), work('b')])
-  isOver = true
-  await rounds
-  // There is a round of the loop between any two turns.
-  expect(order.join('')).toMatch(/^-*(a-+b-+|b-+a-+){3}$/)
-})
-
-test('a turn is over after its events or its time, and the next one starts again', async () => {
-  let elapsed = 0
-  const turn = new Turn({ events: 2, ms: 10, next: async () => {} }, () => elapsed)
-  expect([turn.isOver, turn.count(), turn.count()]).toEqual([false, false, true])
-  await turn.next()
+test('a turn is over after 10 ms, and the next one starts again after a round of the event loop', async () => {
+  const clock = { elapsed: 0 }
+  const turn = new Turn(clock)
+  clock.elapsed = 9
   expect(turn.isOver).toBe(false)
-  elapsed = 10
+  clock.elapsed = 10
   expect(turn.isOver).toBe(true)
-  await turn.next()
-  expect(turn.count()).toBe(false)
+  const order: string[] = []
+  setImmediate(() => order.push('other work'))
+  await turn.next().then(() => order.push('next turn'))
+  expect(order).toEqual(['other work', 'next turn'])
+  expect(turn.isOver).toBe(false)
 })
 
 test('a turn begins even if a test has replaced the timers', async () => {
   vi.useFakeTimers()
   try {
-    await TURN.next()
+    await nextTurn()
   } finally {
     vi.useRealTimers()
   }

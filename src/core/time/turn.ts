@@ -1,68 +1,36 @@
 import { Refusal } from '../errors.ts'
+import type { Clock } from './clock.ts'
 import { formatInstant } from './instant.ts'
-
-/** The maximum amount of work before a turn yields to the event loop, so that requests and signals never wait long. */
-export interface TurnLimit {
-  /** Maximum number of events of one turn; also of one request, since a request cannot yield. */
-  readonly events: number
-  /** Real milliseconds after which a turn ends although events are left. */
-  readonly ms: number
-  /** Yields to the event loop; resolves when the next turn may begin. */
-  readonly next: () => Promise<void>
-}
 
 // Read when this module is loaded, because a test may replace timers with fake ones later.
 const { setImmediate } = globalThis
 
-const waiting: (() => void)[] = []
+/** Real milliseconds of events after which other requests are served. */
+const TURN_MS = 10
 
-// One turn in each round of the event loop: the turns of a hundred sandboxes must not add up to one long wait.
-function pass(): void {
-  waiting.shift()?.()
-  if (waiting.length > 0) setImmediate(pass)
+/** Resolves after the event loop has had a round. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
 }
 
-/** The turns of every sandbox of a process. Five hundred events take about fifteen milliseconds. */
-export const TURN: TurnLimit = {
-  events: 500,
-  ms: 3,
-  next: () =>
-    new Promise((resolve) => {
-      waiting.push(resolve)
-      if (waiting.length === 1) setImmediate(pass)
-    }),
-}
-
-/** Divides long work into turns. */
+/** Divides the events of a long run into turns. */
 export class Turn {
-  readonly #limit: TurnLimit
-  readonly #elapsed: () => number
-  #left: number
+  readonly #clock: Pick<Clock, 'elapsed'>
   #end: number
 
-  /** @param elapsed real milliseconds of a clock that cannot be set */
-  constructor(limit: TurnLimit, elapsed: () => number) {
-    this.#limit = limit
-    this.#elapsed = elapsed
-    this.#left = limit.events
-    this.#end = elapsed() + limit.ms
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock
+    this.#end = clock.elapsed + TURN_MS
   }
 
   get isOver(): boolean {
-    return this.#left <= 0 || this.#elapsed() >= this.#end
-  }
-
-  /** Counts an event. @returns whether the turn is over */
-  count(): boolean {
-    this.#left -= 1
-    return this.isOver
+    return this.#clock.elapsed >= this.#end
   }
 
   /** Yields to the event loop; the next turn begins when this resolves. */
   async next(): Promise<void> {
-    await this.#limit.next()
-    this.#left = this.#limit.events
-    this.#end = this.#elapsed() + this.#limit.ms
+    await nextTurn()
+    this.#end = this.#clock.elapsed + TURN_MS
   }
 }
 
@@ -113,7 +81,7 @@ export class InstantLimit {
   }
 }
 
-/** Work outside the event queue that an advance waits for: webhooks in flight, calls of scenario functions, preparations. */
+/** Work outside the event queue that an advance waits for: webhooks in flight, calls of scenario functions. */
 export interface PendingWork {
   /** Nothing is pending; work for a later instant does not count. */
   readonly isIdle: boolean

@@ -368,10 +368,10 @@ test('the table of status changes covers every status of a delivery', () => {
   expect(statuses.sort()).toEqual(['delivered', 'dropped', 'failed', 'pending', 'sending', 'waiting'])
 })
 
-test('a retry after the last instant of the clock is moved to it', async () => {
+test('no retry follows when it would be after the last instant of the clock', async () => {
   const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['366d'] } })
   emulator.sandbox.clock.moveTo(Date.UTC(9998, 11, 31))
   const [{ id } = { id: '' }] = emulator.tell()
   attempt(emulator, id, FAILED)
-  expect(emulator.delivery(id).retry_at).toBe('9998-12-31T23:59:59.999Z')
+  expect(emulator.delivery(id)).toMatchObject({ status: 'failed', retry_at: null })
 })

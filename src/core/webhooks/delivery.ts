@@ -28,7 +28,7 @@ const RELEASE = 'webhook.release'
 export const MAX_DELIVERIES = 10_000
 
 /** An event for subscribers. */
-export interface Publication {
+interface Publication {
   readonly type: string
   /** The record that it is about: `collection/id`. */
   readonly ref: string
@@ -48,8 +48,10 @@ export interface AttemptResult {
 /**
  * Adds one delivery for each subscriber, in the transaction of the event itself: both are committed or neither. Subscriptions
  * from records come first, then those from settings. Fault rules decide about each delivery.
+ * @returns the deliveries, without copies that faults have added
  */
-export function publish(scope: Scope, { type, ref, body }: Publication): void {
+export function publish(scope: Scope, { type, ref, body }: Publication): readonly Delivery[] {
+  const published: Delivery[] = []
   for (const { id: webhook_id, url } of [...subscribers(scope, type)]) {
     const { copies, faults } = scope.treatmentOf(type, url, idOf(ref)) ?? UNTREATED
     const id = scope.newId()
@@ -71,9 +73,11 @@ export function publish(scope: Scope, { type, ref, body }: Publication): void {
       created_at: scope.at,
     })
     insert(scope, first)
+    published.push(first)
     for (let copy = 1; copy < copies; copy++) insert(scope, copyOf(first, scope.newId()))
   }
   removeOldest(scope.tx)
+  return published
 }
 
 const UNTREATED: Treatment = { copies: 1, faults: null }
@@ -159,8 +163,8 @@ function after(
   // A refused target is not tried again: a later attempt would be refused, too.
   const schedule = faults?.retries ?? scope.settings.get(retrySchedule)
   const delay = outcome === 'refused' ? undefined : schedule[retries]
-  if (delay === undefined) return { status: deliveryLifecycle.move(status, 'fail') }
-  const due = Math.min(scope.now + (parseDuration(delay) ?? 0), END_OF_TIME)
+  const due = delay === undefined ? undefined : scope.now + (parseDuration(delay) ?? 0)
+  if (due === undefined || due > END_OF_TIME) return { status: deliveryLifecycle.move(status, 'fail') }
   return due === scope.now
     ? { status: deliveryLifecycle.move(status, 'repeat'), retries: retries + 1 }
     : {

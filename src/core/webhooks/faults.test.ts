@@ -100,12 +100,10 @@ test('a delay makes the first attempt wait on the virtual clock, visibly', async
   expect(horizon(emulator)).toEqual([])
 })
 
-test('a delay of 0 does not wait, and an endless delay ends at the last instant', async () => {
+test('a delay of 0 does not wait', async () => {
   const emulator = await outboxEmulator()
-  arm(emulator, { delay: '0s' }, { times: 1 })
-  arm(emulator, { delay: '99999999d' }, { id: 's' })
+  arm(emulator, { delay: '0s' })
   expect(emulator.tell()).toMatchObject([{ status: 'pending', retry_at: null }])
-  expect(emulator.tell()).toMatchObject([{ status: 'waiting', retry_at: '9998-12-31T23:59:59.999Z' }])
 })
 
 test('a delivery with after-next is held for at most 60 s, and the next one is not held', async () => {

@@ -57,7 +57,8 @@ function signatureOf(
   body: Buffer,
   { secret, header, prefix, timestampHeader, tolerance }: Signer,
 ): Record<string, string> {
-  const fault = faults?.sign
+  const isOver = attempts.length > (faults?.sign_attempts ?? Number.POSITIVE_INFINITY)
+  const fault = isOver ? undefined : faults?.sign
   if (fault === 'missing' || (fault === undefined && secret === undefined)) return {}
   const key = isForged(fault, timestampHeader) ? `not ${secret ?? ''}` : (secret ?? '')
   if (timestampHeader === undefined) return { [header]: prefix + sign(body, key) }

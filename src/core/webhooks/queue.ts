@@ -1,9 +1,8 @@
-import TinyQueue from 'tinyqueue'
 import type { Scope } from '../operation.ts'
 import type { Commit, Row } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'
-import { END_OF_TIME } from '../time/clock.ts'
 import { formatInstant, MINUTE, parseDuration } from '../time/instant.ts'
+import { TinyQueue } from '../tiny-queue.ts'
 import { type Delivery, deliveries, deliveryLifecycle } from './records.ts'
 
 /** Virtual milliseconds after which a delivery no longer waits for the next one to its subscriber. */
@@ -36,7 +35,7 @@ export function isHeld({ status, attempts, faults }: Delivery): boolean {
   return status === 'waiting' && attempts.length === 0 && faults?.order !== undefined
 }
 
-export function isSameSubscriber(a: Delivery, b: Delivery): boolean {
+function isSameSubscriber(a: Delivery, b: Delivery): boolean {
   return a.webhook_id === b.webhook_id && a.url === b.url
 }
 
@@ -51,7 +50,7 @@ function unordered(delivery: Delivery): Delivery {
 }
 
 function waiting(scope: Scope, delivery: Delivery, until: number): Delivery {
-  const due = Math.min(Math.max(until, delayedUntil(delivery)), END_OF_TIME)
+  const due = Math.max(until, delayedUntil(delivery))
   if (due <= scope.now) return delivery
   return {
     ...delivery,
@@ -62,7 +61,7 @@ function waiting(scope: Scope, delivery: Delivery, until: number): Delivery {
 
 function delayedUntil({ created_at, faults }: Delivery): number {
   const delay = faults?.delay === undefined ? 0 : (parseDuration(faults.delay) ?? 0)
-  return Math.min(Date.parse(created_at) + delay, END_OF_TIME)
+  return Date.parse(created_at) + delay
 }
 
 interface Entry {

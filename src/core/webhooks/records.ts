@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../did-you-mean.ts'
-import { duration, type InputOf, nonEmptyText, text, timestamp } from '../fields.ts'
+import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../fields.ts'
 import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 
@@ -10,7 +10,7 @@ import type { TableOf } from '../state/transaction.ts'
 import { json } from '../strict-input.ts'
 
 /** A type of webhook. */
-interface NoticeType {
+interface NamedWebhookType {
   readonly type: string
 }
 
@@ -40,16 +40,16 @@ export const deliveries: TableOf<Delivery> = { name: 'webhook_deliveries', label
 
 /** The collections of a sandbox whose resources cause these webhooks. */
 export function webhookCollections(
-  notices: readonly NoticeType[],
+  webhookTypes: readonly NamedWebhookType[],
 ): readonly [Collection<Webhook>, Collection<Delivery>] {
   return [
-    collection<Webhook>({ ...webhooks, schema: () => webhookRecord(notices) }),
-    collection<Delivery>({ ...deliveries, schema: () => deliveryRecord(notices) }),
+    collection<Webhook>({ ...webhooks, schema: () => webhookRecord(webhookTypes) }),
+    collection<Delivery>({ ...deliveries, schema: () => deliveryRecord(webhookTypes) }),
   ]
 }
 
 /** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
-export function receiverUrl(): z.ZodType<string> {
+function receiverUrl(): z.ZodType<string> {
   return text(2048)
     .check((context) => {
       const problem = urlProblem(context.value)
@@ -74,15 +74,16 @@ export function urlProblem(url: string): string | undefined {
   return undefined
 }
 
-/** The types of notices that a subscriber wants: at least one, each a known one. */
-export function wantedEvents(notices: readonly NoticeType[]): z.ZodType<readonly string[]> {
+/** The types of webhooks that a subscriber wants: at least one, each a known one. */
+function wantedEvents(webhookTypes: readonly NamedWebhookType[]): z.ZodType<readonly string[]> {
   return z
-    .array(noticeType(notices))
+    .array(webhookTypeName(webhookTypes))
     .min(1, { error: 'must name at least one type; leave it out for all types' })
 }
 
-function noticeType(notices: readonly NoticeType[]): z.ZodType<string> {
-  const types = notices.map(({ type }) => type)
+/** The name of a known type of webhook. */
+export function webhookTypeName(webhookTypes: readonly NamedWebhookType[]): z.ZodType<string> {
+  const types = webhookTypes.map(({ type }) => type)
   return z
     .string()
     .refine((value) => types.includes(value), {
@@ -93,16 +94,16 @@ function noticeType(notices: readonly NoticeType[]): z.ZodType<string> {
 }
 
 /** The fields of a subscription, also in the settings and when one is created. */
-export const subscriptionFields = (notices: readonly NoticeType[]) =>
+export const subscriptionFields = (webhookTypes: readonly NamedWebhookType[]) =>
   z.strictObject({
     url: receiverUrl(),
-    events: wantedEvents(notices).optional(),
+    events: wantedEvents(webhookTypes).optional(),
     secret: signingSecret().optional(),
   })
 
 /** A new subscription: of a receiver, or of the built-in inbox, which needs no server. */
-export const newSubscription = (notices: readonly NoticeType[]) =>
-  subscriptionFields(notices)
+export const newSubscription = (webhookTypes: readonly NamedWebhookType[]) =>
+  subscriptionFields(webhookTypes)
     .extend({ url: receiverUrl().optional(), inbox: z.literal(true).optional() })
     .superRefine(({ url, inbox }, context) => {
       if (url === undefined && inbox === undefined)
@@ -115,13 +116,23 @@ type Receiver = InputOf<typeof subscriptionFields>
 
 export type WebhookDraft = Receiver | (Omit<Receiver, 'url'> & { readonly inbox: true })
 
+/** New values of a subscription: null for `events` means all types, and null for `secret` that it has none of its own. */
+export const subscriptionChange = (webhookTypes: readonly NamedWebhookType[]) =>
+  z.strictObject({
+    url: receiverUrl().exactOptional(),
+    events: wantedEvents(webhookTypes).nullable().exactOptional(),
+    secret: signingSecret().nullable().exactOptional(),
+  })
+
+export type WebhookChange = ShapeOf<typeof subscriptionChange>
+
 /** A receiver of webhooks, as a record. */
-const webhookRecord = (notices: readonly NoticeType[]) =>
+const webhookRecord = (webhookTypes: readonly NamedWebhookType[]) =>
   z.strictObject({
     id: nonEmptyText(),
     url: receiverUrl(),
     /** The subscribed types of webhooks; null for all. */
-    events: wantedEvents(notices).nullable().default(null),
+    events: wantedEvents(webhookTypes).nullable().default(null),
     /** Signs webhooks, so it is stored itself and not as a digest. The control interface does not show it. */
     secret: signingSecret().nullable().default(null),
     created_at: timestamp(),
@@ -162,6 +173,9 @@ const attemptRecord = z.strictObject({
   received: receivedRecord.exactOptional(),
 })
 
+/** The longest virtual time from one attempt to deliver a webhook to the next. */
+export const MAX_DELAY = '366d'
+
 /** The effects of fault rules on a delivery, until it ends. An absent field has no effect. */
 const faultsRecord = () =>
   z.strictObject({
@@ -174,24 +188,26 @@ const faultsRecord = () =>
     /** Held until a later one to the same receiver has had its first attempt. */
     order: z.literal('after-next').optional(),
     /** Virtual delay of the first attempt. */
-    delay: duration().optional(),
+    delay: durationUpTo(MAX_DELAY).optional(),
     /** Virtual durations between attempts, instead of the setting `webhooks.retry`. */
-    retries: z.array(duration()).readonly().optional(),
+    retries: z.array(durationUpTo(MAX_DELAY)).readonly().optional(),
     /** Real milliseconds that an attempt may take, instead of the setting `webhooks.timeout`. */
     timeout_ms: z.int().min(1).optional(),
     sign: z.enum(['wrong', 'missing', 'old']).optional(),
+    /** The first attempts for which `sign` counts. */
+    sign_attempts: z.int().min(1).optional(),
     /** JSON Merge Patches for the body, applied in order. */
     body: z.array(json()).readonly().optional(),
   })
 
 /** One webhook for one receiver. */
-export const deliveryFields = (notices: readonly NoticeType[]) =>
+export const deliveryFields = (webhookTypes: readonly NamedWebhookType[]) =>
   z.strictObject({
     id: headerText(),
     /** Null for a subscription from settings, and for a copy in the inbox. */
     webhook_id: z.string().nullable().default(null),
     url: receiverUrl(),
-    type: noticeType(notices),
+    type: webhookTypeName(webhookTypes),
     /** The record that it is about: `collection/id`. */
     ref: nonEmptyText(),
     /** The object as it was at the transition: every attempt sends it unchanged (T38). */
@@ -220,8 +236,8 @@ export interface Treatment {
   readonly faults: DeliveryFaults | null
 }
 
-const deliveryRecord = (notices: readonly NoticeType[]) =>
-  deliveryFields(notices).superRefine((delivery, context) => {
+const deliveryRecord = (webhookTypes: readonly NamedWebhookType[]) =>
+  deliveryFields(webhookTypes).superRefine((delivery, context) => {
     for (const [path, message] of contradictions(delivery)) {
       context.addIssue({ code: 'custom', path: [...path], message })
     }

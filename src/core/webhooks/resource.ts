@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { refuseInvalid } from '../errors.ts'
 import { list, listOf, type ShapeOf } from '../fields.ts'
-import { control, type Notice, type Scope } from '../operation.ts'
+import { control, type Scope, type WebhookType } from '../operation.ts'
 import type { Resource } from '../service.ts'
 import { armDelivery, deliveryEvents, redeliver, sendToInbox } from './delivery.ts'
 import { INBOX_URL, inboxMessage, inboxOf } from './inbox.ts'
@@ -10,6 +10,7 @@ import {
   deliveries,
   deliveryFields,
   newSubscription,
+  subscriptionChange,
   type Webhook,
   webhookCollections,
   webhooks,
@@ -19,15 +20,15 @@ import { fixedSubscriptions, webhookAssumptions } from './settings.ts'
 /**
  * The resource for webhook subscriptions and deliveries. The emulated API has no endpoint for either (U046); the control
  * interface, fixtures and settings use this resource.
- * @param notices every webhook type of the other resources
+ * @param webhookTypes every webhook type of the other resources
  */
-export function webhooksResource(notices: readonly Notice[]): Resource {
+export function webhooksResource(webhookTypes: readonly WebhookType[]): Resource {
   return {
     name: 'webhooks',
     operations: [],
-    collections: webhookCollections(notices),
+    collections: webhookCollections(webhookTypes),
     events: deliveryEvents,
-    happenings: [
+    recordEvents: [
       {
         name: 'webhook.delivered',
         description: 'A webhook has arrived.',
@@ -41,8 +42,8 @@ export function webhooksResource(notices: readonly Notice[]): Resource {
         status: 'failed',
       },
     ],
-    controls: webhookControls(notices),
-    assumptions: webhookAssumptions(notices),
+    controls: webhookControls(webhookTypes),
+    assumptions: webhookAssumptions(webhookTypes),
     arm: (scope, table, record) => {
       if (table === deliveries.name) armDelivery(scope, record as Delivery)
     },
@@ -66,7 +67,7 @@ export type WebhookView = ShapeOf<typeof webhookView>
 const removal = () => z.strictObject({ deleted: z.int() })
 
 /** The endpoints of the control interface for webhooks. */
-export const webhookControls = (notices: readonly Notice[]) =>
+export const webhookControls = (webhookTypes: readonly WebhookType[]) =>
   [
     control({
       name: 'list',
@@ -82,13 +83,26 @@ export const webhookControls = (notices: readonly Notice[]) =>
       path: '/webhooks',
       summary:
         'Subscribe a receiver, or the built-in inbox with inbox: true, to all webhooks or to some types; a secret signs them',
-      input: () => ({ body: newSubscription(notices) }),
+      input: () => ({ body: newSubscription(webhookTypes) }),
       output: webhookView,
       handle: ({ tx, newId, at, receiverProblem }, { body }) => {
         const { url = INBOX_URL, events = null, secret = null } = body
-        const problem = receiverProblem(url)
-        if (problem !== undefined) refuseInvalid([{ pointer: '/url', detail: problem }])
+        requireAllowed(receiverProblem(url))
         return shown(tx.in(webhooks).insert({ id: newId(), url, events, secret, created_at: at }))
+      },
+    }),
+    control({
+      name: 'change',
+      method: 'PATCH',
+      path: '/webhooks/{id}',
+      summary:
+        'Change the receiver, the types or the secret of a subscription; deliveries that exist keep their receiver',
+      input: () => ({ body: subscriptionChange(webhookTypes) }),
+      output: webhookView,
+      handle: ({ tx, receiverProblem }, { params: { id }, body }) => {
+        const changed = { ...tx.in(webhooks).require(id), ...body }
+        requireAllowed(receiverProblem(changed.url))
+        return shown(tx.in(webhooks).put(changed))
       },
     }),
     control({
@@ -122,7 +136,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       path: '/webhooks/deliveries',
       summary:
         'List the webhook deliveries with their attempts and the fault rules that fired on them, oldest first; beyond 10,000, the oldest ended ones are removed',
-      output: () => listOf(deliveryFields(notices)),
+      output: () => listOf(deliveryFields(webhookTypes)),
       handle: ({ tx }) => list([...tx.in(deliveries)]),
     }),
     control({
@@ -130,7 +144,7 @@ export const webhookControls = (notices: readonly Notice[]) =>
       method: 'POST',
       path: '/webhooks/deliveries/{id}/inbox',
       summary: 'Add a copy of a delivery to the built-in inbox, whatever its status',
-      output: () => deliveryFields(notices),
+      output: () => deliveryFields(webhookTypes),
       handle: (scope, { params: { id } }) => sendToInbox(scope, scope.tx.in(deliveries).require(id)),
     }),
     control({
@@ -138,10 +152,14 @@ export const webhookControls = (notices: readonly Notice[]) =>
       method: 'POST',
       path: '/webhooks/deliveries/{id}/redeliver',
       summary: 'Send an ended delivery again, or a waiting one at once, without faults',
-      output: () => deliveryFields(notices),
+      output: () => deliveryFields(webhookTypes),
       handle: (scope, { params: { id } }) => redeliver(scope, scope.tx.in(deliveries).require(id)),
     }),
   ] as const
+
+function requireAllowed(problem: string | undefined): void {
+  if (problem !== undefined) refuseInvalid([{ pointer: '/url', detail: problem }])
+}
 
 function subscriptions({ tx, settings }: Scope): WebhookView[] {
   const fixed = settings.get(fixedSubscriptions).map(({ url, events = null, secret = null }) => ({

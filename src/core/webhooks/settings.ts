@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { type Assumptions, setting, unnamedItem } from '../assumptions.ts'
-import { duration, intBetween } from '../fields.ts'
-import type { Notice } from '../operation.ts'
-import { DAY, MINUTE, parseDuration } from '../time/instant.ts'
-import { headerText, signingSecret, subscriptionFields } from './records.ts'
+import { duration, durationUpTo, intBetween } from '../fields.ts'
+import type { WebhookType } from '../operation.ts'
+import { MINUTE, parseDuration } from '../time/instant.ts'
+import { headerText, MAX_DELAY, signingSecret, subscriptionFields } from './records.ts'
 
 /** A subscription in the settings. */
 type FixedSubscription = z.output<ReturnType<typeof subscriptionFields>>
@@ -71,21 +71,13 @@ export const signature = setting<Signature | null>({
 })
 
 const MAX_TIMEOUT = 5 * MINUTE
-const MAX_DELAY = 366 * DAY
 
 export const retrySchedule = setting<readonly string[]>({
   key: 'webhooks.retry',
   item: 'U060',
   description:
     'Virtual durations from each failed attempt to the next one: ["10s", "5m", "1h"]. Empty for no retries.',
-  schema: () =>
-    z
-      .array(
-        duration().refine((value) => (parseDuration(value) ?? 0) <= MAX_DELAY, {
-          error: 'must be at most 366d',
-        }),
-      )
-      .max(100),
+  schema: () => z.array(durationUpTo(MAX_DELAY)).max(100),
   default: [],
 })
 
@@ -113,7 +105,7 @@ export const inboxStatus = setting({
 })
 
 /** The assumptions about webhooks, where the specification is silent, and the settings that change them. */
-export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
+export function webhookAssumptions(webhookTypes: readonly WebhookType[]): Assumptions {
   return {
     items: [
       unnamedItem(
@@ -130,7 +122,7 @@ export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
       ),
     ],
     settings: [
-      { ...fixedSubscriptions, schema: () => knownSubscriptions(notices) },
+      { ...fixedSubscriptions, schema: () => knownSubscriptions(webhookTypes) },
       eventHeader,
       envelope,
       signature,
@@ -141,9 +133,9 @@ export function webhookAssumptions(notices: readonly Notice[]): Assumptions {
   }
 }
 
-function knownSubscriptions(notices: readonly Notice[]): z.ZodType<readonly FixedSubscription[]> {
+function knownSubscriptions(webhookTypes: readonly WebhookType[]): z.ZodType<readonly FixedSubscription[]> {
   return z
-    .array(subscriptionFields(notices))
+    .array(subscriptionFields(webhookTypes))
     .refine((list) => new Set(list.map(({ url }) => url)).size === list.length, {
       error: 'must not contain the same url twice',
     })

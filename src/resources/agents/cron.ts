@@ -1,21 +1,13 @@
 import { createRequire } from 'node:module'
 import type { Cron } from 'croner'
 import * as z from 'zod'
-import { END_OF_TIME } from '../../core/time/clock.ts'
 import { DAY } from '../../core/time/instant.ts'
 import { counted } from '../../core/words.ts'
 
-type CronModule = typeof import('croner')
+const require = createRequire(import.meta.url)
 
-// The bundler resolves the plain require, and the package is still loaded on first use. In ESM without a bundle that name is
-// missing, and createRequire is used. A sandbox without schedules does not load the package.
-function cronModule(): CronModule {
-  try {
-    return require('croner') as CronModule
-  } catch {
-    return createRequire(import.meta.url)('croner') as CronModule
-  }
-}
+// Loaded at the first schedule, since many sandboxes have none.
+const cronModule = () => require('croner') as typeof import('croner')
 
 /** Milliseconds after which the calendar repeats, weekdays included: 400 years. */
 const CALENDAR_CYCLE = 146_097 * DAY
@@ -39,16 +31,15 @@ export function cronExpression(): z.ZodType<string> {
 }
 
 /**
- * The first occurrence of a cron expression strictly after an instant; undefined when it is after the end of virtual time.
- * Both in milliseconds since the Unix epoch. The expression has passed {@link cronExpression}.
+ * The first occurrence of a cron expression strictly after an instant, both in milliseconds since the Unix epoch. The
+ * expression has passed {@link cronExpression}. Undefined when it never occurs.
  */
 export function nextOccurrence(expression: string, after: number): number | undefined {
   // Searched in the first cycle from 1970 on, since the package finds nothing after the year 3000.
   const cycles = Math.floor(after / CALENDAR_CYCLE) * CALENDAR_CYCLE
   const next = compiled(expression).nextRun(new Date(after - cycles))
   if (next === null) return undefined
-  const due = next.getTime() + cycles
-  return due > END_OF_TIME ? undefined : due
+  return next.getTime() + cycles
 }
 
 function problemOf(expression: string): string | undefined {

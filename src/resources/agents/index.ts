@@ -15,7 +15,7 @@ import {
 } from './automations.ts'
 import { emitEvent } from './provider-events.ts'
 import { triggerSources } from './providers.ts'
-import { armRun, executeRun, keptRuns, listRuns, queueTime, runHappenings } from './runs.ts'
+import { armRun, executeRun, keptRuns, listRuns, queueTime, runRecordEvents } from './runs.ts'
 import {
   type AgentRun,
   type Automation,
@@ -128,7 +128,7 @@ export const agentsResource: Resource = {
   collections: [agents, agentTemplates, automations, eventTriggers, agentRuns],
   events: [fireAutomation, executeRun],
   controls: [emitEvent, listRuns],
-  happenings: runHappenings,
+  recordEvents: runRecordEvents,
   assumptions: agentAssumptions,
   arm: (scope, table, record) => {
     if (table === automations.name) armAutomation(scope, record as Automation)

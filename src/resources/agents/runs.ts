@@ -1,9 +1,15 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { durationUpTo, intBetween, list, listOf, type ShapeOf } from '../../core/fields.ts'
-import { control, type EventHandler, type Happening, idOf, refOf, type Scope } from '../../core/operation.ts'
+import {
+  control,
+  type EventHandler,
+  idOf,
+  type RecordEvent,
+  refOf,
+  type Scope,
+} from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
-import { END_OF_TIME } from '../../core/time/clock.ts'
 import { parseDuration } from '../../core/time/instant.ts'
 import { eventId, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
 import {
@@ -110,8 +116,7 @@ export function armRun(scope: Scope, run: AgentRun): void {
 
 function executionOf({ status, queued_at }: AgentRun, { now, settings }: Scope): number | undefined {
   if (status !== 'queued') return undefined
-  const due = Math.max(now, Date.parse(queued_at) + timeInQueue(settings))
-  return due > END_OF_TIME ? undefined : due
+  return Math.max(now, Date.parse(queued_at) + timeInQueue(settings))
 }
 
 function timeInQueue(settings: Settings): number {
@@ -169,7 +174,7 @@ function threadsOf(runs: readonly AgentRun[]): { thread_id: string; runs: string
 }
 
 /** Events for hooks of scenarios. */
-export const runHappenings: readonly Happening[] = [
+export const runRecordEvents: readonly RecordEvent[] = [
   {
     name: 'agent-run.queued',
     description: 'A run of an agent has been queued.',

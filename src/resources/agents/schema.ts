@@ -65,7 +65,7 @@ export function sourceOf({ automation_id, trigger_id, agent_id }: AgentRun): str
 export const runsBySource: Index<AgentRun> = { keyOf: sourceOf }
 
 /** The number of runs that are no longer kept, for the fact `runs_dropped` of a record. */
-export const droppedCount = () => z.int().min(0).optional()
+const droppedCount = () => z.int().min(0).optional()
 
 /** The run history of agents, which the API never shows. A run stays after its automation or trigger is deleted. */
 export const agentRuns = collection<AgentRun>({ name: 'agent_runs', label: 'agent run', schema: runRecord })

@@ -78,8 +78,8 @@ export const globalCapacityPolicy = setting({
 /** A policy whose limit the batch would exceed. */
 interface Shortage extends PolicyState {
   readonly description: string
-  /** The fix if waiting does not help. */
-  readonly mitigation?: string
+  /** What helps besides waiting. */
+  readonly advice?: string
 }
 
 type Ask = Pick<Request<object, unknown>, 'tx' | 'now' | 'caller' | 'settings'>
@@ -92,18 +92,17 @@ export function admitBatch(ask: Ask, items: number): void {
   const shortage =
     concurrency(ask) ?? enqueuedItems(ask, items) ?? createRate(ask) ?? globalCapacity(ask) ?? undefined
   if (shortage === undefined) return
-  const { limit, remaining, wait, description } = shortage
+  const { limit, wait, description, advice = '' } = shortage
   refuse('rate_limit_exceeded', {
     detail: description,
-    mitigation:
-      shortage.mitigation ??
-      `Wait ${wait} s, the value of Retry-After. If the virtual clock is frozen, advance it.`,
+    mitigation: `Wait ${wait} s, the value of Retry-After. If the virtual clock is frozen, advance it.${advice}`,
     headers: policyFields(shortage, ask.settings.get(policySyntax)),
     admission: {
       admitted: false,
       limit,
-      remaining,
-      reset: Math.ceil(ask.now / SECOND) + wait,
+      // Not the places of the policy: Retry-After is present when nothing remains for the request.
+      remaining: 0,
+      reset: Math.floor(ask.now / SECOND) + wait,
       retryAfter: wait,
     },
     assumed: [[policySyntax.item, policySyntax]],
@@ -129,10 +128,11 @@ function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
     .reduce((sum, batch) => sum + countsAt(batch, ask.now).processing, 0)
   if (enqueued + items <= limit) return undefined
   const description = `The organization has ${enqueued} unfinished items and requests ${items} more; the maximum is ${limit}.`
-  const mitigation = `Waiting does not help, because the batch alone has more items: split it into batches of at most ${limit} items.`
   const remaining = Math.max(0, limit - enqueued)
   const shortage = { policy: 'org-enqueued-items', limit, remaining, wait, description }
-  return items > limit ? { ...shortage, mitigation } : shortage
+  if (items <= limit) return shortage
+  const way = `raise the limit, or split it into batches of at most ${limit} items`
+  return { ...shortage, advice: ` The batch alone has more items than the limit: ${way}.` }
 }
 
 function createRate(ask: Ask): Shortage | undefined {

@@ -7,7 +7,7 @@ import { byDue, eventId, futureEvent, SCHEDULE, type ScheduledEvent } from '../.
 import { batches } from './batches.ts'
 import { cleanUp, expire, failBatch, isPhase, putBatch, step } from './lifecycle.ts'
 import { invalidOutputs } from './outcomes.ts'
-import { outcomeIssues, outputsOf } from './output-schema.ts'
+import { outcomeIssues } from './output-schema.ts'
 import { changePace, type PaceChange } from './pace.ts'
 import { shownBatch } from './responses.ts'
 import { batchEventKinds } from './schedule.ts'
@@ -26,7 +26,7 @@ import { finishedAt, finishedItems } from './work.ts'
 
 const planChange = () => z.strictObject({ ...planFields(), hold: z.boolean().optional() })
 
-export type PlanChange = z.output<ReturnType<typeof planChange>>
+type PlanChange = z.output<ReturnType<typeof planChange>>
 
 export type BatchPlanChange = InputOf<typeof planChange>
 
@@ -120,7 +120,6 @@ export const batchControls = [
     summary: 'Change the pace or the outcomes of unfinished items, hold or release a batch',
     input: () => ({ body: planChange() }),
     output: batchView,
-    prepare: examineSchema,
     handle: (scope, { params, body }) => view(scope, change(scope, batchOf(scope, params), body)),
   }),
   control({
@@ -146,7 +145,6 @@ export const batchControls = [
     path: '/batches/{id}/complete',
     summary: 'Complete a batch at once, through its remaining phases; it fails if its items are invalid',
     output: batchView,
-    prepare: examineSchema,
     handle: (scope, { params }) => view(scope, completeNow(scope, batchOf(scope, params))),
   }),
   control({
@@ -165,12 +163,6 @@ export const batchControls = [
     },
   }),
 ] as const
-
-// The examination whether a large schema has an output takes a while: other requests are served during it.
-function examineSchema(scope: Scope, { params }: { readonly params: { readonly id: string } }) {
-  const { status, _emulator } = batchOf(scope, params)
-  return isTerminal(status) ? undefined : outputsOf(_emulator.request.output_schema).pending
-}
 
 function batchOf({ tx }: Scope, { id }: { readonly id: string }): Batch {
   return tx.in(batches).require(id)

@@ -132,7 +132,15 @@ const bodyFields = (settings: Settings) => ({
   ...givenFields(settings.strict ? undefined : checkScript),
 })
 
-type BatchBody = z.output<z.ZodObject<ReturnType<typeof bodyFields>>> & { readonly items: BatchItem[] }
+type BodyFields = z.ZodObject<ReturnType<typeof bodyFields>>
+
+type Given = { readonly [K in keyof z.input<BodyFields>]: NonNullable<z.output<BodyFields>[K]> }
+
+/** Body of `POST /batch-predictions` with the default names. Specification: Endpoints / Create batch prediction. */
+export type BatchBody = Omit<Given, 'completion_window'> &
+  Partial<Pick<Given, 'completion_window'>> & { readonly items: readonly BatchItem[] }
+
+type ParsedBody = z.output<BodyFields> & { readonly items: BatchItem[] }
 
 /**
  * The body of a creation. It checks everything that depends only on the request, and reports all issues at once (T12). The
@@ -144,7 +152,7 @@ function createBody({ object }: FieldKit, settings: Settings) {
   // A setting names the list in requests; after the transform it is `items`.
   return body.transform((given: Record<string, unknown>) => {
     const { [list]: items, ...fields } = given
-    return { ...fields, items } as BatchBody
+    return { ...fields, items } as ParsedBody
   })
 }
 
@@ -173,6 +181,7 @@ function itemList(settings: Settings) {
     refuseUnknown: settings.get(unknownFields) === 'reject',
   }
   const item = {
+    title: 'batch_prediction_item',
     type: 'object',
     properties: {
       custom_id: { type: 'string', minLength: form.emptyIds ? 0 : 1, maxLength: 128 },
@@ -197,13 +206,13 @@ function itemList(settings: Settings) {
 }
 
 /** The model that a batch shows, and the one that is run. */
-export interface ChosenModel {
+interface ChosenModel {
   readonly shown: string
   readonly effective: string
 }
 
 /** The issue of a model id that no cloud has; undefined for a listed one, and for any id if no list is set (U036). */
-export function unknownModel(id: string, list: readonly Model[]): string | undefined {
+function unknownModel(id: string, list: readonly Model[]): string | undefined {
   if (list.length === 0 || list.some((model) => model.id === id)) return undefined
   return `there is no model with the id "${id}"${didYouMean(
     id,
@@ -215,7 +224,7 @@ export function unknownModel(id: string, list: readonly Model[]): string | undef
  * The model for a batch of the caller's teamspace. Refuses a model that the cloud of the teamspace does not have. A deprecated
  * id is accepted, and runs as another model. Specification: Endpoints / Create batch prediction.
  */
-export function chooseModel(
+function chooseModel(
   id: string,
   { tx, caller, assume }: Pick<Request<object, unknown>, 'tx' | 'caller' | 'assume'>,
 ): ChosenModel {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts'
-import type { Happening } from '../../core/operation.ts'
+import type { RecordEvent } from '../../core/operation.ts'
 import type { Resource } from '../../core/service.ts'
 import { batchAssumptions } from './assumptions.ts'
 import { batches } from './batches.ts'
@@ -8,14 +8,21 @@ import { createBatch } from './create.ts'
 import { batchEvents } from './lifecycle.ts'
 import { batchMagic } from './magic.ts'
 import { batchMilestone } from './milestone.ts'
-import { batchMoves } from './moves.ts'
+import { batchRecordFaults } from './moves.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
 import { batchOverviews } from './overview.ts'
 import { batchProblems, shownBatch } from './responses.ts'
 import { scheduleBatch } from './schedule.ts'
 import type { Batch } from './schema.ts'
 import { defaultOutcomes, defaultPace } from './settings.ts'
-import { type BatchStatus, batchNotices, batchStatuses, isTerminal, noticeOf } from './states.ts'
+import {
+  type BatchStatus,
+  batchLifecycle,
+  batchStatuses,
+  batchWebhookTypes,
+  isTerminal,
+  noticeOf,
+} from './states.ts'
 
 /** Batch predictions: creation, a lifecycle in virtual time, results and cancelling. */
 export const batchPredictionsResource: Resource = {
@@ -27,10 +34,10 @@ export const batchPredictionsResource: Resource = {
   assumptions: batchAssumptions,
   problems: batchProblems,
   milestones: [batchMilestone],
-  notices: batchNotices,
-  moves: batchMoves,
+  webhookTypes: batchWebhookTypes,
+  recordFaults: batchRecordFaults,
   magic: batchMagic,
-  happenings: [
+  recordEvents: [
     {
       name: 'batch.created',
       description: 'A batch prediction has been created.',
@@ -40,17 +47,18 @@ export const batchPredictionsResource: Resource = {
     ...batchStatuses.filter((status) => status !== 'validating').map((each) => become(`batch.${each}`, each)),
     ...batchStatuses.filter(isTerminal).map((each) => become(noticeOf(each), each)),
   ],
+  lifecycles: [{ table: batches.name, arrows: batchLifecycle.arrows }],
   script: {
     table: batches.name,
     show: (record, at) => shownBatch(record as Batch, at) as unknown as JsonObject,
     moves: batchControls.filter(({ method }) => method !== 'GET'),
-    short: { pace: defaultPace, outcomes: defaultOutcomes },
+    settingAliases: { pace: defaultPace, outcomes: defaultOutcomes },
   },
   arm: (scope, table, record) => {
     if (table === batches.name) scheduleBatch(scope, record as Batch)
   },
 }
 
-function become(name: string, status: BatchStatus): Happening {
+function become(name: string, status: BatchStatus): RecordEvent {
   return { name, description: `A batch prediction has become ${status}.`, table: batches.name, status }
 }

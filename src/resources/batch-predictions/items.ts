@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type Reliance, setting } from '../../core/assumptions.ts'
 import { codePoints } from '../../core/fields.ts'
+import { IssueList, MAX_ISSUES } from '../../core/issue-list.ts'
 import { type Issue, isObject } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
 
@@ -25,7 +26,7 @@ export const emptyCustomIds = setting({
 })
 
 /** The form of items in their source: a request or a record. */
-export interface ItemForm {
+interface ItemForm {
   /** Name of the field that refers to the file. */
   readonly file: string
   /** Whether an empty `custom_id` is accepted (U050). */
@@ -137,10 +138,19 @@ export function checkedBy<T>(
     .unknown()
     .transform((input, context): T => {
       const before = context.issues.length
-      const value = check(input, (path, message, custom_id, assumed) => {
-        const params = { ...(custom_id !== undefined && { custom_id }), ...(assumed && { assumed }) }
+      const report = (message: string, path: readonly PropertyKey[], params: object): void => {
         context.issues.push({ code: 'custom', message, input, path: [...path], params })
+      }
+      const unlisted = new IssueList()
+      const value = check(input, (path, message, custom_id, assumed) => {
+        if (context.issues.length - before >= MAX_ISSUES) unlisted.leaveOut({ problems: 1 })
+        else
+          report(message, path, {
+            ...(custom_id !== undefined && { custom_id }),
+            ...(assumed && { assumed }),
+          })
       })
+      for (const remainder of unlisted) report(remainder.detail, [], { remainder })
       return context.issues.length > before ? z.NEVER : value
     })
     .meta(describe)

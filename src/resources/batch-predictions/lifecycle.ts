@@ -5,11 +5,11 @@ import { counted } from '../../core/words.ts'
 import { type File, files } from '../files.ts'
 import { batches, resultsPath } from './batches.ts'
 import type { BatchItem } from './items.ts'
-import { outputsOf, whyNoOutput } from './output-schema.ts'
+import { whyNoOutput } from './output-schema.ts'
 import { beatOf, inFlight } from './pace.ts'
 import { BATCH_CANCELLED, BATCH_EXPIRED, BATCH_FAILED, shownBatch } from './responses.ts'
 import { type BatchEventKind, scheduleBatch } from './schedule.ts'
-import type { Batch, End, Progress } from './schema.ts'
+import type { Batch, End, Plan, Progress } from './schema.ts'
 import {
   batchError,
   cancelInFlight,
@@ -186,16 +186,13 @@ function before({ now }: Scope, batch: Batch): string {
 }
 
 /** An item that failed validation. */
-export interface Rejected {
-  readonly index: number
-  readonly detail: string
-}
+type Rejected = Plan['rejected'][number]
 
 /**
  * The items whose file or page is invalid, which the request alone cannot show (T12).
  * Specification: States and transitions / Batch prediction.
  */
-export function rejectedItems({ tx, settings }: Pick<Scope, 'tx' | 'settings'>, batch: Batch): Rejected[] {
+function rejectedItems({ tx, settings }: Pick<Scope, 'tx' | 'settings'>, batch: Batch): Rejected[] {
   const { request, teamspace_id } = batch._emulator
   const acceptUnknown = settings.get(unknownFiles) === 'accept'
   const known = tx.in(files)
@@ -205,7 +202,7 @@ export function rejectedItems({ tx, settings }: Pick<Scope, 'tx' | 'settings'>, 
     if (item === undefined) continue
     const file = known.get(item.file_id)
     const fault = faultOf(item, file?.teamspace_id === teamspace_id ? file : undefined, acceptUnknown)
-    if (fault !== undefined) rejected.push({ index, detail: fault })
+    if (fault !== undefined) rejected.push({ index, ...fault })
   }
   return rejected
 }
@@ -215,21 +212,21 @@ function faultOf(
   { file_id, page }: BatchItem,
   file: File | undefined,
   acceptUnknown: boolean,
-): string | undefined {
-  if (file === undefined) return acceptUnknown ? undefined : `There is no file with the id "${file_id}".`
-  if (!file.readable) return `The file "${file_id}" cannot be accessed.`
-  if (!file.supported)
-    return `The file "${file_id}" is of the type ${file.kind}, which batches do not accept.`
+): Omit<Rejected, 'index'> | undefined {
+  const unusable = (detail: string) => ({ detail, pages: false })
+  if (file === undefined)
+    return acceptUnknown ? undefined : unusable(`There is no file with the id "${file_id}".`)
+  if (!file.readable) return unusable(`The file "${file_id}" cannot be accessed.`)
+  const kind = `The file "${file_id}" is of the type ${file.kind}`
+  if (!file.supported) return unusable(`${kind}, which batches do not accept.`)
   if (page === undefined) return undefined
-  if (file.pages === null)
-    return `The file "${file_id}" is of the type ${file.kind}, which has no pages; leave page out.`
-  return page > file.pages
-    ? `The file "${file_id}" has ${counted(file.pages, 'page')}, not ${page}.`
-    : undefined
+  if (file.pages === null) return { detail: `${kind}, which has no pages; leave page out.`, pages: true }
+  if (page <= file.pages) return undefined
+  return { detail: `The file "${file_id}" has ${counted(file.pages, 'page')}, not ${page}.`, pages: true }
 }
 
 /** The cause of a batch that fails because its items do not validate. */
-export function causeOf(batch: Batch, rejected: readonly Rejected[]): string {
+function causeOf(batch: Batch, rejected: readonly Rejected[]): string {
   const [first] = rejected
   if (first === undefined) return 'The items are invalid.'
   const { items } = batch._emulator.request
@@ -242,28 +239,41 @@ export function causeOf(batch: Batch, rejected: readonly Rejected[]): string {
 
 /** The events of batches on the virtual clock. */
 export const batchEvents: readonly EventHandler[] = [
-  {
-    ...event(
-      'batch.start',
-      'Validation of a batch ends: it starts to process its items, or fails.',
-      startBatch,
-      ['validating'],
-    ),
-    // The examination of its schema can take a while, so it is done in pieces before the event.
-    prepare: ({ tx }, { ref }) => {
-      const batch = tx.in(batches).get(idOf(ref))
-      return batch === undefined ? undefined : outputsOf(batch._emulator.request.output_schema).pending
-    },
-  },
-  event('batch.finalize', 'The last item of a batch is finished, and the batch is finalized.', finishBatch, [
-    'in_progress',
-  ]),
-  event('batch.complete', 'Finalizing ends, and the batch is completed.', complete, ['finalizing']),
-  event('batch.cancelled', 'Cancelling ends, and the batch is cancelled.', stop, ['cancelling']),
-  event('batch.expire', 'The completion window of a batch ends while items are unfinished.', expire, [
-    'validating',
-    'in_progress',
-  ]),
+  event(
+    'batch.start',
+    'Validation of a batch ends: it starts to process its items, or fails.',
+    startBatch,
+    ['validating'],
+    'Validation has ended.',
+  ),
+  event(
+    'batch.finalize',
+    'The last item of a batch is finished, and finalizing begins.',
+    finishBatch,
+    ['in_progress'],
+    'All items are finished: finalizing begins.',
+  ),
+  event(
+    'batch.complete',
+    'Finalizing ends, and the batch is completed.',
+    complete,
+    ['finalizing'],
+    'Finalizing has ended: the batch is completed.',
+  ),
+  event(
+    'batch.cancelled',
+    'Cancelling ends, and the batch is cancelled.',
+    stop,
+    ['cancelling'],
+    'Cancelling has ended: the batch is cancelled, and its unfinished items are canceled.',
+  ),
+  event(
+    'batch.expire',
+    'The completion window of a batch ends while items are unfinished.',
+    expire,
+    ['validating', 'in_progress'],
+    'The completion window has ended before all items were finished.',
+  ),
   event('batch.cleanup', 'The results of a batch are removed.', cleanUp, [
     'completed',
     'failed',
@@ -278,10 +288,12 @@ function event(
   description: string,
   handle: (scope: Scope, batch: Batch) => Batch,
   from: readonly BatchStatus[],
+  outcome?: string,
 ): EventHandler {
   return {
     kind,
     description,
+    ...(outcome && { outcome }),
     handle: (scope, { ref }) => {
       const batch = scope.tx.in(batches).get(idOf(ref))
       if (batch !== undefined && from.includes(batch.status)) handle(scope, batch)

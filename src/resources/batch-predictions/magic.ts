@@ -1,6 +1,5 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { MagicValue } from '../../core/faults/preset.ts'
-import type { Action } from '../../core/faults/primitive.ts'
 import { isObject, type Json } from '../../core/json.ts'
 import type { BatchItem, Complain } from './items.ts'
 import type { BatchMove } from './moves.ts'
@@ -91,7 +90,7 @@ export const batchMagic: readonly MagicValue[] = [
 ]
 
 // Called for every creation, before its body is checked.
-function actionsOf(body: Json): { readonly value: string; readonly actions: readonly Action[] }[] {
+function actionsOf(body: Json): ReturnType<NonNullable<MagicValue['actionsOf']>> {
   const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {}
   const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
   const turn = typeof value === 'string' ? SCRIPTS.get(value) : undefined
@@ -132,7 +131,7 @@ function formOf(id: string): string | undefined {
 }
 
 /** The parts of a plan that the items of a batch request. */
-export interface Asked {
+interface Asked {
   readonly outcomes: readonly OutcomeRule[]
   readonly late: Stragglers | undefined
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AnyMove, Move, Scope } from '../../core/operation.ts'
+import type { AnyRecordFault, RecordFault, Scope } from '../../core/operation.ts'
 import { either, form, nameAmong, someOf, together } from '../../core/strict-input.ts'
 import { batches } from './batches.ts'
 import { changePlan, completeNow, failNow } from './controls.ts'
@@ -51,7 +51,7 @@ const moveFields = () => ({
 
 export type BatchMove = z.output<z.ZodObject<ReturnType<typeof moveFields>>>
 
-const batchMove: Move<Word | BatchMove> = {
+const batchMove: RecordFault<Word | BatchMove> = {
   name: 'batch',
   description: `Moves a batch: ${WORDS.join(', ')}, or an object with the number of finished items. The id "latest" is the newest batch.`,
   schema: () => batchMoveSchema(),
@@ -62,7 +62,7 @@ const batchMove: Move<Word | BatchMove> = {
   },
 }
 
-const cleanupMove: Move<boolean> = {
+const cleanupMove: RecordFault<boolean> = {
   name: 'cleanup',
   description: 'Removes the results of a terminal batch, at any age.',
   schema: () => z.boolean(),
@@ -73,7 +73,7 @@ const cleanupMove: Move<boolean> = {
 }
 
 /** The moves of batches for fault rules. */
-export const batchMoves: readonly AnyMove[] = [batchMove, cleanupMove]
+export const batchRecordFaults: readonly AnyRecordFault[] = [batchMove, cleanupMove]
 
 function batchMoveSchema(): z.ZodType<Word | BatchMove> {
   const consistent = together(someOf(moveFields()), ({ do: word, detail, error, finished }) => {

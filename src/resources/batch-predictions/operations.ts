@@ -5,7 +5,7 @@ import { requireOwn } from '../records.ts'
 import { batches } from './batches.ts'
 import { cancel, countPoll } from './lifecycle.ts'
 import { countsAt } from './outcomes.ts'
-import { batchReply, noteBatch, resultLines, shownBatch } from './responses.ts'
+import { batchReply, noteBatch, noteRejected, resultLines, shownBatch } from './responses.ts'
 import type { Batch } from './schema.ts'
 import { batchResponse, lineResponse } from './schema.ts'
 import {
@@ -84,6 +84,7 @@ export const retrieveResults = operation({
     if (canceled > 0) assume(canceledProblem)
     if (expired > 0) assume(expiredProblem)
     if (batch.status === 'failed') assume(failedItems)
+    noteRejected(batch, request)
     if (typeof batch._emulator.plan.no_output === 'string') assume(unsatisfiable)
     return { lines: resultLines(batch, request) }
   },

@@ -90,7 +90,7 @@ function decide(batch: Batch, usual: Outcome): (Outcome | undefined)[] {
   return exceptions
 }
 
-interface Place {
+interface RulePosition {
   readonly position: number
   readonly stage: number
   readonly batch: Batch
@@ -99,7 +99,7 @@ interface Place {
 }
 
 // `every` counts matches, so a decider must get the items of its stage in order, each once.
-function decider(rule: OutcomeRule, { position, stage, batch, usual }: Place) {
+function decider(rule: OutcomeRule, { position, stage, batch, usual }: RulePosition) {
   const { every = 1, probability = 1 } = rule
   const { seed } = batch._emulator.plan
   const matches = matcherOf(rule)
@@ -113,7 +113,7 @@ function decider(rule: OutcomeRule, { position, stage, batch, usual }: Place) {
   return { fits, outcome: outcomeOf(rule, { position, stage, batch, usual }) }
 }
 
-function outcomeOf(rule: OutcomeRule, { position, batch, usual }: Place): Outcome {
+function outcomeOf(rule: OutcomeRule, { position, batch, usual }: RulePosition): Outcome {
   if (rule.status === 'errored') return { status: 'errored', detail: rule.detail ?? DEFAULT_DETAIL }
   if (rule.output === undefined) return usual
   const [fault] = validateOutput(batch._emulator.request.output_schema, rule.output)

@@ -239,14 +239,15 @@ test.for<[string, object]>([
   ['minContains', { type: 'array', contains: { type: 'null' }, minContains: 1e9 }],
   ['minLength', { type: 'string', minLength: 1e9 }],
   ['minProperties', { type: 'object', minProperties: 1e9 }],
-  ['pattern', { type: 'string', pattern: '^a{2000000}$' }],
+  ['pattern', { type: 'string', pattern: '^a{9000000}$' }],
+  ['pattern', { type: 'string', pattern: '^(ab){5000000}$' }],
   ['minItems', { type: 'array', items: { type: 'string', minLength: 10_000 }, minItems: 1_000 }],
 ])('an output that would be too large is not generated: %s %j', { tags: ['R200'] }, ([, schema]) => {
   const whole = object({ a: schema }, { required: ['a'] })
   expect(check(whole)).toEqual([])
   const { pointer, detail } = outputsOf(whole).unsatisfiable ?? {}
   expect(pointer).toMatch(/^\/properties\/a/)
-  expect(detail).toMatch(/budget|more|asks/)
+  expect(detail).toMatch(/more than \d+/)
 })
 
 test('a pattern that is not a regular expression is reported with the reason', { tags: ['R200'] }, () => {
@@ -301,7 +302,7 @@ test('all issues of an output are reported at once, with pointers', { tags: ['R1
   expect(validateOutput(object({ a: true }), { a: 1, b: 2 })).toEqual([])
 })
 
-test('many properties are checked in groups, and an unknown property is reported', { tags: ['R100'] }, () => {
+test('the issues of many properties are all reported, with an unknown property', { tags: ['R100'] }, () => {
   const names = Array.from({ length: 90 }, (_, n) => `p${n}`)
   const schema = object(
     {
@@ -312,7 +313,8 @@ test('many properties are checked in groups, and an unknown property is reported
     {},
   )
   expect(validateOutput(schema, { inner: { p0: 1, p89: 2 } })).toEqual([])
-  expect(validateOutput(schema, { inner: { p3: 'x', p88: 1.5, q: 1 } })).toEqual([
+  const found = validateOutput(schema, { inner: { p3: 'x', p88: 1.5, q: 1 } })
+  expect(found.sort((a, b) => (a.pointer < b.pointer ? -1 : 1))).toEqual([
     { pointer: '/inner/p3', detail: expect.stringContaining('/properties/inner/properties/p3/type') },
     { pointer: '/inner/p88', detail: expect.stringContaining('/properties/inner/properties/p88/type') },
     { pointer: '/inner/q', detail: expect.stringContaining('/properties/inner/additionalProperties') },

@@ -1,9 +1,8 @@
 import { type Issue, type Json, type JsonObject, pointer } from '../../core/json.ts'
 import { outputsOf } from '../../json-schema/outputs.ts'
 import { allSchemas } from '../../json-schema/schema.ts'
-import { STEPS_PER_PIECE, stepsSpent } from '../../json-schema/steps.ts'
 
-export { schemaIssues as checkOutputSchema } from '../../json-schema/check.ts'
+export { schemaIssues as checkOutputSchema, UNSUPPORTED } from '../../json-schema/check.ts'
 export { type Outputs, outputsOf } from '../../json-schema/outputs.ts'
 
 /** The issues of a value, with JSON Pointers into it. `checkOutputSchema` must have accepted the schema. */
@@ -11,7 +10,7 @@ export function validateOutput(schema: JsonObject, value: unknown): Issue[] {
   return outputsOf(schema).issues(value as Json)
 }
 
-/** Why no output can be generated for a schema, with the fix; null if one can. Slow if the schema is not examined yet. */
+/** Why no output can be generated for a schema, with the fix; null if one can. Slow for a large schema that is not examined yet. */
 export function whyNoOutput(schema: JsonObject): string | null {
   const issue = outputsOf(schema).unsatisfiable
   if (issue === undefined) return null
@@ -32,18 +31,6 @@ export function outcomeIssues(
           pointer: pointer('outcomes', index, 'output') + issue.pointer,
         })),
   )
-}
-
-/** Yields the lines, and an empty text after every few milliseconds of work, so that other requests get their turn. */
-export function* inTurns(schema: JsonObject, lines: Iterable<string>): Generator<string, void> {
-  for (let work = outputsOf(schema).pending; work !== undefined && work.next().done !== true; ) yield ''
-  let since = stepsSpent()
-  for (const line of lines) {
-    yield line
-    if (stepsSpent() - since < STEPS_PER_PIECE) continue
-    yield ''
-    since = stepsSpent()
-  }
 }
 
 /** The most schemas inside a schema that is examined during a request. */

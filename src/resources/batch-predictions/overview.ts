@@ -1,12 +1,16 @@
 import * as z from 'zod'
+import { refuse } from '../../core/errors.ts'
 import { list, listOf, queryInt, type ShapeOf, timestamp } from '../../core/fields.ts'
-import { control, type Scope } from '../../core/operation.ts'
+import { isObject, type JsonObject, mergePatch } from '../../core/json.ts'
+import { control, refOf, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
+import { publish } from '../../core/webhooks/delivery.ts'
+import { deliveryFields, webhookTypeName } from '../../core/webhooks/records.ts'
 import { batches } from './batches.ts'
 import { beatOf, timeUntil } from './pace.ts'
 import { plannedLine, shownBatch } from './responses.ts'
 import { type Batch, batchResponse } from './schema.ts'
-import { isTerminal } from './states.ts'
+import { batchStatuses, batchWebhookTypes, isTerminal, noticeOf } from './states.ts'
 import { amongFirst, finishedAt, finishedItems } from './work.ts'
 
 /** A batch with its progress, and its predicted phases. */
@@ -55,7 +59,19 @@ const plannedResults = () => listOf(plannedResult()).extend({ has_more: z.boolea
 
 export type PlannedResults = ShapeOf<typeof plannedResults>
 
-/** Routes of the control API that list batches and their results. */
+/** A webhook that is sent although no batch has changed. */
+const webhookTrigger = () =>
+  z.strictObject({
+    type: webhookTypeName(batchWebhookTypes),
+    /** The batch that it is about; absent: the newest one. */
+    batch: z.string().optional(),
+    /** Merge patch for the object of the batch in it. */
+    data: z.custom<JsonObject>(isObject, { error: 'must be an object' }).meta({ type: 'object' }).optional(),
+  })
+
+export type WebhookTrigger = ShapeOf<typeof webhookTrigger>
+
+/** Routes of the control API that list batches and their results, and that send webhooks about them. */
 export const batchOverviews = [
   control({
     name: 'list',
@@ -76,7 +92,35 @@ export const batchOverviews = [
     handle: (scope, { params, query: { limit = PAGE, offset = 0 } }) =>
       resultsOf(scope, scope.tx.in(batches).require(params.id), offset, limit),
   }),
+  control({
+    name: 'trigger-webhook',
+    method: 'POST',
+    path: '/webhooks/trigger',
+    summary:
+      'Send a webhook about a batch, the newest one by default, to its subscribers; the batch itself does not change',
+    input: () => ({ body: webhookTrigger() }),
+    output: () => listOf(deliveryFields(batchWebhookTypes)),
+    handle: (scope, { body }) => list(triggered(scope, body)),
+  }),
 ] as const
+
+// The object has the status that the type names, so that receivers can be tested with every type.
+function triggered(scope: Scope, { type, batch: id, data = {} }: WebhookTrigger) {
+  const table = scope.tx.in(batches)
+  const batch = id === undefined ? [...table].at(-1) : table.require(id)
+  if (batch === undefined) {
+    return refuse('conflict', {
+      detail: 'There is no batch that the webhook could be about.',
+      mitigation: 'Create a batch first.',
+    })
+  }
+  const status = batchStatuses.find((each) => noticeOf(each) === type)
+  return publish(scope, {
+    type,
+    ref: refOf(batches, batch),
+    body: () => mergePatch({ ...shownBatch(batch, scope), status } as JsonObject, data) as JsonObject,
+  })
+}
 
 function summaryOf(scope: Scope, batch: Batch): BatchSummary {
   const { teamspace_id, progress } = batch._emulator

@@ -1,11 +1,12 @@
 import type { Settings } from '../../core/assumptions.ts'
-import { errorTypeBase, type ProblemPlace, problem, problemType } from '../../core/errors.ts'
+import { type ErrorTarget, errorTypeBase, problem, problemType } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { EmbeddedProblem, Request } from '../../core/operation.ts'
 import { Chance } from '../../core/random.ts'
+import { mountIn } from '../../core/sandboxes/name.ts'
 import { resultsPath } from './batches.ts'
 import { countsAt, type Outcome, outcomesOf } from './outcomes.ts'
-import { inTurns, outputsOf } from './output-schema.ts'
+import { outputsOf } from './output-schema.ts'
 import type { Batch, End, RequestCounts, ShownBatch } from './schema.ts'
 import {
   batchError,
@@ -27,7 +28,7 @@ import { batchLifecycle, isTerminal } from './states.ts'
 import { amongFirst } from './work.ts'
 
 /** Where and when a batch is shown: to a request, or to an event, which has no path. */
-export interface Viewpoint extends ProblemPlace {
+interface Viewpoint extends ErrorTarget {
   /** Virtual milliseconds. */
   readonly now: number
   readonly sandbox: string
@@ -50,7 +51,7 @@ export function shownBatch(batch: Batch, at: Viewpoint): ShownBatch {
 interface LastView {
   readonly counts: RequestCounts
   readonly sandbox: string
-  readonly pathPrefix: string
+  readonly pathPrefix: string | undefined
   readonly reply: { readonly body: ShownBatch; readonly text: string }
 }
 
@@ -58,7 +59,7 @@ const lastViews = new WeakMap<Batch, LastView>()
 
 /** The batch object as a reply. Clients poll a batch often, so an unchanged one is not serialized again. */
 export function batchReply(batch: Batch, at: Viewpoint): LastView['reply'] {
-  const { sandbox, pathPrefix = '' } = at
+  const { sandbox, pathPrefix } = at
   const last = lastViews.get(batch)
   if (last !== undefined && last.sandbox === sandbox && last.pathPrefix === pathPrefix) {
     const { processing, succeeded, errored } = countsAt(batch, at.now)
@@ -74,27 +75,34 @@ export function batchReply(batch: Batch, at: Viewpoint): LastView['reply'] {
   return reply
 }
 
-// A record has only the code of a problem of the emulator, since the URL depends on the request. Version 0.1.0 has stored the
-// URL that was the default then.
-function shownError(error: JsonObject, at: ProblemPlace): JsonObject {
-  const code = typeof error.type === 'string' ? error.type.replace(FIRST_TYPE_BASE, '') : ''
+// A record has only the code of a problem of the emulator, since the URL depends on the request.
+function shownError(error: JsonObject, at: ErrorTarget): JsonObject {
+  const code = typeof error.type === 'string' ? error.type : ''
   return STORED_CODES.has(code) ? { ...error, type: problemType(at, code) } : error
 }
 
-const FIRST_TYPE_BASE = 'http://127.0.0.1:4010/__emulator/problems/'
-
-// The URL has the sandbox of the request: a client that uses a path keeps it, and a fork has its own name.
+// The URL has the sandbox of the request: a client that uses a path keeps it, and a fork has its own name. Without a request,
+// it leads to the path at which the batch was created.
 function resultsUrl({ id, _emulator: { prefix } }: Batch, stored: string, at: Viewpoint): string {
-  const { sandbox, pathPrefix = '' } = at
-  const wanted = pathPrefix === '' && prefix !== '' ? `/@${sandbox}` : pathPrefix
+  const { sandbox, pathPrefix = prefix } = at
+  const mount = mountIn(pathPrefix)
+  const isNamed = mount !== pathPrefix || mountIn(prefix) !== prefix
+  const wanted = isNamed ? `${mount}/@${sandbox}` : mount
   return wanted !== prefix && stored === resultsPath(prefix, id) ? resultsPath(wanted, id) : stored
 }
 
+type Notes = Pick<Request<object, unknown>, 'assume' | 'note'>
+
+/** Notes the assumptions that the outcome of the validation of a batch depends on, from when an item was rejected. */
+export function noteRejected({ _emulator: { plan } }: Batch, { assume, note }: Notes): void {
+  if (plan.rejected.length === 0) return
+  if (plan.rejected.some(({ pages }) => pages)) note('U038')
+  assume(unknownFiles)
+  assume(itemValidation)
+}
+
 /** Notes the assumptions that a shown batch depends on. */
-export function noteBatch(
-  batch: Batch,
-  { assume, note }: Pick<Request<object, unknown>, 'assume' | 'note'>,
-): void {
+export function noteBatch(batch: Batch, { assume, note }: Notes): void {
   const { request, plan } = batch._emulator
   for (const { because, to } of batchLifecycle.arrows) {
     if (to === batch.status && because === 'U054') note(because, defaultPace, defaultOutcomes)
@@ -103,11 +111,7 @@ export function noteBatch(
   if (batch.error !== null) assume(batchError)
   if (batch.error !== null && 'type' in batch.error) assume(errorTypeBase)
   if (batch.status === 'failed') assume(failedItems)
-  if (batch.status === 'failed' && plan.rejected.length > 0) {
-    note('U038')
-    assume(unknownFiles)
-    assume(itemValidation)
-  }
+  noteRejected(batch, { assume, note })
   if (typeof plan.no_output === 'string') assume(unsatisfiable)
   if (request.effective_model !== batch.model) assume(modelEcho)
   if (!isTerminal(batch.status)) return
@@ -120,11 +124,7 @@ export function noteBatch(
  * The result stream of a terminal batch: one line for each item, with its line break, generated when it is read. The same
  * batch and settings give the same bytes. Specification: Endpoints / Retrieve batch prediction results.
  */
-export function resultLines(batch: Batch, at: ProblemPlace): Generator<string, void> {
-  return inTurns(batch._emulator.request.output_schema, orderedLines(batch, at))
-}
-
-function* orderedLines(batch: Batch, at: ProblemPlace): Generator<string, void> {
+export function* resultLines(batch: Batch, at: ErrorTarget): Generator<string, void> {
   const total = batch._emulator.request.items.length
   const lineOf = lineMaker(batch, at)
   const order = at.settings.get(resultsOrder) === 'shuffled' ? shuffled(total, batch) : undefined
@@ -132,14 +132,14 @@ function* orderedLines(batch: Batch, at: ProblemPlace): Generator<string, void> 
 }
 
 /** The line of an item; before the batch is terminal, the line that it will have if nothing intervenes. */
-export function plannedLine(batch: Batch, at: ProblemPlace): (index: number) => string {
+export function plannedLine(batch: Batch, at: ErrorTarget): (index: number) => string {
   const { request, progress } = batch._emulator
   return lineMaker(batch, at, isTerminal(batch.status) ? progress.done : request.items.length)
 }
 
 function lineMaker(
   batch: Batch,
-  at: ProblemPlace,
+  at: ErrorTarget,
   done = batch._emulator.progress.done,
 ): (index: number) => string {
   const { request, plan, ended } = batch._emulator
@@ -170,7 +170,7 @@ function lineMaker(
 }
 
 // The end of a line is the same for all unfinished items.
-function restTail(at: ProblemPlace, { rest, cause }: End): string {
+function restTail(at: ErrorTarget, { rest, cause }: End): string {
   const kind =
     rest === 'errored'
       ? PREDICTION_FAILED
@@ -183,7 +183,7 @@ function tail(status: End['rest'], error: string): string {
 }
 
 function itemProblem(
-  at: ProblemPlace,
+  at: ErrorTarget,
   { code, title, status }: Omit<EmbeddedProblem, 'description'>,
   detail: string,
 ) {
@@ -204,7 +204,7 @@ function shuffled(total: number, batch: Batch): Uint16Array {
 }
 
 /** The problem of an errored item. Specification: Errors / Conditions. */
-export const PREDICTION_FAILED: EmbeddedProblem = {
+const PREDICTION_FAILED: EmbeddedProblem = {
   code: 'prediction_failed',
   title: 'Prediction Failed',
   status: 422,

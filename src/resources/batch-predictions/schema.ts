@@ -3,7 +3,7 @@ import { codePoints, intBetween, nonEmptyText, timestamp } from '../../core/fiel
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
 import { type Complain, checkedBy, complainAll, MAX_BATCH_ITEMS, readItems } from './items.ts'
-import { checkOutputSchema } from './output-schema.ts'
+import { checkOutputSchema, UNSUPPORTED } from './output-schema.ts'
 import { DEFAULT_PACE, paceChangeSchema, paceSchema } from './pace.ts'
 import { batchStatuses } from './states.ts'
 
@@ -36,6 +36,7 @@ export function metadataSchema(also: (metadata: Metadata, complain: Complain) =>
     return value as Metadata
   }
   return checkedBy(check, {
+    title: 'batch_metadata',
     type: 'object',
     maxProperties: MAX_METADATA,
     propertyNames: { maxLength: MAX_KEY_LENGTH },
@@ -55,7 +56,16 @@ export function outputSchemaSchema(also: (schema: JsonObject) => string | null =
     }
     return isObject(value) ? value : {}
   }
-  return checkedBy(check, { type: 'object', properties: { type: { const: 'object' } }, required: ['type'] })
+  const unsupported = [...UNSUPPORTED.keys()]
+  return checkedBy(check, {
+    title: 'output_schema',
+    description: `A JSON Schema (Draft 2020-12). ${unsupported.join(', ')} are unsupported.`,
+    type: 'object',
+    properties: { type: { type: 'string', enum: ['object'] } },
+    required: ['type'],
+    additionalProperties: true,
+    propertyNames: { not: { enum: unsupported } },
+  })
 }
 
 const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' })
@@ -138,8 +148,10 @@ const planRecord = () =>
     stages: z
       .array(z.strictObject({ from: count(), outcomes: outcomeRulesSchema() }))
       .default([{ from: 0, outcomes: [] }]),
-    /** Items that failed validation, ascending, each with the reason. */
-    rejected: z.array(z.strictObject({ index: count(), detail: z.string() })).default([]),
+    /** Items that failed validation, ascending, each with the reason. `pages`: whether it depends on the pages of a file (U038). */
+    rejected: z
+      .array(z.strictObject({ index: count(), detail: z.string(), pages: z.boolean().default(false) }))
+      .default([]),
     /**
      * Indexes of items that finish late; absent: all finish in the order of submission. `slow` items start after all others are
      * finished, and take ten times as long; `never` items end with the completion window.
@@ -180,6 +192,15 @@ export const givenFields = (checkMetadata?: (metadata: Metadata, complain: Compl
   metadata: metadataSchema(checkMetadata).default({}),
 })
 
+const batchErrorObject = () =>
+  z.custom<JsonObject>(isObject, { error: 'must be an object or null' }).meta({
+    title: 'batch_error',
+    description:
+      'Why the batch failed, expired or was cancelled. The specification does not show its fields.',
+    type: 'object',
+    additionalProperties: true,
+  })
+
 /** A batch as it is stored. Specification: Resources and their fields / Batch prediction. */
 export const batchRecord = () =>
   z.strictObject({
@@ -199,7 +220,7 @@ export const batchRecord = () =>
     expired_at: moment(),
     request_counts: z.never({ error: 'follows from the items and the plan; leave it out' }).optional(),
     ...givenFields(),
-    error: z.custom<JsonObject>(isObject, { error: 'must be an object or null' }).nullable(),
+    error: batchErrorObject().nullable(),
     results_url: z.string().nullable(),
     _emulator: z.strictObject({
       teamspace_id: z.string(),

@@ -1,5 +1,5 @@
 import { lifecycle } from '../../core/lifecycle.ts'
-import type { Notice } from '../../core/operation.ts'
+import type { WebhookType } from '../../core/operation.ts'
 
 /**
  * Every transition of a batch. Rows that the specification shows are `spec`; the others depend on the assumption that they
@@ -44,7 +44,7 @@ export function isTerminal(status: BatchStatus): boolean {
 }
 
 /** The webhooks of batches, one for each terminal state. Specification: Events / Batch prediction webhooks. */
-export const batchNotices: readonly Notice[] = batchStatuses
+export const batchWebhookTypes: readonly WebhookType[] = batchStatuses
   .filter(isTerminal)
   .map((status) => ({ type: noticeOf(status), description: `A batch prediction has become ${status}.` }))
 

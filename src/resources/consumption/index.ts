@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { successRead } from '../../core/core-assumptions.ts'
 import { nonEmptyText, timestamp } from '../../core/fields.ts'
 import { operation } from '../../core/operation.ts'
+import { hash } from '../../core/random.ts'
 import { listOrder, ordered } from '../../core/request/pagination.ts'
 import type { Resource } from '../../core/service.ts'
 import { collection } from '../../core/state/collection.ts'
@@ -11,6 +12,7 @@ import { organizations } from '../organizations.ts'
 import { refersTo } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import {
+  type Dates,
   dateForms,
   dayCount,
   queryInstant,
@@ -21,24 +23,35 @@ import {
   zoneless,
 } from './window.ts'
 
-const FORM = /^v1:(0|[1-9]\d{0,14})$/
+const FORM = /^v1:(0|[1-9]\d{0,14}):/
 
 /**
  * The cursor of the row at a position of the result set, counted from 0. It does not identify the row itself: rows that are
- * written between two pages shift the window. Specification: List consumption breakdown.
+ * written between two pages shift the window. `dates` are those of the query: in the report of other dates the position is that
+ * of another row (U022). Specification: List consumption breakdown.
  */
-export function toCursor(position: number): string {
-  return Buffer.from(`v1:${position}`).toString('base64url')
+export function toCursor(position: number, dates: Dates = {}): string {
+  return Buffer.from(`v1:${position}:${hash(0, instantOf(dates.start), instantOf(dates.end))}`).toString(
+    'base64url',
+  )
 }
 
-/** The position of a cursor, which may be after the end of the list; undefined for a text that is not from {@link toCursor}. */
-export function fromCursor(cursor: string): Spot | undefined {
+// Equal for all forms of one date.
+function instantOf(date: Dates['start']): string {
+  return date === undefined ? '' : `${date.ms} ${date.dateOnly} ${date.finer}`
+}
+
+/**
+ * The position of a cursor, which may be after the end of the list; undefined for a text that is not from {@link toCursor}
+ * with the same dates.
+ */
+export function fromCursor(cursor: string, dates: Dates = {}): Spot | undefined {
   const text = Buffer.from(cursor, 'base64url').toString('latin1')
   const [, digits] = FORM.exec(text) ?? []
   if (digits === undefined) return undefined
   const start = Number(digits)
   // Decoding ignores characters outside the alphabet, so the cursor is encoded again and compared.
-  return toCursor(start) === cursor ? { start, end: start + 1 } : undefined
+  return toCursor(start, dates) === cursor ? { start, end: start + 1 } : undefined
 }
 
 const shownRow = () =>
@@ -111,22 +124,25 @@ const listConsumption = operation({
   }),
   handle: (request) => {
     const { tx, query, caller, seed, settings } = request
-    const window = windowOf({ start: query.start_date, end: query.end_date }, request)
-    const isWanted = ({ created_at, _emulator }: ConsumptionRow): boolean => {
-      if (window === undefined || _emulator.organization_id !== caller.organization_id) return false
-      const ms = Date.parse(created_at)
-      return window.from <= ms && ms < window.until
+    const dates = { start: query.start_date, end: query.end_date }
+    const rows = (): readonly ConsumptionRow[] => {
+      const window = windowOf(dates, request)
+      const isWanted = ({ created_at, _emulator }: ConsumptionRow): boolean => {
+        if (window === undefined || _emulator.organization_id !== caller.organization_id) return false
+        const ms = Date.parse(created_at)
+        return window.from <= ms && ms < window.until
+      }
+      return ordered(tx.in(consumptionRows).filter(isWanted), settings.get(listOrder), seed)
     }
-    const rows = ordered(tx.in(consumptionRows).filter(isWanted), settings.get(listOrder), seed)
-    const page = readPage(rows, query, fromCursor, request)
+    const page = readPage(rows, query, (cursor) => fromCursor(cursor, dates), request)
     const { length } = page.items
     return {
       body: {
         object: 'list',
         data: page.items.map(itemOf),
         has_more: page.hasMore,
-        first_id: length === 0 ? null : toCursor(page.start),
-        last_id: length === 0 ? null : toCursor(page.start + length - 1),
+        first_id: length === 0 ? null : toCursor(page.start, dates),
+        last_id: length === 0 ? null : toCursor(page.start + length - 1, dates),
       },
     }
   },

@@ -59,7 +59,7 @@ export const dateForms = setting({
 })
 
 /** An instant in a query. */
-export interface QueryInstant extends ParsedInstant {
+interface QueryInstant extends ParsedInstant {
   /** False for a date-time without an offset, which is taken as UTC (T24). */
   readonly zoned: boolean
   /** True for the form of RFC 3339; other forms of ISO 8601 are accepted, too (U077). */

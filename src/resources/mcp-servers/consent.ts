@@ -2,7 +2,7 @@ import { type Consent, type ConsentCall, withQuery } from '../../core/consent.ts
 import { refuse } from '../../core/errors.ts'
 import type { Scope } from '../../core/operation.ts'
 import { seal } from '../../core/secrets.ts'
-import { presentedSecret, requireUndecided, unusedSecret } from '../records.ts'
+import { presentedSecret, requirePending, unusedSecret } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import { CONSENT, type OAuthFlow, oauthFlows } from './oauth.ts'
 import { mcpServers } from './servers.ts'
@@ -56,7 +56,7 @@ export const oauthConsent: Consent = {
 
 // The state is in the URL, because the sandbox keeps only its digest.
 function flowOf({ tx }: Scope, { nonce, query }: ConsentCall): { flow: OAuthFlow; state: string } {
-  const flow = requireUndecided(tx.in(oauthFlows), nonce)
+  const flow = requirePending(tx.in(oauthFlows), nonce)
   const state = query.get('state') ?? ''
   if (presentedSecret(state) === flow.state) return { flow, state }
   return refuse('bad_request', {

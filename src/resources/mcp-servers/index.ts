@@ -30,6 +30,8 @@ export const mcpServersResource: Resource = {
         decision:
           'The control API or a fixture starts a flow, and a page of the emulator gives the consent; a state works once, and any code is accepted if the flow has none.',
         reportedIn: 'response',
+        unsettled:
+          'The record of a flow has its code or none, and the codes of the real provider are not known. Whether a state works twice has a setting.',
       },
       {
         id: 'U033',

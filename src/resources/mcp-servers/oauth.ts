@@ -9,7 +9,7 @@ import { control, operation, type Request } from '../../core/operation.ts'
 import type { Caller } from '../../core/request/auth.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
-import { decidable, presentedSecret, requireOwn, unusedSecret } from '../records.ts'
+import { consentFields, presentedSecret, requireOwn, unusedSecret } from '../records.ts'
 import { type McpServer, mcpServers } from './servers.ts'
 
 /** Hosts to which a redirect may go without TLS. Specification: Complete MCP OAuth flow. */
@@ -21,8 +21,22 @@ const WRITTEN = /^(https?):\/\/([^/?#@]*@)?(\[[^\]/?#@]*\]|[^/?#@:[\]]+)(:\d{1,5
 // URL parsers remove or replace these characters, so the text and its address would differ.
 const REWRITTEN = /[\p{Cc}\s\\]/u
 
+// The hosts that a parser or a resolver takes for this machine, in the form that URL gives them: RFC 1122, 4291 and 6761.
+const OF_THIS_MACHINE =
+  /^(?:(?:.+\.)?localhost\.?|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]+\])$/
+
+const anyCase = (word: string) => word.replaceAll(/[a-z]/g, (letter) => `[${letter.toUpperCase()}${letter}]`)
+const hosts = LOOPBACK.map((host) => anyCase(host.replaceAll(/[.[\]]/g, '\\$&'))).join('|')
+
+/** A redirect URI in JSON Schema, whose patterns have no flags. It matches every URI without a {@link redirectProblem}. */
+const REDIRECT = {
+  format: 'uri',
+  maxLength: 2048,
+  pattern: `^${anyCase('http')}(?:[Ss]://[^/?#]|://(?:${hosts})(?::[0-9]{1,5})?(?:[/?#]|$))`,
+}
+
 /** The problem of a redirect URI. `loopback`: whether it depends on which hosts count as loopback (T30). */
-export interface RedirectProblem {
+interface RedirectProblem {
   readonly detail: string
   readonly loopback: boolean
 }
@@ -39,13 +53,12 @@ export function redirectProblem(uri: string): RedirectProblem | undefined {
   }
   const [, scheme = '', userinfo, host = ''] = written
   if (scheme.toLowerCase() === 'https') return undefined
-  if (userinfo !== undefined) {
-    return { detail: 'must not have a user name unless it is https', loopback: true }
-  }
+  const loopback = OF_THIS_MACHINE.test(new URL(uri).hostname)
+  if (userinfo !== undefined) return { detail: 'must not have a user name unless it is https', loopback }
   if (LOOPBACK.includes(host.toLowerCase())) return undefined
   return {
     detail: `must be https; http is only for exactly ${LOOPBACK.join(', ')}, and the host is "${host}"`,
-    loopback: true,
+    loopback,
   }
 }
 
@@ -57,7 +70,7 @@ export function redirectUri(): z.ZodType<string> {
       if (problem === undefined) return
       context.issues.push({ code: 'custom', message: problem.detail, input: context.value })
     })
-    .meta({ format: 'uri', maxLength: 2048 })
+    .meta(REDIRECT)
 }
 
 /** Permission without which the tools of a server are not synced. Specification: Authentication. */
@@ -73,7 +86,7 @@ const flowRecord = () =>
     redirect_uri: redirectUri(),
     created_at: timestamp(),
     used_at: timestamp().nullable().default(null),
-    ...decidable,
+    ...consentFields,
   })
 
 export type OAuthFlow = z.output<ReturnType<typeof flowRecord>>
@@ -141,7 +154,7 @@ export const completeFlow = operation({
       message: nonEmptyText(),
     }),
   input: ({ object }) => ({
-    body: object({ code: text(4096), state: text(512), redirect_uri: text(2048) }),
+    body: object({ code: text(4096), state: text(512), redirect_uri: text(2048).meta(REDIRECT) }),
   }),
   find: (finder) => requireOwn(finder, mcpServers, finder.params.server_id),
   handle: ({ tx, body, caller, target: server, at, assume, note }) => {
@@ -174,6 +187,7 @@ function provenFlow(given: Proof, { tx, target: server, assume, note }: Check): 
   const issues = flow === undefined ? [UNKNOWN_STATE] : reused ? [USED_STATE] : mismatches(given, flow)
   if (issues.length > 0) note('U033', statusSettings.validation)
   refuseInvalid(issues)
+  if (flow?.code === null) note('U032')
   return flow as OAuthFlow // without a flow there was an issue
 }
 

@@ -44,6 +44,21 @@ export const bodies: readonly Preset[] = [
     do: [{ body: { patch: { status: 'reconciling' } } }],
   },
   {
+    name: 'unknown-terminal-status',
+    family: 'body',
+    description:
+      'The next poll completes a batch, and every poll shows a final status that the client does not know: superseded.',
+    match: RETRIEVE,
+    do: [{ state: { batch: 'complete' } }, { body: { patch: { status: 'superseded' } } }],
+  },
+  {
+    name: 'unsafe-integer',
+    family: 'body',
+    description: 'A batch has a number of items above 2^53, which a double cannot hold: 9007199254740993.',
+    match: RETRIEVE,
+    do: [{ body: { raw_number: { pointer: '/request_counts/total', digits: '9007199254740993' } } }],
+  },
+  {
     name: 'missing-optional',
     family: 'body',
     description: 'A batch without its fields metadata, error and results_url.',
@@ -119,6 +134,34 @@ export const streams: readonly Preset[] = [
   results('duplicate-line', 'The first line is sent twice.', [{ lines: { dup: [0] } }]),
 ]
 
+/** Number of pages that lead back. A client that follows every cursor then gets the response to an unknown cursor. */
+const LED_BACK = 10
+
+/** A page with one invented user, whose id is the next cursor, and `has_more`. It does not depend on the cursor of the request. */
+function pageOf(id: string): readonly Action[] {
+  const user = { id, email: 'loop@example.com', first_name: 'Lou', last_name: 'Page' }
+  const data = [{ ...user, permissions: { role: 'member', agent_ids: [] } }]
+  return [{ respond: { status: 200, body: { object: 'list', data, has_more: true } } }]
+}
+
+/** After the first page, pages whose cursors lead back. @param ids the cursors, in turn */
+function leadingBack(name: string, description: string, ids: readonly string[]): Preset {
+  const pages = Array.from({ length: LED_BACK }, (_, n) => ids[n % ids.length] ?? '')
+  return {
+    name,
+    family: 'list',
+    description,
+    match: { operation: 'teamspace-users.list' },
+    when: { sequence: ['more', ...pages] },
+    times: 1 + LED_BACK,
+    do: [],
+    actions: {
+      more: [{ body: { patch: { has_more: true } } }],
+      ...Object.fromEntries(ids.map((id) => [id, pageOf(id)])),
+    },
+  }
+}
+
 /** Pages that mislead a client that iterates over a list. */
 export const lists: readonly Preset[] = [
   {
@@ -129,6 +172,16 @@ export const lists: readonly Preset[] = [
     times: 1,
     do: [{ body: { patch: { data: [], has_more: true } } }],
   },
+  leadingBack(
+    'page-cursor-repeated',
+    'Ten pages after the first one are the same page, with the same cursor.',
+    ['user-again'],
+  ),
+  leadingBack(
+    'page-cursor-cycle',
+    'Ten pages after the first one are two pages in turn, each with the cursor of the other.',
+    ['user-there', 'user-back'],
+  ),
   {
     name: 'page-cursor-deleted',
     family: 'list',

@@ -80,6 +80,21 @@ const batches: readonly Preset[] = [
     do: [{ state: { batch: { do: 'expire', finished: 0.5 } } }],
   },
   {
+    name: 'batch-all-errored',
+    family: 'batch',
+    description: 'A batch is completed, but every item is errored: its results have no output.',
+    match: CREATE,
+    times: 1,
+    do: [
+      {
+        state: {
+          at: 'after-handler',
+          batch: { outcomes: [{ status: 'errored', detail: 'The file cannot be read.' }] },
+        },
+      },
+    ],
+  },
+  {
     name: 'batch-failed-validation',
     family: 'batch',
     description: 'A batch fails while it is validating.',
@@ -137,6 +152,24 @@ const webhooks: readonly Preset[] = [
     match: { webhook: 'batch_prediction.*' },
     times: 1,
     do: [{ deliver: { drop: true } }],
+  },
+  {
+    name: 'webhook-stale-signature',
+    family: 'webhook',
+    description:
+      'The signature of a webhook is correct, but its timestamp is older than the tolerance. Without a timestamp_header in the setting webhooks.signature, the signature is wrong instead.',
+    match: { webhook: 'batch_prediction.*' },
+    times: 1,
+    do: [{ deliver: { sign: 'old' } }],
+  },
+  {
+    name: 'webhook-wrong-signature-once',
+    family: 'webhook',
+    description:
+      'The first attempt of a webhook has a wrong signature. If the receiver refuses it, a retry ten seconds later has the same id and a valid signature.',
+    match: { webhook: 'batch_prediction.*' },
+    times: 1,
+    do: [{ deliver: { sign: 'wrong', sign_attempts: 1, retries: ['10s'] } }],
   },
 ]
 

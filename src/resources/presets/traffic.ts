@@ -58,6 +58,36 @@ export const rateLimits: readonly Preset[] = [
   rejection('retry-after-garbage', 'A 429 whose Retry-After is neither a number nor a date.', {
     retry_after: { text: 'soon' },
   }),
+  rejection('retry-after-partly-numeric', 'A 429 whose Retry-After begins like a number: 60abc.', {
+    retry_after: { text: '60abc' },
+  }),
+  rejection('retry-after-negative', 'A 429 with Retry-After: -1, which is not a number of seconds.', {
+    retry_after: { text: '-1' },
+  }),
+  rejection(
+    'retry-after-rfc850-date',
+    'A 429 whose Retry-After is a date two seconds ahead, in the obsolete form of RFC 850.',
+    { retry_after: 'rfc850-date' },
+  ),
+  rejection(
+    'retry-after-asctime-date',
+    'A 429 whose Retry-After is a date two seconds ahead, in the obsolete form of asctime.',
+    { retry_after: 'asctime-date' },
+  ),
+  rejection(
+    'retry-after-61s',
+    'A 429 with Retry-After: 61, above the maximum of a minute that some clients have.',
+    {
+      reset_in_s: 61,
+    },
+  ),
+  rejection(
+    'retry-after-121s',
+    'A 429 with Retry-After: 121, above the maximum of two minutes that some clients have.',
+    {
+      reset_in_s: 121,
+    },
+  ),
   rejection('retry-after-huge', 'A 429 whose Retry-After is one year.', { reset_in_s: 31_536_000 }),
   rejection(
     'retry-after-int32-overflow',
@@ -118,7 +148,7 @@ export const retries: readonly Preset[] = [
   },
   withKey(
     'lost-response-after-commit',
-    'The batch is created, then the connection is reset before a byte of the response; the same key replays. Chromium automatically repeats the request.',
+    'The batch is created, then the connection is reset before a byte of the response. A repetition with the same key gets the stored response. Chromium automatically repeats the request.',
     [{ cut: { at: 'after-handler', how: 'rst' } }],
   ),
   withKey('concurrent-same-key', 'A 409: another request with the same key is still in progress.', [
@@ -129,7 +159,7 @@ export const retries: readonly Preset[] = [
   ]),
   withKey(
     'timeout-then-late-success',
-    'The batch is created, but no response comes until the client gives up; the same key replays.',
+    'The batch is created, but no response comes until the client gives up. A repetition with the same key gets the stored response.',
     [{ cut: { at: 'after-handler', how: 'pause' } }],
   ),
 ]

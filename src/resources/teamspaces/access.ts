@@ -4,11 +4,11 @@ import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
 import {
-  type AnyMove,
+  type AnyRecordFault,
   type AuthorizeRequest,
   control,
   type Finder,
-  type Move,
+  type RecordFault,
   type Scope,
 } from '../../core/operation.ts'
 import { apiKeys, type Caller } from '../../core/request/auth.ts'
@@ -103,11 +103,14 @@ export function revoke({ tx, at }: Pick<Scope, 'tx' | 'at'>, teamspaceId: string
 }
 
 /** The teamspace in the path, if the caller may manage it; otherwise `not_found`. */
-export function requireManaged({ tx, caller, params, assume }: Finder): Teamspace {
-  return requireVisible(tx, teamspaces, params.teamspace_id, (each) => {
+export function requireManaged({ tx, caller, params, assume, note }: Finder): Teamspace {
+  const teamspace = requireVisible(tx, teamspaces, params.teamspace_id, (each) => {
     if (manages(caller, each, tx)) return true
     return administers(caller, each, tx) && assume(serviceManagers) === 'account_admins'
   })
+  // The rate-limit headers of the response are those of the teamspace of the key.
+  if (teamspace.id !== caller.teamspace_id) note('U070')
+  return teamspace
 }
 
 // A service key is not a member of the teamspaces that it creates: without this rule no user could use such a teamspace.
@@ -175,7 +178,7 @@ interface MemberMove {
   readonly remove?: string | undefined
 }
 
-const memberMove: Move<MemberMove> = {
+const memberMove: RecordFault<MemberMove> = {
   name: 'member',
   description:
     'Changes who belongs to a teamspace between two pages of its users: {"add": 2}, {"remove": "a user\'s id"}.',
@@ -190,7 +193,7 @@ const memberMove: Move<MemberMove> = {
 }
 
 /** The moves of teamspaces for fault rules. */
-export const teamspaceMoves: readonly AnyMove[] = [memberMove]
+export const teamspaceRecordFaults: readonly AnyRecordFault[] = [memberMove]
 
 function addMember({ tx, at, newId }: Scope, { id: teamspace_id, _emulator }: Teamspace): void {
   const id = newId()

@@ -1,5 +1,5 @@
 import type { Resource } from '../../core/service.ts'
-import { authorize, joinTeamspace, selfJoined, serviceManagers, teamspaceMoves } from './access.ts'
+import { authorize, joinTeamspace, selfJoined, serviceManagers, teamspaceRecordFaults } from './access.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
 import { deleteUser, listUsers, searchMode } from './users.ts'
@@ -10,7 +10,7 @@ export const teamspacesResource: Resource = {
   collections: [teamspaces, users, memberships],
   controls: [joinTeamspace],
   authorize,
-  moves: teamspaceMoves,
+  recordFaults: teamspaceRecordFaults,
   assumptions: {
     items: [
       {

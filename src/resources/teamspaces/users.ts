@@ -69,13 +69,13 @@ export const listUsers = operation({
   handle: (request) => {
     const { tx, query, target, assume } = request
     const { search = '' } = query
-    const matches = search === '' ? () => true : matcher(search, assume(searchMode))
+    const matches = search === '' ? undefined : matcher(search, assume(searchMode))
     const list = {
       name: usersOf(target.id),
       tables: [users, memberships],
-      entries: () => entriesOf(tx, target.id),
+      entries: () => dataOf(tx, target.id),
     }
-    const { records, hasMore } = objectPage(request, list, ({ user }) => matches(user))
+    const { records, hasMore } = objectPage(request, list, matches && (({ user }) => matches(user)))
     return {
       body: { object: 'list', data: records.map(({ item }) => item), has_more: hasMore },
       text: `{"object":"list","data":[${records.map(({ text }) => text).join()}],"has_more":${hasMore}}`,
@@ -84,7 +84,7 @@ export const listUsers = operation({
 })
 
 // A user who has left is an entry without a record, so that cursors keep their place.
-function entriesOf(tx: Transaction, teamspaceId: string): Iterable<Entry<Listed>> {
+function dataOf(tx: Transaction, teamspaceId: string): Iterable<Entry<Listed>> {
   const entries = new Map<string, Entry<Listed>>()
   for (const each of tx.in(memberships).where(byTeamspace, teamspaceId)) {
     const user = tx.in(users).get(each.user_id)

@@ -4,6 +4,8 @@ import { defineConfig } from '@playwright/test'
 import { chromiumPath } from './chromium.ts'
 
 export default defineConfig({
+  // Playwright leaves packages in node_modules unchanged; here the package is the checkout.
+  build: { external: ['**/dist/*'] },
   testDir: '.',
   // The folder for screenshots and the requests of the emulated service after a failure.
   outputDir: join(tmpdir(), 'workspace-emulator-browser-example'),

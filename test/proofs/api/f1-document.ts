@@ -42,7 +42,8 @@ export function readDocument(document: unknown): ApiDocument {
   const root = must(document)
   ajv.addSchema({ $id: 'api', components: must(root.components) })
   const judgeOf = (schema: JsonObject): ((value: unknown) => string | undefined) => {
-    const { $ref: name } = schema
+    // The schema of a stream has that of its lines.
+    const { $ref: name } = isObject(schema.contentSchema) ? schema.contentSchema : schema
     // A named schema may refer to other schemas of its document.
     const valid = ajv.compile(
       typeof name === 'string' && name.startsWith('#') ? { $ref: `api${name}` } : schema,
@@ -57,8 +58,17 @@ export function readDocument(document: unknown): ApiDocument {
       return strange.length > 0 ? `has the members ${strange.join(', ')}` : judge(body)
     }
   }
+  const schemas = must(must(root.components).schemas)
+  const written = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(written)
+    if (!isObject(value)) return value
+    if (typeof value.$ref === 'string') return written(schemas[value.$ref.split('/').at(-1) ?? ''])
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, written(each)]))
+  }
   const operations = Object.entries(must(root.paths)).flatMap(([path, methods]) =>
-    Object.entries(must(methods)).map(([method, item]) => describe(path, method, must(item), judgeOf)),
+    Object.entries(must(methods)).map(([method, item]) =>
+      describe(path, method, must(item), judgeOf, written),
+    ),
   )
   return {
     operations,
@@ -73,6 +83,7 @@ function describe(
   method: string,
   item: JsonObject,
   judgeOf: (schema: JsonObject) => (value: unknown) => string | undefined,
+  written: (schema: unknown) => unknown,
 ): Described {
   const parameters = list(item.parameters)
   const query = parameters.filter((each) => each.in === 'query')
@@ -80,7 +91,9 @@ function describe(
   const [media, content] =
     Object.entries(isObject(response) && isObject(response.content) ? response.content : {})[0] ?? []
   const body = isObject(item.requestBody) ? item.requestBody : undefined
-  const schema = body && must(must(must(body.content)['application/json']).schema)
+  const named = body && must(must(must(body.content)['application/json']).schema)
+  // Values are generated from the whole schema of a body, without references.
+  const schema = named && must(written(named))
   const refuses = schema === undefined ? () => undefined : judgeOf(schema)
   const errors = must(must(must(item.responses).default).content)
   return {

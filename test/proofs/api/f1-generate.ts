@@ -38,11 +38,18 @@ export function generate(document: ApiDocument, source: Source, port: number): G
   }
 }
 
-/** Stores the cursors of a response for later requests. */
-export function learn({ memory }: Source, operation: string, status: number, text: string): void {
+/** Stores the cursors of a response for later requests, with the dates of its request: a cursor belongs to them. */
+export function learn(
+  { memory }: Source,
+  { operation, sent }: Pick<Generated, 'operation' | 'sent'>,
+  status: number,
+  text: string,
+): void {
   if (operation !== 'consumption.list' || status !== 200 || text === '') return
   const body: unknown = JSON.parse(text)
-  if (isObject(body) && typeof body.last_id === 'string') memory.cursors.push(body.last_id)
+  if (!isObject(body) || typeof body.last_id !== 'string') return
+  const query = [...new URL(sent.target, 'http://127.0.0.1').searchParams]
+  memory.cursors.push({ cursor: body.last_id, dates: query.filter(([name]) => name.endsWith('_date')) })
 }
 
 // Mostly short, so that rate windows fill; sometimes long enough for batches to progress, end and be cleaned up.

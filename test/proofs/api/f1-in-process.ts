@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { Api } from '../../../src/adapters/http/api.ts'
 import { allowHosts } from '../../../src/adapters/http/guard.ts'
@@ -18,7 +19,8 @@ class Request extends Readable {
   readonly headers: IncomingHttpHeaders
   readonly headersDistinct: Record<string, string[]>
   readonly httpVersion = '1.1'
-  readonly socket = { destroy: () => {} }
+  // Not connected.
+  readonly socket = new Socket()
 
   constructor({ method, target, headers }: Sent) {
     super()
@@ -128,6 +130,7 @@ export function apiInProcess({ port, sandboxes }: Pick<RunningEmulator, 'port' |
     sandboxes,
     hosts: () => hosts(port),
     corsOrigins: [],
+    onUnreadParameter: () => {},
     closing: new AbortController().signal,
   })
 }

@@ -187,7 +187,7 @@ async function one(
       complain(`a ${response.status} changed the sandbox`)
     }
   }
-  learn(source, operation, response.status, response.text)
+  learn(source, { operation, sent }, response.status, response.text)
 }
 
 /** Increases with every commit of any sandbox, and with every new sandbox. */

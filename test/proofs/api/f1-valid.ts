@@ -28,7 +28,7 @@ export interface Draft {
 
 /** The state of a generator during a run: used records, and cursors from responses. */
 export class Memory {
-  readonly cursors: string[] = []
+  readonly cursors: { readonly cursor: string; readonly dates: readonly [string, string][] }[] = []
   readonly #next = new Map<string, number>()
 
   /** The number of the next record that this operation has not used; starts again after the last one. */
@@ -109,19 +109,20 @@ const DATES = ['2026-02-01', '2026-02-28', '2026-01-15T10:00:00Z', '2026-02-20T2
 
 function queryOf(operation: Described, { chance, memory }: Source): [string, string][] {
   const query: [string, string][] = []
-  let hasCursor = false
+  let dates: readonly [string, string][] | undefined
   for (const { name, schema } of operation.query) {
     if (chance.int(0, 2) > 0) continue
     if (name === 'after' || name === 'before') {
-      const cursor = memory.cursors.at(-1)
-      if (cursor === undefined || operation.name !== 'consumption.list' || hasCursor) continue
-      hasCursor = true
-      query.push([name, cursor])
+      const last = memory.cursors.at(-1)
+      if (last === undefined || operation.name !== 'consumption.list' || dates !== undefined) continue
+      dates = last.dates
+      query.push([name, last.cursor])
     } else if (name === 'start_date' || name === 'end_date') query.push([name, pick(chance, DATES)])
     else if (name === 'has_messages') query.push([name, pick(chance, ['true', 'false'])])
     else query.push([name, String(sampleOf(schema, chance))])
   }
-  return query
+  if (dates === undefined) return query
+  return [...query.filter(([name]) => !name.endsWith('_date')), ...dates]
 }
 
 function bodyOf(operation: Described, source: Source, n: number): Json | undefined {

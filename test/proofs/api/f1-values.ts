@@ -30,7 +30,13 @@ export const TEXTS = [
 ] as const
 
 /** Samples that match the patterns in the document. */
-const BY_PATTERN = ['Document:created', 'Task:updated', 'A:b', 'user.name@example.com']
+const BY_PATTERN = [
+  'Document:created',
+  'Task:updated',
+  'A:b',
+  'user.name@example.com',
+  'https://app.example/cb',
+]
 
 /**
  * A value that a JSON Schema of the document allows. Fields that may be anything are omitted: they are placeholders for known

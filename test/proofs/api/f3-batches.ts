@@ -9,7 +9,7 @@ import { runRaces } from './f3-races.ts'
 import { type Origin, originOf, sandboxFrom } from './f3-sandbox.ts'
 
 const SIZES = {
-  short: { sequences: 30, onDisk: 1, races: 12 },
+  short: { sequences: 60, onDisk: 1, races: 25 },
   long: { sequences: 10_000, onDisk: 200, races: 1_000 },
 } as const satisfies Record<Scale, object>
 

@@ -7,7 +7,6 @@ import { Persistence } from '../../../src/adapters/storage/persistence.ts'
 import { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
 import { assumptions } from '../../../src/resources/index.ts'
 import { workspaceService } from '../../../src/service.ts'
-import { unsynced } from '../../support/mortal-files.ts'
 import type { Real, Step } from './f3-commands.ts'
 import type { Model } from './f3-model.ts'
 import type { Origin } from './f3-sandbox.ts'
@@ -70,16 +69,15 @@ export class DiskReal implements Real {
     const problems: string[] = []
     const persistence = new Persistence({
       file: join(this.#path(), FILE),
-      durability: 'process',
+      importCommand: String,
       later,
-      files: unsynced,
       onNotice: ({ level, message }) => {
         if (level !== 'info') problems.push(message)
       },
     })
-    const loaded = await persistence.load(workspaceService, assumptions, false)
+    const loaded = persistence.load(workspaceService, assumptions, false)
     this.sandbox = new Sandbox(this.origin.options, loaded?.state ?? this.origin.start, loaded?.floor)
-    await persistence.attach(this.sandbox)
+    persistence.attach(this.sandbox)
     this.#persistence = persistence
     if (problems.length > 0) throw new Error(problems.join('\n'))
   }

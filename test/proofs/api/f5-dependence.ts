@@ -8,7 +8,7 @@ import { runSuite } from './f5-suite.ts'
 import { type Variant, variants } from './f5-variants.ts'
 
 const SIZES = {
-  short: { requests: 150, withSuite: false },
+  short: { requests: 400, withSuite: false },
   long: { requests: 10_000, withSuite: true },
 } as const satisfies Record<Scale, object>
 

@@ -50,7 +50,7 @@ export async function record(
       advanceTo(sandbox, sandbox.clock.now + next.ms)
       const reply = await responseOf(api, next.sent)
       if (reply === 'closed') throw new Error('a request got no response')
-      learn(source, next.operation, reply.status, reply.text)
+      learn(source, next, reply.status, reply.text)
       script.push({ ...next, response: reply })
     }
     return script

@@ -15,7 +15,7 @@ interface VitestReport {
 /** The paths of the test files that send requests with `testEmulator`, relative to the project. */
 function files(): readonly string[] {
   return readdirSync('test/spec', { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.test.ts') && !path.endsWith('express.test.ts'))
+    .filter((path) => path.endsWith('.test.ts') && !/(?:express|fetch)\.(?:slow\.)?test\.ts$/.test(path))
     .map((path) => join('test/spec', path))
     .filter((path) => readFileSync(path, 'utf8').includes('testEmulator('))
     .sort()
@@ -41,14 +41,17 @@ async function outcomes(transport: TransportName, paths: readonly string[]): Pro
 
 async function run(): Promise<readonly Figure[]> {
   const paths = files()
-  const [socket, express] = [await outcomes('socket', paths), await outcomes('express', paths)]
-  const others = [...new Set([...socket.keys(), ...express.keys()])].filter(
-    (title) => express.get(title) !== socket.get(title),
+  const socket = await outcomes('socket', paths)
+  const express = await outcomes('express', paths)
+  const fetch = await outcomes('fetch', paths)
+  const others = [...new Set([...socket.keys(), ...express.keys(), ...fetch.keys()])].filter(
+    (title) => express.get(title) !== socket.get(title) || fetch.get(title) !== socket.get(title),
   )
   return [
     tried('test files', paths.length),
     tried('tests that pass on node:http', passed(socket)),
-    tried('tests that pass on supertest and Express', passed(express)),
+    tried('tests that pass on supertest and a router at a path of an Express application', passed(express)),
+    tried('tests that pass on emulator.fetch', passed(fetch)),
     none(`tests with another outcome${others[0] === undefined ? '' : `: ${others[0]}`}`, others.length),
   ]
 }
@@ -59,6 +62,6 @@ function passed(tests: ReadonlyMap<string, string>): number {
 
 export const f8: Proof = {
   id: 'F8',
-  promise: 'The API inside the Express application behaves as it does on node:http.',
+  promise: 'The API behaves in an Express application and through emulator.fetch as it does on node:http.',
   run,
 }

@@ -4,7 +4,7 @@ import { pause } from '../stage.ts'
 /** A way in which an editor writes a text to a file; resolves when it has finished. */
 export type Save = (file: string, text: string) => Promise<void>
 
-/** In milliseconds; much shorter than the 3 x 200 ms that the emulator waits for the rest of a half-saved file. */
+/** In milliseconds; much shorter than the 3 x 250 ms that the emulator waits for the rest of a half-saved file. */
 const SHORT = 20
 /** In milliseconds; longer than that. */
 const LONG = 1_500

@@ -3,7 +3,7 @@ import { broken } from '../proof.ts'
 import { f6 } from './f6-advance.ts'
 
 // A busy machine may need ten times as long.
-test('F6 no work of the clock blocks the event loop', { timeout: 300_000 }, async () => {
+test('F6 no work of the clock keeps other requests waiting', { timeout: 300_000 }, async () => {
   const told: string[] = []
   const figures = await f6.run('short', (line) => told.push(line))
   expect(broken(figures), told.join('\n')).toEqual([])

@@ -1,18 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { comesTrue, type Stage, type Started } from '../stage.ts'
-import type { BusyStall } from './idle-loop.ts'
 
-/** The resources of a process. Times in milliseconds, memory in MiB. */
+/** The resources of a process. Memory in MiB. */
 export interface Look {
   readonly reports: number
-  /** The lateness of the event loop since the last measurement, over this many turns. */
-  readonly loop: {
-    readonly p99: number
-    readonly longest: number
-    readonly turns: number
-    readonly stalls: readonly BusyStall[]
-  }
   /** `live`: the memory after a garbage collection. */
   readonly memory: { readonly rss: number; readonly live: number }
   readonly timers: number
@@ -23,8 +15,6 @@ export interface Probed {
   readonly started: Started
   readonly port: number
   look(): Promise<Look>
-  /** The lateness since the last measurement, without a garbage collection, which would slow down code. */
-  lateness(): Promise<Look['loop']>
   /** The number of open files, sockets and pipes. */
   handles(): number
   /** Resident memory now and its maximum so far, in MiB. */
@@ -44,9 +34,9 @@ export async function startProbed(stage: Stage, flags: readonly string[] = []): 
   let reports = 0
   const read = (): Look | undefined =>
     existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Look) : undefined
-  const report = async (signal: NodeJS.Signals): Promise<Look> => {
+  const look = async (): Promise<Look> => {
     reports += 1
-    started.signal(signal)
+    started.signal('SIGUSR2')
     if (!(await comesTrue(() => read()?.reports === reports))) throw new Error('the process gives no report')
     return read() as Look // waited for above
   }
@@ -59,7 +49,6 @@ export async function startProbed(stage: Stage, flags: readonly string[] = []): 
       const of = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024
       return { now: of('VmRSS'), most: of('VmHWM') }
     },
-    look: () => report('SIGUSR2'),
-    lateness: async () => (await report('SIGWINCH')).loop,
+    look,
   }
 }

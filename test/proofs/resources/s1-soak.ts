@@ -3,8 +3,6 @@ import { join } from 'node:path'
 import { median } from '../../bench/servers.ts'
 import { atLeast, below, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { comesTrue, Stage } from '../stage.ts'
-import { timing } from '../timing.ts'
-import { idleLoop } from './idle-loop.ts'
 import { type Look, type Probed, startProbed } from './probe.ts'
 import { type Heard, Round } from './s1-load.ts'
 
@@ -33,8 +31,6 @@ interface Sample extends Look {
   /** Milliseconds since the start. */
   readonly at: number
   readonly handles: number
-  /** The 99th percentile of the loop's lateness in the round, without stalls that an idle process had at the same time. */
-  readonly late: number
 }
 
 function writeScenario(folder: string, version: number): void {
@@ -91,7 +87,6 @@ export async function soak(
   const probed = await startProbed(stage, ['--scenarios', scenarios])
   const heard: Heard = { requests: 0, unexpected: [] }
   const samples: Sample[] = []
-  using machine = idleLoop()
   const begun = performance.now()
   let reloads = 0
   for (let n = 1; n <= plan.rounds; n++) {
@@ -100,13 +95,11 @@ export async function soak(
     const [before] = samples
     if (before !== undefined) await comesTrue(() => probed.handles() <= before.handles + MAX_HANDLES)
     const look = await probed.look()
-    const late = (await machine.own(look.loop.stalls))[Math.floor(look.loop.turns / 100)] ?? 0
-    samples.push({ ...look, at: performance.now() - begun, handles: probed.handles(), late })
+    samples.push({ ...look, at: performance.now() - begun, handles: probed.handles() })
     say(`round ${n}: ${describe(samples.at(-1))}`)
   }
   const seconds = (performance.now() - begun) / 1_000
   const { code } = await probed.started.stop()
-  const { p99: idle } = await machine.lateness()
   const settled = samples.slice(plan.warmUp)
   const [first, last] = [settled[0], settled.at(-1)]
   const slope = (of: (sample: Sample) => number) =>
@@ -137,16 +130,6 @@ export async function soak(
     ),
     below('more open handles', Math.abs((last?.handles ?? 0) - (first?.handles ?? 0)), MAX_HANDLES + 1),
     below('more timers', (last?.timers ?? 0) - (first?.timers ?? 0), 3),
-    timing(
-      scale,
-      below('event loop, 99 %, worst round', round1(Math.max(...settled.map(({ late }) => late))), 20, 'ms'),
-    ),
-    tried(
-      'event loop, 99 %, worst round, with the stalls of the machine',
-      `${round1(Math.max(...settled.map(({ loop }) => loop.p99)))} ms`,
-    ),
-    tried('event loop, longest', `${round1(Math.max(...settled.map(({ loop }) => loop.longest)))} ms`),
-    tried('event loop of an idle process during this time, 99 %', `${round1(idle)} ms`),
     none('exit code', code ?? -1),
     none(
       'defects logged',
@@ -157,8 +140,8 @@ export async function soak(
 
 function describe(sample: Sample | undefined): string {
   if (sample === undefined) return ''
-  const { memory, handles, timers, late } = sample
-  return `${round1(memory.rss)} MiB resident, ${round1(memory.live)} MiB live, ${handles} handles, ${timers} timers, loop ${round1(late)} ms`
+  const { memory, handles, timers } = sample
+  return `${round1(memory.rss)} MiB resident, ${round1(memory.live)} MiB live, ${handles} handles, ${timers} timers`
 }
 
 const round1 = (value: number): number => Math.round(value * 10) / 10

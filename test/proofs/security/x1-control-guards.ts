@@ -59,6 +59,24 @@ const FOREIGN_ORIGINS = [
   'http://127.0.0.1:PORT/',
 ] as const
 
+/** The origin that --control-origin allows in a part of the proof, and origins that resemble it. */
+const CONTROL_ORIGIN = 'https://control.example'
+const ALMOST_CONTROL_ORIGIN = [
+  'http://control.example',
+  'https://control.example:443',
+  'https://control.example:8443',
+  'https://control.example/',
+  'https://control.example.',
+  'https://CONTROL.example',
+  'https://a.control.example',
+  'https://control.example.example.com',
+  'https://control.example@example.com',
+  'https://example.com#https://control.example',
+  'https://control.example, https://example.com',
+  ' https://control.example null',
+  '*',
+] as const
+
 /** Content types that any page can send without a preflight, and types that resemble JSON; undefined for no type. */
 const FOREIGN_TYPES = [
   'text/plain',
@@ -124,10 +142,12 @@ function attempts(port: number, token: string | undefined): readonly Attempt[] {
   const authorized = token === undefined ? [] : [`Authorization: Bearer ${token}`]
   const hosts = FOREIGN_HOSTS.map((host) => [`Host: ${here(host)}`])
   const many = [[], [own, own], [own, 'Host: example.com'], ['Host: example.com', own]]
-  const origins = FOREIGN_ORIGINS.map((origin) => [`Origin: ${here(origin)}`])
+  const origins = [...FOREIGN_ORIGINS, ...ALMOST_CONTROL_ORIGIN].map((origin) => [`Origin: ${here(origin)}`])
   const mixed = [
     [ours, 'Origin: https://example.com'],
     ['Origin: https://example.com', ours],
+    [`Origin: ${CONTROL_ORIGIN}`, 'Origin: https://example.com'],
+    ['Origin: null', `Origin: ${CONTROL_ORIGIN}`],
   ]
   return [
     ...hosts.map((lines) => ({ what: lines.join(), lines: [...lines, ...authorized], expected: [400, 403] })),
@@ -238,9 +258,11 @@ async function byImages({ emulator }: Proving, tally: Tally): Promise<void> {
 
 async function run(scale: Scale, say: (line: string) => void): Promise<readonly Figure[]> {
   const figures: Figure[] = []
-  for (const token of [TOKEN, undefined]) {
-    const under = token === undefined ? 'without a token' : 'with a token'
-    await against(token === undefined ? {} : { controlToken: token }, async (proving) => {
+  for (const [token, controlOrigins] of [[TOKEN], [undefined], [undefined, [CONTROL_ORIGIN]]] as const) {
+    const allowing = controlOrigins === undefined ? '' : ` and ${CONTROL_ORIGIN} allowed`
+    const under = `${token === undefined ? 'without a token' : 'with a token'}${allowing}`
+    const options = { ...(token && { controlToken: token }), ...(controlOrigins && { controlOrigins }) }
+    await against(options, async (proving) => {
       const tally = { routes: 0, requests: 0, accepted: 0, unanswered: 0, changed: 0 }
       await tryAll(proving, token, scale, tally)
       if (token === undefined) await byImages(proving, tally)

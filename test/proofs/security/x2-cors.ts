@@ -141,8 +141,11 @@ async function preflights(emulator: RunningEmulator, found: string[], scale: Sca
   const operations = [...workspaceService.operations.values()]
   const targets = [...operations.map(({ method, path }) => ({ method, path: `/v1${path}` }))]
   targets.push({ method: 'POST', path: '/@never-made/v1/pages' }, { method: 'GET', path: '/v1/nowhere' })
-  const before = digestOf(emulator)
-  let count = 0
+  // Refused preflights are logged, and have numbers; nothing else may change.
+  const before = digestOf(emulator, { withRequests: false })
+  const log = emulator.sandbox.log
+  const logged = log.requests
+  let [count, refused] = [0, 0]
   for (const [n, { method, path }] of targets.entries()) {
     for (const origin of [
       LOOPBACK_ORIGINS[count % LOOPBACK_ORIGINS.length] ?? '',
@@ -158,13 +161,15 @@ async function preflights(emulator: RunningEmulator, found: string[], scale: Sca
         authorization: undefined,
       })
       const isAllowed = (LOOPBACK_ORIGINS as readonly string[]).includes(origin)
+      refused += isAllowed ? 0 : 1
       const wrong = isAllowed ? ungranted(response, method, headers) : grantsOf(response)
       if (response.status !== 204 || response.text !== '') wrong.push(`got ${response.status}`)
       found.push(...wrong.map((each) => `preflight of ${method} ${path} from ${origin}: ${each}`))
       count += 1
     }
   }
-  if (digestOf(emulator) !== before) found.push('preflights have changed the state')
+  if (digestOf(emulator, { withRequests: false }) !== before) found.push('preflights have changed the state')
+  if (log.requests - logged !== refused) found.push('not exactly the refused preflights are in the log')
   return count
 }
 
@@ -185,15 +190,25 @@ function ungranted({ headers }: Sent, method: string, asked: Readonly<Record<str
   ]
 }
 
-/** No page of another origin may read a response of the control interface, not even the origin of an API client. */
-async function control(emulator: RunningEmulator, found: string[]): Promise<number> {
+/**
+ * No page of another origin may read a response of the control interface, not even the origin of an API client.
+ * @param allowed the only origins that --control-origin allows
+ */
+async function control(
+  emulator: RunningEmulator,
+  found: string[],
+  allowed: readonly string[] = [],
+): Promise<number> {
   const { body } = await send({ emulator }, 'GET', '/__emulator/', { authorization: undefined })
   const routes = body.routes as { method: string; path: string }[]
   const origins = [
     `http://127.0.0.1:${emulator.port}`,
     'http://localhost:5173',
     'https://example.com',
+    'http://control.example',
+    'https://control.example:8443',
     'null',
+    ...allowed,
   ]
   let count = 0
   for (const { method, path } of [...routes, { method: 'GET', path: '/__emulator/nowhere' }]) {
@@ -203,7 +218,10 @@ async function control(emulator: RunningEmulator, found: string[]): Promise<numb
         const headers = { origin, 'access-control-request-method': method }
         const target = path.replaceAll(/\{\w+\}/g, 'x')
         const response = await send({ emulator }, verb, target, { headers, authorization: undefined })
-        found.push(...grantsOf(response).map((name) => `${verb} ${target} from ${origin} has ${name}`))
+        const wrong = allowed.includes(origin)
+          ? [response.headers['access-control-allow-origin'] === origin ? [] : ['no grant']].flat()
+          : grantsOf(response)
+        found.push(...wrong.map((name) => `${verb} ${target} from ${origin} has ${name}`))
         count += 1
       }
     }
@@ -229,6 +247,10 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
     responses += await judge(emulator, origins, found, scale)
     asked = await preflights(emulator, found, scale)
     controlled = await control(emulator, found)
+  })
+  const own = ['https://control.example']
+  await against({ controlOrigins: own }, async ({ emulator }) => {
+    controlled += await control(emulator, found, own)
   })
   const all = FOREIGN_ORIGINS.filter((origin) => origin !== 'null')
   for (const [given, allowed, foreign] of [
@@ -257,6 +279,6 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
 export const x2: Proof = {
   id: 'X2',
   promise:
-    'Pages of this machine can read every response of the API with its quota headers, pages of other origins can read none, and no page can read the control interface.',
+    'Pages of this machine can read every response of the API with its quota headers, pages of other origins can read none, and no page can read the control interface unless its origin is allowed.',
   run,
 }

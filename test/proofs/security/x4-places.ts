@@ -33,7 +33,7 @@ export async function asIds(trial: Trial): Promise<void> {
       },
     )
   }
-  const unknown = ['state/{}', 'state/{}/x', 'faults/{}', 'faults/presets/{}', 'explain/{}', 'batches/{}']
+  const unknown = ['state/{}', 'state/{}/x', 'faults/{}', 'fault-presets/{}', 'explain/{}', 'batches/{}']
   const bodies = [
     'scenarios/{}/start',
     'webhooks/deliveries/{}/redeliver',

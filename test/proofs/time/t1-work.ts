@@ -42,7 +42,7 @@ const INVOICE = {
 function outputs(count: number): void {
   const made = outputsOf(INVOICE)
   const chance = new Chance(1, 'outputs')
-  for (let n = 0; n < count; n++) made.make(chance, NOW)
+  for (let n = 0; n < count; n++) made.text(chance, NOW)
 }
 
 function plainText(): Buffer {

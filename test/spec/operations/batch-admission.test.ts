@@ -51,7 +51,7 @@ const policies: readonly [string, JsonObject, string, string, number, number, nu
     '"org-enqueued-items";q=10',
     '"org-enqueued-items";r=2;t=30',
     10,
-    2,
+    0,
     30,
   ],
   [
@@ -119,12 +119,38 @@ test('enqueued items are those that are not finished yet', { tags: ['R266'] }, a
   expect((await post(emulator, 4)).status).toBe(200)
 })
 
-test('the refusal of a batch larger than the bound says that waiting does not help', {
-  tags: ['R266'],
+test('a batch larger than the whole limit is refused like any other: nothing remains, and it may be tried again after Retry-After', {
+  tags: ['R260', 'R262', 'R265', 'R266'],
 }, async () => {
   const emulator = await batchEmulator({ 'limits.admission.enqueued_items': 10 })
-  const response = await refusedProblem(emulator, () => post(emulator, 11), 429)
-  expect(response.body.detail).toContain('Waiting does not help')
+  const response = await refusedProblem(emulator, () => post(emulator, 11), 429, 'rate_limit_exceeded')
+  expect(quota(emulator, response)).toEqual([
+    '"org-enqueued-items";q=10',
+    '"org-enqueued-items";r=10;t=30',
+    '10',
+    '0',
+    30,
+    '30',
+  ])
+  const { detail } = response.body
+  expect(detail).toContain('has 0 unfinished items and requests 11 more; the maximum is 10.')
+  expect(detail).toContain('Wait 30 s, the value of Retry-After.')
+  expect(detail).toContain('split it into batches of at most 10 items')
+  expect(detail).not.toContain('does not help')
+  await emulator.control('PATCH', '/settings', { 'limits.admission.enqueued_items': 11 })
+  emulator.advance('30s')
+  expect((await post(emulator, 11)).status).toBe(200)
+})
+
+test('at a fraction of a second the reset of a policy is Retry-After seconds away, rounded up', {
+  tags: ['R261', 'R262', 'R265'],
+}, async () => {
+  const emulator = await batchEmulator({ 'limits.admission.create_rate': { limit: 1, window_s: 600 } })
+  emulator.advance('400ms')
+  await post(emulator)
+  const { headers } = await emulator.post(CREATE, aBatch())
+  const untilReset = Number(headers.get('x-ratelimit-reset')) - emulator.now() / 1000
+  expect([Math.ceil(untilReset), headers.get('retry-after')]).toEqual([600, '600'])
 })
 
 test('three policies count one organization, the fourth counts all organizations', {

@@ -50,6 +50,56 @@ test.for([
   },
 )
 
+/** A valid creation whose schema has a number as it is written here, so that it can have more digits than a double. */
+function bodyWith(number: string, text = 'x'): string {
+  const output_schema = { type: 'object', properties: { a: { const: 'NUMBER' } }, title: text }
+  return JSON.stringify(aBatch({ output_schema })).replace('"NUMBER"', number)
+}
+
+test.for<[one: string, other: string]>([
+  ['9007199254740993', '9007199254740992'],
+  ['-9007199254740993', '-9007199254740992'],
+  ['0.10000000000000000001', '0.1'],
+  ['1e400', '1e401'],
+  ['1e400', 'null'],
+  ['1e-400', '0'],
+  ['9007199254740993', '"9007199254740993"'],
+  ['9007199254740993', '"n9007199254740993"'],
+])(
+  'numbers that no double can tell apart are different bodies: %s and %s',
+  {
+    tags: ['R277', 'T10'],
+  },
+  async ([one, other]) => {
+    const emulator = await batchEmulator()
+    const send = (number: string, text?: string) =>
+      emulator.request('POST', CREATE, {
+        raw: bodyWith(number, text),
+        headers: { 'idempotency-key': 'key-1' },
+      })
+    const first = await send(one)
+    expect(first.status).toBe(200)
+    await refusedProblem(emulator, () => send(other), 409, 'idempotency_key_reused')
+    expect((await send(one)).text).toBe(first.text)
+  },
+)
+
+test.for<[one: string, other: string]>([
+  ['9007199254740993', '9007199254740993.0'],
+  ['9007199254740993', '9.007199254740993e15'],
+  ['100', '1e2'],
+  ['-0', '0'],
+  ['1e400', '10.0E+0399'],
+])('numbers that are equal are the same body: %s and %s', { tags: ['T10'] }, async ([one, other]) => {
+  const emulator = await batchEmulator()
+  const send = (raw: string) =>
+    emulator.request('POST', CREATE, { raw, headers: { 'idempotency-key': 'key-1' } })
+  const first = await send(bodyWith(one))
+  const { items, ...rest } = JSON.parse(bodyWith('"NUMBER"'))
+  const reordered = JSON.stringify({ items, ...rest }, null, 2).replace('"NUMBER"', other)
+  expect([first.status, (await send(reordered)).text]).toEqual([200, first.text])
+})
+
 test('a key can be used again exactly 24 hours after its first use, also across a restart', {
   tags: ['R278'],
 }, async () => {

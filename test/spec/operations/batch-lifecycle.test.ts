@@ -12,6 +12,7 @@ import {
 } from '../../support/batches.ts'
 import { type TestEmulator, testEmulator } from '../../support/emulator.ts'
 import { batchBody as sampleBatch, sampleRecords } from '../../support/sample-calls.ts'
+import { mountPath } from '../../support/transport.ts'
 
 async function countsWhile(emulator: TestEmulator, id: string, steps: number) {
   const seen = []
@@ -62,7 +63,7 @@ test('a batch is complete and consistent in every state', {
     const unhappy = ['failed', 'cancelled', 'expired'].includes(status)
     expect(batch.error).toEqual(unhappy ? expect.any(Object) : null)
     const terminal = unhappy || status === 'completed'
-    expect(batch.results_url).toEqual(terminal ? `/v1/batch-predictions/${id}/results` : null)
+    expect(batch.results_url).toEqual(terminal ? `${mountPath()}/v1/batch-predictions/${id}/results` : null)
   }
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator } from '../../support/batches.ts'
 import type { TestEmulator } from '../../support/emulator.ts'
+import { mountPath } from '../../support/transport.ts'
 import { webhookReceiver } from '../../support/webhook-receiver.ts'
 
 /** The ways to choose the sandbox `w1`. */
@@ -10,17 +11,16 @@ type Way = (typeof WAYS)[number]
 
 /** Calls the API in a sandbox. */
 async function call(emulator: TestEmulator, way: Way, name: string, path: string, json?: object) {
-  const origin = emulator.baseUrl.slice(0, -'/v1'.length)
   const headers = {
     authorization: `Bearer live_owner${way === 'token' ? `@${name}` : ''}`,
     ...(way === 'header' && { 'x-emulator-sandbox': name }),
     ...(json && { 'content-type': 'application/json' }),
   }
-  const url = new URL(path.startsWith('/v1') ? `${way === 'path' ? `/@${name}` : ''}${path}` : path, origin)
+  const target = way === 'path' && path.startsWith('/v1') ? `/@${name}${path}` : path
   const body = json && JSON.stringify(json)
-  const response = await fetch(url, { headers, method: json ? 'POST' : 'GET', ...(body && { body }) })
-  expect([url.pathname, response.status]).toEqual([url.pathname, 200])
-  return { url, text: await response.text() }
+  const { status, text } = await emulator.send(target, { method: json ? 'POST' : 'GET', headers, body })
+  expect([target, status]).toEqual([target, 200])
+  return { url: new URL(mountPath() + target, emulator.baseUrl), text }
 }
 
 async function completed(emulator: TestEmulator, way: Way): Promise<string> {
@@ -38,11 +38,11 @@ test.for(WAYS.flatMap((created) => WAYS.map((read) => [created, read] as const))
     const { url, text } = await call(emulator, read, 'w1', `/v1/batch-predictions/${id}`)
     const { results_url } = JSON.parse(text)
     expect(results_url).toBe(
-      `${[created, read].includes('path') ? '/@w1' : ''}/v1/batch-predictions/${id}/results`,
+      `${mountPath()}${[created, read].includes('path') ? '/@w1' : ''}/v1/batch-predictions/${id}/results`,
     )
     // Clients resolve it against the URL of the request, and choose the sandbox as in that request.
     const followed = new URL(results_url, url).pathname
-    const way = followed.startsWith('/@') ? 'path' : read
+    const way = followed.startsWith(`${mountPath()}/@`) ? 'path' : read
     expect((await call(emulator, way, 'w1', followed)).text).toContain(id)
   },
 )
@@ -60,7 +60,7 @@ test.for(['path', 'header'] as const)(
     await emulator.in('w1')('POST', '/snapshots', { name: 'base' })
     await emulator.in('w1')('POST', '/sandboxes', { name: 'w2', from_snapshot: 'base' })
     await emulator.in('w2')('POST', '/clock/advance', { by: '1h' })
-    const prefix = way === 'path' ? '/@w2' : ''
+    const prefix = mountPath() + (way === 'path' ? '/@w2' : '')
     for (const each of [old, id]) {
       const { text } = await call(emulator, way, 'w2', `/v1/batch-predictions/${each}`)
       expect(JSON.parse(text).results_url).toBe(`${prefix}/v1/batch-predictions/${each}/results`)

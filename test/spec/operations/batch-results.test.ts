@@ -16,6 +16,7 @@ import {
   retrieve,
 } from '../../support/batches.ts'
 import type { TestEmulator } from '../../support/emulator.ts'
+import { mountPath } from '../../support/transport.ts'
 
 const TERMINAL = ['completed', 'failed', 'expired', 'cancelled'] as const
 
@@ -139,10 +140,11 @@ test('results_url leads to the results when resolved against the URL of a reques
     const emulator = await batchEmulator()
     const { id } = await createBatch(emulator)
     const { results_url } = await bring(emulator, id, status)
-    expect(results_url).toBe(`/v1/batch-predictions/${id}/results`)
-    const url = new URL(results_url, `${emulator.baseUrl}/batch-predictions/${id}`)
-    const response = await fetch(url, { headers: { authorization: `Bearer ${KEYS.KU}` } })
-    expect([response.status, (await response.text()).split('\n')]).toEqual([200, expect.any(Array)])
+    expect(results_url).toBe(`${mountPath()}/v1/batch-predictions/${id}/results`)
+    const { pathname } = new URL(results_url, `${emulator.baseUrl}/batch-predictions/${id}`)
+    const headers = { authorization: `Bearer ${KEYS.KU}` }
+    const response = await emulator.send(pathname, { method: 'GET', headers })
+    expect([response.status, response.text.split('\n')]).toEqual([200, expect.any(Array)])
   }
 })
 
@@ -150,7 +152,7 @@ test('results_url keeps the sandbox that the path selects', { tags: ['T29'] }, a
   const emulator = await batchEmulator()
   const created = callBatches(emulator.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
   const { results_url } = await bring(emulator, created.body.id, 'completed')
-  expect(results_url).toBe(`/@default/v1/batch-predictions/${created.body.id}/results`)
+  expect(results_url).toBe(`${mountPath()}/@default/v1/batch-predictions/${created.body.id}/results`)
 })
 
 test('a setting makes results_url relative to the base URL', { tags: ['U047'] }, async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { testEmulator } from '../../support/emulator.ts'
 import { pointersOf, refused } from '../../support/refusal.ts'
+import { mountPath } from '../../support/transport.ts'
 
 const BOTH = { connector_id: 'files', connection_provider_id: 'provider' }
 
@@ -14,7 +15,9 @@ test('the response is a redirect URL resource and nothing else', {
   expect(body.object).toBe('redirect_url')
   expect(assumed).toContain('U030')
   const [connection] = emulator.state('connections')
-  expect(new URL(body.redirect_url).pathname).toMatch(/^\/consent\/connections\/[\w-]+$/)
+  expect(new URL(body.redirect_url).pathname).toMatch(
+    new RegExp(`^${mountPath()}/consent/connections/[\\w-]+$`),
+  )
   expect(connection).toEqual({
     id: expect.any(String),
     teamspace_id: 'ts-a',

@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyEdit } from '../../../src/adapters/storage/merge-edit.ts'
+import { loadDocument } from '../../../src/core/sandboxes/change.ts'
 import type { Row } from '../../../src/core/state/commit.ts'
-import { checkDocument } from '../../../src/core/state/document.ts'
-import type { Document } from '../../../src/core/state/state.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { arm } from '../../support/state-faults.ts'
 
@@ -154,15 +152,12 @@ const ways: Readonly<Record<string, Delete>> = {
     await emulator.get('/data-views', { key: 'K2' })
   },
   'an edit of the state file': ({ sandbox }, user) => {
-    const base = JSON.parse(JSON.stringify(sandbox.document())) as Document
-    const edited = JSON.parse(JSON.stringify(base))
+    const edited = JSON.parse(JSON.stringify(sandbox.document()))
     edited.collections.users = edited.collections.users.filter(({ id }: Row) => id !== user)
     edited.collections.memberships = edited.collections.memberships.filter(
       ({ user_id }: { user_id: string }) => user_id !== user,
     )
-    const checked = checkDocument(edited, sandbox.service, sandbox.assumptions, false)
-    if ('issues' in checked) throw new Error(JSON.stringify(checked.issues))
-    applyEdit(sandbox, { edited, checked: checked.state, base, commits: () => {}, keep: () => '' })
+    loadDocument(sandbox, edited, edited.revision)
   },
 }
 

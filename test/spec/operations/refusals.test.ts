@@ -132,14 +132,14 @@ test('no request causes a 5xx or a stack trace, and no refusal changes the sandb
       expect(response.body.status_code ?? response.body.status).toBe(response.status)
       expect(response.headers.get('x-ratelimit-limit')).toMatch(/^\d+$/)
     }),
-    { numRuns: 600 },
+    { numRuns: 300 },
   )
 })
 
 test('a body nested 5,000 deep, or of millions of tokens, is refused, and later requests are served', async () => {
   const emulator = await withSamples()
   const deep = `{"name": ${'['.repeat(5_000)}${']'.repeat(5_000)}}`
-  const wide = `{"items": [${'{},'.repeat(10_000_000)}{}]}`
+  const wide = `{"items": [${'{},'.repeat(1_000_000)}{}]}`
   for (const [path, raw] of [
     ['/pages', deep],
     ['/batch-predictions', deep],

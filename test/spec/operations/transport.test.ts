@@ -9,6 +9,7 @@ import { workspaceService } from '../../../src/service.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { CONTRACT, type SampleCall, sampleCalls, sampleRecords } from '../../support/sample-calls.ts'
+import { mountPath } from '../../support/transport.ts'
 import { overSocket } from '../../support/wire-client.ts'
 
 const withSamples = () => testEmulator({ collections: sampleRecords })
@@ -34,10 +35,10 @@ function expectErrorForm(response: TestResponse, problem: boolean): void {
       status: response.status,
       title: expect.any(String),
       detail: expect.any(String),
-      instance: expect.stringMatching(/^\/v1\//),
+      instance: expect.stringMatching(new RegExp(`^(?:${mountPath()})?/v1/`)),
     })
     expect(response.body.type).toMatch(
-      /^http:\/\/(127\.0\.0\.1|localhost):\d+\/__emulator\/problems\/[a-z_]+$/,
+      new RegExp(`^http://(127\\.0\\.0\\.1|localhost):\\d+(?:${mountPath()})?/__emulator/problems/[a-z_]+$`),
     )
     expect(response.body).not.toHaveProperty('status_code')
     return
@@ -261,6 +262,7 @@ test('every kind of response has the three headers, with a reset within the wind
 }, async () => {
   const emulator = await withSamples()
   const [first] = await contractCalls(emulator)
+  emulator.advance('400ms')
   const responses = [
     await send(emulator, first as SampleCall),
     await emulator.get('/data-views'),
@@ -477,6 +479,7 @@ test('the Express application works in a server of the user, under the port of t
     sandboxes: emulator.sandboxes,
     hosts: allowHosts('127.0.0.1'),
     corsOrigins: [],
+    onUnreadParameter: () => {},
     closing: new AbortController().signal,
   })
   const server = createServer(

@@ -31,7 +31,7 @@ function body(
 /** Polls a batch once, and again without the rule. */
 function poll(
   preset: string,
-  extract: (batch: Record<string, unknown>) => unknown,
+  extract: (batch: Record<string, unknown>, text: string) => unknown,
   expected: unknown,
 ): PresetCase {
   return {
@@ -42,7 +42,7 @@ function poll(
       const first = await stage.call('GET', `/batch-predictions/${id}`)
       await stage.clear()
       const second = await stage.call('GET', `/batch-predictions/${id}`)
-      return { seen: extract(parse(first.body)), then: parse(second.body)?.status }
+      return { seen: extract(parse(first.body), first.body ?? ''), then: parse(second.body)?.status }
     },
     expected: { seen: expected, then: 'completed' },
   }
@@ -102,6 +102,35 @@ export const bodyCases: readonly PresetCase[] = [
   body('unknown-field', (text) => parse(text)?.added_in_a_later_version, { enabled: true }),
   body('null-for-array', (text) => ({ data: parse(text)?.data }), { data: null }),
   poll('unknown-enum', ({ status }) => status, 'reconciling'),
+  {
+    preset: 'unknown-terminal-status',
+    run: async (stage) => {
+      const id = await stage.batch()
+      await stage.arm('unknown-terminal-status')
+      const seen = [
+        await stage.call('GET', `/batch-predictions/${id}`),
+        await stage.call('GET', `/batch-predictions/${id}`),
+      ]
+      const results = await stage.call('GET', `/batch-predictions/${id}/results`)
+      await stage.clear()
+      const then = await stage.call('GET', `/batch-predictions/${id}`)
+      return {
+        seen: seen.map(({ body }) => parse(body).status),
+        results: results.status,
+        then: parse(then.body).status,
+      }
+    },
+    expected: { seen: ['superseded', 'superseded'], results: 200, then: 'completed' },
+  },
+  poll(
+    'unsafe-integer',
+    ({ request_counts }, text) => [
+      /"total":(\d+)/.exec(text)?.[1],
+      (request_counts as { total: number }).total,
+    ],
+    // A double holds the even number next to it.
+    ['9007199254740993', 9_007_199_254_740_992],
+  ),
   poll(
     'missing-optional',
     (batch) => ['id', 'metadata', 'error', 'results_url'].filter((name) => name in batch),

@@ -34,7 +34,31 @@ function isGone({ sandbox }: Stage, user: string): boolean {
   return sandbox.store.get('users', user) === undefined
 }
 
+/** Follows the cursors of a list for some pages; each page as the cursor that it names and `has_more`. */
+function cursors(preset: string, expected: readonly (string | undefined)[]): PresetCase {
+  const run = async (stage: Stage) => {
+    await stage.arm(preset)
+    const seen: (string | undefined)[] = []
+    for (let after = ''; seen.length < expected.length; ) {
+      const view = await stage.call('GET', `${USERS}${after}`)
+      const { data = [], has_more } = parse(view.body)
+      seen.push(has_more === true ? data.at(-1)?.id : `status ${view.status}`)
+      after = `&after=${data.at(-1)?.id}`
+    }
+    return seen
+  }
+  return stateCase(preset, run, expected)
+}
+
+const TEN = Array.from({ length: 10 }, (_, n) => n)
+
 export const listCases: readonly PresetCase[] = [
+  cursors('page-cursor-repeated', ['user-outsider', ...TEN.map(() => 'user-again'), 'status 400']),
+  cursors('page-cursor-cycle', [
+    'user-outsider',
+    ...TEN.map((n) => (n % 2 === 0 ? 'user-there' : 'user-back')),
+    'status 400',
+  ]),
   stateCase(
     'page-empty-has-more',
     async (stage) => {
@@ -160,6 +184,27 @@ export const batchCases: readonly PresetCase[] = [
       status: 'expired',
       request_counts: { total: 4, processing: 0, succeeded: 2, errored: 0, canceled: 0, expired: 2 },
       lines: 4,
+    },
+  ),
+  stateCase(
+    'batch-all-errored',
+    async (stage) => {
+      await stage.arm('batch-all-errored')
+      const { id } = await created(stage)
+      await stage.control('POST', '/clock/advance', { by: '1h' })
+      const { status, request_counts } = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
+      const { body } = await stage.call('GET', `/batch-predictions/${id}/results`)
+      const statuses = (body ?? '')
+        .trim()
+        .split('\n')
+        .map((line) => parse(line).status)
+      return { status, request_counts, statuses, then: (await created(stage)).status }
+    },
+    {
+      status: 'completed',
+      request_counts: { total: 3, processing: 0, succeeded: 0, errored: 3, canceled: 0, expired: 0 },
+      statuses: ['errored', 'errored', 'errored'],
+      then: 'validating',
     },
   ),
   stateCase(

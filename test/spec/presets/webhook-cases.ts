@@ -1,5 +1,7 @@
+import { createHmac } from 'node:crypto'
+import { START } from '../../support/base-state.ts'
 import { aBatch } from '../../support/batches.ts'
-import { webhookReceiver } from '../../support/webhook-receiver.ts'
+import { type Received, webhookReceiver } from '../../support/webhook-receiver.ts'
 import type { PresetCase } from './preset-case.ts'
 import type { Stage } from './stage.ts'
 import { parse } from './views.ts'
@@ -46,7 +48,55 @@ function webhookCase(
   }
 }
 
+const SECRET = 'hook-secret'
+
+/** Whether the signature of a webhook is that of its bytes, the age of its timestamp in virtual seconds, and its id. */
+function checked({ headers, text }: Received) {
+  const timestamp = String(headers['x-timestamp'])
+  const expected = createHmac('sha256', SECRET).update(`${timestamp}.${text}`).digest('hex')
+  return {
+    isValid: headers['x-signature'] === expected,
+    age: Date.parse(START) / 1_000 - Number(timestamp),
+    id: headers['x-emulator-delivery'],
+  }
+}
+
+/** Completes a batch for a receiver that refuses wrong signatures; `view` is what it has received within a day. */
+function signed(
+  preset: string,
+  view: (received: readonly Received[]) => unknown,
+  expected: unknown,
+): PresetCase {
+  return {
+    preset,
+    run: async (stage) => {
+      const receiver = await webhookReceiver((received) => (checked(received).isValid ? 200 : 401))
+      const signature = { header: 'X-Signature', timestamp_header: 'X-Timestamp', secret: SECRET }
+      await stage.control('PATCH', '/settings', { 'webhooks.signature': signature })
+      await stage.control('POST', '/webhooks', { url: receiver.url })
+      await stage.arm(preset)
+      const { id } = parse((await stage.call('POST', '/batch-predictions', { json: aBatch() })).body)
+      await stage.control('POST', `/batches/${id}/complete`)
+      await stage.control('POST', '/clock/advance', { by: '24h' })
+      return view(receiver.received)
+    },
+    expected,
+  }
+}
+
 export const webhookCases: readonly PresetCase[] = [
+  // The tolerance is five minutes.
+  signed('webhook-stale-signature', (all) => all.map(checked).map(({ isValid, age }) => [isValid, age]), [
+    [true, 301],
+  ]),
+  signed(
+    'webhook-wrong-signature-once',
+    (all) => {
+      const views = all.map(checked)
+      return [views.map(({ isValid }) => isValid), views[0]?.id === views[1]?.id, views.map(({ age }) => age)]
+    },
+    [[false, true], true, [0, -10]],
+  ),
   webhookCase(
     'webhook-duplicate',
     async ({ create, complete, arrived }) => {

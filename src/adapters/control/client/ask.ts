@@ -1,21 +1,16 @@
 import type * as z from 'zod'
 import { didYouMean } from '../../../core/did-you-mean.ts'
 import { type Immutable, isObject } from '../../../core/json.ts'
-import type { Input, Method, ParamsOf } from '../../../core/operation.ts'
+import type { Control, Input, Method, ParamsOf } from '../../../core/operation.ts'
 import type { webhookControls } from '../../../core/webhooks/resource.ts'
 import type { OwnRoute } from '../routes/index.ts'
 import { EmulatorError, notAnEmulator, refusalIn } from './emulator-error.ts'
 import { type ControlResponse, prefixOf, type Transport } from './transport.ts'
 
-/** The types of a route that a client needs: a route of the control interface itself, or an intervention of a resource. */
-interface Declared {
-  readonly method: Method
-  readonly path: string
-  readonly input?: (...args: never[]) => Input
-  readonly output: (...args: never[]) => z.ZodType
-}
+/** The parts of a route that a client needs: a route of the control interface itself, or an intervention of a resource. */
+type Declared = Pick<Control<Method, string, Input>, 'method' | 'path' | 'input' | 'output'>
 
-type Taken<R extends Declared, K extends keyof Input> = R extends {
+type Accepted<R extends Declared, K extends keyof Input> = R extends {
   readonly input?: (...args: never[]) => infer I
 }
   ? I extends { readonly [Key in K]: infer Schema extends z.ZodType }
@@ -25,8 +20,8 @@ type Taken<R extends Declared, K extends keyof Input> = R extends {
 
 interface CallOf<R extends Declared> {
   readonly params: ParamsOf<R['path']>
-  readonly query: Taken<R, 'query'>
-  readonly body: Taken<R, 'body'>
+  readonly query: Accepted<R, 'query'>
+  readonly body: Accepted<R, 'body'>
   readonly output: z.output<ReturnType<R['output']>>
 }
 
@@ -46,30 +41,31 @@ interface Call {
 }
 
 /** A part of a call: absent if the route accepts none, optional if the route does not require it. */
-type Part<Name extends string, T> = unknown extends T
+type InputPart<Name extends string, T> = unknown extends T
   ? { readonly [N in Name]?: undefined }
   : undefined extends T
     ? { readonly [N in Name]?: T }
     : { readonly [N in Name]: T }
 
 /** The input of a call. */
-export type Given<C extends Call> = Part<'params', C['params']> &
-  Part<'query', C['query']> &
-  Part<'body', C['body']> & {
+export type CallInput<C extends Call> = InputPart<'params', C['params']> &
+  InputPart<'query', C['query']> &
+  InputPart<'body', C['body']> & {
     readonly signal?: AbortSignal | undefined
     /** Entity tag that the record must still have; the call is refused with 412 otherwise. */
     readonly ifMatch?: string | undefined
   }
 
 /** The last parameter of a call; optional if the call requires no input. */
-export type Rest<C extends Call> = object extends Given<C> ? [given?: Given<C>] : [given: Given<C>]
+export type LastParameter<C extends Call> =
+  object extends CallInput<C> ? [given?: CallInput<C>] : [given: CallInput<C>]
 
 /** Calls the control interface about one sandbox. Rejects with an {@link EmulatorError}. */
-export type Ask<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> = <
+export type CallControl<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> = <
   K extends keyof Table & string,
 >(
   route: K,
-  ...rest: Rest<Table[K]>
+  ...rest: LastParameter<Table[K]>
 ) => Promise<Table[K]['output']>
 
 /** The output of a call, and the entity tag of the record in it; undefined without a record. */
@@ -78,34 +74,34 @@ export interface Tagged<T> {
   readonly etag: string | undefined
 }
 
-/** {@link Ask}, with entity tags. */
-export type AskTagged<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> = <
+/** {@link CallControl}, with entity tags. */
+export type CallControlTagged<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> = <
   K extends keyof Table & string,
 >(
   route: K,
-  ...rest: Rest<Table[K]>
+  ...rest: LastParameter<Table[K]>
 ) => Promise<Tagged<Table[K]['output']>>
 
 /** The entries of a list. The library returns these instead of the list object. */
-export async function entriesOf<T>(list: Promise<{ readonly data: readonly T[] }>): Promise<readonly T[]> {
+export async function dataOf<T>(list: Promise<{ readonly data: readonly T[] }>): Promise<readonly T[]> {
   return (await list).data
 }
 
 /** @param sandbox absent: the default one */
-export function askOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
+export function callControlOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
   transport: Transport,
   sandbox?: string,
-): Ask<Table> {
-  const ask = askTaggedOver<Table>(transport, sandbox)
+): CallControl<Table> {
+  const ask = callTaggedOver<Table>(transport, sandbox)
   return async (route, ...rest) => (await ask(route, ...rest)).output
 }
 
 /** @param sandbox absent: the default one */
-export function askTaggedOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
+export function callTaggedOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
   transport: Transport,
   sandbox?: string,
-): AskTagged<Table> {
-  return async <K extends keyof Table & string>(route: K, ...[given]: Rest<Table[K]>) => {
+): CallControlTagged<Table> {
+  return async <K extends keyof Table & string>(route: K, ...[given]: LastParameter<Table[K]>) => {
     const { params, query, body, signal, ifMatch } = (given ?? {}) as Untyped
     const asked = prefixOf(sandbox) === '' ? route : `${route} of the sandbox ${sandbox}`
     refuseUnaddressable(params, asked)
@@ -170,6 +166,6 @@ function present(
 export function refuseUnknownOptions(asked: string, options: object, known: readonly string[]): void {
   const odd = Object.keys(options).find((name) => !known.includes(name))
   if (odd === undefined) return
-  const wayOut = didYouMean(odd, known) || ` Known options: ${known.join(', ')}.`
-  throw new TypeError(`${asked} has no option "${odd}".${wayOut}`)
+  const fix = didYouMean(odd, known) || ` Known options: ${known.join(', ')}.`
+  throw new TypeError(`${asked} has no option "${odd}".${fix}`)
 }

@@ -1,7 +1,8 @@
+import { EventTally, MAX_EVENTS } from '../../../core/time/event-tally.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
-import { type AdvanceResult, EventTally, type FutureEvent, MAX_EVENTS } from '../../../core/time/scheduler.ts'
+import type { AdvanceResult, FutureEvent } from '../../../core/time/scheduler.ts'
 import type { ClockChange, ClockView } from '../routes/clock.ts'
-import { type Ask, entriesOf, refuseUnknownOptions } from './ask.ts'
+import { type CallControl, dataOf, refuseUnknownOptions } from './ask.ts'
 
 /** The target of an advance: exactly one of the four fields. `Goal`: the state of a record that a resource can wait for. */
 export type TargetOf<Goal> = (
@@ -39,7 +40,7 @@ export interface ClockOf<Goal> {
   horizon(): Promise<readonly FutureEvent[]>
 }
 
-export function clockOver<Goal>(ask: Ask): ClockOf<Goal> {
+export function clockOver<Goal>(ask: CallControl): ClockOf<Goal> {
   return {
     show: () => ask('GET /clock'),
     advance: async (target, options = {}) => {
@@ -49,7 +50,7 @@ export function clockOver<Goal>(ask: Ask): ClockOf<Goal> {
       return advanceToTarget(call, typeof target === 'string' ? { by: target } : target)
     },
     set: (change) => ask('PATCH /clock', { body: change }),
-    horizon: () => entriesOf(ask('GET /clock/horizon')),
+    horizon: () => dataOf(ask('GET /clock/horizon')),
   }
 }
 

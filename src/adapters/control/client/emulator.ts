@@ -6,7 +6,7 @@ import type { HealthView, RouteIndex } from '../routes/about.ts'
 import type { OperationView, ProblemView } from '../routes/reference.ts'
 import type { SandboxView, SavedSandboxView } from '../routes/sandboxes.ts'
 import type { StartingPoint } from '../starting-point.ts'
-import { type Ask, askOver, entriesOf, type OwnCalls, refuseUnknownOptions } from './ask.ts'
+import { type CallControl, callControlOver, dataOf, type OwnCalls, refuseUnknownOptions } from './ask.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type FixturesSource, KnownKeys } from './keys.ts'
 import type { EmulatorAddress } from './over-http.ts'
@@ -99,7 +99,7 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
   parts: ClientParts<Sandbox>,
 ): EmulatorOf<Sandbox> {
   const { address, transport, extend, fixtures, apiKey, name: own = DEFAULT_SANDBOX } = parts
-  const ask: Ask = askOver(transport, own)
+  const ask: CallControl = callControlOver(transport, own)
   const keys = parts.keys ?? new KnownKeys(apiKey, fixtures)
   const { sandbox, lookUpKeys } = openSandboxClient(
     { name: own, address, transport, keys, isOwn: false },
@@ -118,17 +118,17 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
     controlUrl: sandbox.controlUrl,
     defaultSandbox: sandbox,
     sandbox: async (name = freshName(), start) => {
-      if (!saysAnything(start)) return open(name, await makeUnlessThere(transport, ask, name))
+      if (!hasOptions(start)) return open(name, await makeUnlessThere(transport, ask, name))
       await makeSandbox(ask, name, start)
       return open(name, true, start)
     },
     sandboxes: {
-      list: () => entriesOf(ask('GET /sandboxes')),
+      list: () => dataOf(ask('GET /sandboxes')),
       show: (name) => ask('GET /sandboxes/{name}', { params: { name } }),
       delete: async (name) => void (await ask('DELETE /sandboxes/{name}', { params: { name } })),
     },
-    operations: () => entriesOf(ask('GET /operations')),
-    problems: () => entriesOf(ask('GET /problems')),
+    operations: () => dataOf(ask('GET /operations')),
+    problems: () => dataOf(ask('GET /problems')),
     problem: (code) => ask('GET /problems/{code}', { params: { code } }),
     openapi: (api = 'control') => ask('GET /openapi.json', { query: { api } }),
     routes: async () => (await ask('GET /')).routes,
@@ -148,26 +148,26 @@ function freshName(): string {
 }
 
 /** Whether any option of a new sandbox is set. */
-function saysAnything(start: SandboxStart = {}): boolean {
+function hasOptions(start: SandboxStart = {}): boolean {
   return Object.values(start).some((value) => value !== undefined)
 }
 
 /** Creates a sandbox, or finds the existing one. @returns whether it was created */
-async function makeUnlessThere(transport: Transport, ask: Ask, name: string): Promise<boolean> {
+async function makeUnlessThere(transport: Transport, ask: CallControl, name: string): Promise<boolean> {
   try {
     await ask('POST /sandboxes', { body: { name } })
     return true
   } catch (error) {
     if (!(error instanceof EmulatorError && error.status === 409)) throw error
     // Waits for a sandbox that another client is creating. Any other conflict rejects this call too.
-    await askOver<OwnCalls>(transport, name)('GET /clock')
+    await callControlOver<OwnCalls>(transport, name)('GET /clock')
     return false
   }
 }
 
 /** Creates a sandbox with the given options, or no sandbox if one of them is refused. */
 async function makeSandbox(
-  ask: Ask,
+  ask: CallControl,
   name: string,
   { fromSnapshot, skipOnPoll, ...start }: SandboxStart = {},
 ): Promise<void> {
@@ -187,7 +187,7 @@ const READY_PAUSE = 50
  * cannot fix.
  */
 async function untilReady(transport: Transport, timeoutMs = READY_TIMEOUT): Promise<void> {
-  const ask: Ask = askOver(transport)
+  const ask: CallControl = callControlOver(transport)
   const over = new AbortController()
   const cancel = later(timeoutMs, () => over.abort())
   let last = 'There was no response.'

@@ -1,7 +1,7 @@
 import type { MagicValue } from '../../../core/faults/preset.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
 import type { FaultView, PresetView, RemovedFaults } from '../routes/faults.ts'
-import { type Ask, entriesOf } from './ask.ts'
+import { type CallControl, dataOf } from './ask.ts'
 import { isGone, isOver } from './emulator-error.ts'
 
 /** Changes of the fields of a rule, as a merge patch (RFC 7396): null removes a field. */
@@ -15,7 +15,7 @@ export type SandboxFaults = ReturnType<typeof faultsOver>
 /** A rule that is armed. Disposing of it removes it. */
 export type ArmedFault = ReturnType<typeof armedFault>
 
-export function faultsOver(ask: Ask) {
+export function faultsOver(ask: CallControl) {
   const all = async (body: FaultDraft | readonly FaultDraft[]): Promise<ArmedFault[]> => {
     const armed = await ask('POST /faults', { body })
     return ('data' in armed ? armed.data : [armed]).map((rule) => armedFault(ask, rule))
@@ -37,19 +37,18 @@ export function faultsOver(ask: Ask) {
     /** A rule that is armed already, by any client. */
     get: async (id: string): Promise<ArmedFault> =>
       armedFault(ask, await ask('GET /faults/{id}', { params: { id } })),
-    list: (): Promise<readonly FaultView[]> => entriesOf(ask('GET /faults')),
-    presets: (): Promise<readonly PresetView[]> => entriesOf(ask('GET /faults/presets')),
+    list: (): Promise<readonly FaultView[]> => dataOf(ask('GET /faults')),
+    presets: (): Promise<readonly PresetView[]> => dataOf(ask('GET /fault-presets')),
     /** The values in requests that cause a fault without a rule. */
     magicValues: async (): Promise<readonly Omit<MagicValue, 'actionsOf'>[]> =>
-      (await ask('GET /faults/presets')).magic_values,
-    showPreset: (name: string): Promise<PresetView> =>
-      ask('GET /faults/presets/{name}', { params: { name } }),
+      (await ask('GET /fault-presets')).magic_values,
+    showPreset: (name: string): Promise<PresetView> => ask('GET /fault-presets/{name}', { params: { name } }),
     /** Removes every rule, and releases the connections that they hold. */
     clear: (): Promise<RemovedFaults> => ask('DELETE /faults'),
   }
 }
 
-export function armedFault(ask: Ask, rule: FaultView) {
+export function armedFault(ask: CallControl, rule: FaultView) {
   const { id } = rule
   const params = { id }
   const remove = async (): Promise<void> => {

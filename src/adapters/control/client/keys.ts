@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../core/json.ts'
 import { seal } from '../../../core/secrets.ts'
 import type { Document } from '../../../core/state/state.ts'
-import { keysIn, knownKeys, type PlainKey, readyKeys, type SandboxKeys, writtenKeys } from '../../fixtures.ts'
+import { keysIn, knownKeys, type PlainKey, readyKeys, type SandboxKeys } from '../../plain-keys.ts'
 import type { ScenarioStart } from '../routes/scenarios.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { FixturesDocument, StartingPoint } from '../starting-point.ts'
-import type { Ask } from './ask.ts'
+import type { CallControl } from './ask.ts'
 import { EmulatorError } from './emulator-error.ts'
 import { scenariosOver } from './parts.ts'
 import { type StateRecord, snapshotsOver, stateOver } from './state.ts'
@@ -52,27 +52,28 @@ export class KnownKeys {
 
   /** Adds records of keys that the sandbox may have from now on. */
   expectRecords(records: unknown): void {
-    this.#written.push(...keysIn(records))
+    this.#written = [...this.#written, ...keysIn(records)]
   }
 
   /** Adds the keys of another sandbox, which this one may have too. */
   expectThoseOf(other: KnownKeys): void {
-    this.#unread.push(...other.#unread)
-    this.#written.push(...other.#written)
+    this.#unread = [...this.#unread, ...other.#unread]
+    this.#written = [...this.#written, ...other.#written]
   }
 
   /** @param tokens the digests of the keys, as the sandbox stores them */
   async look(tokens: readonly unknown[]): Promise<void> {
     const unread = this.#unread
     this.#unread = []
-    for (const fixtures of unread) this.#written.push(...(await shownIn(fixtures)))
+    for (const fixtures of unread) for (const key of await shownIn(fixtures)) this.#written.push(key)
     this.#known = readyKeys(unique(knownKeys(this.#written, tokens)))
     this.#isGivenKnown = this.#given !== undefined && tokens.includes(seal(this.#given))
   }
 }
 
 // Fixtures that cannot be read contain no keys: the emulator has refused them, or has other ones.
-function shownIn(fixtures: FixturesSource): Promise<PlainKey[]> {
+async function shownIn(fixtures: FixturesSource): Promise<PlainKey[]> {
+  const { writtenKeys } = await import('../../fixtures.ts')
   return writtenKeys(fixtures).catch(() => [])
 }
 
@@ -103,7 +104,7 @@ function refuseUnknown(): never {
 const KEYS = 'api_keys'
 
 /** The parts of a sandbox that can change its keys. Each of them looks up the keys again after such a change. */
-export function keyKeepers(ask: Ask, keys: KnownKeys, lookUp: () => Promise<void>) {
+export function keyKeepers(ask: CallControl, keys: KnownKeys, lookUp: () => Promise<void>) {
   const snapshots = snapshotsOver(ask)
   const scenarios = scenariosOver(ask)
   const state = stateOver(ask)

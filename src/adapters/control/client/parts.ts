@@ -2,18 +2,18 @@ import type { LimitOverride } from '../../../core/core-assumptions.ts'
 import type { ActiveScenario, ListedScenario } from '../../../core/scenarios/source.ts'
 import type { Stub, StubDraft } from '../../../core/scenarios/stub.ts'
 import type { InboxMessage } from '../../../core/webhooks/inbox.ts'
-import type { Delivery, WebhookDraft } from '../../../core/webhooks/records.ts'
+import type { Delivery, WebhookChange, WebhookDraft } from '../../../core/webhooks/records.ts'
 import type { WebhookView } from '../../../core/webhooks/resource.ts'
 import type { Removed } from '../route.ts'
 import type { AssumptionView, SettingsView } from '../routes/assumptions.ts'
 import type { LimitDraft, LimitFill, LimitRules, LimitWindow } from '../routes/limits.ts'
 import type { ScenarioStart } from '../routes/scenarios.ts'
-import { type Ask, entriesOf } from './ask.ts'
+import { type CallControl, dataOf } from './ask.ts'
 
 /** Stubs: responses of endpoints without a contract in the specification. */
 export type SandboxStubs = ReturnType<typeof stubsOver>
 
-export function stubsOver(ask: Ask) {
+export function stubsOver(ask: CallControl) {
   const all = async (body: StubDraft | readonly StubDraft[]): Promise<readonly Stub[]> => {
     const made = await ask('POST /stubs', { body })
     return 'data' in made ? made.data : [made]
@@ -23,7 +23,7 @@ export function stubsOver(ask: Ask) {
     create: async (draft: StubDraft): Promise<Stub> => (await all(draft))[0] as Stub, // one draft, one stub
     /** Creates several stubs, all of them or none. */
     createAll: (drafts: readonly StubDraft[]): Promise<readonly Stub[]> => all(drafts),
-    list: (): Promise<readonly Stub[]> => entriesOf(ask('GET /stubs')),
+    list: (): Promise<readonly Stub[]> => dataOf(ask('GET /stubs')),
     show: (id: string): Promise<Stub> => ask('GET /stubs/{id}', { params: { id } }),
     /** @returns the removed stub */
     remove: (id: string): Promise<Stub> => ask('DELETE /stubs/{id}', { params: { id } }),
@@ -35,10 +35,10 @@ export function stubsOver(ask: Ask) {
 /** Rate limits. Specification: Limits / Rate limits. */
 export type SandboxLimits = ReturnType<typeof limitsOver>
 
-export function limitsOver(ask: Ask) {
+export function limitsOver(ask: CallControl) {
   return {
     /** The rate windows that contain requests. */
-    list: (): Promise<readonly LimitWindow[]> => entriesOf(ask('GET /limits')),
+    list: (): Promise<readonly LimitWindow[]> => dataOf(ask('GET /limits')),
     /** The limits that differ from the default, whether limits are enforced, and the clock of the windows. */
     show: async (): Promise<LimitRules> => {
       const { overrides, enforced, clock } = await ask('GET /limits')
@@ -46,35 +46,35 @@ export function limitsOver(ask: Ask) {
     },
     /** Gives an operation its own limit. @returns every limit that differs from the default */
     set: (operation: string, limit: LimitDraft): Promise<readonly LimitOverride[]> =>
-      entriesOf(ask('PUT /limits/{operation}', { params: { operation }, body: limit })),
+      dataOf(ask('PUT /limits/{operation}', { params: { operation }, body: limit })),
     /** Empties the windows of an operation, or all. Limits that were set stay. @returns the keys of the emptied windows */
     clear: (operation?: string): Promise<Removed> => ask('DELETE /limits', { query: { operation } }),
     /** Uses up the windows of an operation. @returns the filled windows */
     fill: (operation: string, fill: LimitFill): Promise<readonly LimitWindow[]> =>
-      entriesOf(ask('POST /limits/{operation}/fill', { params: { operation }, body: fill })),
+      dataOf(ask('POST /limits/{operation}/fill', { params: { operation }, body: fill })),
   }
 }
 
 /** Settings: choices where the specification leaves something open. */
 export type SandboxSettings = ReturnType<typeof settingsOver>
 
-export function settingsOver(ask: Ask) {
+export function settingsOver(ask: CallControl) {
   return {
     show: (): Promise<SettingsView> => ask('GET /settings'),
     /** Changes settings by their dotted keys: null restores the default. */
     change: (changes: Readonly<Record<string, unknown>>): Promise<SettingsView> =>
       ask('PATCH /settings', { body: changes }),
     /** The questions that the specification leaves open, and the decisions of the emulator. */
-    assumptions: (): Promise<readonly AssumptionView[]> => entriesOf(ask('GET /assumptions')),
+    assumptions: (): Promise<readonly AssumptionView[]> => dataOf(ask('GET /assumptions')),
   }
 }
 
 /** Scenarios: scripts that control a sandbox. */
 export type SandboxScenarios = ReturnType<typeof scenariosOver>
 
-export function scenariosOver(ask: Ask) {
+export function scenariosOver(ask: CallControl) {
   return {
-    list: (): Promise<readonly ListedScenario[]> => entriesOf(ask('GET /scenarios')),
+    list: (): Promise<readonly ListedScenario[]> => dataOf(ask('GET /scenarios')),
     /** The scenario that is active on the sandbox; null while none is. */
     active: async (): Promise<ActiveScenario | null> => (await ask('GET /scenarios')).active,
     /** Starts a scenario instead of the active one. A refused scenario changes nothing. */
@@ -83,26 +83,29 @@ export function scenariosOver(ask: Ask) {
     /** Stops the active scenario; its changes of records stay. Rejects with `conflict` if none is active. */
     stop: (): Promise<{ readonly stopped: string }> => ask('POST /scenarios/stop'),
     /** Loads changed scripts at once. */
-    refresh: (): Promise<readonly ListedScenario[]> => entriesOf(ask('POST /scenarios')),
+    refresh: (): Promise<readonly ListedScenario[]> => dataOf(ask('POST /scenarios')),
   }
 }
 
 /** Webhook subscriptions of a sandbox, and their deliveries. */
 export type SandboxWebhooks = ReturnType<typeof webhooksOver>
 
-export function webhooksOver(ask: Ask) {
+export function webhooksOver(ask: CallControl) {
   return {
-    list: (): Promise<readonly WebhookView[]> => entriesOf(ask('GET /webhooks')),
+    list: (): Promise<readonly WebhookView[]> => dataOf(ask('GET /webhooks')),
     create: (draft: WebhookDraft): Promise<WebhookView> => ask('POST /webhooks', { body: draft }),
+    /** Changes the receiver, the types or the secret of a subscription. Deliveries that exist keep their receiver. */
+    change: (id: string, change: WebhookChange): Promise<WebhookView> =>
+      ask('PATCH /webhooks/{id}', { params: { id }, body: change }),
     /** Removes a subscription. Its waiting deliveries are not sent. */
     delete: async (id: string): Promise<void> =>
       void (await ask('DELETE /webhooks/{id}', { params: { id } })),
     /** Removes every subscription except those of the settings. */
     clear: async (): Promise<void> => void (await ask('DELETE /webhooks')),
     /** The webhooks that the built-in inbox has received, newest first. Subscribe it with `create({ inbox: true })`. */
-    inbox: (): Promise<readonly InboxMessage[]> => entriesOf(ask('GET /webhooks/inbox')),
+    inbox: (): Promise<readonly InboxMessage[]> => dataOf(ask('GET /webhooks/inbox')),
     /** Every delivery with its attempts, oldest first. */
-    deliveries: (): Promise<readonly Delivery[]> => entriesOf(ask('GET /webhooks/deliveries')),
+    deliveries: (): Promise<readonly Delivery[]> => dataOf(ask('GET /webhooks/deliveries')),
     /** Sends an ended delivery again, or a waiting one at once. Faults do not apply to it. */
     redeliver: (id: string): Promise<Delivery> =>
       ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }),

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { askOver } from './ask.ts'
+import { callControlOver } from './ask.ts'
 import { requestsOver } from './requests.ts'
 import type { Transport } from './transport.ts'
 
 test('a long wait makes several shorter calls and reports the whole timeout', async () => {
   const asked: unknown[] = []
-  const { wait } = requestsOver(askOver(timingOut(asked)))
+  const { wait } = requestsOver(callControlOver(timingOut(asked)))
   const check = await wait({ method: 'GET' }, { timeoutMs: 300_000, count: 2 })
   expect(asked).toEqual([120_000, 120_000, 60_000])
   expect(check).toMatchObject({
@@ -16,14 +16,14 @@ test('a long wait makes several shorter calls and reports the whole timeout', as
 
 test('a long wait ends with the call during which the requests came', async () => {
   const asked: unknown[] = []
-  const { wait } = requestsOver(askOver(timingOut(asked, 2)))
+  const { wait } = requestsOver(callControlOver(timingOut(asked, 2)))
   expect(await wait({ method: 'GET' }, { timeoutMs: 600_000 })).toMatchObject({ passed: true })
   expect(asked).toEqual([120_000, 120_000])
 })
 
 test('a wait over the maximum is sent unchanged, so that the emulator refuses it', async () => {
   const asked: unknown[] = []
-  const { wait } = requestsOver(askOver(timingOut(asked)))
+  const { wait } = requestsOver(callControlOver(timingOut(asked)))
   await wait({ method: 'GET' }, { timeoutMs: 600_001 })
   await wait({ method: 'GET' })
   expect(asked).toEqual([600_001, undefined])

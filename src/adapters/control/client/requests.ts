@@ -3,7 +3,7 @@ import type { HarDocument } from '../har.ts'
 import type { RequestEntry } from '../request-entry.ts'
 import type { RequestCheck, RequestCount, RequestSearch } from '../routes/request-checks.ts'
 import type { LogCounts, LoggedRequests } from '../routes/requests.ts'
-import { type Ask, entriesOf, refuseUnknownOptions } from './ask.ts'
+import { type CallControl, dataOf, refuseUnknownOptions } from './ask.ts'
 
 /** A filter for the request log. A request must match every given field. */
 export type RequestFilter = Omit<LoggedRequests, 'status' | 'limit' | 'full' | 'sandbox'> & {
@@ -28,14 +28,14 @@ export interface WaitOptions {
 /** The API requests that a sandbox has received. */
 export type SandboxRequests = ReturnType<typeof requestsOver>
 
-export function requestsOver(ask: Ask) {
+export function requestsOver(ask: CallControl) {
   const logged = ({ status, limit, full, ...filter }: RequestFilter) => {
     const texts = { status: asText(status), limit: asText(limit), ...(full && { full: 'true' as const }) }
     return ask('GET /requests', { query: { ...filter, ...texts } })
   }
   return {
     /** The newest requests (100 by default), in order of arrival. */
-    list: (filter: RequestFilter = {}): Promise<readonly RequestEntry[]> => entriesOf(logged(filter)),
+    list: (filter: RequestFilter = {}): Promise<readonly RequestEntry[]> => dataOf(logged(filter)),
     /** The number of matching requests in the log, the capacity of the log, and the number of requests that it has dropped. */
     count: async (filter: Omit<RequestFilter, 'limit' | 'full'> = {}): Promise<LogCounts> => {
       const { matched, capacity, dropped } = await logged({ ...filter, limit: 1 })
@@ -72,7 +72,11 @@ const MAX_PIECE_LENGTH = 120_000
 /** The longest wait that the emulator accepts, in real milliseconds. */
 const MAX_WAIT = 600_000
 
-async function wait(ask: Ask, match: RequestSearch, options: WaitOptions = {}): Promise<RequestCheck> {
+async function wait(
+  ask: CallControl,
+  match: RequestSearch,
+  options: WaitOptions = {},
+): Promise<RequestCheck> {
   refuseUnknownOptions('requests.wait()', options, ['count', 'timeoutMs', 'signal'])
   const { count, timeoutMs, signal } = options
   const once = (timeout_ms?: number): Promise<RequestCheck> =>

@@ -1,9 +1,11 @@
-import type { SandboxKeys } from '../../fixtures.ts'
+import type { SandboxKeys } from '../../plain-keys.ts'
 import type { SandboxEvent } from '../routes/events.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { StartingPoint } from '../starting-point.ts'
-import { type Ask, askOver } from './ask.ts'
+import { type CallControl, callControlOver } from './ask.ts'
 import { type ClockOf, clockOver } from './clock.ts'
+import { type Conduct, type ConductOptions, conductQueryOf } from './conduct.ts'
+import type { CoverageReport, CoveredPoint } from './coverage.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type EventOptions, followEvents } from './events.ts'
 import { faultsOver, type SandboxFaults } from './faults.ts'
@@ -70,6 +72,17 @@ export interface SandboxOf<Goal> extends AsyncDisposable {
    * @param path below {@link baseUrl} (`/pages`), or a URL from a response of the API (`results_url`)
    */
   fetch(path: string, init?: ApiRequestInit): Promise<Response>
+  /**
+   * The points of the contract that clients have met since the start of the emulator, in all its sandboxes. Rejects with
+   * `conflict` unless the emulator was started with `countCoverage`.
+   */
+  coverage(): Promise<ContractCoverage>
+  /**
+   * Judges how the clients have behaved: waits, retries, keys, pages, polls and connections. The most severe findings are first.
+   * @example
+   * const { findings } = await sandbox.conduct({ retries: 2 })
+   */
+  conduct(options?: ConductOptions): Promise<Conduct>
   /** Starts the sandbox again: records, clock, settings, faults and request log. */
   reset(start?: StartingPoint): Promise<SandboxSummary>
   /** Removes the sandbox with its snapshots and files. The default one rejects with `conflict`. */
@@ -79,6 +92,12 @@ export interface SandboxOf<Goal> extends AsyncDisposable {
    * removed or the emulator is closed.
    */
   [Symbol.asyncDispose](): Promise<void>
+}
+
+/** The points of the contract, and which of them clients have met. */
+export interface ContractCoverage extends Omit<CoverageReport, 'object' | 'data'> {
+  /** The cheapest to meet first. */
+  readonly points: readonly CoveredPoint[]
 }
 
 /** The parts that a client of a sandbox needs. */
@@ -112,7 +131,7 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
     refuseRemoved()
     return transport(call)
   }
-  const ask = askOver(present, name)
+  const ask = callControlOver(present, name)
   const lookUpKeys = async (): Promise<void> => keys.look(await tokensOf(ask))
   const baseUrl = address.url + apiPath(name)
   const api = {
@@ -153,6 +172,14 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
       refuseRemoved()
       return fetchApi(api, path, init)
     },
+    coverage: async () => {
+      const { object: _, data: points, ...counts } = await ask('GET /coverage')
+      return { points, ...counts }
+    },
+    conduct: async (options = {}) => {
+      const { object: _, data: findings, ...rest } = await ask('GET /conduct', conductQueryOf(options))
+      return { findings, ...rest }
+    },
     delete: remove,
     [Symbol.asyncDispose]: () => (isOwn ? leave(remove) : Promise.resolve()),
   }
@@ -160,7 +187,7 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
   return { sandbox: Object.assign(own, extend(ask as never)) as unknown as Sandbox, lookUpKeys }
 }
 
-async function tokensOf(ask: Ask): Promise<unknown[]> {
+async function tokensOf(ask: CallControl): Promise<unknown[]> {
   const { data } = await ask('GET /state/{collection}', { params: { collection: 'api_keys' } })
   // For many clients this is the first call, so it detects a server that is not an emulator.
   if (!Array.isArray(data)) throw notAnEmulator(200, 'GET /state/api_keys')

@@ -6,7 +6,7 @@ import type { Collections } from '../routes/records.ts'
 import type { SavedSnapshot } from '../routes/snapshots.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { FixturesDocument } from '../starting-point.ts'
-import { type Ask, entriesOf } from './ask.ts'
+import { type CallControl, dataOf } from './ask.ts'
 
 /** A record, as a sandbox stores it. Fields under `_emulator` are facts that the API does not show. */
 export type StateRecord = Row & { readonly [field: string]: unknown }
@@ -29,13 +29,13 @@ function secretsQuery({ secrets = false }: ShownSecrets = {}) {
  */
 export type SandboxStateAccess = ReturnType<typeof stateOver>
 
-export function stateOver(ask: Ask) {
+export function stateOver(ask: CallControl) {
   // Only the caller knows the fields of the records in a collection, so outputs are cast to `T`.
   return {
     /** The whole state. Secrets are digests; those that sign webhooks are masked unless `secrets` is true. */
     document: (options?: ShownSecrets): Promise<Document> => ask('GET /state', secretsQuery(options)),
     /** The collections, and how many records each has. */
-    collections: (): Promise<Collections['data']> => entriesOf(ask('GET /collections')),
+    collections: (): Promise<Collections['data']> => dataOf(ask('GET /collections')),
     /** The JSON Schema of the records of a collection, as they are accepted under the settings in force. */
     schema: async (collection: string): Promise<JsonObject> =>
       (await ask('GET /collections/{collection}', { params: { collection } })).schema as JsonObject,
@@ -49,7 +49,7 @@ export function stateOver(ask: Ask) {
       options?: ShownSecrets,
     ): Promise<readonly T[]> => {
       const asked = ask('GET /state/{collection}', { params: { collection }, ...secretsQuery(options) })
-      return (await entriesOf(asked)) as readonly object[] as readonly T[]
+      return (await dataOf(asked)) as readonly object[] as readonly T[]
     },
     get: async <T extends object = StateRecord>(
       collection: string,
@@ -85,11 +85,11 @@ export function stateOver(ask: Ask) {
 /** Snapshots of a sandbox: its whole state, clock included. A name has 1 to 63 lower-case letters, digits and hyphens. */
 export type SandboxSnapshots = ReturnType<typeof snapshotsOver>
 
-export function snapshotsOver(ask: Ask) {
+export function snapshotsOver(ask: CallControl) {
   return {
     /** Saves the sandbox; a snapshot of that name is replaced. */
     save: (name: string): Promise<SavedSnapshot> => ask('POST /snapshots', { body: { name } }),
-    list: (): Promise<readonly SnapshotView[]> => entriesOf(ask('GET /snapshots')),
+    list: (): Promise<readonly SnapshotView[]> => dataOf(ask('GET /snapshots')),
     /** Restores everything: records, clock, schedule, settings, limits and request log. A snapshot can be restored many times. */
     restore: (name: string): Promise<SandboxSummary & { readonly restored: string }> =>
       ask('POST /snapshots/{name}/restore', { params: { name } }),

@@ -4,9 +4,11 @@ import { DEFAULT_SANDBOX, NAME_PATTERN, NAME_RULE } from '../../../core/sandboxe
 import type { ControlHost } from '../host.ts'
 import { type AnyControlRoute, BASE, controlInput, SMALL_BODY } from '../route.ts'
 import {
+  challengeHeader,
   fieldError,
   jsonBody,
   jsonSchema,
+  license,
   pathParameters,
   pathsOf,
   queryParameters,
@@ -27,16 +29,18 @@ export function controlDocument(
       title: `Emulator of the ${contract.title}: control interface`,
       version,
       description: `The emulated interface has the version ${contract.version}. ${CHOICE}`,
+      license,
     },
     servers: [
       { url: BASE, description: 'The sandbox that the header names, otherwise the default one.' },
       {
         url: `/@{sandbox}${BASE}`,
-        description: 'The sandbox that the path names.',
-        variables: { sandbox: { default: DEFAULT_SANDBOX, description: NAME } },
+        description: `The sandbox that the path names. ${NAME}`,
+        variables: { sandbox: { default: DEFAULT_SANDBOX } },
       },
     ],
-    ...(isLocked ? { security: [{ token: [] }] } : {}),
+    // Without a token any request is accepted, also one with a token, which a generated client may send to any emulator.
+    security: isLocked ? [{ token: [] }] : [{}, { token: [] }],
     paths: (isLocked ? lockedPaths : openPaths)(routes, settings),
     components: {
       securitySchemes: {
@@ -44,7 +48,7 @@ export function controlDocument(
       },
       parameters: { Sandbox: SANDBOX, IfMatch: IF_MATCH },
       headers: { ETag: ETAG },
-      responses: Object.fromEntries(Object.values(REFUSALS).map((each) => [each.name, refused(each.when)])),
+      responses: refusalResponses(isLocked),
       schemas: { StandardError: standardError, FieldError: fieldError },
     },
   }
@@ -91,7 +95,7 @@ function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): 
     operationId: name,
     summary,
     tags: [name.split('.')[0] ?? name],
-    ...(isLocked && probe === true ? { security: [] } : {}),
+    ...(probe === true ? { security: [] } : {}),
     parameters: [
       ...pathParameters(path),
       ...queryParameters(query),
@@ -153,6 +157,13 @@ function refusals(
   return Object.fromEntries(entries.map(([status, { name }]) => [status, ref('responses', name)]))
 }
 
-function refused(description: string): JsonObject {
-  return { description, content: { 'application/json': { schema: ref('schemas', 'StandardError') } } }
+function refusalResponses(isLocked: boolean): JsonObject {
+  const possible = Object.entries(REFUSALS).filter(([status]) => isLocked || status !== '401')
+  const content = { 'application/json': { schema: ref('schemas', 'StandardError') } }
+  return Object.fromEntries(
+    possible.map(([status, { name, when: description }]) => {
+      const headers = status === '401' ? { headers: { 'WWW-Authenticate': challengeHeader } } : {}
+      return [name, { description, ...headers, content }]
+    }),
+  )
 }

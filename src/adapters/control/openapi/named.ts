@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ErrorCode, ErrorFormat } from '../../../core/errors.ts'
-import { isObject, type JsonObject } from '../../../core/json.ts'
+import { isObject, type Json, type JsonObject } from '../../../core/json.ts'
 import { fieldError, problemDetails, ref, standardError } from './parts.ts'
 
 /** The named schemas of a document, collected while its operations are described. */
@@ -37,6 +37,12 @@ export class NamedSchemas {
     return this.#add(name, `${operation}.response`, list)
   }
 
+  /** A reference to the schema of a request body, which is named after the operation. */
+  ofRequest(operation: string, schema: JsonObject): JsonObject {
+    const name = `${operation}.request`
+    return this.#add(pascal(name), name, schema)
+  }
+
   /** A reference to the error body of a code. */
   ofError(code: ErrorCode, format: ErrorFormat, status: number, title: string): JsonObject {
     const isProblem = format === 'problem'
@@ -50,11 +56,39 @@ export class NamedSchemas {
 
   // Two operations may respond with different views of one resource, so the second view gets another name.
   #add(name: string, other: string, schema: JsonObject): JsonObject {
+    const whole = this.#withNamedParts(name, other, schema)
     const known = this.#schemas.get(name)
-    const free = known === undefined || isDeepStrictEqual(known, schema) ? name : pascal(other)
-    this.#schemas.set(free, schema)
+    const free = known === undefined || isDeepStrictEqual(known, whole) ? name : pascal(other)
+    this.#schemas.set(free, whole)
     return ref('schemas', free)
   }
+
+  // A generated client has a type for each object only if the object has a name: its title, or its place in the whole schema.
+  #withNamedParts(name: string, other: string, schema: JsonObject): JsonObject {
+    const part = (each: Json, key: string): Json => {
+      if (!isObject(each)) return each
+      const [longName, longOther] = [`${name}.${key}`, `${other}.${key}`]
+      if (isPart(each)) return this.#add(pascal(objectOf(each) ?? longName), longOther, each)
+      return this.#withNamedParts(longName, longOther, each)
+    }
+    const { properties, items, anyOf } = schema
+    return {
+      ...schema,
+      ...(isObject(properties) && {
+        properties: Object.fromEntries(
+          Object.entries(properties).map(([key, each]) => [key, part(each, key)]),
+        ),
+      }),
+      ...(items !== undefined && { items: part(items, 'item') }),
+      ...(Array.isArray(anyOf) && { anyOf: anyOf.map((each) => part(each, '')) }),
+    }
+  }
+}
+
+/** Whether a schema describes an object with known contents. */
+function isPart({ type, title, properties, additionalProperties: rest }: JsonObject): boolean {
+  const known = isObject(properties) ? Object.keys(properties) : []
+  return type === 'object' && (title !== undefined || known.length > 0 || (isObject(rest) && 'type' in rest))
 }
 
 function objectOf({ title, properties }: JsonObject): string | undefined {

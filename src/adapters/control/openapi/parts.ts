@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { JsonObject } from '../../../core/json.ts'
+import type { AnyOperation } from '../../../core/operation.ts'
 import { paramNames } from '../route.ts'
 
 /** A reference to a component of the document. */
@@ -12,20 +13,22 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObjec
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
-    // zod's `readonly` is about our own code, not about the API.
-    override: ({ jsonSchema }) => void delete jsonSchema.readOnly,
+    override: ({ jsonSchema }) => {
+      // zod's `readonly` is about our own code, not about the API, and a value that is sent needs no default.
+      delete jsonSchema.readOnly
+      if (io === 'output') delete jsonSchema.default
+    },
   })
   return rest as JsonObject
 }
 
 /** The parameters of a path template. */
-export function pathParameters(path: string): JsonObject[] {
-  return paramNames(path).map((name) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string', minLength: 1 },
-  }))
+export function pathParameters(path: string, patterns: AnyOperation['pathPatterns'] = {}): JsonObject[] {
+  return paramNames(path).map((name) => {
+    const pattern = patterns[name]
+    const schema = { type: 'string', minLength: 1, ...(pattern && { pattern: pattern.source }) }
+    return { name, in: 'path', required: true, schema }
+  })
 }
 
 /** The fields of a query schema as parameters. */
@@ -40,10 +43,20 @@ export function queryParameters(schema: z.ZodType | undefined): JsonObject[] {
   })
 }
 
-/** A request body of JSON. */
-export function jsonBody(schema: z.ZodType): JsonObject {
+/** A request body of JSON. @param described the schema in the document */
+export function jsonBody(schema: z.ZodType, described = jsonSchema(schema, 'input')): JsonObject {
   const required = !schema.safeParse(undefined).success
-  return { required, content: { 'application/json': { schema: jsonSchema(schema, 'input') } } }
+  return { required, content: { 'application/json': { schema: described } } }
+}
+
+/** The license of the emulator, which is that of its documents. */
+export const license: JsonObject = { name: 'MIT', identifier: 'MIT' }
+
+/** The header of a 401. */
+export const challengeHeader: JsonObject = {
+  description: 'The scheme in which to send a credential (RFC 9110, 11.6.1).',
+  required: true,
+  schema: { type: 'string' },
 }
 
 /** Operations by path and method, as OpenAPI groups them. */

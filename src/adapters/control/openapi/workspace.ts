@@ -1,10 +1,19 @@
 import { oncePerSettings, type Settings } from '../../../core/assumptions.ts'
-import { type ErrorCode, errorFacts, Refusal } from '../../../core/errors.ts'
+import { type ErrorCode, type ErrorFormat, errorFacts, Refusal } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { type AnyOperation, inputOf } from '../../../core/operation.ts'
+import { type AnyOperation, type Input, inputOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
 import { NamedSchemas } from './named.ts'
-import { jsonBody, jsonSchema, pathParameters, pathsOf, queryParameters, ref } from './parts.ts'
+import {
+  challengeHeader,
+  jsonBody,
+  jsonSchema,
+  license,
+  pathParameters,
+  pathsOf,
+  queryParameters,
+  ref,
+} from './parts.ts'
 
 /**
  * The emulated API in OpenAPI 3.1, generated from its declared operations under the settings in force.
@@ -24,6 +33,7 @@ export function workspaceDocument(
       title: contract.title,
       version: contract.version,
       description: 'The API of the local emulator, under the settings in force.',
+      license,
     },
     servers: [{ url: server }],
     security: [{ bearer: [] }],
@@ -52,8 +62,9 @@ const described = oncePerSettings((service: Service, settings) => {
 })
 
 function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchemas): JsonObject {
-  const { name, summary, section, path, contract, beta, idempotent } = operation
-  const { query, body } = inputOf(operation, settings)
+  const { name, summary, section, path, pathPatterns, contract, beta, idempotent } = operation
+  const input = inputOf(operation, settings)
+  const { query, body } = input
   return {
     operationId: name,
     summary,
@@ -62,14 +73,16 @@ function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchem
     ...(contract ? {} : { 'x-contract': false }),
     ...(beta === true ? { 'x-beta': true } : {}),
     parameters: [
-      ...pathParameters(path),
+      ...pathParameters(path, pathPatterns),
       ...queryParameters(query),
       ...(idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ],
-    ...(body === undefined ? {} : { requestBody: jsonBody(body) }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: jsonBody(body, schemas.ofRequest(name, jsonSchema(body, 'input'))) }),
     responses: {
       ...success(operation, settings, schemas),
-      ...errors(operation, settings, body !== undefined, schemas),
+      ...errors(operation, settings, input, schemas),
     },
   }
 }
@@ -80,22 +93,35 @@ function success(
   schemas: NamedSchemas,
 ): JsonObject {
   const status = typeof success === 'number' ? success : settings.get(success)
-  const headers = quota(false)
+  const headers = EVERY_RESPONSE
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers } }
   const schema = output === undefined ? {} : schemas.ofResponse(name, jsonSchema(output(settings), 'output'))
   const description = contract ? 'Success.' : 'Success; the specification does not show the body.'
-  return { [status]: { description, headers, content: { [media ?? 'application/json']: { schema } } } }
+  if (media === undefined)
+    return { [status]: { description, headers, content: { 'application/json': { schema } } } }
+  return {
+    [status]: {
+      description: `${description} Each line of the text is one JSON value; empty lines have no meaning.`,
+      headers,
+      // A client gets the text. The schema is that of one line, because no keyword of OpenAPI 3.1 describes a sequence.
+      content: {
+        [media]: {
+          schema: { type: 'string', format: 'binary', contentMediaType: media, contentSchema: schema },
+        },
+      },
+    },
+  }
 }
 
 function errors(
   operation: AnyOperation,
   settings: Settings,
-  hasBody: boolean,
+  input: Input,
   schemas: NamedSchemas,
 ): JsonObject {
   const { errorFormat } = operation
   const byStatus = new Map<number, { readonly title: string; readonly schema: JsonObject }[]>()
-  for (const code of codesOf(operation, hasBody)) {
+  for (const code of codesOf(operation, input)) {
     const { kind, status } = errorFacts(new Refusal(code, { detail: '' }), settings)
     const described = {
       title: `${kind.title} (${code})`,
@@ -105,7 +131,7 @@ function errors(
   }
   const media = errorFormat === 'problem' ? 'application/problem+json' : 'application/json'
   const responses = [...byStatus].map(([status, codes]) => {
-    const headers = quota(status === 429)
+    const headers = { ...EVERY_RESPONSE, ...headersOf(status, errorFormat) }
     const [first] = codes
     const schema = codes.length === 1 ? first?.schema : { anyOf: codes.map((each) => each.schema) }
     const description = `${codes.map(({ title }) => title).join(', ')}.`
@@ -115,7 +141,7 @@ function errors(
     ...Object.fromEntries(responses),
     default: {
       description: 'Any other error, in the same form.',
-      headers: quota(false),
+      headers: EVERY_RESPONSE,
       content: {
         [media]: { schema: ref('schemas', errorFormat === 'problem' ? 'Problem' : 'StandardError') },
       },
@@ -123,17 +149,20 @@ function errors(
   }
 }
 
-function codesOf(
+/** The codes of the errors that an operation can respond with. */
+export function codesOf(
   { path, principal, idempotent, contract, missingOrForbidden, refusals = [] }: AnyOperation,
-  hasBody: boolean,
+  { query, body }: Input,
 ): ErrorCode[] {
   return [
     'unauthorized',
     ...(missingOrForbidden === undefined ? (['forbidden'] as const) : []),
     'rate_limit_exceeded',
-    'validation_failed',
+    ...(query === undefined && body === undefined ? [] : (['validation_failed'] as const)),
     ...(path.includes('{') ? (['not_found'] as const) : []),
-    ...(hasBody ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const) : []),
+    ...(body !== undefined
+      ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const)
+      : []),
     ...(principal === undefined ? [] : [principal.code]),
     ...(idempotent === true ? (['idempotency_key_reused'] as const) : []),
     ...(contract ? [] : (['emulator_contract_unspecified'] as const)),
@@ -173,10 +202,26 @@ const HEADERS: JsonObject = {
   },
 }
 
-// A 429 always has Retry-After. Other responses may have it when the request used the last place of the window.
-function quota(limited: boolean): JsonObject {
-  const all = Object.keys(HEADERS).map((name) => [name, ref('headers', name)] as const)
-  if (!limited) return Object.fromEntries(all)
+// Any response may have Retry-After: the request may have used the last place of the window.
+const EVERY_RESPONSE: JsonObject = Object.fromEntries(
+  Object.keys(HEADERS).map((name) => [name, ref('headers', name)]),
+)
+
+// Specification: Limits / Rate limits.
+function headersOf(status: number, format: ErrorFormat): JsonObject {
+  if (status === 401) return { 'WWW-Authenticate': challengeHeader }
+  if (status !== 429) return {}
   const wait: JsonObject = { ...(HEADERS['Retry-After'] as JsonObject), required: true }
-  return { ...Object.fromEntries(all), 'Retry-After': wait }
+  return { 'Retry-After': wait, ...(format === 'problem' && POLICY_HEADERS) }
+}
+
+const POLICY_HEADERS: JsonObject = {
+  'RateLimit-Policy': {
+    description: 'The admission policy that refused the request; absent when the window of the endpoint did.',
+    schema: { type: 'string' },
+  },
+  RateLimit: {
+    description: 'The current state of that policy.',
+    schema: { type: 'string' },
+  },
 }

@@ -1,8 +1,6 @@
 import * as z from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import type { ShapeOf } from '../../../core/fields.ts'
-import { storageReport } from '../../../core/sandboxes/sandboxes.ts'
-import { thisHolder } from '../../lock-file.ts'
 import { BASE, route } from '../route.ts'
 
 /** Every route of the control interface. */
@@ -17,12 +15,12 @@ const routeIndex = () =>
 
 export type RouteIndex = ShapeOf<typeof routeIndex>
 
-/** The parts of a sandbox's files that could not be used. */
+/** A sandbox that cannot be opened. */
 const storageView = () =>
-  storageReport().extend({
+  z.strictObject({
     sandbox: z.string(),
-    /** Why it cannot be opened; null when it can. */
-    problem: z.string().nullable(),
+    /** Why it cannot be opened, and what to do. */
+    problem: z.string(),
   })
 
 export type StorageView = ShapeOf<typeof storageView>
@@ -38,26 +36,20 @@ const healthView = () =>
     contract_version: z.string(),
     /** Why nothing can be written; null while everything can. */
     problem: z.string().nullable(),
-    /** Sandboxes that cannot be opened, and sandboxes with parts that could not be used and were set aside. */
+    /** Sandboxes that cannot be opened. */
     storage: z.array(storageView()),
   })
 
 export type HealthView = ShapeOf<typeof healthView>
 
-/** A process that is stopping, and the place where its pid is valid. */
+/** A process that is stopping, and the host on which its pid is valid. */
 const processView = () =>
   z.strictObject({
     status: z.literal('stopping'),
     process: z.strictObject({
-      id: z.string(),
       pid: z.int(),
-      /** The time of its start in the units of its operating system; null if not known. */
-      started: z.string().nullable(),
-      place: z.strictObject({
-        host: z.string(),
-        boot: z.string().nullable(),
-        namespace: z.string().nullable(),
-      }),
+      /** Name of the host, boot and pid namespace. */
+      host: z.string(),
     }),
   })
 
@@ -86,7 +78,7 @@ export const aboutRoutes = [
     path: '/health',
     summary: 'Show whether the process is alive',
     returns:
-      'Its versions; its status: `read_only` after another process has taken over its data folder; the sandboxes that cannot be opened, and the parts of files that could not be used.',
+      'Its versions; its status: `read_only` after another process has taken over its data folder; the sandboxes that cannot be opened.',
     probe: true,
     withoutSandbox: true,
     output: healthView,
@@ -98,7 +90,9 @@ export const aboutRoutes = [
           version: host.version,
           contract_version: host.contract.version,
           problem,
-          storage: host.sandboxes.storage(),
+          storage: host.sandboxes
+            .saved()
+            .flatMap(({ name, problem }) => (problem === null ? [] : [{ sandbox: name, problem }])),
         },
       }
     },
@@ -122,11 +116,11 @@ export const aboutRoutes = [
     path: '/shutdown',
     summary: 'End the process of the emulator after requests in flight are finished and the state is saved',
     returns:
-      'Its process and the place where it runs, so that a client can wait for its end. 409 if the emulator runs inside another program.',
+      'Its process and the host on which it runs, so that a client can wait for its end. 409 if the emulator runs inside another program.',
     success: [202],
     withoutSandbox: true,
     output: processView,
-    handle: ({ host: { shutdown } }) => {
+    handle: ({ host: { shutdown, process } }) => {
       if (shutdown === undefined) {
         return refuse('conflict', {
           detail: 'The emulator runs inside another program, and ends with it.',
@@ -135,7 +129,7 @@ export const aboutRoutes = [
       }
       // The response is sent first, like the responses of all requests in flight.
       setImmediate(shutdown)
-      return { status: 202, body: { status: 'stopping' as const, process: thisHolder('') } }
+      return { status: 202, body: { status: 'stopping' as const, process } }
     },
   }),
 ] as const

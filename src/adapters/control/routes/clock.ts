@@ -15,6 +15,7 @@ import type { Service } from '../../../core/service.ts'
 import type { AdvanceTarget } from '../../../core/time/advance.ts'
 import { advance } from '../../../core/time/advance.ts'
 import { END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
+import { MAX_EVENTS } from '../../../core/time/event-tally.ts'
 import { frozenNote } from '../../../core/time/frozen.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
 import { runDueEvents } from '../../../core/time/run-events.ts'
@@ -22,11 +23,11 @@ import {
   advanceResult,
   type FutureEvent,
   futureEvent,
-  MAX_EVENTS,
   MAX_EVENTS_AT_ONE_INSTANT,
   type ScheduledEvent,
+  stableResult,
 } from '../../../core/time/scheduler.ts'
-import { route } from '../route.ts'
+import { route, stableOrNot } from '../route.ts'
 
 /** The clock of a sandbox. */
 const clockView = () =>
@@ -104,7 +105,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       path: '/clock',
       summary: 'Change how time passes, or move the clock forward',
       returns: 'The changed clock.',
-      settles: true,
+      runsDueEvents: true,
       input: () => ({ body: clockChange() }),
       output: clockView,
       handle: async ({ host, sandbox, gone, body: { now, ...passing } }) => {
@@ -120,13 +121,18 @@ export const clockRoutes = ({ milestones }: Service) =>
       path: '/clock/advance',
       summary: 'Advance the clock: every due event runs, and its webhooks are delivered',
       returns:
-        'The events that ran, in order: the first 1,000 one by one, the number of the others by kind in omitted. With stopped: "limit", max_events have run, and the clock has only reached the instant in to.',
-      settles: true,
-      input: () => ({ body: givenTarget(milestones) }),
+        'The events that ran, in order: the first 1,000 one by one, the number of the others by kind in omitted. With ?stable=true they have no real times. With stopped: "limit", max_events have run, and the clock has only reached the instant in to.',
+      runsDueEvents: true,
+      input: () => ({
+        body: givenTarget(milestones),
+        query: z.strictObject(stableOrNot()).prefault({}),
+      }),
       output: advanceResult,
-      handle: async ({ host, sandbox, gone, body: { max_events: maxEvents = MAX_EVENTS, ...target } }) => {
+      handle: async ({ host, sandbox, gone, query, body }) => {
+        const { max_events: maxEvents = MAX_EVENTS, ...target } = body
         const limits = { maxEvents, signal: AbortSignal.any([gone, host.closing]) }
-        return { body: await advance(sandbox, targetOf(target, milestones), limits) }
+        const result = await advance(sandbox, targetOf(target, milestones), limits)
+        return { body: query.stable === 'true' ? stableResult(result) : result }
       },
     }),
     route({

@@ -1,7 +1,8 @@
+import * as z from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import { requestTrace, traceOf } from '../../../core/explain/trace.ts'
-import type { RequestLog } from '../../../core/log/request-log.ts'
-import { route } from '../route.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { route, stableOrNot } from '../route.ts'
 
 /** The route that explains the response to a request. */
 export const explainRoutes = [
@@ -11,13 +12,13 @@ export const explainRoutes = [
     path: '/explain/{request_id}',
     summary: 'Explain one API request by the id in its X-Emulator-Request-Id, in any sandbox',
     returns: 'Every step of the request, its changes, and the assumptions that the response relies on.',
+    input: () => ({ query: z.strictObject(stableOrNot()).prefault({}) }),
     output: requestTrace,
-    handle: async ({ host, params }) => {
+    handle: async ({ host, params, query: { stable } }) => {
       const { name, number } = partsOf(params.request_id)
       const { sandbox } = await host.sandboxes.find(name)
-      const entry =
-        sandbox.log.find(params.request_id) ?? refuseUnknown(sandbox.log, params.request_id, number)
-      return { body: traceOf(sandbox, entry) }
+      const entry = sandbox.log.find(params.request_id) ?? refuseUnknown(sandbox, params.request_id, number)
+      return { body: traceOf(sandbox, entry, stable === 'true') }
     },
   }),
 ] as const
@@ -33,10 +34,13 @@ function partsOf(id: string): { readonly name: string; readonly number: number }
   })
 }
 
-function refuseUnknown({ requests, dropped, capacity }: RequestLog, id: string, number: number): never {
-  if (number === 0 || number > requests) {
+function refuseUnknown(sandbox: Sandbox, id: string, number: number): never {
+  const { requests, dropped, capacity } = sandbox.log
+  // Further zeros are read as the same number, but they are another id.
+  if (number === 0 || number > requests || id !== sandbox.requestId(number)) {
+    const last = requests === 0 ? '' : `, and the last is ${sandbox.requestId(requests)}`
     return refuse('not_found', {
-      detail: `There is no request ${id}: the sandbox has received ${requests} since its start or its last reset.`,
+      detail: `There is no request ${id}: the sandbox has received ${requests} since its start or its last reset${last}.`,
       mitigation: 'GET /__emulator/requests lists the requests in the log.',
     })
   }

@@ -143,7 +143,7 @@ export const faultRoutes = (service: Service) =>
     route({
       name: 'faults.presets',
       method: 'GET',
-      path: '/faults/presets',
+      path: '/fault-presets',
       summary: 'List the presets with their fields, and the magic values of requests',
       returns: 'Every preset with the body that arms it, and magic_values, which need no rule.',
       output: presetList,
@@ -157,7 +157,7 @@ export const faultRoutes = (service: Service) =>
     route({
       name: 'faults.preset',
       method: 'GET',
-      path: '/faults/presets/{name}',
+      path: '/fault-presets/{name}',
       summary: 'Show one preset',
       returns: 'The preset with its fields, and the body that arms it.',
       output: presetView,

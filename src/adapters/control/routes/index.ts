@@ -3,6 +3,8 @@ import type { AnyControlRoute } from '../route.ts'
 import { aboutRoutes } from './about.ts'
 import { assumptionRoutes } from './assumptions.ts'
 import { clockRoutes } from './clock.ts'
+import { conductRoutes } from './conduct.ts'
+import { coverageRoutes } from './coverage.ts'
 import { eventRoutes } from './events.ts'
 import { explainRoutes } from './explain.ts'
 import { faultRoutes } from './faults.ts'
@@ -30,6 +32,8 @@ const ownRoutes = (service: Service) =>
     ...requestRoutes,
     ...requestCheckRoutes(service),
     ...explainRoutes,
+    ...coverageRoutes,
+    ...conductRoutes,
     ...eventRoutes,
     ...limitRoutes,
     ...stubRoutes(service),

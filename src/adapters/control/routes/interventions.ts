@@ -13,7 +13,7 @@ export function interventionRoutes({ resources }: Service): readonly AnyControlR
 
 function interventionRoute(
   resource: string,
-  { name, method, path, summary, input, output, prepare, handle }: AnyControl,
+  { name, method, path, summary, input, output, handle }: AnyControl,
 ): AnyControlRoute {
   return route({
     name: `${resource}.${name}`,
@@ -23,9 +23,7 @@ function interventionRoute(
     returns: 'The result of the intervention.',
     ...(input && { input }),
     output,
-    handle: async ({ sandbox, params, body, query }) => {
-      const pieces = prepare?.(sandbox.scope('preparation'), { params })
-      while (pieces !== undefined && pieces.next().done !== true) await sandbox.options.turn.next()
+    handle: ({ sandbox, params, body, query }) => {
       const { result } = change(sandbox, (scope) => handle(scope, { params, body, query }))
       runDueEvents(sandbox)
       return { body: result }

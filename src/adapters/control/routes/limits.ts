@@ -105,10 +105,10 @@ export const limitRoutes = [
     handle: ({ sandbox, query: { operation } }) => {
       const name = operation === undefined ? undefined : operationNamed(sandbox, operation).name
       const all = [...sandbox.service.operations.values()]
-      const isMeant = (id: string) => name === undefined || operationOf(id, all)?.name === name
+      const isSelected = (id: string) => name === undefined || operationOf(id, all)?.name === name
       const windows = sandbox.limiter.save()
-      sandbox.limiter.load(windows.filter(({ id }) => !isMeant(id)))
-      return { body: { removed: windows.flatMap(({ id }) => (isMeant(id) ? [id] : [])) } }
+      sandbox.limiter.load(windows.filter(({ id }) => !isSelected(id)))
+      return { body: { removed: windows.flatMap(({ id }) => (isSelected(id) ? [id] : [])) } }
     },
   }),
   route({

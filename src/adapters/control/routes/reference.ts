@@ -5,7 +5,7 @@ import {
   catalog,
   type ErrorCode,
   type ErrorKind,
-  type ProblemPlace,
+  type ErrorTarget,
   problemType,
   refuse,
   shownCode,
@@ -148,7 +148,7 @@ function problemsOf(sandbox: Sandbox, controlUrl: string): ProblemView[] {
   ]
 }
 
-function problemOf(own: ErrorCode, at: ProblemPlace): ProblemView {
+function problemOf(own: ErrorCode, at: ErrorTarget): ProblemView {
   const { settings } = at
   const { status, title, retryable, mitigation }: ErrorKind = catalog[own]
   const code = shownCode(own, settings)

@@ -98,7 +98,6 @@ export const requestCheckRoutes = (service: Service) => {
       path: '/requests/wait',
       summary: 'Wait until matching requests have come (count, default 1), those already in the log included',
       returns: 'passed, and the ids that matched; 409 with the nearest requests when the time is over.',
-      waits: true,
       success: [200, 409],
       input: () => ({
         body: z.strictObject({
@@ -119,13 +118,19 @@ export const requestCheckRoutes = (service: Service) => {
 /** The requests to search for. `since`: from this virtual instant on, or after the request with this id. */
 export type RequestSearch = RequestMatch & { readonly since?: string | undefined }
 
+// A page that was refused has not sent the request that its preflight announced.
+function isMatch(match: RequestMatch, entry: LogEntry): boolean {
+  if (entry.cors?.isPreflight === true && match.method?.toUpperCase() !== entry.method) return false
+  return matches(match, entry)
+}
+
 function verify(
   sandbox: Sandbox,
   { since, ...match }: RequestSearch,
   expected: RequestCount,
 ): ControlReply<RequestCheck> {
   const entries = entriesSince(sandbox, since, '/match/since')
-  const matched = entries.filter((entry) => matches(match, entry)).map(({ id }) => id)
+  const matched = entries.filter((entry) => isMatch(match, entry)).map(({ id }) => id)
   const passed = fits(matched.length, expected)
   const result = { passed, actual: matched.length, expected, matched }
   if (passed) return { body: result }
@@ -156,12 +161,12 @@ async function waitFor({
   closing,
 }: Wait): Promise<ControlReply<RequestCheck>> {
   const seen = entriesSince(sandbox, since, '/match/since')
-  const matched = seen.filter((entry) => matches(match, entry)).map(({ id }) => id)
+  const matched = seen.filter((entry) => isMatch(match, entry)).map(({ id }) => id)
   const isEnough = () => matched.length >= at_least
   const hear = (entry: LogEntry): void => {
     seen.push(entry)
     if (seen.length > sandbox.log.capacity) seen.shift()
-    if (matches(match, entry)) matched.push(entry.id)
+    if (isMatch(match, entry)) matched.push(entry.id)
   }
   const ended = isEnough() ? 'seen' : await listen({ sandbox, ms, gone, closing, hear, isEnough })
   const result = { passed: ended === 'seen', actual: matched.length, expected: { at_least }, matched }

@@ -8,10 +8,11 @@ import type { Call, CallBody } from '../../../core/request/exchange.ts'
 import { perform } from '../../../core/request/pipeline.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
+import { sentence } from '../../../core/words.ts'
 import { harDocument, harOf } from '../har.ts'
 import type { ControlHost } from '../host.ts'
 import { entriesBefore, entriesSince, entryOf, requestEntry } from '../request-entry.ts'
-import { noBody, route } from '../route.ts'
+import { noBody, route, stableOrNot } from '../route.ts'
 
 /** Default number of entries in a list. */
 const USUAL = 100
@@ -33,6 +34,8 @@ const filters = () =>
     /** The id of a request: only requests before it. */
     before: queryText().optional(),
     limit: queryInt(1, 100_000).optional(),
+    /** `true`: without real-time fields. */
+    ...stableOrNot(),
   })
 
 const loggedRequests = () =>
@@ -71,10 +74,11 @@ export const requestRoutes = [
     input: () => ({ query: loggedRequests() }),
     output: requestList,
     handle: async ({ host, sandbox: chosen, query: { full, ...query } }) => {
+      const parts = { full: full === 'true', stable: query.stable === 'true' }
       const { sandbox, found, newest } = await search(host, chosen, query)
       return {
         body: {
-          ...list(newest.map((entry) => entryOf(sandbox, entry, full === 'true'))),
+          ...list(newest.map((entry) => entryOf(sandbox, entry, parts))),
           matched: found.length,
           capacity: sandbox.log.capacity,
           dropped: sandbox.log.dropped,
@@ -92,7 +96,8 @@ export const requestRoutes = [
     output: harDocument,
     handle: async ({ host, sandbox: chosen, query, controlUrl }) => {
       const { sandbox, newest } = await search(host, chosen, query)
-      return { body: harOf(sandbox, newest, { origin: new URL(controlUrl).origin, version: host.version }) }
+      const facts = { origin: new URL(controlUrl).origin, version: host.version }
+      return { body: harOf(sandbox, newest, { ...facts, stable: query.stable === 'true' }) }
     },
   }),
   route({
@@ -116,9 +121,9 @@ export const requestRoutes = [
     returns:
       'The entry of the new request. It runs inside the emulator, so faults of the connection do not apply to it.',
     output: requestEntry,
-    handle: async ({ sandbox, params: { request_id } }) => {
+    handle: ({ sandbox, params: { request_id } }) => {
       const timing: RequestTiming = { began: elapsedTime(), took: undefined, onOver: undefined }
-      await perform(sandbox, { ...callAgain(sandbox, request_id), timing }).durable
+      perform(sandbox, { ...callAgain(sandbox, request_id), timing })
       timing.took = elapsedTime() - timing.began
       timing.onOver?.()
       return { body: entryOf(sandbox, sandbox.log.entries().at(-1) as LogEntry) }
@@ -132,7 +137,7 @@ type Filters = z.output<ReturnType<typeof filters>>
 async function search(
   host: ControlHost,
   chosen: Sandbox,
-  { sandbox: name, since, before, limit = USUAL, ...match }: Filters,
+  { sandbox: name, since, before, limit = USUAL, stable: _, ...match }: Filters,
 ) {
   // A search must not create a sandbox.
   const sandbox = name === undefined ? chosen : (await host.sandboxes.find(name)).sandbox
@@ -163,7 +168,7 @@ function callAgain(sandbox: Sandbox, id: string): Call {
 
 function refuseResend(id: string, reason: string): never {
   return refuse('conflict', {
-    detail: `The request ${id} cannot be sent again: ${reason}.`,
+    detail: sentence(`The request ${id} cannot be sent again: ${reason}`),
     mitigation: 'Send it with the client that sent it first.',
   })
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { refuseInvalid } from '../../../core/errors.ts'
 import { anyObject, list, listOf, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../../core/json.ts'
-import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
+import { DEFAULT_SANDBOX, mountIn } from '../../../core/sandboxes/name.ts'
 import { nameField } from '../../../core/sandboxes/name-field.ts'
 import type { Origin } from '../../../core/sandboxes/origin.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
@@ -77,9 +77,10 @@ export const sandboxRoutes = [
       'Each with its clock, its size and its paths; a sandbox that is only on disk has its paths, and the problem that prevents its opening, if one is known.',
     withoutSandbox: true,
     output: () => listOf(z.union([sandboxView(), savedSandboxView()])),
-    handle: ({ host: { sandboxes } }) => ({
-      body: list([...sandboxes.list().map(viewOf), ...sandboxes.saved().map(savedView)]),
-    }),
+    handle: ({ host: { sandboxes }, controlUrl }) => {
+      const open = sandboxes.list().map((entry) => viewOf(entry, controlUrl))
+      return { body: list([...open, ...sandboxes.saved().map((saved) => savedView(saved, controlUrl))]) }
+    },
   }),
   route({
     name: 'sandboxes.create',
@@ -94,7 +95,7 @@ export const sandboxRoutes = [
     bounds: SANDBOX_BODY,
     input: () => ({ body: newSandbox() }),
     output: sandboxView,
-    handle: async ({ host, sandbox, body }) => {
+    handle: async ({ host, sandbox, body, controlUrl }) => {
       refuseInvalid([
         ...clashes(body),
         ...foreignExtends(body.fixtures, '/fixtures'),
@@ -105,7 +106,7 @@ export const sandboxRoutes = [
         .create(body.name, origin, body.persist)
         .catch((error) => refuseFixtures(error, isObject(body.fixtures) ? '/fixtures' : ''))
       if (body.scenario !== undefined) await startOn(host, body.name, body.scenario)
-      return { status: 201, body: viewOf(host.sandboxes.show(body.name)) }
+      return { status: 201, body: viewOf(host.sandboxes.show(body.name), controlUrl) }
     },
   }),
   route({
@@ -116,7 +117,9 @@ export const sandboxRoutes = [
     returns: 'The sandbox.',
     withoutSandbox: true,
     output: sandboxView,
-    handle: async ({ host, params }) => ({ body: viewOf(await host.sandboxes.find(params.name)) }),
+    handle: async ({ host, params, controlUrl }) => ({
+      body: viewOf(await host.sandboxes.find(params.name), controlUrl),
+    }),
   }),
   route({
     name: 'sandboxes.delete',
@@ -145,7 +148,7 @@ async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scen
 }
 
 // The clock of an idle sandbox is updated at its next use, so the present instant is computed here.
-function viewOf({ sandbox, persist }: SandboxEntry): SandboxView {
+function viewOf({ sandbox, persist }: SandboxEntry, controlUrl: string): SandboxView {
   const { name, clock, store, seed, log, service, lag } = sandbox
   return {
     name,
@@ -157,23 +160,24 @@ function viewOf({ sandbox, persist }: SandboxEntry): SandboxView {
     revision: store.revision,
     records: countRecords(store, service.collections.keys()),
     requests: log.size,
-    ...pathsOf(name),
+    ...pathsOf(name, controlUrl),
   }
 }
 
 // The files are not read: a thousand of them would make other requests wait.
-function savedView({ name, problem }: SavedSandbox): SavedSandboxView {
+function savedView({ name, problem }: SavedSandbox, controlUrl: string): SavedSandboxView {
   return {
     name,
     state: problem === null ? 'on_disk' : 'broken',
     persist: true,
     problem,
-    ...pathsOf(name),
+    ...pathsOf(name, controlUrl),
   }
 }
 
-function pathsOf(name: string) {
-  const path = name === DEFAULT_SANDBOX ? '' : `/@${name}`
+function pathsOf(name: string, controlUrl: string) {
+  const mount = mountIn(new URL(controlUrl).pathname.slice(0, -BASE.length))
+  const path = name === DEFAULT_SANDBOX ? mount : `${mount}/@${name}`
   return { base_url_path: `${path}/v1`, control_url_path: path + BASE }
 }
 

@@ -19,7 +19,7 @@ export type ScenarioStart = NonNullable<InputOf<typeof scenarioStart>>
 /** The scenarios of the emulator, and the one that is active on the sandbox. */
 const scenarioList = () => listOf(listedScenario()).extend({ active: activeScenario().nullable() })
 
-export type ScenarioList = ShapeOf<typeof scenarioList>
+type ScenarioList = ShapeOf<typeof scenarioList>
 
 /** The scripts of the scenarios folder, and which of them is active on a sandbox. */
 export const scenarioRoutes = [

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import { nameField } from '../../../core/sandboxes/name-field.ts'
 import { type Kept, snapshotView } from '../../../core/sandboxes/snapshots.ts'
-import { maskedDocument } from '../../../core/state/masked.ts'
 import { stateDocument } from '../../../core/state/state.ts'
-import { noBody, route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
+import { exportedDocument, exportOptions } from '../export-options.ts'
+import { noBody, route, SANDBOX_BODY } from '../route.ts'
 import { describeSandbox, sandboxSummary } from '../sandbox-summary.ts'
 
 /** A snapshot that was just written, and whether it replaced another. */
@@ -46,12 +46,12 @@ export const snapshotRoutes = [
     path: '/snapshots/{name}',
     summary: 'Show the state document of a snapshot',
     returns:
-      'The same as GET /state when it was saved; secrets that sign webhooks are masked unless ?secrets=true is given.',
-    input: withSecretsOrNot,
+      'The same as GET /state when it was saved; secrets that sign webhooks are masked unless ?secrets=true is given, and real instants are left out if ?stable=true is given.',
+    input: exportOptions,
     output: stateDocument,
     handle: async ({ host, sandbox, params, query }) => {
       const document = await host.sandboxes.snapshots(sandbox).export(params.name)
-      return { body: query.secrets === 'true' ? document : maskedDocument(document) }
+      return { body: exportedDocument(document, query) }
     },
   }),
   route({

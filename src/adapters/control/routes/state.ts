@@ -3,14 +3,26 @@ import { refuseInvalid } from '../../../core/errors.ts'
 import { anyObject } from '../../../core/fields.ts'
 import { isObject, type JsonObject } from '../../../core/json.ts'
 import { loadDocument } from '../../../core/sandboxes/change.ts'
-import { maskedDocument } from '../../../core/state/masked.ts'
 import { mergeFixtures } from '../../../core/state/merge-fixtures.ts'
 import { stateDocument } from '../../../core/state/state.ts'
 import { readFixtures } from '../../fixtures.ts'
+import { exportedDocument, exportOptions } from '../export-options.ts'
 import { refuseFixtures } from '../refuse-fixtures.ts'
-import { route, SANDBOX_BODY, withSecretsOrNot } from '../route.ts'
+import { route, SANDBOX_BODY } from '../route.ts'
 import { describeSandbox, sandboxSummary } from '../sandbox-summary.ts'
 import { foreignExtends, originOf, startingPoint } from '../starting-point.ts'
+
+/** The document is an edit of the state at this revision. */
+const ifRevision = () =>
+  z
+    .strictObject({
+      if_revision: z
+        .string()
+        .regex(/^\d{1,15}$/, { error: 'must be the revision of a state document, such as 12' })
+        .transform(Number)
+        .optional(),
+    })
+    .prefault({})
 
 const start = () => startingPoint().prefault({})
 
@@ -38,26 +50,24 @@ export const stateRoutes = [
     method: 'GET',
     path: '/state',
     summary:
-      'Show the whole state: secrets as digests, and those that sign webhooks masked unless ?secrets=true is given',
+      'Show the whole state: secrets as digests, and those that sign webhooks masked unless ?secrets=true is given; without real instants if ?stable=true is given',
     returns: 'The state document, as in the JSON file except for masked secrets.',
-    input: withSecretsOrNot,
+    input: exportOptions,
     output: stateDocument,
-    handle: ({ sandbox, query }) => ({
-      body: query.secrets === 'true' ? sandbox.document() : maskedDocument(sandbox.document()),
-    }),
+    handle: ({ sandbox, query }) => ({ body: exportedDocument(sandbox.document(), query) }),
   }),
   route({
     name: 'sandbox.load',
     method: 'PUT',
     path: '/state',
     summary:
-      'Replace the whole state by a document; a refused document changes nothing; a masked secret keeps its stored value',
+      'Replace the whole state by a document; a refused document changes nothing; a masked secret keeps its stored value; with ?if_revision={revision of the document that was edited} it is refused with 412 if records have changed since',
     returns: 'A summary of the new sandbox.',
     bounds: SANDBOX_BODY,
-    input: () => ({ body: anyObject() }),
+    input: () => ({ body: anyObject(), query: ifRevision() }),
     output: sandboxSummary,
-    handle: ({ sandbox, body }) => {
-      loadDocument(sandbox, body)
+    handle: ({ sandbox, body, query }) => {
+      loadDocument(sandbox, body, query.if_revision)
       return { body: describeSandbox(sandbox) }
     },
   }),

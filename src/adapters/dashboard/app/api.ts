@@ -6,7 +6,12 @@ import type {
   BatchView,
   PlannedResults,
 } from '../../../index.ts'
-import { type Ask, type AskTagged, askTaggedOver, type OwnCalls } from '../../control/client/ask.ts'
+import {
+  type CallControl,
+  type CallControlTagged,
+  callTaggedOver,
+  type OwnCalls,
+} from '../../control/client/ask.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
 import { apiPath, controlPath } from '../../control/client/transport.ts'
@@ -57,28 +62,32 @@ export function useToken(text: string): void {
   needsToken.value = false
 }
 
+// Not only the origin: another server may have mounted the emulator at a path.
+const url = new URL('../..', location.href).href.slice(0, -1)
+
 /** The address of the emulator that has served this page. */
 export function emulatorAddress(): EmulatorAddress {
-  return { url: location.origin, controlToken: token.value }
+  return { url, controlToken: token.value }
 }
 
 /** The base URL of the API of the present sandbox. */
 export function baseUrl(): string {
-  return location.origin + apiPath(sandboxName.value)
+  return url + apiPath(sandboxName.value)
 }
 
 /** The control URL of the present sandbox. */
 export function controlUrl(): string {
-  return location.origin + controlPath(sandboxName.value)
+  return url + controlPath(sandboxName.value)
 }
 
 /** Calls the control interface for the present sandbox. Rejects with an `EmulatorError`. */
-export const ask: Ask<DashboardCalls> = async (route, ...given) => (await askTagged(route, ...given)).output
+export const ask: CallControl<DashboardCalls> = async (route, ...given) =>
+  (await callTagged(route, ...given)).output
 
 /** Like {@link ask}, but also returns the entity tag of the response. */
-export const askTagged: AskTagged<DashboardCalls> = async (route, ...given) => {
+export const callTagged: CallControlTagged<DashboardCalls> = async (route, ...given) => {
   try {
-    return await askTaggedOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(
+    return await callTaggedOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(
       route,
       ...given,
     )

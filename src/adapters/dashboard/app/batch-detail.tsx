@@ -1,15 +1,13 @@
 import { useState } from 'preact/hooks'
-import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
 import { download } from './browser.ts'
 import { advanceBy } from './clock-bar.tsx'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act, changed, isLost, ticking } from './live.ts'
 import { useLive } from './loaded.ts'
-import { bodySchema } from './record-schema.ts'
 import { StateTag } from './status.tsx'
 import { type Column, Table } from './table.tsx'
 import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from './ui.tsx'
@@ -201,16 +199,6 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
   const [text, setText] = useState<string | undefined>(undefined)
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
   const syntax = text === undefined ? undefined : jsonIssue(text)
-  const { data: schema } = useLive(
-    async () => {
-      // Loaded only when the rules are edited.
-      return text === undefined
-        ? undefined
-        : (await bodySchema('patch', '/batches/{id}'))?.properties?.outcomes
-    },
-    [],
-    String(text === undefined),
-  )
   const save = async () => {
     try {
       await ask('PATCH /batches/{id}', {
@@ -221,8 +209,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
       changed()
       onDone()
     } catch (error) {
-      if (!(error instanceof EmulatorError)) throw error
-      const found = error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }]
+      const found = issuesOf(error)
       setIssues(found.map(({ pointer, detail }) => ({ pointer: pointer.replace(/^\/outcomes/, ''), detail })))
     }
   }
@@ -251,7 +238,6 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
             value={text}
             issues={syntax === undefined ? issues : [syntax]}
             onChange={setText}
-            schema={schema}
           />
           <p class="row-actions pad-top">
             <Button
@@ -275,7 +261,7 @@ async function allResults(id: string): Promise<readonly Result[]> {
   for (;;) {
     const query = { limit: '1000', offset: String(rows.length) }
     const { data, has_more } = await ask('GET /batches/{id}/results', { params: { id }, query })
-    rows.push(...data)
+    for (const row of data) rows.push(row)
     if (!has_more) return rows
   }
 }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { EventTally } from '../../../core/time/event-tally.ts'
 import { parseDuration } from '../../../core/time/instant.ts'
 import type { AdvanceResult } from '../../../index.ts'
 import { ask, type Output, wordsOf } from './api.ts'
@@ -16,10 +17,11 @@ type Target = Parameters<typeof ask<'POST /clock/advance'>>[1]['body']
 /** The advance in progress. `isLong` after 400 ms: only then it gets a button that stops it. */
 export const advancing = signal<{ readonly label: string; readonly isLong: boolean } | undefined>(undefined)
 
+/** An advance that has finished. `took`: real milliseconds. */
+export type Advance = AdvanceResult & { readonly label: string; readonly took: number }
+
 /** The last advance that has finished. */
-export const lastAdvance = signal<
-  (AdvanceResult & { readonly label: string; readonly took: number }) | undefined
->(undefined)
+export const lastAdvance = signal<Advance | undefined>(undefined)
 
 let stopper: AbortController | undefined
 
@@ -41,12 +43,16 @@ export async function advanceBy(label: string, target: Record<string, unknown>):
   })
   try {
     const body = { ...(await fixed(target)), max_events: 1_000 } as Target
-    let result: AdvanceResult = await ask('POST /clock/advance', { body, signal: own.signal })
-    while (result.stopped !== undefined) {
-      const more = await ask('POST /clock/advance', { body, signal: own.signal })
-      result = { ...more, from: result.from, events: [...result.events, ...more.events].slice(-1_000) }
+    const tally = new EventTally()
+    const next = async (): Promise<AdvanceResult> => {
+      const result = await ask('POST /clock/advance', { body, signal: own.signal })
+      tally.addAll(result)
+      return result
     }
-    lastAdvance.value = { ...result, label, took: pageTime() - began }
+    const { from, ...first } = await next()
+    let { to, stopped } = first
+    while (stopped !== undefined) ({ to, stopped } = await next())
+    lastAdvance.value = { ...tally.result({ from, to }), label, took: pageTime() - began }
   } catch (error) {
     if (own.signal.aborted) toast('info', 'Stopped. The clock stays at the time reached.')
     else toast('error', wordsOf(error))

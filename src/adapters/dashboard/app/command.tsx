@@ -115,7 +115,7 @@ export function CommandDialog() {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const { data: batches = [] } = useBatches()
-  const { data: presets } = useLive(() => ask('GET /faults/presets'), [])
+  const { data: presets } = useLive(() => ask('GET /fault-presets'), [])
   useEffect(() => dialog.current?.showModal(), [])
   const shown = matching(choicesOf(batches, presets?.data.map(({ name }) => name) ?? []), text)
   const close = () => {
@@ -123,7 +123,8 @@ export function CommandDialog() {
   }
   const run = (choice: Choice | undefined) => {
     if (choice === undefined) return
-    recent.unshift(...recent.splice(0).filter((label) => label !== choice.label))
+    const at = recent.indexOf(choice.label)
+    if (at >= 0) recent.splice(at, 1)
     recent.unshift(choice.label)
     recent.splice(5)
     close()

@@ -43,9 +43,9 @@ export function shortId(id: string): string {
   return /^[0-9a-f-]{16,}$/.test(id) ? `…${id.slice(-4)}` : id
 }
 
-/** A path without its version, with long ids cut and without its middle: `/organization/…/users`. */
+/** A path from its version on, with long ids cut and without its middle: `/organization/…/users`. */
 export function shortPath(path: string, most = 34): string {
-  const bare = path.replace(/^\/@[^/]+/, '').replace(/^\/v1(?=\/|$)/, '') || '/'
+  const bare = path.replace(/^.*?\/v1(?=\/|$)|^\/@[^/]+/, '') || '/'
   const parts = bare.split('/').map(shortId)
   const whole = parts.join('/')
   if (whole.length <= most || parts.length <= 3) return whole
@@ -84,9 +84,4 @@ export function humanName(name: string): string {
     .replaceAll(/[_-]/g, ' ')
     .replaceAll(/([a-z])([A-Z])/g, (_, a, b) => `${a} ${b.toLowerCase()}`)
   return spaced.charAt(0).toUpperCase() + spaced.slice(1)
-}
-
-/** A text as one word of a POSIX shell. */
-export function shellWord(text: string): string {
-  return /^[\w./:=@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

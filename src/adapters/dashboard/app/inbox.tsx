@@ -58,29 +58,15 @@ function ResponseChoice() {
 }
 
 const SIGNATURES = {
-  valid: ['ok', 'ok', 'signature valid'],
-  wrong: ['error', 'error', 'wrong signature'],
-  missing: ['error', 'error', 'signature missing'],
-  old: ['error', 'error', 'signature too old'],
-} as const
-
-function SignatureTag({ signature }: Pick<Message, 'signature'>) {
-  if (signature === null) return <Tag tone="neutral">not signed</Tag>
-  const [tone, icon, words] = SIGNATURES[signature]
-  return (
-    <Tag tone={tone} icon={icon}>
-      {words}
-    </Tag>
-  )
+  valid: 'signature valid',
+  wrong: 'wrong signature',
+  missing: 'signature missing',
+  old: 'signature too old',
 }
 
-function ResponseTag({ status }: Pick<Message, 'status'>) {
-  const isGood = status < 300
-  return (
-    <Tag tone={isGood ? 'ok' : 'error'} icon={isGood ? 'ok' : 'error'}>
-      {status}
-    </Tag>
-  )
+function SignatureTag({ signature }: Pick<Message, 'signature'>) {
+  if (signature === null) return <Tag>not signed</Tag>
+  return <Tag tone={signature === 'valid' ? 'ok' : 'error'}>{SIGNATURES[signature]}</Tag>
 }
 
 /** Subscribes the built-in receiver. */
@@ -135,7 +121,7 @@ export function Inbox({
                     copy
                   </Tag>
                 ) : (
-                  <ResponseTag status={message.status} />
+                  <Tag tone={message.status < 300 ? 'ok' : 'error'}>{message.status}</Tag>
                 )}
               </button>
             </li>
@@ -214,19 +200,9 @@ function MessageDetail({ message }: { message: Message }) {
         <Button onClick={() => goTo(linkTo('webhooks', [id]))}>Show the delivery</Button>
       </p>
       {signature_problem !== null && (
-        <Note tone="error" icon="error">
-          A receiver that checks signatures refuses this. {signature_problem}
-        </Note>
+        <Note tone="error">A receiver that checks signatures refuses this. {signature_problem}</Note>
       )}
-      <Tabs
-        label="Message"
-        tabs={[
-          ['body', 'Body'],
-          ['raw', 'Raw'],
-        ]}
-        value={tab}
-        onChoose={setTab}
-      />
+      <Tabs label="Message" tabs={{ body: 'Body', raw: 'Raw' }} value={tab} onChoose={setTab} />
       <div role="tabpanel" aria-label={tab}>
         {tab === 'body' ? <Code label="Body" text={pretty(body)} /> : <Raw raw={raw} />}
       </div>

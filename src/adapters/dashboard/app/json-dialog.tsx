@@ -1,9 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { EmulatorError } from '../../control/client/emulator-error.ts'
-import type { JsonSchema } from './json-completion.ts'
-import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { changed } from './live.ts'
-import { useLive } from './loaded.ts'
 import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
 
@@ -16,7 +13,6 @@ interface JsonDialogProps {
   readonly action: string
   /** The text of the toast after success. */
   readonly done: string
-  readonly loadSchema: () => Promise<JsonSchema>
   readonly onSubmit: (value: unknown) => Promise<unknown>
   readonly onClose: () => void
 }
@@ -24,7 +20,6 @@ interface JsonDialogProps {
 /** Edits a document before it is sent. If the emulator refuses it, the problems are shown at their lines and nothing changes. */
 export function JsonDialog(props: JsonDialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
-  const { data: schema } = useLive(props.loadSchema, [])
   const [value, setValue] = useState(props.value)
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
   useEffect(() => dialog.current?.showModal(), [])
@@ -36,8 +31,7 @@ export function JsonDialog(props: JsonDialogProps) {
       changed()
       props.onClose()
     } catch (error) {
-      if (!(error instanceof EmulatorError)) throw error
-      setIssues(error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }])
+      setIssues(issuesOf(error))
     }
   }
   return (
@@ -53,7 +47,6 @@ export function JsonDialog(props: JsonDialogProps) {
             setValue(next)
             setIssues([])
           }}
-          schema={schema}
         />
       </div>
       <div class="actions">

@@ -1,15 +1,20 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { useRef } from 'preact/hooks'
+import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { coloured } from './code.tsx'
 import { humanName } from './format.ts'
 import { Icon } from './icon.tsx'
-import type { JsonSchema } from './json-completion.ts'
-import { useSuggestions } from './json-suggest.tsx'
 
 /** A problem of a JSON text: its place (JSON Pointer), and a description. */
 export interface EditorIssue {
   readonly pointer: string
   readonly detail: string
+}
+
+/** The problems for which the emulator has refused a document. Throws every other error. */
+export function issuesOf(error: unknown): readonly EditorIssue[] {
+  if (!(error instanceof EmulatorError)) throw error
+  return error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }]
 }
 
 interface Found extends EditorIssue {
@@ -52,19 +57,15 @@ function locate(text: string, issue: EditorIssue): Found {
   return { ...issue, offset, length: node?.length ?? 0, line: lineAt(offset) }
 }
 
-const MEANT = /Did you mean "([^"]+)"/
-
-/** A field for JSON with colours, line numbers, problems by line, and suggestions if the schema is known. */
+/** A field for JSON with colours, line numbers, and problems by line. */
 export function JsonEditor(props: {
   label: string
   value: string
   issues: readonly EditorIssue[]
   onChange: (text: string) => void
-  schema?: JsonSchema | undefined
 }) {
   const field = useRef<HTMLTextAreaElement>(null)
-  const { value, onChange } = props
-  const suggestions = useSuggestions(field, props.schema)
+  const { value } = props
   const issues = props.issues.map((issue) => locate(value, issue))
   const lines = value.split('\n')
   const wrong = new Set(issues.map(({ line }) => line))
@@ -78,35 +79,14 @@ export function JsonEditor(props: {
         <div class="note error" role="alert">
           <Icon name="error" />
           <ul>
-            {issues.map((issue) => {
-              const meant = MEANT.exec(issue.detail)?.[1]
-              const detail = issue.detail.replace(MEANT, '').replace(/\s*\?$/, '')
-              return (
-                <li key={issue.pointer + issue.detail}>
-                  <button type="button" class="link" onClick={() => show(issue)}>
-                    line {issue.line}
-                  </button>{' '}
-                  {issue.pointer} {detail}
-                  {meant !== undefined && (
-                    <>
-                      {' Did you mean '}
-                      <button
-                        type="button"
-                        class="link"
-                        onClick={() =>
-                          onChange(
-                            `${value.slice(0, issue.offset)}${JSON.stringify(meant)}${value.slice(issue.offset + issue.length)}`,
-                          )
-                        }
-                      >
-                        {meant}
-                      </button>
-                      ?
-                    </>
-                  )}
-                </li>
-              )
-            })}
+            {issues.map((issue) => (
+              <li key={issue.pointer + issue.detail}>
+                <button type="button" class="link" onClick={() => show(issue)}>
+                  line {issue.line}
+                </button>{' '}
+                {issue.pointer} {issue.detail}
+              </li>
+            ))}
           </ul>
         </div>
       )}
@@ -125,25 +105,13 @@ export function JsonEditor(props: {
             ref={field}
             aria-label={props.label}
             aria-invalid={issues.length > 0 || undefined}
-            {...suggestions.attributes}
             spellcheck={false}
             rows={Math.max(6, lines.length)}
             value={value}
-            onInput={(event) => {
-              onChange(event.currentTarget.value)
-              suggestions.onInput(event as InputEvent)
-            }}
-            onKeyDown={suggestions.onKeyDown}
-            onBlur={suggestions.onBlur}
+            onInput={(event) => props.onChange(event.currentTarget.value)}
           />
-          {suggestions.list}
         </div>
       </div>
-      {props.schema !== undefined && (
-        <p class="hint">
-          <kbd>Ctrl Space</kbd> suggests fields and values
-        </p>
-      )}
     </div>
   )
 }

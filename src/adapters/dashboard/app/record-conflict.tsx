@@ -17,7 +17,7 @@ export function RecordConflict({ base, mine, theirs, onKeep, onTake }: ConflictP
   const isSame = own !== undefined && fieldDifferences(parsed(theirs) ?? {}, own).length === 0
   return (
     <section role="alert">
-      <Note tone="warn" icon="warn">
+      <Note tone="warn">
         The record was changed while you edited it. Your version was not saved: choose the version to keep.
       </Note>
       <div class="diff conflict">

@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
-import { ask, askTagged } from './api.ts'
+import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'
 import { pretty, sizeOf } from './format.ts'
-import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act, changed, isLost } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Confirm } from './menu.tsx'
@@ -49,7 +49,7 @@ export function RecordEditor(props: EditorProps) {
     async () => {
       if (record === undefined) return { text: pretty(blank(props.template)), etag: undefined }
       const params = { collection, id: record.id }
-      const { output, etag } = await askTagged('GET /state/{collection}/{id}', { params })
+      const { output, etag } = await callTagged('GET /state/{collection}/{id}', { params })
       return { text: pretty(output), etag }
     },
     record === undefined ? [] : ['transition', 'write', 'event'],
@@ -88,7 +88,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
     try {
       const body = JSON.parse(text) as AnyRecord
       const id = record?.id ?? String(body.id)
-      const { output, etag } = await askTagged('PUT /state/{collection}/{id}', {
+      const { output, etag } = await callTagged('PUT /state/{collection}/{id}', {
         params: { collection, id },
         body,
         ifMatch: base.etag,
@@ -103,10 +103,9 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
       // A new record is opened, unless the user has opened another view by now.
       if (record === undefined && here.value === from) open([collection, id])
     } catch (error) {
-      if (!(error instanceof EmulatorError)) throw error
       // Another client has changed the record: its version is loaded and shown next to the draft.
-      if (error.status === 412) return changed()
-      setIssues(error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }])
+      if (error instanceof EmulatorError && error.status === 412) return changed()
+      setIssues(issuesOf(error))
     }
   }
   useEffect(() => {
@@ -121,11 +120,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
   const head = (
     <>
       <h2 class="mono">{record?.id ?? 'New record'}</h2>
-      {isDirty && (
-        <Tag tone="warn" icon="warn">
-          unsaved
-        </Tag>
-      )}
+      {isDirty && <Tag tone="warn">unsaved</Tag>}
       {record !== undefined && (
         <Button kind="danger" icon="trash" label="Delete the record" onClick={() => setDeleting(true)} />
       )}
@@ -135,11 +130,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
     <Detail label={`Record ${record?.id ?? 'new'}`} head={head} onClose={onClose}>
       <Tabs
         label="Ways to edit"
-        tabs={[
-          ['form', 'Form'],
-          ['json', 'JSON'],
-          ['history', 'History'],
-        ]}
+        tabs={{ form: 'Form', json: 'JSON', history: 'History' }}
         value={tab}
         onChoose={setTab}
       />
@@ -160,7 +151,6 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
             value={text}
             issues={syntax === undefined ? issues : [syntax]}
             onChange={edit}
-            schema={schema}
           />
         )}
         {tab === 'form' && !isReadOnly && (

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact'
+import { Field } from './fields.tsx'
 import { pretty } from './format.ts'
 import type { EditorIssue } from './json-editor.tsx'
 import { type FieldSchema, initialValue } from './record-schema.ts'
-import { Button, Field, Note } from './ui.tsx'
+import { Button, Note } from './ui.tsx'
 
 interface FormProps {
   readonly text: string
@@ -15,12 +16,7 @@ interface FormProps {
 
 /** The fields of a record, each with the control that fits its schema. */
 export function RecordForm({ text, isValid, issues, fields, onChange }: FormProps) {
-  if (!isValid)
-    return (
-      <Note tone="warn" icon="warn">
-        The text is not valid JSON. Correct it in the JSON tab first.
-      </Note>
-    )
+  if (!isValid) return <Note tone="warn">The text is not valid JSON. Correct it in the JSON tab first.</Note>
   const record = JSON.parse(text) as Record<string, unknown>
   return (
     <div class="fields">

@@ -1,8 +1,20 @@
 import { ask } from './api.ts'
-import type { JsonSchema } from './json-completion.ts'
 
 /** Maximum characters of a document in the editor. A longer one can only be read, or sent unchanged. */
 export const MAX_EDITED = 256_000
+
+/** The part of JSON Schema that forms use. */
+interface JsonSchema {
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly not?: unknown
+  readonly default?: unknown
+  readonly anyOf?: readonly JsonSchema[]
+  readonly oneOf?: readonly JsonSchema[]
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly required?: readonly string[]
+}
 
 /** The facts that a form needs about one field of a record. */
 export interface FieldSchema {
@@ -19,36 +31,6 @@ export interface FieldSchema {
 export async function recordSchema(collection: string): Promise<JsonSchema> {
   const { schema } = await ask('GET /collections/{collection}', { params: { collection } })
   return schema as JsonSchema
-}
-
-/** The JSON Schema of the body that a call of the control interface accepts. */
-export async function bodySchema(method: 'post' | 'patch', path: string): Promise<JsonSchema | undefined> {
-  const { paths } = (await ask('GET /openapi.json', { query: {} })) as unknown as OpenApi
-  return paths[path]?.[method]?.requestBody?.content['application/json'].schema
-}
-
-interface OpenApi {
-  readonly paths: Readonly<
-    Record<
-      string,
-      Readonly<
-        Record<
-          string,
-          { readonly requestBody?: { readonly content: Record<'application/json', { schema: JsonSchema }> } }
-        >
-      >
-    >
-  >
-}
-
-/** The JSON Schema of a fixtures document: lists of records by collection. */
-export async function fixturesSchema(): Promise<JsonSchema> {
-  const { data } = await ask('GET /collections')
-  const lists = data.map(
-    async ({ name }) => [name, { type: 'array', items: await recordSchema(name) }] as const,
-  )
-  const properties = Object.fromEntries(await Promise.all(lists))
-  return { type: 'object', properties: { collections: { type: 'object', properties } } }
 }
 
 /** The fields that the records of a collection can have, by name. */

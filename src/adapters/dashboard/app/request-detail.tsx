@@ -2,17 +2,17 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { copyText } from './browser.ts'
 import { Code } from './code.tsx'
-import { humanName, pretty, sizeOf, timeOfDay } from './format.ts'
+import { durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Menu, type MenuItem } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
 import type { LogRow } from './requests.ts'
-import { LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
+import { DEMO_KEYS, LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
 import { toast } from './toasts.ts'
-import { Button, Detail, FactList, Note, Problem, Skeleton, Tabs } from './ui.tsx'
+import { Button, Detail, entriesOf, FactList, Note, Problem, Skeleton, Tabs } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
@@ -20,17 +20,21 @@ type Trace = Output<'GET /explain/{request_id}'>
 type Tab = 'explain' | 'changes' | 'response' | 'request' | 'headers'
 
 /** The request as a user can send it with another client. */
-function shownRequest({ request }: Trace): ShownRequest {
+function shownRequest({ request, caller, sandbox }: Trace): ShownRequest {
   const { method, path, query, headers, body } = request
   const search = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) => [value].flat().map((each) => [name, each as string])),
   )
+  const demo = DEMO_KEYS.find(({ id }) => id === caller?.key_id)
   const kept = Object.entries(headers).filter(([name]) => !SENT_BY_CLIENTS.has(name))
   return {
     method,
     url: `${location.origin}${path}${search.size === 0 ? '' : `?${search}`}`,
     headers: Object.fromEntries(kept) as Record<string, string>,
     ...(request.body_kept && body !== null && { body }),
+    ...(demo !== undefined && {
+      key: sandbox.chosen_by === 'token' ? `${demo.token}@${sandbox.name}` : demo.token,
+    }),
   }
 }
 
@@ -43,8 +47,11 @@ const SENT_BY_CLIENTS = new Set([
   'accept-encoding',
 ])
 
-async function copied(text: string, what: string): Promise<void> {
-  if (await copyText(text)) toast('ok', `Copied as ${what}.`)
+const NEEDS_KEY =
+  ' Set WORKSPACE_API_KEY to its key before you run it: the emulator keeps only digests of keys.'
+
+async function copied(text: string, what: string, note = ''): Promise<void> {
+  if (await copyText(text)) toast('ok', `Copied as ${what}.${note}`)
   else toast('error', 'The browser did not allow copying.')
 }
 
@@ -61,8 +68,11 @@ export function RequestDetail(props: {
     id,
   )
   const [tab, setTab] = useState<Tab>('explain')
-  const copyAs = (language: Language, label: string) =>
-    data !== undefined && void copied(snippet(language, shownRequest(data)), label)
+  const copyAs = (language: Language, label: string) => {
+    if (data === undefined) return
+    const shown = shownRequest(data)
+    void copied(snippet(language, shown), label, shown.key === undefined ? NEEDS_KEY : '')
+  }
   const curl = () => copyAs('curl', 'curl')
   const resend = () =>
     void act(async () => {
@@ -82,13 +92,13 @@ export function RequestDetail(props: {
   )
   const changes =
     data === undefined ? 0 : data.changes.length + data.scheduled.length + data.unscheduled.length
-  const tabs: readonly (readonly [Tab, string])[] = [
-    ['explain', 'Explain'],
-    ['changes', changes === 0 ? 'Changes' : `Changes ${changes}`],
-    ['response', 'Response'],
-    ['request', 'Request'],
-    ['headers', 'Headers'],
-  ]
+  const tabs: Readonly<Record<Tab, string>> = {
+    explain: 'Explain',
+    changes: changes === 0 ? 'Changes' : `Changes ${changes}`,
+    response: 'Response',
+    request: 'Request',
+    headers: 'Headers',
+  }
   return (
     <Detail label={`Request ${id}`} head={head} onClose={onClose}>
       {error !== undefined && <Problem text={error} onRetry={reload} />}
@@ -96,6 +106,10 @@ export function RequestDetail(props: {
       {data !== undefined && (
         <>
           <p class="why">{why(data)}</p>
+          {data.cors !== undefined && <Note tone="warn">{data.cors.mitigation}</Note>}
+          {data.unread_query !== undefined && (
+            <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
+          )}
           <p class="row-actions">
             <Button icon="copy" onClick={curl}>
               Copy as curl
@@ -109,13 +123,15 @@ export function RequestDetail(props: {
             <Menu
               label="More about this request"
               items={[
-                ...LANGUAGES.slice(1).map(
-                  ([language, label]): MenuItem => ({
-                    label: `Copy as ${label}`,
-                    icon: 'copy',
-                    run: () => copyAs(language, label),
-                  }),
-                ),
+                ...entriesOf(LANGUAGES)
+                  .slice(1)
+                  .map(
+                    ([language, label]): MenuItem => ({
+                      label: `Copy as ${label}`,
+                      icon: 'copy',
+                      run: () => copyAs(language, label),
+                    }),
+                  ),
                 { label: 'Copy the link', icon: 'copy', run: () => void copied(location.href, 'a link') },
               ]}
             />
@@ -308,10 +324,26 @@ function asJson(text: string): string {
   }
 }
 
-function Request({ trace: { request, route, caller } }: { trace: Trace }) {
+type Evidence = NonNullable<Trace['evidence']>
+
+/** The connection of a request in short: `c3, request 2 after 12 ms, response left by the client`. */
+function connectionText({
+  connection,
+  requests_before: before,
+  idle_before_ms: idle,
+  end,
+}: Evidence): string {
+  const after = idle === null ? '' : ` after ${durationText(idle)}`
+  const ended = { whole: 'sent whole', cut: 'cut', held: 'held open', left: 'left by the client' }
+  const closed = connection.closed_by === null ? '' : `, closed by the ${connection.closed_by}`
+  return `${connection.id}, request ${before + 1}${after}, response ${end === null ? 'not sent yet' : ended[end]}${closed}`
+}
+
+function Request({ trace: { request, route, caller, evidence } }: { trace: Trace }) {
   const facts = [
     ['Operation', route.operation ?? `none; nearest: ${route.near_misses.join(', ') || 'none'}`],
     ['Caller', caller === null ? 'unknown' : `${caller.key_id}, ${caller.kind}, ${caller.teamspace_id}`],
+    ...(evidence ? [['Connection', connectionText(evidence)]] : []),
     ...Object.entries(request.query).map(([name, value]) => [`?${name}`, [value].flat().join(', ')]),
   ]
   return (

@@ -28,6 +28,8 @@ const KEYS: Readonly<Record<string, Check>> = {
   fault: ({ faults }, value) => faults.some((id) => like(id, value)),
   key: ({ idempotency_key }, value) => like(idempotency_key, value),
   id: ({ id }, value) => like(id, value),
+  // The origins of pages that cannot read the response.
+  origin: ({ cors }, value) => cors !== undefined && like(cors.origin ?? '', value),
 }
 
 /** Reads a filter: `status:429 method:post path:pages fault:*`; other words are searched in path and id. */

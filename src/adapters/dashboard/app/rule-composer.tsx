@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import { EmulatorError } from '../../control/client/emulator-error.ts'
+import { shellWord } from '../../shell-word.ts'
 import { ask, controlUrl } from './api.ts'
 import { after } from './browser.ts'
-import { pretty, shellWord } from './format.ts'
-import { type EditorIssue, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { ChoiceField, Field } from './fields.tsx'
+import { pretty } from './format.ts'
+import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act } from './live.ts'
 import { useLive } from './loaded.ts'
-import { bodySchema } from './record-schema.ts'
-import { Button, CopyButton, Detail, Field, Note } from './ui.tsx'
+import { Button, CopyButton, Detail, Note } from './ui.tsx'
 
 interface Draft {
   readonly preset?: string
@@ -24,7 +24,13 @@ const WHENS = [
   ['after', 'After this many matches'],
 ] as const
 
-const COUNTED_BY = ['', 'api_key', 'idempotency_key', 'operation', 'connection', 'resource_id']
+const COUNTED_BY = ['api_key', 'idempotency_key', 'operation', 'connection', 'resource_id']
+
+/** Choices for an optional name. */
+const namesOr = (none: string, names: readonly string[]) => [
+  ['', none] as const,
+  ...names.map((name) => [name, name] as const),
+]
 
 /** The first draft of a rule: from another rule, from a preset, or from a request. */
 function startOf(rule: object | undefined, start: Readonly<Record<string, string>>): Draft {
@@ -63,7 +69,6 @@ export function RuleComposer(props: {
   const [text, setText] = useState(() => pretty(cleaned(startOf(rule, props.start))))
   const [verdict, setVerdict] = useState<readonly EditorIssue[] | undefined>(undefined)
   const { data: operations } = useLive(() => ask('GET /operations'), [])
-  const { data: schema } = useLive(() => bodySchema('post', '/faults'), [])
   const syntax = jsonIssue(text)
   const draft = syntax === undefined ? (JSON.parse(text) as Draft) : undefined
   useEffect(() => {
@@ -101,7 +106,7 @@ export function RuleComposer(props: {
       />
       <div class="field">
         <span class="label">JSON</span>
-        <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} schema={schema} />
+        <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
       </div>
       {draft?.preset !== undefined && <Note>A preset is a rule with a name. Values here override it.</Note>}
       <p class="row-actions">
@@ -123,8 +128,7 @@ async function check(text: string): Promise<readonly EditorIssue[]> {
     await ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })
     return []
   } catch (error) {
-    if (!(error instanceof EmulatorError)) return [{ pointer: '', detail: String(error) }]
-    return error.issues.length > 0 ? error.issues : [{ pointer: '', detail: error.detail }]
+    return issuesOf(error)
   }
 }
 
@@ -142,24 +146,6 @@ function Fields(props: {
   const by = String(draft.when?.by ?? '')
   const when = (next: string, n: unknown, scope: string) =>
     onChange({ when: next === '' ? {} : { [next]: Number(n) || 1, ...(scope !== '' && { by: scope }) } })
-  const choice = (
-    label: string,
-    value: string,
-    options: readonly (readonly [string, string])[],
-    choose: (value: string) => void,
-  ) => (
-    <Field label={label}>
-      {(id) => (
-        <select id={id} value={value} onChange={(event) => choose(event.currentTarget.value)}>
-          {options.map(([each, text]) => (
-            <option key={each} value={each}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  )
   const number = (label: string, value: unknown, set: (value: number | undefined) => void) => (
     <Field label={label}>
       {(id) => (
@@ -177,30 +163,36 @@ function Fields(props: {
   )
   return (
     <div class="fields">
-      {!props.isEdit &&
-        choice(
-          'Start from preset',
-          draft.preset ?? '',
-          [['', 'none'] as const, ...props.presets.map(({ name }) => [name, name] as const)],
-          (preset) => onChange({ preset }),
-        )}
-      {choice(
-        'Operation',
-        String(match.operation ?? ''),
-        [['', 'from the preset'] as const, ...props.operations.map((name) => [name, name] as const)],
-        (operation) =>
-          onChange({ match: cleaned({ ...match, operation } as Draft) as Record<string, unknown> }),
-      )}
-      <div class="pair">
-        {choice('When', kind, WHENS, (next) => when(next, count, by))}
-        {kind !== '' && number('Number', count, (n) => when(kind, n, by))}
-        {kind !== '' &&
-          choice(
-            'Count by',
-            by,
-            COUNTED_BY.map((each) => [each, each || 'the rule'] as const),
-            (scope) => when(kind, count, scope),
+      {!props.isEdit && (
+        <ChoiceField
+          label="Start from preset"
+          value={draft.preset ?? ''}
+          choices={namesOr(
+            'none',
+            props.presets.map(({ name }) => name),
           )}
+          onChoose={(preset) => onChange({ preset })}
+        />
+      )}
+      <ChoiceField
+        label="Operation"
+        value={String(match.operation ?? '')}
+        choices={namesOr('from the preset', props.operations)}
+        onChoose={(operation) =>
+          onChange({ match: cleaned({ ...match, operation } as Draft) as Record<string, unknown> })
+        }
+      />
+      <div class="pair">
+        <ChoiceField label="When" value={kind} choices={WHENS} onChoose={(next) => when(next, count, by)} />
+        {kind !== '' && number('Number', count, (n) => when(kind, n, by))}
+        {kind !== '' && (
+          <ChoiceField
+            label="Count by"
+            value={by}
+            choices={namesOr('the rule', COUNTED_BY)}
+            onChoose={(scope) => when(kind, count, scope)}
+          />
+        )}
         {number('Times, then spent', draft.times, (times) => onChange({ times } as Draft))}
       </div>
     </div>

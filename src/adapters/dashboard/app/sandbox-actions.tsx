@@ -7,7 +7,7 @@ import { act, isLost } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Confirm, Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { sandboxName } from './place.ts'
-import { fixturesSchema, MAX_EDITED } from './record-schema.ts'
+import { MAX_EDITED } from './record-schema.ts'
 import { SnapshotCompare } from './snapshot-compare.tsx'
 import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
@@ -120,7 +120,6 @@ export function SandboxActions() {
           value={fixtures}
           action="Import"
           done="The fixtures are imported."
-          loadSchema={fixturesSchema}
           onSubmit={(value) => ask('POST /fixtures', { body: value as never })}
           onClose={() => setFixtures(undefined)}
         />

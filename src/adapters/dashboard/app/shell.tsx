@@ -5,6 +5,7 @@ import { badges, useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.ts'
+import { TextField } from './fields.tsx'
 import { numberText } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, connection, isLost, missingSandbox, retryNow, ticking } from './live.ts'
@@ -13,7 +14,7 @@ import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
 import { nextTheme, theme } from './theme.ts'
 import { dismiss, toasts } from './toasts.ts'
-import { Button, Field, Problem, Skeleton } from './ui.tsx'
+import { Button, Problem, Skeleton } from './ui.tsx'
 import { type View, viewNamed, views } from './views.ts'
 
 export function Shell() {
@@ -272,7 +273,7 @@ function Toasts() {
     <div class="toasts" role="status">
       {toasts.value.map(({ id, tone, text, action }) => (
         <div class={`toast ${tone}`} key={id}>
-          <Icon name={tone === 'info' ? 'info' : tone} />
+          <Icon name={tone} />
           <p>{text}</p>
           {action !== undefined && (
             <Button
@@ -309,18 +310,7 @@ function TokenDialog() {
           This emulator requires its control token. The emulator printed the token at its start, or was
           started with it.
         </p>
-        <Field label="Token">
-          {(id) => (
-            <input
-              id={id}
-              type="password"
-              required
-              autocomplete="off"
-              value={text}
-              onInput={(event) => setText(event.currentTarget.value)}
-            />
-          )}
-        </Field>
+        <TextField label="Token" type="password" required value={text} onInput={setText} />
         <div class="actions">
           <Button kind="primary" type="submit">
             Continue

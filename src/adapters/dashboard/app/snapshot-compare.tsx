@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { DiffLines, type RecordsByCollection, recordDifferences } from './differences.tsx'
+import { ChoiceField } from './fields.tsx'
 import { countOf } from './format.ts'
 import { useLive } from './loaded.ts'
 import { linkTo } from './place.ts'
-import { Button, Field, Note, Problem, Skeleton } from './ui.tsx'
+import { Button, Note, Problem, Skeleton } from './ui.tsx'
 
 /** The present state, among the names of snapshots. No snapshot can have this name. */
 const NOW = ''
@@ -30,25 +31,13 @@ export function SnapshotCompare({ names, onClose }: { names: readonly string[]; 
     `${from} ${to}`,
   )
   const found = useMemo(() => (data === undefined ? [] : recordDifferences(...data)), [data])
-  const choice = (label: string, value: string, onChoose: (name: string) => void) => (
-    <Field label={label}>
-      {(id) => (
-        <select id={id} value={value} onChange={(event) => onChoose(event.currentTarget.value)}>
-          {[...names, NOW].map((name) => (
-            <option key={name} value={name}>
-              {name === NOW ? 'the current state' : name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
-  )
+  const choices = [...names.map((name) => [name, name] as const), [NOW, 'the current state'] as const]
   return (
     <dialog ref={dialog} class="dialog wide" aria-label="Compare snapshots" onClose={onClose}>
       <h2>Compare snapshots</h2>
       <div class="compare-choice">
-        {choice('Before', from, setFrom)}
-        {choice('After', to, setTo)}
+        <ChoiceField label="Before" value={from} choices={choices} onChoose={setFrom} />
+        <ChoiceField label="After" value={to} choices={choices} onChoose={setTo} />
       </div>
       {error !== undefined && <Problem text={error} onRetry={reload} />}
       {data === undefined && error === undefined && <Skeleton />}

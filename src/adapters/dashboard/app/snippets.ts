@@ -1,14 +1,10 @@
-import { pretty, shellWord } from './format.ts'
+import { shellWord } from '../../shell-word.ts'
+import { pretty } from './format.ts'
 
 /** The languages in which a request is shown. */
-export const LANGUAGES = [
-  ['curl', 'curl'],
-  ['fetch', 'fetch'],
-  ['python', 'Python'],
-  ['go', 'Go'],
-] as const
+export const LANGUAGES = { curl: 'curl', fetch: 'fetch', python: 'Python', go: 'Go' }
 
-export type Language = (typeof LANGUAGES)[number][0]
+export type Language = keyof typeof LANGUAGES
 
 /** A request that a user sends with another client. */
 export interface ShownRequest {
@@ -23,6 +19,14 @@ export interface ShownRequest {
   readonly key?: string
 }
 
+/** The keys of the demo data. The emulator keeps only digests, so it cannot list keys in plain text. */
+export const DEMO_KEYS = [
+  { token: 'live_demo_owner', id: 'key-owner', role: 'user, account admin' },
+  { token: 'live_demo_member', id: 'key-member', role: 'user, plain member' },
+  { token: 'live_demo_outsider', id: 'key-outsider', role: 'user of another teamspace' },
+  { token: 'service_demo', id: 'key-service', role: 'service key' },
+] as const
+
 /** A request as runnable code. Values that clients have sent are quoted by the rules of the language. */
 export function snippet(language: Language, request: ShownRequest): string {
   return WRITERS[language](request)
@@ -35,7 +39,8 @@ const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
         ? '"Authorization: Bearer $WORKSPACE_API_KEY"'
         : shellWord(`Authorization: Bearer ${key}`)
     const lines = [
-      `curl ${method === 'GET' ? '' : `-X ${method} `}${shellWord(url)}`,
+      // Without -g curl takes brackets and braces of a URL as a range.
+      `curl ${/[[\]{}]/.test(url) ? '-g ' : ''}${method === 'GET' ? '' : `-X ${method} `}${shellWord(url)}`,
       `-H ${authorization}`,
       ...Object.entries(headers).map(([name, value]) => `-H ${shellWord(`${name}: ${value}`)}`),
       ...(body === undefined ? [] : [`-d ${shellWord(JSON.stringify(body))}`]),

@@ -4,18 +4,13 @@ import { Tag, type Tone } from './ui.tsx'
 
 /** The status of a response as a tag, or how a fault ended its connection, with icon, word and colour. */
 export function Status({ row: { status, end } }: { row: Pick<LogRow, 'status' | 'end'> }) {
-  const [tone, icon] = look(end === null ? status : 0)
-  return (
-    <Tag tone={tone} icon={icon}>
-      {end ?? (status === 0 ? 'cut' : status)}
-    </Tag>
-  )
+  return <Tag tone={toneOf(end === null ? status : 0)}>{end ?? (status === 0 ? 'cut' : status)}</Tag>
 }
 
-function look(status: number): readonly [Tone, IconName] {
-  if (status === 429) return ['warn', 'warn']
-  if (status === 0 || status >= 400) return ['error', 'error']
-  return status >= 300 ? ['info', 'info'] : ['ok', 'ok']
+function toneOf(status: number): Tone {
+  if (status === 429) return 'warn'
+  if (status === 0 || status >= 400) return 'error'
+  return status >= 300 ? 'info' : 'ok'
 }
 
 const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
@@ -36,6 +31,7 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   scheduled: ['neutral', 'clock'],
   processing: ['neutral', 'progress'],
   retrying: ['warn', 'again'],
+  armed: ['accent', 'bolt'],
 }
 
 /** The tone and the icon for the name of a state. */
@@ -48,6 +44,18 @@ export function StateTag({ state, children }: { state: string; children?: string
   return (
     <Tag tone={tone} icon={icon}>
       {children ?? state}
+    </Tag>
+  )
+}
+
+/** Shows that the page that has sent a request cannot read the response. */
+export function CorsTag({ row: { cors } }: { row: Pick<LogRow, 'cors'> }) {
+  if (cors === undefined) return null
+  return (
+    <Tag tone="warn">
+      <span class="cut" title={`${cors.detail} ${cors.mitigation}`}>
+        blocked by CORS
+      </span>
     </Tag>
   )
 }

@@ -8,10 +8,19 @@ export interface Column<T> {
   readonly label: string
   /** In px. Default: the remaining width. */
   readonly width?: number
+  /** Its width beside an open panel, where only columns with this property are shown; `rest`: the remaining width. */
+  readonly beside?: number | 'rest'
   readonly align?: 'right'
   readonly cell: (row: T) => ComponentChildren
   /** The value for sorting by this column. Default: it cannot be sorted. */
   readonly sortBy?: (row: T) => string | number
+}
+
+/** The columns beside an open panel. */
+export function besidePanel<T>(columns: readonly Column<T>[]): Column<T>[] {
+  return columns.flatMap(({ width: _, beside, ...column }) =>
+    beside === undefined ? [] : [{ ...column, ...(beside !== 'rest' && { width: beside }) }],
+  )
 }
 
 export interface Sorting {

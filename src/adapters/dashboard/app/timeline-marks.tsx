@@ -6,7 +6,7 @@ import { dateTime, durationText, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { goTo, linkTo } from './place.ts'
 import { StateTag, stateLook } from './status.tsx'
-import { Button, type Tone } from './ui.tsx'
+import { Button, FactList, type Tone } from './ui.tsx'
 
 /** Something at one instant. */
 export interface Mark {
@@ -132,17 +132,8 @@ export function Lane(props: {
   )
 }
 
-export function Popover({
-  picked,
-  now,
-  width,
-  onClose,
-}: {
-  picked: Picked
-  now: number
-  width: number
-  onClose: () => void
-}) {
+export function Popover(props: { picked: Picked; now: number; width: number; onClose: () => void }) {
+  const { picked, now, width, onClose } = props
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => box.current?.querySelector('button')?.focus(), [picked])
   const left = Math.max(0, Math.min(width - 264, picked.px - 132))
@@ -164,17 +155,8 @@ export function Popover({
   )
 }
 
-function Jump({
-  instant,
-  label,
-  now,
-  onClose,
-}: {
-  instant: number
-  label: string | undefined
-  now: number
-  onClose: () => void
-}) {
+function Jump(props: { instant: number; label: string | undefined; now: number; onClose: () => void }) {
+  const { instant, label, now, onClose } = props
   const go = () => {
     onClose()
     void advanceBy(`To ${shortTime(instant, now)}`, { to: new Date(instant).toISOString() })
@@ -198,33 +180,20 @@ function Jump({
 function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onClose: () => void }) {
   const { total, errored } = batch.request_counts
   const done = batch.predicted.completed_at
+  const inTime = (at: string) =>
+    `${shortTime(at, now)}, in ${durationText(Math.max(0, Date.parse(at) - now))}`
+  const facts: [string, string][] = [
+    ['Items', `${batch.finished} of ${total}${errored > 0 ? ` · ${errored} errored` : ''}`],
+    ...(done === null ? [] : [['Done at', inTime(done)] satisfies [string, string]]),
+    ['Deadline', shortTime(batch.expires_at, now)],
+  ]
   return (
     <>
       <p class="popover-head">
         <strong>{batchName(batch)}</strong>
         <StateTag state={stateOf(batch)} />
       </p>
-      <dl class="facts">
-        <div>
-          <dt>Items</dt>
-          <dd>
-            {batch.finished} of {total}
-            {errored > 0 && ` · ${errored} errored`}
-          </dd>
-        </div>
-        {done !== null && (
-          <div>
-            <dt>Done at</dt>
-            <dd>
-              {shortTime(done, now)}, in {durationText(Math.max(0, Date.parse(done) - now))}
-            </dd>
-          </div>
-        )}
-        <div>
-          <dt>Deadline</dt>
-          <dd>{shortTime(batch.expires_at, now)}</dd>
-        </div>
-      </dl>
+      <FactList facts={facts} />
       <p class="row-actions">
         {isUnfinished(batch) && (
           <Button

@@ -40,7 +40,22 @@ export function Button(props: ButtonProps) {
 
 export type Tone = 'ok' | 'warn' | 'error' | 'info' | 'accent' | 'neutral'
 
-export function Tag({ tone, icon, children }: { tone: Tone; icon?: IconName; children: ComponentChildren }) {
+/** The usual icon of a tone, since a colour alone says nothing to some users. */
+const ICONS: Readonly<Partial<Record<Tone, IconName>>> = {
+  ok: 'ok',
+  warn: 'warn',
+  error: 'error',
+  info: 'info',
+}
+
+interface TonedProps {
+  readonly tone?: Tone
+  /** Default: the usual one of the tone. */
+  readonly icon?: IconName | undefined
+  readonly children: ComponentChildren
+}
+
+export function Tag({ tone = 'neutral', icon = ICONS[tone], children }: TonedProps) {
   return (
     <span class={`tag ${tone}`}>
       {icon !== undefined && <Icon name={icon} size={12} />}
@@ -52,13 +67,14 @@ export function Tag({ tone, icon, children }: { tone: Tone; icon?: IconName; chi
 /** Buttons of which at most one is pressed. Arrow keys move between them. */
 export function Segments<T extends string>(props: {
   label: string
-  options: readonly (readonly [value: T, label: string])[]
-  value: T | undefined
+  /** Their labels by value. */
+  options: Readonly<Record<T, string>>
+  value: T
   onChoose: (value: T) => void
 }) {
   return (
     <div class="segments" role="group" aria-label={props.label} onKeyDown={moveByArrows}>
-      {props.options.map(([value, label]) => (
+      {entriesOf(props.options).map(([value, label]) => (
         <button
           type="button"
           key={value}
@@ -71,6 +87,9 @@ export function Segments<T extends string>(props: {
     </div>
   )
 }
+
+export const entriesOf = <T extends string, V>(record: Readonly<Record<T, V>>) =>
+  Object.entries(record) as [T, V][]
 
 /** Moves the focus along the buttons of a group. */
 export function moveByArrows(event: KeyboardEvent & { readonly currentTarget: EventTarget | null }): void {
@@ -106,15 +125,8 @@ export function Switch(props: {
   )
 }
 
-export function CopyButton({
-  text,
-  children,
-  kind,
-}: {
-  text: () => string
-  children?: ComponentChildren
-  kind?: 'primary'
-}) {
+export function CopyButton(props: { text: () => string; children?: ComponentChildren; kind?: 'primary' }) {
+  const { text, children, kind } = props
   const [isCopied, setCopied] = useState(false)
   const copy = async () => {
     if (!(await copyText(text())))
@@ -134,13 +146,14 @@ export function CopyButton({
 /** Tabs over one panel: arrow keys and `[` `]` move. */
 export function Tabs<T extends string>(props: {
   label: string
-  tabs: readonly (readonly [value: T, label: string])[]
+  /** Their labels by value. */
+  tabs: Readonly<Record<T, string>>
   value: T
   onChoose: (value: T) => void
 }) {
   return (
     <div class="tabs" role="tablist" aria-label={props.label} onKeyDown={moveByArrows}>
-      {props.tabs.map(([value, label]) => (
+      {entriesOf(props.tabs).map(([value, label]) => (
         <button
           type="button"
           key={value}
@@ -245,15 +258,7 @@ export function Problem({ text, onRetry }: { text: string; onRetry?: (() => void
   )
 }
 
-export function Note({
-  tone = 'info',
-  icon = 'info',
-  children,
-}: {
-  tone?: Tone
-  icon?: IconName
-  children: ComponentChildren
-}) {
+export function Note({ tone = 'info', icon = ICONS[tone] ?? 'info', children }: TonedProps) {
   return (
     <div class={`note ${tone}`}>
       <Icon name={icon} />
@@ -278,27 +283,6 @@ export function Card(props: {
       </header>
       {props.children}
     </section>
-  )
-}
-
-/** A field with its label above and its error below. */
-export function Field(props: {
-  label: string
-  error?: string | undefined
-  children: (id: string, describedBy: string | undefined) => ComponentChildren
-}) {
-  const id = useId()
-  return (
-    <div class="field">
-      <label for={id}>{props.label}</label>
-      {props.children(id, props.error === undefined ? undefined : `${id}-error`)}
-      {props.error !== undefined && (
-        <p class="field-error" id={`${id}-error`}>
-          <Icon name="error" size={12} />
-          {props.error}
-        </p>
-      )}
-    </div>
   )
 }
 

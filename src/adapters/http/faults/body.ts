@@ -9,7 +9,7 @@ import { BODY_FIXTURES, READY_BODIES } from './bodies.ts'
 import { type Draft, withHeader } from './draft.ts'
 import { anyText, base64, lineText } from './fields.ts'
 import { splice } from './splice.ts'
-import { bodyPlace, offsetOf } from './stage.ts'
+import { bodyPosition, offsetOf } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
 declare module '../../../core/faults/primitive.ts' {
@@ -50,7 +50,7 @@ function schema() {
     /** Bytes before the body. */
     prefix_b64: base64().optional(),
     /** Keeps the body up to this place. Without `frame`, the Content-Length is that of the kept part. */
-    truncate: bodyPlace().optional(),
+    truncate: bodyPosition().optional(),
     /** Compresses the body and sets Content-Encoding. */
     encode: z.enum(['gzip', 'br']).optional(),
   }).superRefine((value, context) => {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { strictObject } from '../../../core/strict-input.ts'
-import { phaseOfStage, stage } from './stage.ts'
+import { onlyAfterResponse, phaseOfStage, stage } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
 declare module '../../../core/faults/primitive.ts' {
@@ -28,5 +28,6 @@ export const cut: WirePrimitive<'cut'> = {
   holds: ({ how }) => how === 'pause',
   ends: ({ how }) => (how === 'pause' ? undefined : how === 'rst' ? 'reset' : 'closed'),
   phase: ({ at }) => phaseOfStage(at),
+  onlyOnSockets: ({ at }) => onlyAfterResponse('at', at),
   effect: { stop: (parameters) => parameters },
 }

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ApiResponse } from '../../../core/request/response.ts'
 import type { HeaderPair } from '../guard.ts'
-import { inPieces } from '../render.ts'
 
 /** A response that faults can still change: complete, but without a header for its length. */
 export interface Draft {
@@ -14,17 +13,10 @@ export interface Draft {
 }
 
 /** Creates the draft of a response. Reads all lines of a stream first, because faults act at places in the whole body. */
-export async function draftOf(
-  { status, headers, text, lines }: ApiResponse,
-  extra: readonly HeaderPair[],
-): Promise<Draft> {
-  const all = [...headers, ...extra]
-  if (lines !== undefined) {
-    const pieces: Buffer[] = []
-    for await (const piece of inPieces(lines)) pieces.push(Buffer.from(piece))
-    return { status, headers: all, body: Buffer.concat(pieces), ndjson: true }
-  }
-  return { status, headers: all, body: text === undefined ? undefined : Buffer.from(text), ndjson: false }
+export function draftOf({ status, headers, text, lines }: ApiResponse, extra: readonly HeaderPair[]): Draft {
+  const whole = lines === undefined ? text : [...lines].join('')
+  const body = whole === undefined ? undefined : Buffer.from(whole)
+  return { status, headers: [...headers, ...extra], body, ndjson: lines !== undefined }
 }
 
 /** Sets a header: at the place of the first one with the same name (case-insensitive), otherwise at the end. */

@@ -34,5 +34,9 @@ export const frame: WirePrimitive<'frame'> = {
   kind: 'wire',
   description: 'wrong lengths, chunked or not, bytes after the end',
   schema,
+  onlyOnSockets: ({ tail_b64 }) =>
+    tail_b64 === undefined
+      ? undefined
+      : ['tail_b64', 'bytes after the end of a message belong to no response'],
   effect: { framing: (asked, parameters) => ({ ...asked, ...parameters }) },
 }

@@ -44,11 +44,19 @@ function schema() {
   })
 }
 
+const MAX_FETCH_STATUS = 599
+
 export const head: WirePrimitive<'head'> = {
   name: 'head',
   kind: 'wire',
   description: 'statuses, reason phrases, versions, headers and their letter case, earlier 1xx responses',
   schema,
+  onlyOnSockets: ({ status = 200, version, case: letters, interim }) => {
+    if (status > MAX_FETCH_STATUS) return ['status', `a Response has a status of at most ${MAX_FETCH_STATUS}`]
+    if (version !== undefined) return ['version', 'a Response has no HTTP version']
+    if (letters !== undefined) return ['case', 'the names in Headers are always lower case']
+    return interim && ['interim', 'it gives only the final response']
+  },
   effect: { head: withHead },
 }
 

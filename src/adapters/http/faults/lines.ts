@@ -5,7 +5,7 @@ import { Chance } from '../../../core/random.ts'
 import { either, form, someOf, strictObject } from '../../../core/strict-input.ts'
 import type { Draft } from './draft.ts'
 import { anyText } from './fields.ts'
-import { bodyPlace, offsetOf } from './stage.ts'
+import { bodyPosition, offsetOf } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
 declare module '../../../core/faults/primitive.ts' {
@@ -41,7 +41,7 @@ function schema() {
     /** Default true. */
     final_newline: z.boolean().optional(),
     /** Removes everything after a place. A Content-Length is that of the kept part. */
-    truncate: bodyPlace().optional(),
+    truncate: bodyPosition().optional(),
   })
 }
 

@@ -42,7 +42,7 @@ export async function messageOf(
 ): Promise<ResponseMessage> {
   const bytes = wireEffects(actions, 'bytes').at(-1)
   if (bytes !== undefined) return { head: undefined, body: bytes(), framing: UNFRAMED, raw: true }
-  let draft = await draftOf(response, extra)
+  let draft = draftOf(response, extra)
   const isStream = draft.ndjson
   for (const change of wireEffects(actions, 'body')) draft = await change(draft)
   const changed = (headers: readonly HeaderPair[]): Head =>
@@ -106,5 +106,9 @@ const UNFRAMED: Framing = { mode: 'close', delta: 0, tail: NOTHING, withBody: tr
 function hopHeaders(framing: Framing, { body }: Draft, keepAlive: boolean): HeaderPair[] {
   const own = framingHeaders(framing, body?.length ?? 0)
   if (!keepAlive) return [...own, ['Connection', 'close']]
-  return [...own, ['Connection', 'keep-alive'], ['Keep-Alive', `timeout=${KEEP_ALIVE_TIMEOUT / 1_000}`]]
+  return [
+    ...own,
+    ['Connection', 'keep-alive'],
+    ['Keep-Alive', `timeout=${Math.floor(KEEP_ALIVE_TIMEOUT / 1_000)}`],
+  ]
 }

@@ -3,7 +3,7 @@ import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { intBetween } from '../../../core/fields.ts'
 import { either, form, someOf } from '../../../core/strict-input.ts'
 import { MIN_GAP } from './pieces.ts'
-import { MAX_BYTES, MAX_HOLD_MS, phaseOfStage, stage } from './stage.ts'
+import { MAX_BYTES, MAX_HOLD_MS, onlyAfterResponse, phaseOfStage, stage } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
 declare module '../../../core/faults/primitive.ts' {
@@ -67,6 +67,10 @@ export const pace: WirePrimitive<'pace'> = {
     const own = stall_at === undefined ? 'call' : phaseOfStage(stall_at)
     return own === 'call' && no_continue === true ? 'head' : own
   },
+  onlyOnSockets: ({ no_continue, stall_at }) =>
+    no_continue === true
+      ? ['no_continue', 'it does not wait for 100 Continue']
+      : onlyAfterResponse('stall_at', stall_at),
   effect: {
     pace: (pace, parameters) => ({ ...pace, ...parameters }),
     stop: ({ stall_at }) => (stall_at === undefined ? undefined : { at: stall_at, how: 'stall' }),

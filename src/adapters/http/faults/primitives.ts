@@ -9,8 +9,24 @@ import { raw } from './raw.ts'
 import { MAX_HOLD_MS, type Stop } from './stage.ts'
 import type { AskedPace, WireHooks } from './wire-primitive.ts'
 
+const all = [head, body, lines, frame, pace, cut, raw]
+
 /** The primitives that act on the bytes of an exchange. */
-export const wirePrimitives: readonly AnyPrimitive[] = [head, body, lines, frame, pace, cut, raw]
+export const wirePrimitives: readonly AnyPrimitive[] = all
+
+/**
+ * The primitives for an emulator without a port. They refuse what the response of `emulator.fetch` cannot show, so that no test
+ * passes because of a fault that has no effect.
+ */
+export const primitivesWithoutPort: readonly AnyPrimitive[] = all.map((primitive) => ({
+  ...primitive,
+  unseen: (parameters) => {
+    const [parameter, reason] = primitive.onlyOnSockets?.(parameters as never) ?? []
+    if (parameter === undefined) return undefined
+    const message = `has no effect on emulator.fetch: ${reason}. Start the emulator with a port (without listen: false), and send the request there`
+    return { path: [parameter], message }
+  },
+}))
 
 const byName = new Map(wirePrimitives.map((primitive) => [primitive.name as string, primitive]))
 

@@ -4,6 +4,7 @@ import type { Wire } from '../../../core/faults/hooks.ts'
 import type { Sent } from '../../../core/log/request-log.ts'
 import type { ApiResponse } from '../../../core/request/response.ts'
 import { isIdle } from '../connections.ts'
+import { checkSentHead } from '../cors.ts'
 import type { HeaderPair } from '../guard.ts'
 import { interimBytes } from './draft.ts'
 import { messageOf, type ResponseMessage } from './message.ts'
@@ -39,7 +40,7 @@ export async function sendFaulted(
     wire.report(each)
   }
   try {
-    const goesOn = (await timeout.until(response.durable)) && (await timeout.until(wire.hold?.()))
+    const goesOn = await timeout.until(wire.hold?.())
     if (!goesOn) return report({ stage: 'after-handler', bytes: 0, end: lost(timeout) })
     const http10 = req.httpVersion === '1.0'
     const whole = await messageOf(response, wire.actions, extra, {
@@ -48,6 +49,7 @@ export async function sendFaulted(
       keepAlive: res.shouldKeepAlive,
     })
     const { head, body } = whole
+    if (response.cors !== undefined && head !== undefined) checkSentHead(response.cors, head.headers)
     response.kept?.replace(head?.status ?? response.status, head?.headers ?? [], body)
     const stop = firstStop(stopsOf(wire.actions), body, whole.framing.mode === 'chunked')
     // After a finished ServerResponse, Node would serve the next request or close the connection: write to the socket instead.

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type BodyPlace, offsetOf } from './stage.ts'
+import { type BodyPosition, offsetOf } from './stage.ts'
 
 const THREE = 'ab\ncde\nf\n'
 
-test.for<[place: BodyPlace, body: string, offset: number]>([
+test.for<[place: BodyPosition, body: string, offset: number]>([
   [{ bytes: 4 }, THREE, 4],
   [{ bytes: 99 }, THREE, 9],
   [{ fraction: 0.5 }, THREE, 4],

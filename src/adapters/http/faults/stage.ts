@@ -26,7 +26,7 @@ const STAGES = [
 type NamedStage = (typeof STAGES)[number]
 
 /** A place in the sent body of a response: an offset in bytes, a fraction or a number of whole lines, plus optional bytes. */
-export interface BodyPlace {
+export interface BodyPosition {
   readonly bytes?: number | undefined
   /** Fraction of the whole body, 0 to 1. */
   readonly fraction?: number | undefined
@@ -36,7 +36,7 @@ export interface BodyPlace {
   readonly plus_bytes?: number | undefined
 }
 
-export type Stage = NamedStage | { readonly request_bytes: number } | BodyPlace
+export type Stage = NamedStage | { readonly request_bytes: number } | BodyPosition
 
 /** Where an exchange stops, and how: cut (`fin`, `rst`), held open (`pause`), or held open for a bounded time (`stall`). */
 export interface Stop {
@@ -60,15 +60,15 @@ const place = {
 }
 
 /** A place in the body of a response. */
-export function bodyPlace(): z.ZodType<BodyPlace> {
-  return someOf(place).refine(hasOnePlace, { error: `must have exactly one of ${PLACES.join(', ')}` })
+export function bodyPosition(): z.ZodType<BodyPosition> {
+  return someOf(place).refine(hasOnePosition, { error: `must have exactly one of ${PLACES.join(', ')}` })
 }
 
 /** A named stage, a place in the body of the request, or one in that of the response. */
 export function stage(): z.ZodType<Stage> {
   const shape = { request_bytes: intBetween(0, MAX_BYTES).optional(), ...place }
   const somewhere = someOf(shape).refine(
-    (value) => (value.request_bytes === undefined ? hasOnePlace(value) : membersOf(value).length === 1),
+    (value) => (value.request_bytes === undefined ? hasOnePosition(value) : membersOf(value).length === 1),
     { error: 'must have request_bytes alone, or exactly one of bytes, fraction and line' },
   )
   const all = `one of ${STAGES.join(', ')}, or a place such as {"bytes": 100}, {"fraction": 0.5}, {"line": 2}`
@@ -79,7 +79,7 @@ export function stage(): z.ZodType<Stage> {
   )
 }
 
-function hasOnePlace(value: BodyPlace): boolean {
+function hasOnePosition(value: BodyPosition): boolean {
   return PLACES.filter((name) => value[name] !== undefined).length === 1
 }
 
@@ -91,6 +91,15 @@ export function phaseOfStage(stage: Stage): Exclude<Phase, 'webhook'> {
       ? stage === 'before-read' || stage === 'after-request-head'
       : 'request_bytes' in stage
   return isEarly ? 'head' : 'call'
+}
+
+/** Why `fetch` does not show a stop at a stage; undefined if it does. */
+export function onlyAfterResponse(
+  parameter: string,
+  stage: Stage | undefined,
+): readonly [parameter: string, reason: string] | undefined {
+  if (stage !== 'end' && stage !== 'idle') return undefined
+  return [parameter, 'the response is complete, and the next request takes another connection']
 }
 
 /** A stage in words, for the log: `before-head`, `bytes:120`, `line:3 plus_bytes:5`. */
@@ -108,7 +117,7 @@ const CR = 0x0d
  * The offset of a place in a body, between 0 and its length. A line ends with LF, CR LF or CR. If the body has fewer lines,
  * the place is its end. A fraction is rounded down.
  */
-export function offsetOf(place: BodyPlace, body: Buffer): number {
+export function offsetOf(place: BodyPosition, body: Buffer): number {
   const { bytes, fraction, line, plus_bytes = 0 } = place
   let offset = bytes ?? 0
   if (line !== undefined) offset = endOfLine(line, body)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Sent } from '../../../core/log/request-log.ts'
 import { silence } from '../connections.ts'
-import { type BodyPlace, offsetOf, type Stop } from './stage.ts'
+import { type BodyPosition, offsetOf, type Stop } from './stage.ts'
 import { ExchangeTimeout } from './timeout.ts'
 
 /** The stage at which a response stops, and how many bytes of its body are sent before that. */
@@ -28,7 +28,7 @@ function responseStop(stop: Stop, body: Buffer, chunked: boolean): ResponseStop 
   if (typeof at !== 'string') {
     // The request body was shorter than that, so this stop was not reached.
     if ('request_bytes' in at) return undefined
-    return { stop, stage: 'body', offset: offsetOf(at as BodyPlace, body) }
+    return { stop, stage: 'body', offset: offsetOf(at as BodyPosition, body) }
   }
   // Without chunks, the last byte ends the body.
   if (at === 'before-last-chunk') {

@@ -26,4 +26,8 @@ export interface WireHooks<P> {
 export interface WirePrimitive<N extends PrimitiveName>
   extends FaultPrimitive<N, AtLeastOne<WireHooks<Primitives[N]>>> {
   readonly kind: 'wire'
+  /** The parameter whose effect `fetch` does not show, and why. Default: it shows all effects. */
+  readonly onlyOnSockets?: (
+    parameters: Primitives[N],
+  ) => readonly [parameter: string, reason: string] | undefined
 }

@@ -2,12 +2,14 @@ import { baseUrl } from '../api.ts'
 import { type BatchRow, batchName, isUnfinished, stateOf, useBatches } from '../batch-data.ts'
 import { BatchDetail, ItemBar } from '../batch-detail.tsx'
 import { Code } from '../code.tsx'
-import { countOf, shellWord, shortId, timeOfDay } from '../format.ts'
-import { here, open, refine } from '../place.ts'
+import { countOf, shortId, timeOfDay } from '../format.ts'
+import { here, open } from '../place.ts'
+import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { DEMO_KEYS, snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { type Column, Table } from '../table.tsx'
-import { Button, CopyButton, Empty, FilterField, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
+import { CopyButton, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const COLUMNS: readonly Column<BatchRow>[] = [
   {
@@ -33,11 +35,11 @@ const COLUMNS: readonly Column<BatchRow>[] = [
 
 export default function Batches() {
   const { data, error, reload } = useBatches()
-  const { path, query } = here.value
+  const { path } = here.value
   const unfinished = data?.filter(isUnfinished).length ?? 0
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
-  const text = (query.filter ?? '').toLowerCase()
+  const text = filterText().toLowerCase()
   const rows = data.filter((batch) =>
     `${batchName(batch)} ${batch.id} ${stateOf(batch)}`.toLowerCase().includes(text),
   )
@@ -45,47 +47,35 @@ export default function Batches() {
   return (
     <>
       <ViewHead title="Batches" summary={`${data.length} · ${unfinished} unfinished`}>
-        <FilterField
-          label="Filter batches"
-          value={query.filter ?? ''}
-          onInput={(filter) => refine({ filter })}
-        />
+        <QueryFilter label="Filter batches" />
       </ViewHead>
       {error !== undefined && <Problem text={error} onRetry={reload} />}
-      {data.length === 0 ? (
-        <NoBatches />
-      ) : (
-        <div class="split">
-          {rows.length === 0 ? (
-            <Empty
-              icon="search"
-              title="No batch matches the filter"
-              text={`The filter "${query.filter}" hides ${countOf(data.length, 'batch', 'batches')}.`}
-            >
-              <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
-            </Empty>
-          ) : (
-            <Table
-              label="Batches, unfinished first"
-              rows={rows}
-              columns={COLUMNS}
-              idOf={({ id }) => id}
-              selected={path[0]}
-              onOpen={(id) => open([id])}
-              phone={(batch) => <PhoneRow batch={batch} />}
-            />
-          )}
-          {path[0] !== undefined && (
-            <Panel name="batch" width={648}>
-              {opened === undefined ? (
-                <Missing text={`There is no batch ${path[0]} in this sandbox.`} onClose={() => open([])} />
-              ) : (
-                <BatchDetail key={opened.id} batch={opened} onClose={() => open([])} />
-              )}
-            </Panel>
-          )}
-        </div>
-      )}
+      <div class="split">
+        {data.length === 0 ? (
+          <NoBatches />
+        ) : rows.length === 0 ? (
+          <NoMatch title="No batch matches the filter" hidden={countOf(data.length, 'batch', 'batches')} />
+        ) : (
+          <Table
+            label="Batches, unfinished first"
+            rows={rows}
+            columns={COLUMNS}
+            idOf={({ id }) => id}
+            selected={path[0]}
+            onOpen={(id) => open([id])}
+            phone={(batch) => <PhoneRow batch={batch} />}
+          />
+        )}
+        {path[0] !== undefined && (
+          <Panel name="batch" width={648}>
+            {opened === undefined ? (
+              <Missing text={`There is no batch ${path[0]} in this sandbox.`} onClose={() => open([])} />
+            ) : (
+              <BatchDetail key={opened.id} batch={opened} onClose={() => open([])} />
+            )}
+          </Panel>
+        )}
+      </div>
     </>
   )
 }
@@ -109,7 +99,13 @@ function NoBatches() {
     model: 'any-model',
     items: [{ file_id: 'file-invoice-1', custom_id: 'first' }],
   }
-  const curl = `curl ${shellWord(`${baseUrl()}/batch-predictions`)} \\\n  -H 'Authorization: Bearer live_demo_owner' \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(body))}`
+  const curl = snippet('curl', {
+    method: 'POST',
+    url: `${baseUrl()}/batch-predictions`,
+    headers: { 'Content-Type': 'application/json' },
+    body,
+    key: DEMO_KEYS[0].token,
+  })
   return (
     <Empty
       icon="batches"

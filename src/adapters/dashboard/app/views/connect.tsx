@@ -5,20 +5,12 @@ import { timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { linkTo, sandboxName } from '../place.ts'
 import { logRows } from '../requests.ts'
-import { LANGUAGES, type Language, snippet } from '../snippets.ts'
+import { DEMO_KEYS, LANGUAGES, type Language, snippet } from '../snippets.ts'
 import { Card, CopyButton, Tabs, ViewHead } from '../ui.tsx'
-
-/** The keys of the demo data. The emulator keeps only digests, so it cannot list keys in plain text. */
-const KEYS = [
-  ['live_demo_owner', 'user, account admin'],
-  ['live_demo_member', 'user, plain member'],
-  ['live_demo_outsider', 'user of another teamspace'],
-  ['service_demo', 'service key'],
-] as const
 
 export default function Connect() {
   const [language, setLanguage] = useState<Language>('curl')
-  const [key, setKey] = useState<string>(KEYS[0][0])
+  const [key, setKey] = useState<string>(DEMO_KEYS[0].token)
   const code = snippet(language, { method: 'GET', url: `${baseUrl()}/data-views`, headers: {}, key })
   const name = sandboxName.value === 'default' ? 'w1' : sandboxName.value
   return (
@@ -37,7 +29,7 @@ export default function Connect() {
               </div>
             </div>
             <ul class="rows">
-              {KEYS.map(([each, role]) => (
+              {DEMO_KEYS.map(({ token: each, role }) => (
                 <li key={each}>
                   <label class="key-choice">
                     <input type="radio" name="key" checked={each === key} onChange={() => setKey(each)} />

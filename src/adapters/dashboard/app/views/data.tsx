@@ -2,12 +2,13 @@ import { useMemo, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { countOf, numberText, shortId } from '../format.ts'
 import { useLive } from '../loaded.ts'
-import { here, linkTo, open, refine } from '../place.ts'
+import { here, linkTo, open } from '../place.ts'
+import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { SandboxActions } from '../sandbox-actions.tsx'
 import { Panel } from '../splitter.tsx'
 import { type Column, type Sorting, sorted, Table, useNarrow } from '../table.tsx'
-import { Button, Empty, FilterField, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
+import { Button, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const PAGE = 100
 
@@ -106,7 +107,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
   )
   const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
   const [page, setPage] = useState(0)
-  const text = here.value.query.filter ?? ''
+  const text = filterText()
   const isNarrow = useNarrow()
   const most = id !== undefined || isNarrow ? 2 : 5
   const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
@@ -135,7 +136,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
               <option key={each}>{each}</option>
             ))}
           </select>
-          <FilterField label={`Filter ${name}`} value={text} onInput={(filter) => refine({ filter })} />
+          <QueryFilter label={`Filter ${name}`} />
           <Button icon="plus" onClick={() => open([name, 'new'])}>
             New record
           </Button>
@@ -148,13 +149,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
               text="Create a record here, or import fixtures."
             />
           ) : (
-            <Empty
-              icon="search"
-              title="No record matches the filter"
-              text={`The filter "${text}" hides ${countOf(all.length, 'record')}.`}
-            >
-              <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
-            </Empty>
+            <NoMatch title="No record matches the filter" hidden={countOf(all.length, 'record')} />
           )
         ) : (
           <Table

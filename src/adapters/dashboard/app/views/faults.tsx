@@ -5,16 +5,18 @@ import { LatencyCard } from '../latency.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
 import { Confirm, Menu } from '../menu.tsx'
-import { here, linkTo, open, refine } from '../place.ts'
+import { here, linkTo, open } from '../place.ts'
+import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { RuleComposer } from '../rule-composer.tsx'
 import { Panel } from '../splitter.tsx'
-import { Button, Card, Empty, FilterField, Note, Problem, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
+import { StateTag } from '../status.tsx'
+import { Button, Card, Note, Problem, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Rule = Output<'GET /faults'>['data'][number]
-type PresetRow = Output<'GET /faults/presets'>['data'][number]
+type PresetRow = Output<'GET /fault-presets'>['data'][number]
 
 async function load() {
-  const [rules, presets] = await Promise.all([ask('GET /faults'), ask('GET /faults/presets')])
+  const [rules, presets] = await Promise.all([ask('GET /faults'), ask('GET /fault-presets')])
   return { rules: rules.data, presets: presets.data }
 }
 
@@ -34,33 +36,20 @@ function matchInWords({ match, when }: Rule): string {
 
 function State({ rule }: { rule: Rule }) {
   const { status } = rule
-  if (status !== 'armed')
-    return (
-      <Tag tone="neutral" icon="minus">
-        {status}
-      </Tag>
-    )
-  return rule.fired === 0 ? (
-    <Tag tone="warn" icon="warn">
-      never fired
-    </Tag>
-  ) : (
-    <Tag tone="accent" icon="bolt">
-      armed
-    </Tag>
-  )
+  if (status !== 'armed') return <Tag icon="minus">{status}</Tag>
+  return rule.fired === 0 ? <Tag tone="warn">never fired</Tag> : <StateTag state="armed" />
 }
 
 export default function Faults() {
   const { data, error, reload } = useLive(load, ['request', 'scenario'])
   const { path, query } = here.value
   const [isClearing, setClearing] = useState(false)
-  const text = query.filter ?? ''
+  const text = filterText().toLowerCase()
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const { rules, presets } = data
   const shown = presets.filter(({ name, description }) =>
-    `${name} ${description}`.toLowerCase().includes(text.toLowerCase()),
+    `${name} ${description}`.toLowerCase().includes(text),
   )
   const families = [...new Set(shown.map(({ family }) => family))]
   const edited = rules.find(({ id }) => id === path[0])
@@ -70,7 +59,7 @@ export default function Faults() {
         title="Faults"
         summary={`${countOf(presets.length, 'preset')} · ${rules.filter(({ status }) => status === 'armed').length} armed`}
       >
-        <FilterField label="Search presets" value={text} onInput={(value) => refine({ filter: value })} />
+        <QueryFilter label="Search presets" />
         {rules.length > 0 && (
           <Button kind="danger" icon="trash" onClick={() => setClearing(true)}>
             Clear all
@@ -101,13 +90,7 @@ export default function Faults() {
             </Card>
           ))}
           {families.length === 0 && (
-            <Empty
-              icon="search"
-              title="No preset matches"
-              text={`The search "${text}" hides ${countOf(presets.length, 'preset')}.`}
-            >
-              <Button onClick={() => refine({ filter: '' })}>Clear filter</Button>
-            </Empty>
+            <NoMatch title="No preset matches the filter" hidden={countOf(presets.length, 'preset')} />
           )}
         </section>
         {path.length > 0 && (
@@ -144,13 +127,7 @@ function Rules({ rules }: { rules: readonly Rule[] }) {
     <Card
       title="Rules"
       hint={countOf(rules.length, 'rule')}
-      actions={
-        never > 0 && (
-          <Tag tone="warn" icon="warn">
-            {never} never fired
-          </Tag>
-        )
-      }
+      actions={never > 0 && <Tag tone="warn">{never} never fired</Tag>}
     >
       <ul class="rows rules">
         {rules.map((rule) => (

@@ -71,9 +71,7 @@ export default function Limits() {
       <section class="scroll" tabIndex={0} aria-label="Rate windows">
         {error !== undefined && <Problem text={error} onRetry={reload} />}
         {!data.enforced && (
-          <Note tone="warn" icon="warn">
-            Full windows do not refuse requests. Headers still count down.
-          </Note>
+          <Note tone="warn">Full windows do not refuse requests. Headers still count down.</Note>
         )}
         {windows.length === 0 ? (
           <Empty
@@ -175,7 +173,7 @@ function Bars({ operation, now, span }: { operation: string | null; now: number;
     const slot = SLOTS - 1 - Math.floor((age / span) * SLOTS)
     if (row.operation === operation && slot >= 0 && slot < SLOTS) counts[slot] = (counts[slot] ?? 0) + 1
   }
-  const most = Math.max(4, ...counts)
+  const most = counts.reduce((most, count) => Math.max(most, count), 4)
   return (
     <span class="bars" aria-hidden="true">
       {counts.map((count, slot) => (

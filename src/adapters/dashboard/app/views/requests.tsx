@@ -6,13 +6,14 @@ import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.t
 import { act, isLost, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open, refine } from '../place.ts'
+import { NoMatch } from '../query-filter.tsx'
 import { RequestDetail } from '../request-detail.tsx'
 import { requestTest } from '../request-filter.ts'
 import { type LogRow, logRows } from '../requests.ts'
 import { snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
-import { FaultTag, Status } from '../status.tsx'
-import { type Column, Table } from '../table.tsx'
+import { CorsTag, FaultTag, Status } from '../status.tsx'
+import { besidePanel, type Column, Table } from '../table.tsx'
 import {
   Button,
   CopyButton,
@@ -30,7 +31,7 @@ type Kind = 'all' | 'errors' | 'faulted'
 
 const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
   all: () => true,
-  errors: ({ status, end }) => end !== null || status === 0 || status >= 400,
+  errors: ({ status, end, cors }) => end !== null || status === 0 || status >= 400 || cors !== undefined,
   faulted: ({ faults }) => faults.length > 0,
 }
 
@@ -39,16 +40,28 @@ const COLUMNS: readonly Column<LogRow>[] = [
     name: 'at',
     label: 'Time',
     width: 84,
+    beside: 84,
     cell: ({ at }) => (
       <time dateTime={at} title={at}>
         {timeOfDay(at)}
       </time>
     ),
   },
-  { name: 'method', label: 'Method', width: 64, cell: ({ method }) => <code class="method">{method}</code> },
-  { name: 'path', label: 'Path', cell: ({ path }) => <code title={path}>{shortPath(path)}</code> },
-  { name: 'status', label: 'Status', width: 80, cell: (row) => <Status row={row} /> },
-  { name: 'fault', label: 'Fault', width: 208, cell: ({ faults }) => <FaultTag ids={faults} /> },
+  {
+    name: 'method',
+    label: 'Method',
+    width: 72,
+    beside: 72,
+    cell: ({ method }) => <code class="method">{method}</code>,
+  },
+  {
+    name: 'path',
+    label: 'Path',
+    beside: 'rest',
+    cell: ({ path }) => <code title={path}>{shortPath(path)}</code>,
+  },
+  { name: 'status', label: 'Status', width: 80, beside: 80, cell: (row) => <Status row={row} /> },
+  { name: 'fault', label: 'Fault', width: 208, beside: 136, cell: (row) => <Interference row={row} /> },
   {
     name: 'operation',
     label: 'Operation',
@@ -60,29 +73,20 @@ const COLUMNS: readonly Column<LogRow>[] = [
     label: 'Quota left',
     width: 88,
     align: 'right',
-    cell: ({ admission }) =>
-      admission.remaining === 0 ? (
-        <Tag tone="warn" icon="warn">
-          0
-        </Tag>
-      ) : (
-        admission.remaining
-      ),
+    cell: ({ admission }) => (admission.remaining === 0 ? <Tag tone="warn">0</Tag> : admission.remaining),
   },
   {
     name: 'took',
     label: 'Took',
     width: 80,
     align: 'right',
-    cell: ({ duration_ms }) => (duration_ms === null ? '–' : tookText(duration_ms)),
+    cell: ({ duration_ms = null }) => (duration_ms === null ? '–' : tookText(duration_ms)),
   },
 ]
 
-const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
+const BESIDE_PANEL = besidePanel(COLUMNS)
 
-const NARROW = COLUMNS.slice(0, 5).map((column) =>
-  column.name === 'fault' ? { ...column, width: 136 } : column,
-)
+const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
 
 export default function Requests() {
   const { entries, dropped, capacity, isLoaded, error } = logRows.value
@@ -115,11 +119,7 @@ export default function Requests() {
         />
         <Segments
           label="Which requests"
-          options={[
-            ['all', 'All'],
-            ['errors', 'Errors'],
-            ['faulted', 'Faulted'],
-          ]}
+          options={{ all: 'All', errors: 'Errors', faulted: 'Faulted' }}
           value={kind}
           onChoose={setKind}
         />
@@ -147,21 +147,17 @@ export default function Requests() {
           ]}
         />
       </ViewHead>
-      {filter.problem !== undefined && (
-        <Note tone="warn" icon="warn">
-          {filter.problem}
-        </Note>
-      )}
+      {filter.problem !== undefined && <Note tone="warn">{filter.problem}</Note>}
       {error !== undefined && missingSandbox.value === undefined && <Problem text={wordsOf(error)} />}
       {entries.length === 0 ? (
         <Waiting />
       ) : (
         <div class="split">
           {rows.length === 0 ? (
-            <NoHit
-              text={text}
-              kind={kind}
-              hidden={all.length}
+            <NoMatch
+              title="No request matches the filter"
+              hidden={countOf(all.length, 'request')}
+              filter={[text, kind === 'all' ? '' : kind].filter((each) => each !== '').join(', ')}
               onClear={() => {
                 setText('')
                 setKind('all')
@@ -172,7 +168,7 @@ export default function Requests() {
             <Table
               label={`Requests, newest first, ${capacity} at most`}
               rows={rows}
-              columns={opened === undefined ? COLUMNS : NARROW}
+              columns={opened === undefined ? COLUMNS : BESIDE_PANEL}
               idOf={({ id }) => id}
               selected={opened}
               onOpen={(id) => open([id])}
@@ -196,6 +192,16 @@ export default function Requests() {
   )
 }
 
+/** The faults that fired on a request, and whether its page cannot read the response. */
+function Interference({ row }: { row: LogRow }) {
+  if (row.cors === undefined) return <FaultTag ids={row.faults} />
+  return (
+    <>
+      <CorsTag row={row} /> {row.faults.length > 0 && <FaultTag ids={row.faults} />}
+    </>
+  )
+}
+
 function PhoneRow({ row }: { row: LogRow }) {
   return (
     <span class="two-lines">
@@ -203,6 +209,7 @@ function PhoneRow({ row }: { row: LogRow }) {
       <span class="hint">
         {row.method} · {timeOfDay(row.at)}
         {row.faults.length > 0 && ` · ${row.faults.join(', ')}`}
+        {row.cors !== undefined && ' · blocked by CORS'}
       </span>
       <Status row={row} />
     </span>
@@ -227,19 +234,6 @@ function Waiting() {
           More snippets
         </a>
       </p>
-    </Empty>
-  )
-}
-
-function NoHit(props: { text: string; kind: Kind; hidden: number; onClear: () => void }) {
-  const named = [props.text, props.kind === 'all' ? '' : props.kind].filter((each) => each !== '').join(', ')
-  return (
-    <Empty
-      icon="search"
-      title="No request matches the filter"
-      text={`The filter "${named}" hides ${countOf(props.hidden, 'request')}.`}
-    >
-      <Button onClick={props.onClear}>Clear filter</Button>
     </Empty>
   )
 }

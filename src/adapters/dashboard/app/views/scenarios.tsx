@@ -40,7 +40,7 @@ export default function Scenarios() {
       <section class="scroll" tabIndex={0} aria-label="Scenarios">
         {error !== undefined && <Problem text={error} onRetry={reload} />}
         {active?.last_error != null && (
-          <Note tone="error" icon="error">{`${active.name}: ${JSON.stringify(active.last_error)}`}</Note>
+          <Note tone="error">{`${active.name}: ${JSON.stringify(active.last_error)}`}</Note>
         )}
         {broken.map((scenario) => (
           <Broken key={scenario.name} scenario={scenario} />
@@ -50,7 +50,7 @@ export default function Scenarios() {
             <li key={scenario.name}>
               <code title={scenario.file}>{scenario.name}</code>
               <span class="grow">{scenario.description ?? ''}</span>
-              {scenario.origin === 'built-in' && <Tag tone="neutral">built-in</Tag>}
+              {scenario.origin === 'built-in' && <Tag>built-in</Tag>}
               {scenario.active && (
                 <Tag tone="accent" icon="progress">
                   active{active !== null && ` since ${timeOfDay(active.started_at)}`}

@@ -1,24 +1,13 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
 import { pretty } from '../format.ts'
-import type { JsonSchema } from '../json-completion.ts'
 import { JsonDialog } from '../json-dialog.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
-import { here, refine } from '../place.ts'
-import { chooseTheme, hasLetterKeys, setLetterKeys, type Theme, theme } from '../theme.ts'
-import {
-  Button,
-  Card,
-  Empty,
-  FilterField,
-  Problem,
-  Segments,
-  Skeleton,
-  Switch,
-  Tag,
-  ViewHead,
-} from '../ui.tsx'
+import { refine } from '../place.ts'
+import { filterText, QueryFilter } from '../query-filter.tsx'
+import { chooseTheme, hasLetterKeys, setLetterKeys, theme } from '../theme.ts'
+import { Button, Card, Empty, Problem, Segments, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Item = Output<'GET /assumptions'>['data'][number]
 type Setting = Item['settings'][number]
@@ -36,7 +25,7 @@ const MAX_SHOWN = 200
 
 export default function Settings() {
   const { data, error, reload } = useLive(() => ask('GET /assumptions'), ['request', 'scenario'])
-  const text = here.value.query.filter ?? ''
+  const text = filterText()
   const [which, setWhich] = useState<Which>(text === '' ? 'used' : 'all')
   const [isEditing, setEditing] = useState(false)
   if (data === undefined)
@@ -51,14 +40,10 @@ export default function Settings() {
   return (
     <>
       <ViewHead title="Settings" summary={counts}>
-        <FilterField label="Search settings" value={text} onInput={(filter) => refine({ filter })} />
+        <QueryFilter label="Search settings" />
         <Segments
           label="Which"
-          options={[
-            ['used', 'Used'],
-            ['changed', 'Changed'],
-            ['all', 'All'],
-          ]}
+          options={{ used: 'Used', changed: 'Changed', all: 'All' }}
           value={which}
           onChoose={setWhich}
         />
@@ -121,10 +106,6 @@ function SettingsDialog({ items, onClose }: { items: readonly Item[]; onClose: (
       value={pretty(Object.fromEntries(before))}
       action="Save settings"
       done="The settings are saved."
-      loadSchema={async () => ({
-        type: 'object',
-        properties: Object.fromEntries(all.map(({ key, schema }) => [key, schema as JsonSchema])),
-      })}
       onSubmit={submit}
       onClose={onClose}
     />
@@ -203,13 +184,7 @@ function Appearance() {
       <div class="pad row-actions">
         <Segments
           label="Colours"
-          options={
-            [
-              ['system', 'System'],
-              ['light', 'Light'],
-              ['dark', 'Dark'],
-            ] as [Theme, string][]
-          }
+          options={{ system: 'System', light: 'Light', dark: 'Dark' }}
           value={theme.value}
           onChoose={chooseTheme}
         />

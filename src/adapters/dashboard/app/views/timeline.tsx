@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
+import { summaryOfEvents } from '../../../advance-summary.ts'
 import { ask, type Output } from '../api.ts'
 import { withRoom } from '../axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, useBatches } from '../batch-data.ts'
-import { advanceBy, eventName, lastAdvance } from '../clock-bar.tsx'
+import { type Advance, advanceBy, eventName, lastAdvance } from '../clock-bar.tsx'
 import { type DeliveryRow, useDeliveries } from '../deliveries.ts'
 import { countOf, durationText, shortTime, timeOfDay } from '../format.ts'
 import { Icon, type IconName } from '../icon.tsx'
@@ -67,13 +68,7 @@ export default function Timeline() {
         {!isNarrow && (
           <Segments
             label="Zoom"
-            options={[
-              ['1m', '1 m'],
-              ['1h', '1 h'],
-              ['24h', '24 h'],
-              ['30d', '30 d'],
-              ['fit', 'Fit'],
-            ]}
+            options={{ '1m': '1 m', '1h': '1 h', '24h': '24 h', '30d': '30 d', fit: 'Fit' }}
             value={zoom}
             onChoose={setZoom}
           />
@@ -153,9 +148,9 @@ function rangeOf(zoom: Zoom, now: number, { batches, horizon }: Data): { from: n
     ...batches.slice(0, MAX_ROWS).flatMap(spanOf),
     ...faultedRows.value.map(({ at }) => Date.parse(at)),
   ]
-  const from = Math.min(now - 60_000, ...instants)
+  const from = instants.reduce((least, at) => Math.min(least, at), now - 60_000)
   const near = horizon.map(({ at }) => Date.parse(at)).filter((at) => at < nearFuture(now, from))
-  const to = Math.max(now + 60_000, ...instants, ...near)
+  const to = [...instants, ...near].reduce((most, at) => Math.max(most, at), now + 60_000)
   return withRoom(from, to, [...instants, ...near, now])
 }
 
@@ -267,22 +262,43 @@ function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) 
       </Card>
     )
   }
-  const failed = new Set(last.failed)
-  const events = [...last.failed, ...last.events.filter((event) => !failed.has(event))].slice(0, 50)
+  return <Advanced last={last} batches={batches} now={now} />
+}
+
+/** Maximum number of events in the list. */
+const MAX_EVENTS_SHOWN = 200
+
+function Advanced(props: Pick<Data, 'batches'> & { last: Advance; now: number }) {
+  const { last, batches, now } = props
+  const [whole, setWhole] = useState<Advance | undefined>(undefined)
+  const { events, failed, omitted = {} } = last
+  const short = summaryOfEvents(events)
+  const { listed, groups } = whole === last ? { listed: events, groups: [] } : short
+  const rest = Object.values(omitted).reduce((sum, count) => sum + count, 0)
+  const total = events.length + failed.length + rest
+  const shown = [...failed, ...listed].slice(0, MAX_EVENTS_SHOWN)
+  const left = total - shown.length - groups.reduce((sum, { count }) => sum + count, 0)
   return (
     <Card
       title="Last advance"
-      hint={`${last.label} · ${timeOfDay(last.from)} to ${timeOfDay(last.to)} · ${countOf(last.events.length, 'event')} in ${durationText(last.took)}`}
+      hint={`${last.label} · ${timeOfDay(last.from)} to ${timeOfDay(last.to)} · ${countOf(total, 'event')} in ${durationText(last.took)}`}
+      actions={
+        short.groups.length > 0 && (
+          <Button pressed={whole === last} onClick={() => setWhole(whole === last ? undefined : last)}>
+            List all
+          </Button>
+        )
+      }
     >
-      {events.length === 0 && <p class="pad hint">No event was due during the advance.</p>}
+      {total === 0 && <p class="pad hint">No event was due during the advance.</p>}
       <ul class="rows events">
-        {events.map((event) => (
+        {shown.map((event) => (
           <li key={event.at + event.kind + event.ref}>
             <time dateTime={event.at} title={event.at}>
               {shortTime(event.at, now)}
             </time>
-            <Icon name={failed.has(event) ? 'error' : iconOf(event.kind)} />
-            <span class="grow">
+            <Icon name={event.error === undefined ? iconOf(event.kind) : 'error'} />
+            <span class="grow" title={event.error ?? event.description}>
               {named(event.ref, batches) ?? event.ref}{' '}
               <span class="hint">
                 {event.to === undefined ? event.kind : `${event.from ?? 'new'} to ${event.to}`}
@@ -290,9 +306,20 @@ function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) 
             </span>
           </li>
         ))}
+        {groups.map(({ from, to, text }) => (
+          <li key={text}>
+            <time dateTime={from} title={`${from} to ${to}`}>
+              {shortTime(from, now)}
+            </time>
+            <Icon name="schedule" />
+            <span class="grow">
+              {text} <span class="hint">up to {shortTime(to, now)}</span>
+            </span>
+          </li>
+        ))}
       </ul>
-      {last.events.length > 50 && (
-        <p class="pad hint">{last.events.length - 50} more are in the response of the advance.</p>
+      {left > 0 && (
+        <p class="pad hint">{`${countOf(left, 'further event')} ${left === 1 ? 'is' : 'are'} not listed.`}</p>
       )}
     </Card>
   )

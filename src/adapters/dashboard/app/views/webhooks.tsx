@@ -3,6 +3,7 @@ import { ask, type Output } from '../api.ts'
 import { advanceBy } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
 import { type DeliveryRow, deliveryState, isInbox, receiverName, useDeliveries } from '../deliveries.ts'
+import { TextField } from '../fields.tsx'
 import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Inbox, subscribeInbox } from '../inbox.tsx'
@@ -11,24 +12,13 @@ import { useLive } from '../loaded.ts'
 import { here, open } from '../place.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import {
-  Button,
-  Card,
-  Detail,
-  Empty,
-  Field,
-  Missing,
-  Problem,
-  Segments,
-  Skeleton,
-  Tag,
-  ViewHead,
-} from '../ui.tsx'
+import { Button, Card, Detail, Empty, Missing, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Subscription = Output<'GET /webhooks'>['data'][number]
-type Tab = 'deliveries' | 'inbox' | 'subscriptions'
 
-const TABS: readonly Tab[] = ['deliveries', 'inbox', 'subscriptions']
+const TABS = { deliveries: 'Deliveries', inbox: 'Inbox', subscriptions: 'Subscriptions' }
+
+const isTab = (name: string): name is keyof typeof TABS => Object.hasOwn(TABS, name)
 
 async function load() {
   const [subscriptions, inbox] = await Promise.all([ask('GET /webhooks'), ask('GET /webhooks/inbox')])
@@ -51,7 +41,7 @@ export default function Webhooks() {
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const { subscriptions, messages } = data
   const deliveries = oldestFirst.toReversed()
-  const tab = TABS.find((each) => each === query.tab) ?? 'deliveries'
+  const tab = query.tab !== undefined && isTab(query.tab) ? query.tab : 'deliveries'
   const opened = deliveries.find(({ id }) => id === path[0])
   const add = () => {
     open([], { tab: 'subscriptions' })
@@ -65,11 +55,7 @@ export default function Webhooks() {
       >
         <Segments
           label="What is shown"
-          options={[
-            ['deliveries', 'Deliveries'],
-            ['inbox', messages.length === 0 ? 'Inbox' : `Inbox ${messages.length}`],
-            ['subscriptions', 'Subscriptions'],
-          ]}
+          options={{ ...TABS, ...(messages.length > 0 && { inbox: `Inbox ${messages.length}` }) }}
           value={tab}
           onChoose={(next) => open([], { tab: next })}
         />
@@ -85,42 +71,44 @@ export default function Webhooks() {
         </section>
       ) : tab === 'inbox' ? (
         <Inbox messages={messages} id={path[0]} isOn={subscriptions.some(({ url }) => isInbox(url))} />
-      ) : deliveries.length === 0 ? (
-        <Empty
-          icon="bell"
-          title="No deliveries yet"
-          text={
-            subscriptions.length === 0
-              ? 'No endpoint is subscribed. Add one, then let a batch finish.'
-              : 'A delivery appears here when a batch becomes terminal.'
-          }
-        >
-          {subscriptions.length === 0 && (
-            <Button icon="inbox" onClick={subscribeInbox}>
-              Use the inbox
-            </Button>
-          )}
-        </Empty>
       ) : (
         <div class="split">
-          <section class="list" tabIndex={0} aria-label="Deliveries, newest first">
-            <ul class="deliveries">
-              {deliveries.map((delivery) => (
-                <li key={delivery.id}>
-                  <button
-                    type="button"
-                    aria-current={delivery.id === path[0] ? 'true' : undefined}
-                    onClick={() => open([delivery.id])}
-                  >
-                    <strong class="mono">{delivery.type}</strong>
-                    <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
-                    <span class="hint">{receiverName(delivery.url)}</span>
-                    <DeliveryTag delivery={delivery} now={now} />
-                  </button>
-                </li>
-              ))}
-            </ul>
-          </section>
+          {deliveries.length === 0 ? (
+            <Empty
+              icon="bell"
+              title="No deliveries yet"
+              text={
+                subscriptions.length === 0
+                  ? 'No endpoint is subscribed. Add one, then let a batch finish.'
+                  : 'A delivery appears here when a batch becomes terminal.'
+              }
+            >
+              {subscriptions.length === 0 && (
+                <Button icon="inbox" onClick={subscribeInbox}>
+                  Use the inbox
+                </Button>
+              )}
+            </Empty>
+          ) : (
+            <section class="list" tabIndex={0} aria-label="Deliveries, newest first">
+              <ul class="deliveries">
+                {deliveries.map((delivery) => (
+                  <li key={delivery.id}>
+                    <button
+                      type="button"
+                      aria-current={delivery.id === path[0] ? 'true' : undefined}
+                      onClick={() => open([delivery.id])}
+                    >
+                      <strong class="mono">{delivery.type}</strong>
+                      <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
+                      <span class="hint">{receiverName(delivery.url)}</span>
+                      <DeliveryTag delivery={delivery} now={now} />
+                    </button>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
           {path[0] !== undefined && (
             <Panel name="delivery" width={648}>
               {opened === undefined ? (
@@ -228,11 +216,7 @@ function Subscriptions({ subscriptions }: { subscriptions: readonly Subscription
             <code>{url}</code>
             <span class="hint"> {events === null ? 'every event' : events.join(', ')}</span>
           </span>
-          {has_secret && (
-            <Tag tone="neutral" icon="key">
-              signed
-            </Tag>
-          )}
+          {has_secret && <Tag icon="key">signed</Tag>}
           {id === null ? (
             <span class="hint">from the settings</span>
           ) : (
@@ -277,30 +261,15 @@ function NewSubscription({ onDone }: { onDone: () => void }) {
         void save()
       }}
     >
-      <Field label="URL" error={problem}>
-        {(id, describedBy) => (
-          <input
-            id={id}
-            aria-describedby={describedBy}
-            aria-invalid={problem !== undefined || undefined}
-            required
-            placeholder="http://127.0.0.1:3000/hook"
-            value={url}
-            onInput={(event) => setUrl(event.currentTarget.value)}
-          />
-        )}
-      </Field>
-      <Field label="Signing secret (optional)">
-        {(id) => (
-          <input
-            id={id}
-            type="password"
-            autocomplete="off"
-            value={secret}
-            onInput={(event) => setSecret(event.currentTarget.value)}
-          />
-        )}
-      </Field>
+      <TextField
+        label="URL"
+        error={problem}
+        required
+        placeholder="http://127.0.0.1:3000/hook"
+        value={url}
+        onInput={setUrl}
+      />
+      <TextField label="Signing secret (optional)" type="password" value={secret} onInput={setSecret} />
       <p class="row-actions">
         <Button kind="primary" type="submit">
           Subscribe

@@ -1,0 +1,60 @@
+import type { ConductReport, Finding } from '../../core/conduct/finding.ts'
+import { conductOf } from '../../core/conduct/report.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { counted } from '../../core/words.ts'
+import { conductQueryOf } from '../control/client/conduct.ts'
+import { findingCounts, findingLines, findingsFrom } from '../finding-lines.ts'
+import { CLIENT_OPTIONS, command, FAILED } from './command.ts'
+import { controlOf } from './control-client.ts'
+import { show } from './print.ts'
+
+export const conductCommands = [
+  command({
+    name: 'conduct',
+    description: 'Judge how the clients have behaved: waits, retries, keys, pages, polls, connections',
+    options: [...CLIENT_OPTIONS, 'failOn', 'retries', 'except', 'since'],
+    route: 'GET /conduct',
+    run: async (invocation) => {
+      const { failOn, ...options } = invocation.options
+      const report = await controlOf(options)('GET /conduct', conductQueryOf(options))
+      const code = show(invocation, report, conductLines(report))
+      return failOn !== undefined && findingsFrom(report.data, failOn).length > 0 ? FAILED : code
+    },
+  }),
+]
+
+function conductLines({ data, judged, not_judged }: ConductReport): string[] {
+  return [
+    `${counted(judged.requests, 'request')} in ${counted(judged.calls, 'call')}: ${findingCounts(data)}.`,
+    ...data.flatMap(findingLines),
+    ...not_judged.map((reason) => `Not judged: ${reason}`),
+  ]
+}
+
+/** A finding with the sandbox of its requests. */
+export interface SandboxFinding extends Finding {
+  readonly sandbox: string
+}
+
+/** Judges the clients of all sandboxes of an emulator, each when it is closed: the log is then emptied. */
+export class ConductTally {
+  readonly findings: SandboxFinding[] = []
+  #omitted = 0
+
+  watch(sandbox: Sandbox): void {
+    sandbox.onClosed(() => {
+      const { data } = conductOf(sandbox, sandbox.log.entries())
+      for (const finding of data) {
+        if (this.findings.length < MAX_FINDINGS) this.findings.push({ ...finding, sandbox: sandbox.name })
+        else this.#omitted++
+      }
+    })
+  }
+
+  /** Number of findings beyond the first thousand, which are not kept. */
+  get omitted(): number {
+    return this.#omitted
+  }
+}
+
+const MAX_FINDINGS = 1_000

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest'
+import { styled } from './line.ts'
+import { linesOf, rendered, table } from './print.ts'
+
+const ID = 'c1c0faf8c25000000000024c'
+const SENTENCE = 'The batch waits until a control call releases it.'
+
+function shown(head: readonly string[], rows: readonly (readonly unknown[])[], width?: number): string[] {
+  return table(head, rows).flatMap((line) => rendered(line, { colours: false, width }).split('\n'))
+}
+
+test('without a terminal a table has its full width', () => {
+  expect(shown(['ID', 'TEXT'], [[ID, SENTENCE]])).toEqual([`ID${' '.repeat(24)}TEXT`, `${ID}  ${SENTENCE}`])
+})
+
+test('in a terminal, sentences of a table are wrapped, and its other cells are whole', () => {
+  const rows = [[ID, 'https://receiver.example/hooks', SENTENCE, 'open']]
+  const gap = ' '.repeat(58)
+  expect(shown(['ID', 'URL', 'TEXT', 'STATE'], rows, 80)).toEqual([
+    `ID${' '.repeat(24)}URL${' '.repeat(29)}TEXT             STATE`,
+    `${ID}  https://receiver.example/hooks  The batch waits  open`,
+    `${gap}until a control`,
+    `${gap}call releases`,
+    `${gap}it.`,
+  ])
+})
+
+test.for([
+  ['a URL', 'https://receiver.example/hooks'],
+  ['a sentence with a long word', 'Send it to the https://receiver.example/hooks'],
+] as const)('a table with a column too narrow for %s has a line for each cell', ([, cell]) => {
+  expect(shown(['ID', 'WHERE', 'STATE'], [[ID, cell, 'open']], 60)).toEqual([
+    ID,
+    `  WHERE  ${cell}`,
+    '  STATE  open',
+  ])
+})
+
+test('no cell of a table is cut off, whatever the width', () => {
+  const rows = [[ID, 'https://receiver.example/hooks', SENTENCE, 'nth 1 by idempotency_key']]
+  for (let width = 20; width < 160; width++) {
+    const words = shown(['ID', 'URL', 'TEXT', 'WHEN'], rows, width).join(' ').split(/\s+/)
+    expect(words).toEqual(expect.arrayContaining(rows.flat().flatMap((cell) => cell.split(' '))))
+  }
+})
+
+test('columns without titles are wrapped, and no cell is cut off', () => {
+  const rows = [
+    ['url', 'https://receiver.example/hooks'],
+    ['text', SENTENCE],
+  ]
+  expect(shown([], rows, 24)).toEqual([
+    'url   https://receiver.example/hooks',
+    'text  The batch waits',
+    '      until a control',
+    '      call releases it.',
+  ])
+})
+
+test('a table that has no room for its columns has a line for each cell that is not empty', () => {
+  const rows = [[ID, 'https://receiver.example/hooks', SENTENCE, null]]
+  expect(shown(['ID', 'URL', 'TEXT', 'STATE'], rows, 50)).toEqual([
+    ID,
+    '  URL    https://receiver.example/hooks',
+    '  TEXT   The batch waits until a control call',
+    '         releases it.',
+  ])
+})
+
+test('the method and the path of a request stay on one line, which a terminal breaks itself', () => {
+  const request = 'GET /v1/batch-predictions/c1c0faf8c25000000000024c/results'
+  expect(shown(['ID', 'REQUEST', 'ERROR'], [[ID, request, 'not_found']], 60)).toEqual([
+    ID,
+    `  REQUEST  ${request}`,
+    '  ERROR    not_found',
+  ])
+})
+
+test('every line of a table fits its terminal', () => {
+  const rows = [[ID, SENTENCE, SENTENCE.slice(0, 20).replaceAll(' ', '-'), 7]]
+  for (let width = 40; width < 200; width++)
+    for (const line of shown(['ID', 'A', 'B', 'C'], rows, width))
+      expect(line.length).toBeLessThanOrEqual(width)
+})
+
+test.for([
+  [
+    'a sentence',
+    `  at  ${SENTENCE}`,
+    '  at  The batch waits until a\n      control call releases\n      it.',
+  ],
+  ['JSON', `{"text": "${SENTENCE}"}`, undefined],
+  ['a command', `  curl ${SENTENCE}`, undefined],
+] as const)('in a narrow terminal, %s on a line: %s', ([, line, expected]) => {
+  expect(rendered(line, { colours: false, width: 30 })).toBe(expected ?? line)
+})
+
+test('a cell has a style, and control characters of its text are escaped', () => {
+  const lines = table(['A', 'B'], [[styled('red', 'x\u001b[2J'), 1]])
+  expect(lines.map((line) => rendered(line, { colours: true }))).toEqual([
+    '\u001b[1mA\u001b[22m           \u001b[1mB\u001b[22m\n\u001b[31mx\\u001b[2J\u001b[39m  1',
+  ])
+})
+
+test.for([
+  ['completed', 32],
+  [204, 32],
+  [301, 36],
+  ['canceled', 33],
+  [429, 33],
+  ['failed', 31],
+  [503, 31],
+  [0, 31],
+] as const)('the status %s in a table has the colour %i', ([status, colour]) => {
+  const [line = ''] = linesOf({ data: [{ status }] })
+  expect(rendered(line, { colours: true })).toContain(
+    `\u001b[${colour}m${status === 0 ? 'cut' : status}\u001b`,
+  )
+})
+
+test('a record with a field "style" is data, not a style', () => {
+  const [line = ''] = linesOf({ data: [{ id: 'a', output: { style: 'red', text: 'x' } }] }, ['id', 'output'])
+  expect(rendered(line, { colours: true })).toContain('{"style":"red","text":"x"}')
+})

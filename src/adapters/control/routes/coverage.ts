@@ -1,0 +1,24 @@
+import { refuse } from '../../../core/errors.ts'
+import { coverageOf, coverageReport } from '../client/coverage.ts'
+import { route } from '../route.ts'
+
+/** Which part of the contract the clients have met. */
+export const coverageRoutes = [
+  route({
+    name: 'coverage',
+    method: 'GET',
+    path: '/coverage',
+    summary: 'Show which points of the contract the clients have met since the start, in all sandboxes',
+    returns:
+      'Every point, their counts, and the ten cheapest points that were not met, each with a way to meet it.',
+    withoutSandbox: true,
+    output: coverageReport,
+    handle: ({ host: { coverage } }) => {
+      if (coverage !== undefined) return { body: coverageOf(coverage()) }
+      return refuse('conflict', {
+        detail: 'Coverage is not counted.',
+        mitigation: 'Start the emulator with --count-coverage, or startEmulator({ countCoverage: true }).',
+      })
+    },
+  }),
+] as const

@@ -1,0 +1,73 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import { Icon } from './icon.tsx'
+
+/** A field with its label above and its error below. */
+export function Field(props: {
+  label: string
+  error?: string | undefined
+  children: (id: string, describedBy: string | undefined) => ComponentChildren
+}) {
+  const id = useId()
+  return (
+    <div class="field">
+      <label for={id}>{props.label}</label>
+      {props.children(id, props.error === undefined ? undefined : `${id}-error`)}
+      {props.error !== undefined && (
+        <p class="field-error" id={`${id}-error`}>
+          <Icon name="error" size={12} />
+          {props.error}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** A field for text. Other properties are those of an input. */
+export function TextField(props: {
+  label: string
+  error?: string | undefined
+  value: string
+  onInput: (text: string) => void
+  type?: 'password'
+  required?: boolean
+  placeholder?: string
+}) {
+  const { label, error, onInput, ...input } = props
+  return (
+    <Field label={label} error={error}>
+      {(id, describedBy) => (
+        <input
+          {...input}
+          id={id}
+          aria-describedby={describedBy}
+          aria-invalid={error !== undefined || undefined}
+          autocomplete="off"
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}
+
+/** A field with a list of choices, each with its value and its text. */
+export function ChoiceField(props: {
+  label: string
+  value: string
+  choices: readonly (readonly [value: string, text: string])[]
+  onChoose: (value: string) => void
+}) {
+  return (
+    <Field label={props.label}>
+      {(id) => (
+        <select id={id} value={props.value} onChange={(event) => props.onChoose(event.currentTarget.value)}>
+          {props.choices.map(([value, text]) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}

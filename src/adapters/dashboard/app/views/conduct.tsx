@@ -1,0 +1,121 @@
+import { findingCounts } from '../../../finding-lines.ts'
+import { ask, type Output } from '../api.ts'
+import { countOf, pretty } from '../format.ts'
+import { useLive } from '../loaded.ts'
+import { goTo, here, linkTo } from '../place.ts'
+import { Panel } from '../splitter.tsx'
+import { besidePanel, type Column, Table } from '../table.tsx'
+import { Button, Detail, Empty, FactList, Note, Problem, Skeleton, Tag, type Tone, ViewHead } from '../ui.tsx'
+
+type Finding = Output<'GET /conduct'>['data'][number]
+
+const TONES: Readonly<Record<Finding['severity'], Tone>> = {
+  error: 'error',
+  warning: 'warn',
+  note: 'neutral',
+}
+
+const COLUMNS: readonly Column<Finding>[] = [
+  { name: 'severity', label: 'Severity', width: 96, beside: 96, cell: (row) => <SeverityTag {...row} /> },
+  { name: 'code', label: 'Verdict', width: 208, beside: 'rest', cell: ({ code }) => code },
+  { name: 'message', label: 'What happened', cell: ({ message }) => <span title={message}>{message}</span> },
+  { name: 'requests', label: 'Requests', width: 88, align: 'right', cell: (row) => row.requests.length },
+]
+
+// A finding keeps its address while requests are added after it.
+const idOf = ({ code, requests }: Finding) => `${code} ${requests[0] ?? ''}`
+
+export default function ConductView() {
+  const { data: report, error, reload } = useLive(() => ask('GET /conduct'), ['request', 'event'])
+  if (report === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const { data, judged, not_judged } = report
+  const [opened] = here.value.path
+  const finding = data.find((each) => idOf(each) === opened)
+  const close = () => goTo(linkTo('conduct'))
+  return (
+    <>
+      <ViewHead
+        title="Conduct"
+        summary={`${findingCounts(data)} in ${countOf(judged.requests, 'request')}`}
+      />
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {not_judged.map((reason) => (
+        <Note key={reason}>{reason}</Note>
+      ))}
+      <div class="split">
+        {data.length === 0 ? (
+          <Empty
+            icon="ok"
+            title="No findings"
+            text="A finding is something that the client did wrong: it waited too short, repeated a request without a key, left connections open. Arm a fault, and see how your client behaves."
+          >
+            <Button onClick={() => goTo(linkTo('faults'))}>Arm a fault</Button>
+          </Empty>
+        ) : (
+          <Table
+            label="Findings, the most severe first"
+            rows={data}
+            columns={finding === undefined ? COLUMNS : besidePanel(COLUMNS)}
+            idOf={idOf}
+            selected={opened}
+            onOpen={(id) => goTo(linkTo('conduct', [id]))}
+            phone={(row) => <PhoneRow {...row} />}
+          />
+        )}
+        {finding !== undefined && (
+          <Panel name="finding" width={464}>
+            <FindingDetail finding={finding} onClose={close} />
+          </Panel>
+        )}
+      </div>
+    </>
+  )
+}
+
+function FindingDetail({ finding, onClose }: { finding: Finding; onClose: () => void }) {
+  const { code, message, requests, evidence, section, fix } = finding
+  const facts = Object.entries(evidence).map(
+    ([name, value]) =>
+      [name.replaceAll('_', ' '), typeof value === 'object' ? pretty(value) : String(value)] as const,
+  )
+  return (
+    <Detail
+      label={`Finding ${code}`}
+      onClose={onClose}
+      head={
+        <h2>
+          <SeverityTag {...finding} /> {code}
+        </h2>
+      }
+    >
+      <p>{message}</p>
+      <h3>Fix</h3>
+      <p>{fix}</p>
+      <h3>Requests</h3>
+      <ul class="links">
+        {requests.map((id) => (
+          <li key={id}>
+            <a href={linkTo('requests', [id])}>{id}</a>
+          </li>
+        ))}
+      </ul>
+      <h3>Evidence</h3>
+      <FactList facts={[...facts, ['section', section]]} />
+    </Detail>
+  )
+}
+
+function SeverityTag({ severity }: Pick<Finding, 'severity'>) {
+  return <Tag tone={TONES[severity]}>{severity}</Tag>
+}
+
+function PhoneRow(row: Finding) {
+  return (
+    <span class="two-lines">
+      <span>{row.code}</span>
+      <span class="hint">{row.message}</span>
+      <SeverityTag {...row} />
+    </span>
+  )
+}

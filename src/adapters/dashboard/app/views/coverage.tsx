@@ -1,0 +1,106 @@
+import { percentOf } from '../../../control/client/coverage.ts'
+import { EmulatorError } from '../../../control/client/emulator-error.ts'
+import { ask, type Output } from '../api.ts'
+import { Code } from '../code.tsx'
+import { countOf } from '../format.ts'
+import { useLive } from '../loaded.ts'
+import { here, refine } from '../place.ts'
+import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { type Column, Table } from '../table.tsx'
+import { CopyButton, Empty, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
+
+type Point = Output<'GET /coverage'>['data'][number]
+
+const COLUMNS: readonly Column<Point>[] = [
+  { name: 'met', label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
+  { name: 'point', label: 'Point', cell: ({ id }) => <span title={id}>{id}</span> },
+  { name: 'how', label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
+]
+
+export default function Coverage() {
+  const { data, error, reload } = useLive(coverage, ['request', 'event'])
+  if (data === undefined)
+    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === 'not counted') return <NotCounted />
+  const text = filterText().toLowerCase()
+  const isAll = here.value.query.show === 'all'
+  const rows = data.data.filter(({ id, met }) => (isAll || met === null) && id.toLowerCase().includes(text))
+  return (
+    <>
+      <ViewHead
+        title="Coverage"
+        summary={`${data.met} of ${data.total} points (${percentOf(data)} %) in all sandboxes`}
+      >
+        <Segments
+          label="Points"
+          options={{ gaps: 'Not met', all: 'All' }}
+          value={isAll ? 'all' : 'gaps'}
+          onChoose={(show) => refine({ show: show === 'all' ? 'all' : '' })}
+        />
+        <QueryFilter label="Filter points" />
+      </ViewHead>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {rows.length > 0 ? (
+        <Table
+          label="Points of the contract, the cheapest first"
+          rows={rows}
+          columns={COLUMNS}
+          idOf={({ id }) => id}
+          onOpen={() => {}}
+          phone={(point) => <PhoneRow {...point} />}
+          isQuiet
+        />
+      ) : text === '' ? (
+        <Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />
+      ) : (
+        <NoMatch
+          title="No point matches the filter"
+          hidden={countOf(isAll ? data.total : data.total - data.met, 'point')}
+        />
+      )}
+    </>
+  )
+}
+
+async function coverage(): Promise<Output<'GET /coverage'> | 'not counted'> {
+  try {
+    return await ask('GET /coverage')
+  } catch (error) {
+    if (error instanceof EmulatorError && error.code === 'conflict') return 'not counted'
+    throw error
+  }
+}
+
+function MetTag({ met }: Pick<Point, 'met'>) {
+  if (met === null) return <Tag>not met</Tag>
+  return met === 'service' ? <Tag tone="ok">met</Tag> : <Tag tone="warn">by a fault</Tag>
+}
+
+function PhoneRow({ id, how, met }: Point) {
+  return (
+    <span class="two-lines">
+      <span>{id}</span>
+      <span class="hint">{how}</span>
+      <MetTag met={met} />
+    </span>
+  )
+}
+
+function NotCounted() {
+  const start = 'npx workspace-emulator start --count-coverage'
+  return (
+    <>
+      <ViewHead title="Coverage" />
+      <Empty
+        icon="ok"
+        title="Coverage is not counted"
+        text="Start the emulator with --count-coverage, or run the tests with exec --coverage FILE, to see which statuses, errors, values and events of the contract your client has met."
+      >
+        <Code text={start} />
+        <CopyButton kind="primary" text={() => start}>
+          Copy
+        </CopyButton>
+      </Empty>
+    </>
+  )
+}

@@ -1,0 +1,177 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { decide, FaultedRequest } from '../../../core/faults/hooks.ts'
+import type { Evidence } from '../../../core/log/evidence.ts'
+import type { Sent } from '../../../core/log/request-log.ts'
+import type { Call, CallBody } from '../../../core/request/exchange.ts'
+import { cutOff } from '../../../core/request/pipeline.ts'
+import type { ApiResponse } from '../../../core/request/response.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { awaitsContinue, withholdContinue } from '../body.ts'
+import { noteEnd } from '../connections.ts'
+import type { HeaderPair } from '../guard.ts'
+import { faultsOfHeader } from './header.ts'
+import { longest, paceOf, stopsOf } from './primitives.ts'
+import { sendFaulted } from './send.ts'
+import { MAX_HOLD_MS, type Stage, type Stop, stageName } from './stage.ts'
+import { endConnection, lost, stopExchange } from './stop.ts'
+import { ExchangeTimeout } from './timeout.ts'
+
+/**
+ * Reads the body of a request, and calls `received` with the number of bytes so far. Undefined when that returns false, or when
+ * the client has left.
+ */
+type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | undefined>
+
+type Decided = Call & { readonly hooks: FaultedRequest }
+
+/** The faults of one request, from its head to the last byte of its response. */
+export class RequestFaults {
+  readonly #req: IncomingMessage
+  readonly #res: ServerResponse
+  readonly #evidence: Evidence
+  readonly #sandbox: Sandbox
+  readonly #closing: AbortSignal
+
+  /** @param closing ends every wait: the emulator closes */
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    evidence: Evidence,
+    sandbox: Sandbox,
+    closing: AbortSignal,
+  ) {
+    this.#req = req
+    this.#res = res
+    this.#evidence = evidence
+    this.#sandbox = sandbox
+    this.#closing = closing
+  }
+
+  /** Arms the faults that the request names in its header. Refuses names that do not exist. */
+  arm(): Pick<Call, 'armed'> {
+    const armed = faultsOfHeader(this.#sandbox, this.#req.headers)
+    return armed === undefined ? {} : { armed }
+  }
+
+  /**
+   * Receives the body, and applies all faults that act before the handler. Resolves with the call to perform; undefined when a
+   * fault has cut it off, or the client has left.
+   * @param head the call without its body
+   */
+  async receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
+    const early = this.#decided(head, 'head')
+    const body = isDecided(early) ? await this.#readUnder(early, readBody) : await readBody(() => true)
+    if (body === undefined) return undefined
+    const call = this.#decided({ ...early, body }, 'call')
+    return isDecided(call) && !(await this.#reachesHandler(call)) ? undefined : call
+  }
+
+  /** Sends the response under its faults; calls `write` when it has none. @param extra headers of the connection */
+  send(
+    response: ApiResponse,
+    extra: readonly HeaderPair[],
+    withBody: boolean,
+    write: () => Promise<void> | undefined,
+  ): Promise<void> | undefined {
+    const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
+    if (wire === undefined) return write()
+    const report = (sent: Sent): void => {
+      noteEnd(this.#evidence, sent.end)
+      wire.report(sent)
+    }
+    const reported = { ...wire, report }
+    return sendFaulted(this.#req, this.#res, response, reported, extra, withBody, { closing: this.#closing })
+  }
+
+  #decided(call: Call, phase: 'head' | 'call'): Call {
+    const earlier = isDecided(call) ? call.hooks.report : undefined
+    const decision = decide(this.#sandbox, call, phase, earlier)
+    if (decision === undefined) return call
+    return { ...call, hooks: new FaultedRequest(this.#sandbox, decision) }
+  }
+
+  async #readUnder(call: Decided, readBody: ReadBody): Promise<CallBody | undefined> {
+    const { actions, fired } = call.hooks.report
+    const stops = stopsOf(actions)
+    const stop = stops.find(({ at }) => isBeforeBody(at))
+    if (stop !== undefined) return this.#stopHere(stop, call)
+    let stopped: Promise<undefined> | undefined
+    const unasked = this.#withhold(call)
+    // A fault at `request_bytes` has no effect on a shorter body.
+    const body = await readBody((bytes) => {
+      unasked?.end()
+      const reached = stops.find(({ at }) => isReached(at, bytes))
+      if (reached === undefined || stopped !== undefined) return stopped === undefined
+      this.#req.pause()
+      stopped = this.#stopHere(reached, call)
+      return false
+    })
+    unasked?.end()
+    if (stopped !== undefined) return stopped
+    if (body === undefined && fired.length > 0)
+      this.#log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
+    return body
+  }
+
+  // A client that never gets its `100 Continue` may wait forever, so this wait has a limit.
+  #withhold(call: Decided): ExchangeTimeout | undefined {
+    const isAsked = paceOf(call.hooks.report.actions).no_continue !== true
+    if (isAsked || !awaitsContinue(this.#req)) return undefined
+    withholdContinue(this.#req)
+    const timeout = this.#timeout(call)
+    void timeout.hold().then((goesOn) => goesOn && endConnection(this.#req.socket, 'fin', this.#closing))
+    return timeout
+  }
+
+  async #reachesHandler(call: Decided): Promise<boolean> {
+    const { actions } = call.hooks.report
+    const { before_handler_ms } = paceOf(actions)
+    if (before_handler_ms !== undefined && !(await this.#wait(before_handler_ms, call))) return false
+    const stop = stopsOf(actions).find(({ at }) => at === 'before-handler' || isBeforeBody(at))
+    if (stop !== undefined) await this.#stopHere(stop, call)
+    return stop === undefined
+  }
+
+  async #wait(ms: number, call: Decided): Promise<boolean> {
+    const timeout = this.#timeout(call)
+    const goesOn = await timeout.sleep(ms)
+    timeout.end()
+    if (!goesOn) this.#log(call, 'before-handler', lost(timeout))
+    return goesOn
+  }
+
+  async #stopHere({ at, how }: Stop, call: Decided): Promise<undefined> {
+    // A disconnect is not noticed while the body is unread: such a pause ends after MAX_HOLD_MS.
+    const isDeaf = how === 'pause' && !this.#req.complete
+    const timeout = this.#timeout(call, isDeaf ? MAX_HOLD_MS : undefined)
+    const report = (end: Sent['end']): void => this.#log(call, stageName(at), end)
+    const context = { socket: this.#req.socket, timeout, closing: this.#closing, wrote: false, report }
+    if (timeout.over === undefined) await stopExchange(isDeaf ? 'stall' : how, context)
+    else report(lost(timeout))
+    timeout.end()
+  }
+
+  #timeout({ hooks: { report } }: Decided, limit = longest(paceOf(report.actions))): ExchangeTimeout {
+    const released = this.#sandbox.faults.releasedFor(report)
+    return new ExchangeTimeout(this.#req.socket, [released, this.#closing], limit)
+  }
+
+  #log(call: Decided, stage: string, end: Sent['end']): void {
+    noteEnd(this.#evidence, end)
+    call.hooks.report.sent = { stage, bytes: 0, end }
+    cutOff(this.#sandbox, call, stage === 'before-handler')
+  }
+}
+
+function isDecided(call: Call): call is Decided {
+  return call.hooks instanceof FaultedRequest
+}
+
+function isBeforeBody(at: Stage): boolean {
+  return at === 'before-read' || at === 'after-request-head' || isReached(at, 0)
+}
+
+/** Whether a stage is reached when this many bytes of the body have arrived. */
+function isReached(at: Stage, bytes: number): boolean {
+  return typeof at === 'object' && 'request_bytes' in at && at.request_bytes <= bytes
+}

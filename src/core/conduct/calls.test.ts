@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { aConnection, reportOn, type Step } from '../../../test/support/observed-log.ts'
+
+const callsIn = (steps: Step[]) => reportOn(steps).judged.calls
+
+const create: Step = { body: { name: 'a' } }
+const failed: Step = { ...create, status: 503 }
+
+test.for<[what: string, calls: number, steps: Step[]]>([
+  ['a repetition after a refusal', 1, [failed, create]],
+  ['a repetition of a request that was cut', 1, [{ ...create, status: 0 }, create]],
+  ['two equal requests after a success', 2, [create, create]],
+  ['another body', 2, [failed, { body: { name: 'b' } }]],
+  ['a request that was cut before its caller was known', 1, [{ ...create, status: 0, caller: '' }, create]],
+  ['another caller', 2, [failed, { ...create, caller: 'other' }]],
+  ['another client', 2, [failed, { ...create, headers: { 'user-agent': 'other' } }]],
+  [
+    'another body with the same key',
+    1,
+    [
+      { ...failed, key: 'k' },
+      { key: 'k', body: { name: 'b' } },
+    ],
+  ],
+  [
+    'the same key after a success: the client asks for the same response again',
+    2,
+    [
+      { ...create, key: 'k' },
+      { ...create, key: 'k' },
+    ],
+  ],
+  [
+    'the same request id',
+    1,
+    [{ ...failed, headers: { 'x-request-id': 'r' } }, { headers: { 'x-request-id': 'r' } }],
+  ],
+  ['a request that came before the first one had ended', 2, [{ ...failed, took: 50 }, create]],
+  [
+    'a request on a connection that was open before the refusal, so that it was sent before it',
+    2,
+    [failed, { ...create, connection: aConnection({ opened: 0 }), requestsBefore: 0 }],
+  ],
+  [
+    'a repetition on a connection that was opened after the refusal',
+    1,
+    [failed, { ...create, connection: aConnection({ opened: 5 }) }],
+  ],
+  ['a repetition after a quarter of an hour', 2, [failed, { ...create, real: 16 * 60_000 }]],
+])('%s: %i calls', ([, calls, steps]) => {
+  expect(callsIn(steps)).toBe(calls)
+})
+
+test('two tabs that poll and are refused are not found', () => {
+  const list = { operation: 'agents.list' }
+  const refused = { ...list, status: 429, retryAfter: '60' }
+  const at = (step: Step, ...instants: number[]) => instants.map((each) => ({ ...step, at: each }))
+  const tabs = [...at(list, 0, 1_000, 5_000, 6_000), ...at(refused, 10_000, 11_000)]
+  expect(reportOn(tabs).data.map(({ severity }) => severity)).toEqual(['note'])
+})
+
+test('two requests that were sent together, on connections that were used before, are two calls', () => {
+  const together = [
+    { ...failed, at: 0, real: 0 },
+    { ...create, at: 0, real: 1.2, connection: aConnection() },
+  ]
+  expect(callsIn(together)).toBe(2)
+  expect(callsIn([...together.slice(0, 1), { ...create, at: 0, real: 3, connection: aConnection() }])).toBe(1)
+  // The clock was advanced after the refusal.
+  expect(
+    callsIn([...together.slice(0, 1), { ...create, at: 2_000, real: 1.2, connection: aConnection() }]),
+  ).toBe(1)
+})
+
+test('a report is the same for the same log, sorted by severity and then by the first request', () => {
+  const steps: Step[] = [
+    { operation: 'agents.list', status: 503 },
+    { body: { name: 'a', naem: 1 } },
+    { status: 429, key: 'k', retryAfter: '2' },
+    { key: 'k' },
+  ]
+  const report = reportOn(steps)
+  expect(report.data.map(({ severity }) => severity)).toEqual(['error', 'warning', 'note'])
+  expect(JSON.stringify(reportOn(steps))).toBe(JSON.stringify(report))
+})
+
+test('a log that has dropped requests says so', () => {
+  expect(reportOn([], {}, { dropped: 3 })).toMatchObject({
+    judged: { calls: 0, requests: 0, dropped: 3 },
+    not_judged: [expect.stringContaining('dropped 3 requests')],
+  })
+})

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { aConnection, codesOn, type Step } from '../../../test/support/observed-log.ts'
+
+const list: Step = { operation: 'agents.list' }
+const only = (code: string, ...given: Parameters<typeof codesOn>) =>
+  codesOn(...given).filter((each) => each.endsWith(code))
+
+/** Three attempts, each on a connection of its own. */
+function attempts(over: { closed?: number; opened?: number } = {}): Step[] {
+  return [0, 1_000, 3_000].map((real, n) => ({
+    ...list,
+    status: n === 2 ? 200 : 503,
+    real,
+    at: real,
+    requestsBefore: 0,
+    connection: aConnection({
+      opened: over.opened ?? real,
+      closed: over.closed === undefined ? undefined : real + over.closed,
+    }),
+  }))
+}
+
+test('connection.leaked: each attempt leaves a connection open', () => {
+  expect(only('connection.leaked', attempts())).toEqual(['warning connection.leaked'])
+})
+
+test.for<[what: string, steps: Step[]]>([
+  ['connections that the client closes', attempts({ closed: 10 })],
+  ['connections that were open before: the client has a pool', attempts({ opened: 0 })],
+  ['one connection for all attempts', [0, 1_000, 3_000].map((real) => ({ ...list, status: 503, real }))],
+  ['one connection that is left', attempts().slice(1)],
+])('connection.leaked is not given for %s', ([, steps]) => {
+  expect(only('connection.leaked', steps)).toEqual([])
+})
+
+test.for<[what: string, step: Step, expected: string[]]>([
+  [
+    'a body that the client waited a minute for',
+    { ...list, end: 'held', took: 60_000 },
+    ['warning timeout.body'],
+  ],
+  [
+    'a body that the client left after a minute',
+    { ...list, end: 'held', took: 60_000, connection: aConnection({ closedBy: 'client' }) },
+    [],
+  ],
+  [
+    'a body that it still waits for',
+    { ...list, end: 'held', took: null, real: -60_000 },
+    ['warning timeout.body'],
+  ],
+  ['a body that stopped for two seconds', { ...list, end: 'held', took: 2_000 }, []],
+  ['a response without a byte', { ...list, status: 0, end: 'held', took: 60_000 }, []],
+  ['a slow response', { ...list, took: 60_000 }, []],
+])('timeout.body: %s', ([, step, expected]) => {
+  expect(only('timeout.body', [step])).toEqual(expected)
+})
+
+const results: Step = { operation: 'batch-predictions.results', path: '/v1/batch-predictions/b/results' }
+
+test('timeout.body: a body that the client still waits for is judged by the virtual clock, too', () => {
+  const open: Step = { ...list, end: 'held', took: null, real: 1e12 }
+  expect(only('timeout.body', [open], {}, { now: 60_000 })).toEqual(['warning timeout.body'])
+  expect(only('timeout.body', [open], {}, { now: 5_000 })).toEqual([])
+})
+
+test.for<[what: string, steps: Step[], expected: string[]]>([
+  ['a stream that the client left', [{ ...results, end: 'left' }], ['note stream.abandoned']],
+  ['a stream that it read again', [{ ...results, end: 'left' }, results], []],
+  ['a stream that a fault stopped', [{ ...results, end: 'left', fault: 'ndjson-stall' }], []],
+  ['a list that it left', [{ ...list, end: 'left' }], []],
+])('stream.abandoned: %s', ([, steps, expected]) => {
+  expect(only('stream.abandoned', steps)).toEqual(expected)
+})

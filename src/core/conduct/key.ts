@@ -1,0 +1,104 @@
+import { existing, type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
+import { family, type Observed } from './verdict.ts'
+
+/** The repetitions of requests that may have taken effect, with the records that their call has created. */
+const unsafeRepeats = ({ calls, sandbox }: Observed) =>
+  calls.flatMap((call) => {
+    const records = existing(sandbox, call.attempts)
+    return (
+      call.repeats
+        .map((repeat) => ({ ...repeat, call, records, isDouble: records.length > 1 }))
+        // An operation without keys leaves the client no other way, so that only duplicates count.
+        .filter(({ from, isDouble }) => from.isAmbiguous && (from.takesKeys || isDouble))
+    )
+  })
+
+function repeatText(
+  [{ from, records, isDouble }]: Group<ReturnType<typeof unsafeRepeats>[number]>,
+  how: string,
+): string {
+  const exist = isDouble ? ` ${records.length} records exist: ${records.join(', ')}.` : ''
+  return `${from.name} may have taken effect before its attempt ended without a response; the client repeated it ${how}.${exist}`
+}
+
+/** Whether a request that may have taken effect is repeated without a second effect. */
+export const repeatFamily = family({
+  section: 'Limits',
+  facts: unsafeRepeats,
+  oneFor: ({ call }) => call,
+  requests: ({ from, to }) => [from, to],
+  evidence: ([{ records, isDouble }, ...more]) => ({
+    attempts: more.length + 2,
+    ...(isDouble && { records }),
+  }),
+  weigh: ([{ from, isDouble }]) => (from.takesKeys && isDouble ? 'error' : 'warning'),
+  verdicts: {
+    'error key.changed': {
+      description: 'The client repeats a request that may have taken effect with another Idempotency-Key.',
+      fix: 'Create the key once for each call, before the first attempt, and send it with every attempt.',
+      isBad: ({ from, to }) =>
+        from.takesKeys && from.key !== undefined && to.key !== undefined && from.key !== to.key,
+      message: (bad) => repeatText(bad, 'with another Idempotency-Key'),
+    },
+    'error key.missing': {
+      description:
+        'The client repeats a request that may have taken effect without an Idempotency-Key; a warning if the operation has no keys.',
+      fix: 'Send an Idempotency-Key with every attempt. If the operation honours none, look for the object before you create it again.',
+      isBad: ({ from, to }) => to.entry.method === 'POST' && (to.key === undefined || !from.takesKeys),
+      message: (bad) => repeatText(bad, 'without an Idempotency-Key that counts'),
+    },
+  },
+})
+
+/** Whether the body of a failed request was replaced. Without a key, only an empty one shows that it is the same call. */
+const isReplaced = ({ from, to }: Gap): boolean =>
+  from.hasFailed && from.content !== to.content && (to.key !== undefined || to.entry.body.kind === 'none')
+
+const isConflict = ({ entry, isFaulted }: ObservedRequest): boolean =>
+  entry.error?.code === 'idempotency_key_reused' && !isFaulted
+
+/** The requests of one client to one path with one key, or without a key. */
+const rowsOf = ({ requests, sandbox }: Observed) =>
+  [...groupBy(requests, ({ reader, key }) => `${reader} ${key}`).values()].map((row) => ({
+    row,
+    key: row[0].key,
+    name: row[0].name,
+    bodies: new Set(row.map(({ content }) => content)).size,
+    refused: row.filter(isConflict).length,
+    replaced: gapsOf(row, sandbox).filter(isReplaced),
+  }))
+
+const bytesOf = (request: ObservedRequest | undefined): number =>
+  request?.entry.evidence?.body?.bytes ?? Buffer.byteLength(request?.content ?? '')
+
+/** Whether each call has a key of its own, and one body. */
+export const keyFamily = family({
+  section: 'Limits',
+  facts: rowsOf,
+  requests: ({ row }) => row,
+  evidence: ([{ key = '', bodies, refused }]) => ({ key, bodies, refused }),
+  verdicts: {
+    'note key.reused': {
+      description: 'The client sends one Idempotency-Key with different bodies; a warning from 3 bodies on.',
+      fix: 'Create a new key for each call.',
+      isBad: ({ key, refused }) => key !== undefined && refused > 0,
+      message: ([{ name, bodies, refused }]) =>
+        `The Idempotency-Key of ${name} came with ${bodies} different bodies; ${refused} requests were refused.`,
+      // Two bodies may be a test of the refusal.
+      weigh: ([{ bodies }]) => (bodies > 2 ? 'warning' : 'note'),
+    },
+    'error body.changed': {
+      description: 'The client repeats a failed request with another body, for example an empty one.',
+      fix: 'A stream can be read once: keep the body in memory, or create the stream again for each attempt.',
+      isBad: ({ replaced }) => replaced.length > 0,
+      message: ([{ name, key }]) =>
+        `${name} failed, and the client sent it again ${key === undefined ? 'without a body' : 'with the same Idempotency-Key'}, but the body was another one.`,
+      weigh: ([{ key }]) => (key === undefined ? 'warning' : 'error'),
+      requests: ({ replaced }) => replaced.flatMap(({ from, to }) => [from, to]),
+      evidence: ([{ replaced }]) => ({
+        first_bytes: bytesOf(replaced[0]?.from),
+        next_bytes: bytesOf(replaced[0]?.to),
+      }),
+    },
+  },
+})

@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { codesOn, type Step } from '../../../test/support/observed-log.ts'
+
+/** Polls with these statuses, one every `gap` milliseconds. */
+function polls(statuses: string[], gap = 5_000): Step[] {
+  return statuses.map((status, n) => ({
+    operation: 'batch-predictions.retrieve',
+    path: '/v1/batch-predictions/b',
+    params: { batch_prediction_id: 'b' },
+    response: { id: 'b', status },
+    at: n * gap,
+  }))
+}
+
+const times = (count: number, status: string): string[] => Array.from({ length: count }, () => status)
+
+test.for<[what: string, steps: Step[], expected: string[]]>([
+  ['ten polls with a status that no record has', polls(times(10, 'archived')), ['warning poll.endless']],
+  ['nine polls with it', polls(times(9, 'archived')), []],
+  [
+    'a status that no record has for a moment',
+    polls([...times(6, 'archived'), 'in_progress', ...times(6, 'archived')]),
+    [],
+  ],
+  ['five polls after the end', polls(['in_progress', ...times(6, 'completed')]), ['note poll.finished']],
+  ['a look at the finished record, and one more', polls(['in_progress', ...times(3, 'completed')]), []],
+  ['ten polls in a second', polls(times(10, 'in_progress'), 100), ['note poll.too-fast']],
+  ['ten polls, five seconds apart', polls(times(10, 'in_progress')), []],
+  [
+    'ten fast polls of a record that moves',
+    polls([...times(5, 'validating'), ...times(5, 'in_progress')], 100),
+    [],
+  ],
+  [
+    'a dashboard with two records',
+    [...polls(times(6, 'completed')).slice(0, 1), ...polls(['in_progress'])],
+    [],
+  ],
+])('%s', ([, steps, expected]) => {
+  expect(codesOn(steps)).toEqual(expected)
+})
+
+test('a client that polls a frozen sandbox at a human pace is not too fast', () => {
+  const frozen = polls(times(10, 'in_progress')).map((step, n) => ({ ...step, at: 0, real: n * 5_000 }))
+  expect(codesOn(frozen)).toEqual([])
+})

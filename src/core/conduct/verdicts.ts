@@ -1,0 +1,18 @@
+import { connectionFamily, responseFamily } from './connection.ts'
+import { faultFamily } from './fault.ts'
+import { keyFamily, repeatFamily } from './key.ts'
+import { pageFamily } from './page.ts'
+import { pollFamily } from './poll.ts'
+import { requestFamily } from './request.ts'
+import { retryFamily } from './retry.ts'
+import type { ConductVerdict, Family } from './verdict.ts'
+import { waitFamily } from './wait.ts'
+import { effectFamily, receiverFamily } from './webhook.ts'
+
+export const families: readonly Family[] = [
+  ...[waitFamily, retryFamily, repeatFamily, keyFamily, connectionFamily, responseFamily],
+  ...[pageFamily, pollFamily, requestFamily, receiverFamily, effectFamily, faultFamily],
+]
+
+/** Every verdict, for the reference. */
+export const verdicts: readonly ConductVerdict[] = families.flatMap((family) => family.verdicts)

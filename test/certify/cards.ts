@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { run } from '../../src/adapters/cli/command-line.ts'
+
+/** The clients whose cards are on docs/certify.md, with the commands of their adapters. */
+export const CLIENTS: Readonly<Record<string, readonly string[]>> = {
+  fetch: [process.execPath, 'test/certify/fetch.mjs'],
+  got: [process.execPath, 'test/certify/got.mjs'],
+  urllib: ['python3', 'test/certify/urllib.py'],
+}
+
+/** The result of each case: `passed`, `skipped`, `not reached`, or the codes of the findings. */
+export type Cards = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+const FILE = 'test/certify/cards.json'
+
+/** The cards as they were last written. */
+export function writtenCards(): Cards {
+  return JSON.parse(readFileSync(FILE, 'utf8')) as Cards
+}
+
+/** Certifies a client with its skip file. Throws when its runtime is missing. */
+export async function cardOfClient(name: string): Promise<Cards[string]> {
+  const [file = '', ...args] = CLIENTS[name] ?? []
+  if (spawnSync(file, ['--version']).error !== undefined)
+    throw new Error(`${file} is missing. Install it, for example with "apt-get install ${file}".`)
+  const out: string[] = []
+  const terminal = { out: (text: string) => void out.push(text), err: console.error, colours: false }
+  const flags = ['--adapter', '--json', '--skip-from', `test/certify/${name}.skip`]
+  await run(['certify', ...flags, '--', file, ...args], { PATH: process.env.PATH }, terminal)
+  const { cases } = JSON.parse(out.join('')) as { cases: Shown[] }
+  return Object.fromEntries(cases.map((each) => [each.case, resultOf(each)]))
+}
+
+interface Shown {
+  readonly case: string
+  readonly result: string
+  readonly findings: readonly { readonly code: string; readonly severity: string }[]
+}
+
+// Messages have figures that differ from run to run.
+function resultOf({ result, findings }: Shown): string {
+  const codes = findings.filter(({ severity }) => severity !== 'note').map(({ code }) => code)
+  return result === 'failed' ? [...new Set(codes)].join(', ') : result.replace('_', ' ')
+}

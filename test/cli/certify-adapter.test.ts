@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest'
+import { command } from './in-process.ts'
+
+const PATH = process.env.PATH ?? ''
+
+/** Runs `certify --adapter --json` in this process. @returns the exit code, and the codes or the reason of each case */
+async function certify(pattern: string, ...adapter: readonly string[]) {
+  const { code, out, err } = await command(
+    ['certify', '--adapter', '--json', '--run', pattern, '--', ...adapter],
+    {
+      PATH,
+    },
+  )
+  const { cases = [] } = out === '' ? {} : JSON.parse(out)
+  const shown = cases.map(
+    (each: { case: string; result: string; reason: string; findings: { code: string }[] }) => [
+      each.case,
+      each.result,
+      each.reason ?? each.findings.map((finding) => finding.code).join(),
+    ],
+  )
+  return { code, err, shown }
+}
+
+/** An adapter that answers each command with the value of an expression. */
+function answering(expression: string): string[] {
+  const script = `
+    const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
+    const get = (path) => fetch(base + path, { headers: { authorization: 'Bearer ' + key } })
+    require('readline').createInterface({ input: process.stdin }).on('line', async (line) => {
+      const { command, ...given } = JSON.parse(line)
+      console.log(JSON.stringify(await (async () => (${expression}))()))
+    })`
+  return [process.execPath, '-e', script]
+}
+
+test('the adapter of fetch passes one case of every class but webhooks', async () => {
+  const pattern =
+    '{read/slow,list/page-empty-has-more,poll/unknown-enum,stream/ndjson-utf8-split,create-*/server-error,action/server-error}'
+  const { code, shown } = await certify(pattern, process.execPath, 'test/certify/fetch.mjs')
+  expect([code, shown.map(([name, result]: string[]) => `${name} ${result}`)]).toEqual([
+    0,
+    [
+      'stream/ndjson-utf8-split passed',
+      'poll/unknown-enum passed',
+      'list/page-empty-has-more passed',
+      'create-with-key/server-error passed',
+      'read/slow passed',
+      'create-without-key/server-error passed',
+      'action/server-error passed',
+    ],
+  ])
+})
+
+test('a stream that ended early is a success for that adapter, and fails', async () => {
+  const { code, shown } = await certify('stream/*-at-newline', process.execPath, 'test/certify/fetch.mjs')
+  expect([code, shown]).toEqual([
+    1,
+    [['stream/ndjson-truncated-at-newline', 'failed', 'stream.truncation-accepted']],
+  ])
+})
+
+test('pieces that are decoded one by one corrupt texts', async () => {
+  const broken = answering(`{
+    ok: await (async () => {
+      let text = ''
+      for await (const chunk of (await get('/batch-predictions/' + given.batch_id + '/results')).body)
+        text += Buffer.from(chunk).toString()
+      return text.trim().split('\\n').map(JSON.parse)
+    })(),
+  }`)
+  const { shown } = await certify('stream/ndjson-utf8-split', ...broken)
+  expect(shown).toEqual([['stream/ndjson-utf8-split', 'failed', 'stream.corrupted']])
+})
+
+test('results that are matched by position are those of other items', async () => {
+  const broken = answering(`{
+    ok: (await (await get('/batch-predictions/' + given.batch_id + '/results')).text()).trim().split('\\n')
+      .map((line, n) => ({ ...JSON.parse(line), custom_id: 'item-' + (n + 1) })),
+  }`)
+  const { shown } = await certify('stream/ndjson-{out-of-order,crlf}', ...broken)
+  expect(shown).toEqual([
+    ['stream/ndjson-crlf', 'passed', ''],
+    ['stream/ndjson-out-of-order', 'failed', 'job.by-index'],
+  ])
+})
+
+test('the signature of a webhook can be verified with the documented rule', async () => {
+  const verify = (isFresh: string) =>
+    answering(`{
+      ok: given.headers['X-Signature'] === 'sha256=' + require('crypto').createHmac('sha256', given.secret)
+        .update(given.headers['X-Timestamp'] + '.' + given.body).digest('hex') && ${isFresh},
+    }`)
+  const correct = await certify(
+    'webhook/*',
+    ...verify("given.now_s - given.headers['X-Timestamp'] <= given.tolerance_s"),
+  )
+  expect([correct.code, correct.shown.length]).toEqual([0, 3])
+  const careless = await certify('webhook/*', ...verify('true'))
+  expect([careless.code, careless.shown.at(-1)]).toEqual([
+    1,
+    ['webhook/stale-signature', 'failed', 'webhook.misjudged'],
+  ])
+})
+
+test('a command that the adapter does not support is not reached', async () => {
+  const { code, shown } = await certify('list/server-error', ...answering('{ unsupported: true }'))
+  expect([code, shown]).toEqual([
+    2,
+    [['list/server-error', 'not_reached', 'The adapter does not support list_all.']],
+  ])
+})
+
+test('an adapter that ends instead of answering fails', async () => {
+  const { code, shown } = await certify('list/server-error', 'true')
+  expect([code, shown]).toEqual([1, [['list/server-error', 'failed', 'client.ended']]])
+})
+
+test.for(['hello', { error: { kind: 'odd' } }, {}])(
+  'the answer %j ends the run with the correct form',
+  async (answer) => {
+    const line = typeof answer === 'string' ? answer : JSON.stringify(answer)
+    const { code, err } = await certify(
+      'list/server-error',
+      process.execPath,
+      '-e',
+      `console.log(${JSON.stringify(line)})`,
+    )
+    expect([code, err]).toEqual([1, expect.stringContaining('which is not an answer')])
+  },
+)

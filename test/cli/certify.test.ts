@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+
+const PATH = process.env.PATH ?? ''
+
+/** A client that sends one GET and repeats it after a failure; `wait` is its pause in milliseconds. */
+const READER = `
+  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
+  const send = () => fetch(base + '/organization/mcp-servers', { headers: { authorization: 'Bearer ' + key } })
+  const read = async (left) => {
+    const response = await send()
+    await response.text()
+    if (response.ok || left === 0) return
+    await new Promise((resolve) => setTimeout(resolve, pause(response)))
+    return read(left - 1)
+  }`
+const CORRECT = `${READER}
+  const pause = ({ headers }) => Math.min(60, Number(headers.get('retry-after') ?? 1)) * 1000 + 20
+  read(3)`
+// On a busy machine its wait of 1 ms may take so long that it counts as one, which is too short.
+const IMPATIENT = `${READER}
+  const pause = () => 1
+  read(3)`
+
+/** Runs `certify` in this process; the client runs in a separate one. */
+function certify(flags: readonly string[], ...client: readonly string[]) {
+  return command(['certify', ...flags, '--', ...client], { PATH })
+}
+
+function script(flags: readonly string[], text: string) {
+  return certify(flags, process.execPath, '-e', text)
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into cards of every shape; the assertions are the types.
+const cardOf = (out: string): any => JSON.parse(out)
+
+test('a client that waits as it is told passes', async () => {
+  const { code, out, err } = await script(['--run', 'read/{rate-limited,slow}'], CORRECT)
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toMatch(/^passed +read\/rate-limited\npassed +read\/slow\n2 passed of 2 cases in \S+ s\.$/)
+})
+
+test('a client that does not wait fails with the verdict, its fix, and the command that repeats the case', async () => {
+  const { code, out } = await script(['--run', 'read/rate-limited', '--retries', '3'], IMPATIENT)
+  expect(code).toBe(1)
+  const [line, message, fix, again] = out.split('\n')
+  expect(line).toMatch(/^FAILED +read\/rate-limited +wait\.(?:none|too-short)$/)
+  expect(message).toContain('Retry-After: 2')
+  expect(fix).toContain('Fix: Wait as many seconds as Retry-After says')
+  expect(again).toContain('Again: workspace-emulator certify --retries 3 --run read/rate-limited -- ')
+})
+
+test('a client that sends nothing is not reached, which is no pass', async () => {
+  const { code, out } = await certify(['--run', '{read,list}/server-error', '--json'], 'true')
+  const { totals, cases } = cardOf(out)
+  expect([code, totals]).toEqual([2, { passed: 0, failed: 0, not_reached: 2, skipped: 0 }])
+  expect(cases).toMatchObject([
+    { case: 'list/server-error', class: 'list', faults: ['server-error'], findings: [], exit_code: 0 },
+    { case: 'read/server-error', reason: 'The fault never fired: the client sent no such request.' },
+  ])
+})
+
+test('a sequence of two failures is not reached by a client that does not retry', async () => {
+  const once = `${READER}\nread(0)`
+  const { code, out } = await script(['--run', 'read/server-error+rate-limited'], once)
+  expect([code, out]).toEqual([2, expect.stringContaining('Only 1 of 2 failures happened')])
+})
+
+test('a client that waits longer than the time limit, as it was told, passes without a wait for it', async () => {
+  const { code, out } = await script(['--run', 'read/retry-after-huge', '--timeout', '2s', '--json'], CORRECT)
+  expect(code).toBe(0)
+  expect(cardOf(out).cases).toMatchObject([{ result: 'passed', exit_code: null }])
+})
+
+test.for([
+  ['read/stall-after-headers', 1, 'timeout.body'],
+  ['read/server-error', 2, 'no response had told it to wait'],
+])('%s: a client that still runs at the time limit has exit code %i', async ([pattern, code, reason]) => {
+  const idle = `${READER}
+    const pause = () => 60_000
+    read(3)`
+  const outcome = await script(['--run', String(pattern), '--timeout', '1s'], idle)
+  expect([outcome.code, outcome.out]).toEqual([code, expect.stringContaining(String(reason))])
+})
+
+test('the client gets the sandbox, the keys and the name of its case', async () => {
+  const file = join(temporaryDirectory(), 'env.json')
+  const write = `require('fs').writeFileSync(${JSON.stringify(file)}, JSON.stringify(process.env))`
+  await script(['--run', 'list/rate-limited'], write)
+  const env = JSON.parse(readFileSync(file, 'utf8'))
+  expect(env).toMatchObject({
+    WORKSPACE_BASE_URL: `${env.WORKSPACE_EMULATOR_URL}/v1`,
+    WORKSPACE_API_KEY: 'live_demo_owner',
+    WORKSPACE_EMULATOR_URL: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/@list-rate-limited$/),
+    WORKSPACE_CERTIFY_CASE: 'list/rate-limited',
+    WORKSPACE_CERTIFY_TIMEOUT_MS: '2000',
+  })
+})
+
+test('a case whose fault needs a key is not reached by a create without one', async () => {
+  const create = (headers: object) => `
+    const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
+    const headers = { authorization: 'Bearer ' + key, ...${JSON.stringify(headers)} }
+    fetch(base + '/batch-predictions', { method: 'POST', headers, body: '{}' }).catch(() => {})`
+  const { out } = await script(['--run', 'create-*/server-error', '--json'], create({}))
+  expect(cardOf(out).cases).toMatchObject([
+    { case: 'create-with-key/server-error', reason: 'The create had no Idempotency-Key.' },
+    { case: 'create-without-key/server-error', result: 'passed' },
+  ])
+  const keyed = await script(['--run', 'create-*/server-error', '--json'], create({ 'idempotency-key': 'k' }))
+  expect(cardOf(keyed.out).cases).toMatchObject([
+    { case: 'create-with-key/server-error', result: 'passed' },
+    { case: 'create-without-key/server-error', reason: 'The create had an Idempotency-Key.' },
+  ])
+})
+
+test('a skipped case is not run, and its reason is in the card and in JUnit', async () => {
+  const skips = temporaryFile('skips', '# slow on our machines\n\nread/r*   We never send it.\n')
+  const junit = join(temporaryDirectory(), 'certify.xml')
+  const flags = ['--run', 'read/{rate-limited,slow}', '--skip-from', skips, '--junit', junit]
+  const { code, out } = await certify(flags, process.execPath, '-e', "console.error('a < b')")
+  expect([code, out]).toEqual([
+    2,
+    expect.stringMatching(/^skipped +read\/rate-limited +We never send it\.$/m),
+  ])
+  const xml = readFileSync(junit, 'utf8')
+  expect(xml).toContain('tests="2" failures="0" errors="1" skipped="1"')
+  expect(xml).toContain('<skipped message="We never send it."/>')
+  expect(xml).toContain(
+    '<error type="not_reached" message="The fault never fired: the client sent no such request."/>',
+  )
+  expect(xml).toContain('<system-err>a &lt; b</system-err>')
+})
+
+test('JUnit has a failure for each finding, and is well-formed', async () => {
+  const junit = join(temporaryDirectory(), 'certify.xml')
+  await script(['--run', 'read/rate-limited', '--junit', junit], IMPATIENT)
+  const xml = readFileSync(junit, 'utf8')
+  expect(xml).toMatch(/<failure type="wait\.(?:none|too-short)"/)
+  const open: string[] = []
+  for (const [, close, name, own] of xml.matchAll(
+    /<(\/?)([a-z-]+)(?:\s+[a-z]+="[^"<&]*(?:&(?:amp|lt|gt|quot);[^"<&]*)*")*(\/?)>/g,
+  )) {
+    if (close === '/') expect(open.pop()).toBe(name)
+    else if (own === '') open.push(String(name))
+  }
+  expect(open).toEqual([])
+})
+
+test.for([
+  ['read/*', 1, '"read/*" has no reason. Write why it is skipped after the pattern.'],
+  ['# a\nread/slw  why', 2, 'no case matches "read/slw". Did you mean "read/slow"?'],
+] as const)('the skip file %j is refused with its line', async ([text, line, problem]) => {
+  const file = temporaryFile('skips', text)
+  const { code, err } = await certify(['--skip-from', file], 'true')
+  expect([code, err]).toEqual([1, expect.stringContaining(`${file}:${line}: ${problem}`)])
+})
+
+test.for([
+  [['--', 'true'], ['--run', 'nothing/*'], 2, '--run: no case matches "nothing/*".'],
+  [['true'], [], 2, 'Put -- in front of the command'],
+  [[], [], 2, 'needs <command>'],
+  [['--', 'true'], ['--clients', '0'], 2, '--clients: "0" is not a count.'],
+  [['--', 'true'], ['--clients', '2', '--junit', 'f'], 2, 'not the cases: leave out --junit.'],
+  [
+    ['--', 'no-such-command'],
+    ['--run', 'read/slow'],
+    1,
+    'There is no command "no-such-command" on the PATH.',
+  ],
+  [
+    ['--', 'true'],
+    ['--run', 'read/slow', '--junit', '/no/such/file'],
+    1,
+    '/no/such/file cannot be written (ENOENT)',
+  ],
+] as const)('certify %j %j ends with %i', async ([rest, flags, code, problem]) => {
+  const outcome = await command(['certify', ...flags, ...rest], { PATH })
+  expect([outcome.code, outcome.err]).toEqual([code, expect.stringContaining(problem)])
+})
+
+test('copies share one limit: their attempts, simultaneous retries and the time until all are served', async () => {
+  const { code, out } = await script(['--clients', '4', '--json'], CORRECT)
+  expect(code).toBe(0)
+  const report = cardOf(out)
+  expect(report).toMatchObject({ clients: 4, limit_per_second: 1, served: 4, requests: expect.any(Number) })
+  expect(report.refused).toBeGreaterThan(0)
+  expect(report.attempts_per_call).toBeCloseTo(report.requests / 4, 1)
+  expect(report.served_after_ms).toBeGreaterThan(1_000)
+})

@@ -1,0 +1,77 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { type SandboxClient, startEmulator } from '../../src/index.ts'
+import { command } from './in-process.ts'
+
+async function aSandbox(): Promise<{ sandbox: SandboxClient; url: string }> {
+  const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  onTestFinished(() => emulator.close())
+  return { sandbox: emulator.defaultSandbox, url: emulator.url }
+}
+
+async function retryAtOnce(sandbox: SandboxClient): Promise<void> {
+  await sandbox.faults.preset('rate-limited')
+  for (let n = 0; n < 2; n++)
+    await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers: { 'Idempotency-Key': 'one' } })
+}
+
+test('conduct prints the findings, and --fail-on decides the exit code', async () => {
+  const { sandbox, url } = await aSandbox()
+  await retryAtOnce(sandbox)
+  const { code, out } = await command(['conduct', '--url', url])
+  expect(code).toBe(0)
+  expect(out).toMatch(
+    /^2 requests in 1 call: \d errors?.*\nerror wait\.\S+: .*\n {2}requests default-000001, default-000002\n {2}\S/,
+  )
+  expect((await command(['conduct', '--url', url, '--fail-on', 'error'])).code).toBe(1)
+  const { findings } = await sandbox.conduct()
+  const except = findings.flatMap(({ code: verdict }) => ['--except', verdict])
+  expect((await command(['conduct', '--url', url, '--fail-on', 'warning', ...except])).code).toBe(0)
+})
+
+test('conduct --json prints the report', async () => {
+  const { sandbox, url } = await aSandbox()
+  await sandbox.fetch('/data-views')
+  const { out } = await command(['conduct', '--url', url, '--json'])
+  expect(JSON.parse(out)).toEqual({
+    object: 'list',
+    data: [],
+    judged: { calls: 1, requests: 1, dropped: 0 },
+    not_judged: [],
+  })
+})
+
+test('an unknown verdict is refused with the nearest one', async () => {
+  const { url } = await aSandbox()
+  const { code, err } = await command(['conduct', '--url', url, '--except', 'wait.tooshort'])
+  expect([code, err]).toEqual([1, expect.stringContaining('Did you mean "wait.too-short"?')])
+})
+
+const exec = (flags: readonly string[], times: number) => {
+  const script = `const { WORKSPACE_BASE_URL: url, WORKSPACE_API_KEY: key, WORKSPACE_EMULATOR_URL: emulator } = process.env
+    const send = (to, body, headers) => fetch(to, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } })
+      .then((each) => each.text())
+    const named = { authorization: 'Bearer ' + key + '@w1', 'idempotency-key': 'one' }
+    send(emulator + '/@w1/__emulator/faults', { preset: 'rate-limited' })
+      .then(async () => { for (let n = 0; n < ${times}; n++) await send(url + '/pages', { name: 'Roof plan' }, named) })
+      .then(() => fetch(emulator + '/__emulator/sandboxes/w1', { method: 'DELETE' }))`
+  return command(['exec', '--rate', '0', ...flags, '--', process.execPath, '-e', script], {
+    PATH: process.env.PATH ?? '',
+  })
+}
+
+test('exec --conduct error fails a run whose client has an error, in deleted sandboxes too', async () => {
+  const { code, err } = await exec(['--conduct', 'error'], 2)
+  expect(code).toBe(1)
+  expect(err).toMatch(/Conduct of the clients: \d errors?\.\n@w1 error wait\.\S+: /)
+})
+
+test('exec --conduct error does not fail a run without errors', async () => {
+  expect((await exec(['--conduct', 'error'], 1)).code).toBe(0)
+})
+
+test('the summary of exec has the findings, and without --conduct the run does not fail', async () => {
+  const { code, err } = await exec(['--json'], 2)
+  expect(code).toBe(0)
+  const { conduct } = JSON.parse(err.trim().split('\n').at(-1) ?? '')
+  expect(conduct.findings[0]).toMatchObject({ sandbox: 'w1', severity: 'error' })
+})

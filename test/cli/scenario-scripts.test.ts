@@ -1,0 +1,226 @@
+import { execFileSync } from 'node:child_process'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { WebSocket } from 'undici'
+import { expect, test } from 'vitest'
+import { script, writeFiles } from '../support/scenario-folder.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { spawnCommand, spawnEmulator } from './process.ts'
+
+/** The command with a folder of scenarios, as a user starts it. */
+async function withScenarios(files: Readonly<Record<string, string>>, flags: readonly string[] = []) {
+  const folder = temporaryDirectory()
+  writeFiles(folder, files)
+  const argv = ['--ephemeral', '--rate', '0', '--clock', '2026-03-01', '--scenarios', folder]
+  const running = await spawnEmulator(argv, {}, flags)
+  const { control_url } = running.ready
+  const control = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${control_url}${path}`, {
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+    expect(response.ok).toBe(true)
+    // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape; the assertions are the types.
+    return (await response.json()) as any
+  }
+  /** Starts a scenario and runs its step. */
+  const step = async (name: string) => {
+    await control('POST', `/scenarios/${name}/start`)
+    const { failed } = await control('POST', '/clock/advance', { by: '1m' })
+    return failed.map(({ error }: { error: string }) => error)
+  }
+  /** That API, dashboard and control interface respond, and SIGTERM ends the process. @returns all that it has printed */
+  const stillServes = async () => {
+    const headers = { authorization: 'Bearer live_demo_owner' }
+    const urls = [`${running.ready.base_url}/data-views`, `${control_url}/ui/`, `${control_url}/scenarios`]
+    const statuses = await Promise.all(urls.map(async (url) => (await fetch(url, { headers })).status))
+    expect(statuses).toEqual([200, 200, 200])
+    running.child.kill('SIGTERM')
+    const ended = await running.ended
+    expect(ended.code).toBe(0)
+    return ended
+  }
+  return { ...running, folder, control, step, stillServes }
+}
+
+const step = (body: string) => script(`{ timeline: [{ at: '1m', do: ${body} }] }`)
+
+/** Time limits of scripts are a tenth: the processor would be busy for the rest. Messages have the whole limit. */
+const SHORT_LIMITS = `
+  const { Script } = require('node:vm')
+  const { runInThisContext } = Script.prototype
+  Script.prototype.runInThisContext = function ({ timeout, ...options } = {}) {
+    return runInThisContext.call(this, timeout ? { ...options, timeout: timeout / 10 } : options)
+  }`
+
+test('console.log, process.exit and an endless loop in a script leave the emulator running', async () => {
+  const emulator = await withScenarios(
+    {
+      'prints.ts': step("() => console.log('from the script')"),
+      'exits.ts': step('() => {\n  process.exit(3)\n}'),
+      'loops.ts': step('() => {\n  for (;;);\n}'),
+    },
+    ['--require', temporaryFile('short-limits.cjs', SHORT_LIMITS)],
+  )
+  expect(await emulator.step('prints')).toEqual([])
+  expect(await emulator.step('exits')).toEqual([
+    `${join(emulator.folder, 'exits.ts')}:3:11: process.exit would end the emulator, and was not run. Return from the function instead.`,
+  ])
+  expect(await emulator.step('loops')).toEqual([
+    `${join(emulator.folder, 'loops.ts')}:2:56: /timeline/0/do: did not return within 5000 ms, and was stopped. Look for an endless loop, and do less at a time.`,
+  ])
+  const { out, err } = await emulator.stillServes()
+  expect(out.split('\n')[1]).toBe('from the script')
+  expect(err).toContain('loops.ts:2:56: /timeline/0/do: did not return within 5000 ms')
+})
+
+test('an error that a script throws later is printed with its file, and the emulator goes on', async () => {
+  const late = {
+    'timer.ts': step("() => {\n  setTimeout(() => {\n    throw new Error('in a timer')\n  }, 1)\n}"),
+    'rejects.ts': step("() => {\n  void Promise.reject(new Error('in a promise'))\n}"),
+    'odd.ts': step("() => {\n  void Promise.reject('no error')\n}"),
+    'logs.ts': step("({ sandbox }) => {\n  setTimeout(() => sandbox.log('too late'), 1)\n}"),
+    'fetches.ts': step("() => {\n  void fetch('http://127.0.0.1:1/')\n}"),
+    'loads.ts': "setTimeout(() => {\n  throw new Error('after the load')\n}, 1)\nexport default {}\n",
+  }
+  const emulator = await withScenarios(late)
+  const printed = (text: string) =>
+    emulator.errorOutput(new RegExp(`^${text} \\(a scenario script threw this outside of any call`, 'm'))
+  for (const name of ['timer', 'rejects', 'odd', 'logs', 'fetches']) {
+    expect(await emulator.step(name)).toEqual([])
+  }
+  const file = (name: string) => join(emulator.folder, name)
+  await printed(`${file('timer.ts')}:4:11: in a timer`)
+  await printed(`${file('rejects.ts')}:3:23: in a promise`)
+  await printed(`${file('logs.ts')}:3:28: The function has already returned, .*`)
+  await printed(`${file('loads.ts')}:2:9: after the load`)
+  // Without a stack that leads to a script every script is named.
+  const all = Object.keys(late).map(file).sort()
+  const [said] = await printed(".* or .*: threw 'no error', which is not an Error")
+  for (const each of all) expect(said).toContain(each)
+  await printed('.* or .*: TypeError: fetch failed')
+  await emulator.stillServes()
+})
+
+test('a folder full of broken files and a FIFO is reported file by file, and the good one works', async () => {
+  const broken = Array.from({ length: 100 }, (_, n) => [`broken-${n}.ts`, `export default {,${n}\n`])
+  const emulator = await withScenarios({
+    ...Object.fromEntries(broken),
+    'deep.json': `{"settings": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
+    'good.ts': step("({ sandbox }) => sandbox.log('good')"),
+    'throws.ts': "\nthrow new TypeError('at the load')\n",
+  })
+  execFileSync('mkfifo', [join(emulator.folder, 'pipe.ts')])
+  const { data } = await emulator.control('GET', '/scenarios')
+  const own = data.filter(({ origin }: { origin: string }) => origin === 'project')
+  expect(own.filter(({ valid }: { valid: boolean }) => valid)).toMatchObject([{ name: 'good' }])
+  expect(own).toHaveLength(104)
+  expect(await emulator.step('good')).toEqual([])
+  const { err } = await emulator.stillServes()
+  const file = (name: string) => join(emulator.folder, name)
+  expect(err).toContain(`${file('broken-99.ts')}:1:17: ParseError: Unexpected token. It is not loaded.`)
+  expect(err).toContain(`${file('deep.json')}: is nested too deeply`)
+  expect(err).toContain(`${file('pipe.ts')}: is a FIFO; only regular files are read.`)
+  expect(err).toContain(`${file('throws.ts')}:2:7: TypeError: at the load. It is not loaded.`)
+})
+
+test('a FIFO or a device is named and skipped by validate, and refused as the fixtures of a start', async () => {
+  const folder = temporaryDirectory()
+  const [pipe, zero] = [join(folder, 'pipe.json'), join(folder, 'zero.json')]
+  execFileSync('mkfifo', [pipe])
+  symlinkSync('/dev/zero', zero)
+  writeFiles(folder, { 'good.json': '{"collections": {}}' })
+  const { out } = await command(['validate', pipe, zero, join(folder, 'good.json')])
+  expect(out.split('\n')).toEqual([
+    `${pipe}: is a FIFO; only regular files are read`,
+    `${zero}: is a device; only regular files are read`,
+    `${join(folder, 'good.json')}: ok (fixtures)`,
+  ])
+  const { ended } = spawnCommand(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])
+  expect(await ended).toMatchObject({ code: 1, err: expect.stringContaining(`${pipe}: is a FIFO`) })
+})
+
+test('a breakpoint in a TypeScript scenario is hit under node --inspect', async () => {
+  const emulator = await withScenarios(
+    {
+      'stops.ts': script(
+        `{
+  timeline: [
+    {
+      at: '1m',
+      do: ({ sandbox }: { sandbox: { log(text: string): void } }) => {
+        const text: string = greeting('breakpoint')
+        sandbox.log(text)
+      },
+    },
+  ],
+}`,
+        "import { greeting } from './_greeting.ts'\n",
+      ),
+      '_greeting.ts':
+        "type Name = string\n\nexport const greeting = (name: Name): string => {\n  const text = 'hello ' + name\n  return text\n}\n",
+    },
+    ['--inspect=127.0.0.1:0'],
+  )
+  const [, url = ''] = await emulator.errorOutput(/Debugger listening on (ws:\S+)/)
+  const { send, paused, close } = await debuggerAt(url)
+  await send('Debugger.enable')
+  // The order in which the lines run.
+  const lines = [
+    ['_greeting.ts', 4],
+    ['stops.ts', 8],
+  ] as const
+  const breakpoints: string[] = []
+  for (const [name, lineNumber] of lines) {
+    const url = pathToFileURL(join(emulator.folder, name)).href
+    breakpoints.push((await send('Debugger.setBreakpointByUrl', { url, lineNumber })).breakpointId)
+  }
+  const stepped = emulator.step('stops')
+  for (const breakpoint of breakpoints) {
+    const { callFrames, hitBreakpoints } = await paused()
+    expect(hitBreakpoints).toEqual([breakpoint])
+    const { callFrameId } = callFrames[0]
+    const { result } = await send('Debugger.evaluateOnCallFrame', { callFrameId, expression: 'text' })
+    expect(result.value).toBe('hello breakpoint')
+    await send('Debugger.resume')
+  }
+  expect(await stepped).toEqual([])
+  close()
+  await emulator.stillServes()
+})
+
+/** A client of the inspector protocol. */
+async function debuggerAt(url: string) {
+  const socket = new WebSocket(url)
+  // biome-ignore lint/suspicious/noExplicitAny: messages of every shape; the assertions are the types.
+  type Message = any
+  const waiting = new Map<number, (result: Message) => void>()
+  const stops: Message[] = []
+  let onPause: (() => void) | undefined
+  socket.addEventListener('message', ({ data }) => {
+    const message = JSON.parse(String(data))
+    waiting.get(message.id)?.(message.result)
+    if (message.method !== 'Debugger.paused') return
+    stops.push(message.params)
+    onPause?.()
+  })
+  await new Promise((resolve) => socket.addEventListener('open', resolve))
+  let count = 0
+  const send = (method: string, params = {}): Promise<Message> => {
+    count += 1
+    const id = count
+    socket.send(JSON.stringify({ id, method, params }))
+    return new Promise((resolve) => waiting.set(id, resolve))
+  }
+  const paused = async (): Promise<Message> => {
+    if (stops.length === 0)
+      await new Promise<void>((resolve) => {
+        onPause = resolve
+      })
+    return stops.shift()
+  }
+  return { send, paused, close: () => socket.close() }
+}

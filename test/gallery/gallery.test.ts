@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { type Finding, startEmulator } from 'agent-workspace-emulator'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { conclusionVerdicts } from '../../src/adapters/cli/certify/verdicts.ts'
+import { verdicts } from '../../src/core/conduct/verdicts.ts'
+import { behaviours } from './behaviour.ts'
+import { cases, type GalleryCase } from './cases.ts'
+import type { Run } from './client.ts'
+import { findingFile, findingText } from './page.ts'
+import { repairedClient, repairsOf } from './repair.ts'
+import { show } from './shown.ts'
+import { START } from './situation.ts'
+
+const SILENT = { info: () => {}, warn: () => {}, error: () => {} }
+
+let emulator: Awaited<ReturnType<typeof startEmulator>>
+
+beforeAll(async () => {
+  emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, clock: START, logger: SILENT })
+})
+
+afterAll(() => emulator.close())
+
+test('every client of the folder is in the table, with its behaviour', () => {
+  const names = cases.map(({ name }) => name).sort()
+  expect(readdirSync(new URL('clients', import.meta.url)).sort()).toEqual(names.map((name) => `${name}.ts`))
+  expect(Object.keys(behaviours).sort()).toEqual(names)
+})
+
+test('every verdict has a client here, or a test that causes it beside one that does not', () => {
+  const folder = new URL('../../src/core/conduct/', import.meta.url)
+  const files = readdirSync(folder).filter((file) => file.endsWith('.test.ts'))
+  const texts = [
+    ...files.map((file) => readFileSync(new URL(file, folder), 'utf8')),
+    readFileSync(new URL('../../src/adapters/cli/certify/verdicts.test.ts', import.meta.url), 'utf8'),
+  ]
+  const shown = new Set(cases.map(({ verdict }) => verdict))
+  const without = [...verdicts, ...conclusionVerdicts].filter(
+    ({ code }) => !shown.has(code) && !texts.some((text) => causes(text, code) && text.includes(', []')),
+  )
+  expect(without.map(({ code }) => code)).toEqual([])
+  const known = new Set([...verdicts, ...conclusionVerdicts].map(({ code }) => code))
+  expect([...shown].filter((code) => !known.has(code))).toEqual([])
+})
+
+/** Whether a test expects a finding of this code. */
+function causes(text: string, code: string): boolean {
+  return new RegExp(`['"](?:(?:error|warning|note) )?${code.replace('.', '\\.')}['"]`).test(text)
+}
+
+describe.concurrent('each client', () => {
+  test.for(cases)('$name has its bug', async (each, { expect }) => {
+    const { run } = (await import(`./clients/${each.name}.ts`)) as { run: Run }
+    await using sandbox = await emulator.sandbox()
+    const shown = await show(sandbox, each, run)
+    behaviours[each.name]?.broken(shown)
+    expect(codesIn(shown.findings, each)).toEqual(
+      each.level === 'A' ? [`${each.severity} ${each.verdict}`] : [],
+    )
+    const finding = shown.findings.find(({ code }) => code === each.verdict)
+    if (finding !== undefined)
+      await expect(findingText(finding)).toMatchFileSnapshot(fileURLToPath(findingFile(each.name)))
+  })
+
+  test.for(cases)('$name works with its repair', async (each) => {
+    expect(repairsOf(each.name)).not.toEqual([])
+    await using sandbox = await emulator.sandbox()
+    const shown = await show(sandbox, each, await repairedClient(each.name), false)
+    behaviours[each.name]?.repaired(shown)
+    expect(codesIn(shown.findings, each)).toEqual([])
+  })
+})
+
+/** The codes of errors and warnings, and of the notes that a case is about, as `severity code`. */
+function codesIn(findings: readonly Finding[], { verdict }: GalleryCase): string[] {
+  return findings
+    .filter(({ severity, code }) => severity !== 'note' || code === verdict)
+    .map(({ severity, code }) => `${severity} ${code}`)
+}

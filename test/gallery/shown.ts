@@ -1,0 +1,44 @@
+import type { Finding, RequestEntry, SandboxClient } from 'agent-workspace-emulator'
+import type { GalleryCase } from './cases.ts'
+import type { Run } from './client.ts'
+import { type Result, runCase } from './situation.ts'
+
+/** What a run shows. */
+export interface Shown {
+  /** Of each client. */
+  readonly results: readonly Result[]
+  /** With their bodies, in order of arrival. */
+  readonly requests: readonly RequestEntry[]
+  readonly statuses: readonly number[]
+  /** Virtual milliseconds from each request to the next one. */
+  readonly gaps: readonly number[]
+  /** Number of batches at the end. */
+  readonly batches: number
+  /** The results of the latest batch, as the service has them. */
+  readonly planned: readonly { readonly custom_id: string; readonly output: unknown }[]
+  readonly findings: readonly Finding[]
+}
+
+/** Runs the clients of a case in a sandbox of their own. */
+export async function show(
+  sandbox: SandboxClient,
+  each: GalleryCase,
+  run: Run,
+  mayHang?: boolean,
+): Promise<Shown> {
+  const results = await runCase(sandbox, each, run, mayHang)
+  if (results.includes('pending')) await sandbox.clock.advance('10m')
+  const requests = await sandbox.requests.list({ full: true })
+  const at = requests.map((request) => Date.parse(request.at))
+  const batches = await sandbox.state.list('batch_predictions')
+  const latest = batches.at(-1)?.id
+  return {
+    results,
+    requests,
+    statuses: requests.map(({ status }) => status),
+    gaps: at.slice(1).map((instant, n) => instant - (at[n] ?? 0)),
+    batches: batches.length,
+    planned: latest === undefined ? [] : await sandbox.batches.results(String(latest)),
+    findings: (await sandbox.conduct({ retries: each.retries })).findings,
+  }
+}

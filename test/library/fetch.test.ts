@@ -1,0 +1,370 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { type Emulator, type FaultDraft, startEmulator } from '../../src/index.ts'
+import type { EmulatorOptions } from '../../src/options.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
+
+const AUTH = { authorization: 'Bearer live_demo_owner' }
+const JSON_TYPE = { ...AUTH, 'content-type': 'application/json' }
+
+/** An emulator without a port. */
+async function withoutPort(options: EmulatorOptions = {}): Promise<Emulator> {
+  const emulator = await startEmulator({ listen: false, ephemeral: true, rate: 0, ...options })
+  onTestFinished(() => emulator.close())
+  return emulator
+}
+
+/** The ends of all logged exchanges, when all of them are known. */
+async function ends(emulator: Emulator): Promise<unknown[]> {
+  const read = async () =>
+    (await emulator.defaultSandbox.requests.list()).map(({ evidence }) => evidence?.end)
+  await expect.poll(read).not.toContain(null)
+  return read()
+}
+
+/** A rejection, with its cause. */
+async function rejection(call: Promise<unknown>): Promise<Error> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  expect(error).toBeInstanceOf(Error)
+  return error as Error
+}
+
+test('API, control interface and dashboard respond without a port', async () => {
+  const emulator = await withoutPort()
+  expect([emulator.url, emulator.port, emulator.baseUrl]).toEqual([
+    'http://localhost',
+    0,
+    'http://localhost/v1',
+  ])
+  const views = await emulator.fetch(new Request(`${emulator.baseUrl}/data-views`, { headers: AUTH }))
+  expect([views.status, views.statusText, views.headers.get('x-ratelimit-limit')]).toEqual([200, 'OK', '200'])
+  expect(await views.json()).toMatchObject({ object: 'list' })
+  const advanced = await emulator.fetch(`${emulator.controlUrl}/clock/advance`, {
+    method: 'POST',
+    body: '{"by":"1h"}',
+    headers: JSON_TYPE,
+  })
+  expect(advanced.status).toBe(200)
+  const page = await emulator.fetch(new URL('/__emulator/ui/', emulator.url))
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(
+    (await emulator.fetch(emulator.url, { headers: { accept: 'text/html' } })).headers.get('location'),
+  ).toBe('/__emulator/ui/')
+})
+
+test('a sandbox of an emulator without a port can be used as any other', async () => {
+  const emulator = await withoutPort()
+  await using sandbox = await emulator.sandbox('w1')
+  expect((await sandbox.fetch('/pages', { json: { name: 'Roof plan' } })).status).toBe(200)
+  expect(await sandbox.requests.count({ operation: 'pages.create' })).toMatchObject({ matched: 1 })
+  for await (const { type } of sandbox.events()) {
+    expect(type).toBe('hello')
+    break
+  }
+})
+
+test('port and host cannot be given together with listen: false', async () => {
+  const error = await rejection(
+    startEmulator({ listen: false, port: 4010, host: '127.0.0.1', ephemeral: true }),
+  )
+  expect(error.message).toMatch(/\/port: cannot be given with listen: false.*\/host/)
+})
+
+test('a page of another host is refused as on a port', async () => {
+  const emulator = await withoutPort({ allowHosts: ['api.example'] })
+  const status = async (url: string, headers = {}) => (await emulator.fetch(url, { headers })).status
+  expect(await status('https://api.example/v1/data-views', AUTH)).toBe(200)
+  expect(await status('http://localhost:3000/v1/data-views', AUTH)).toBe(200)
+  expect(await status('http://evil.example/v1/data-views', AUTH)).toBe(403)
+  expect(await status('http://localhost:3000/__emulator/clock', { origin: 'http://localhost:3000' })).toBe(
+    200,
+  )
+  expect(await status('https://localhost/__emulator/clock', { origin: 'https://localhost' })).toBe(200)
+  expect(await status('http://localhost:3000/__emulator/clock', { origin: 'http://evil.example' })).toBe(403)
+})
+
+test('HEAD, 204 and 304 have no body', async () => {
+  const emulator = await withoutPort()
+  const head = await emulator.fetch(`${emulator.baseUrl}/data-views`, { method: 'HEAD', headers: AUTH })
+  expect([head.status, head.body, Number(head.headers.get('content-length'))]).toEqual([
+    200,
+    null,
+    expect.any(Number),
+  ])
+  expect(Number(head.headers.get('content-length'))).toBeGreaterThan(100)
+  const preflight = await emulator.fetch(`${emulator.baseUrl}/pages`, {
+    method: 'OPTIONS',
+    headers: { origin: 'http://localhost:5173', 'access-control-request-method': 'POST' },
+  })
+  expect([preflight.status, preflight.body]).toEqual([204, null])
+  await emulator.defaultSandbox.faults.arm({ match: 'everything', do: [{ head: { status: 304 } }] })
+  const unchanged = await emulator.fetch(`${emulator.baseUrl}/data-views`, { headers: AUTH })
+  expect([unchanged.status, unchanged.body, await unchanged.text()]).toEqual([304, null, ''])
+})
+
+test('a body that is a stream arrives, with and without its length', async () => {
+  const emulator = await withoutPort()
+  const text = JSON.stringify({ name: 'Roof plan é' })
+  const stream = () => new Blob([text.slice(0, 5), text.slice(5)]).stream()
+  for (const headers of [JSON_TYPE, { ...JSON_TYPE, 'content-length': String(Buffer.byteLength(text)) }]) {
+    const init = { method: 'POST', headers, body: stream(), duplex: 'half' as const }
+    const response = await emulator.fetch(new Request(`${emulator.baseUrl}/pages`, init))
+    expect([response.status, await response.json()]).toMatchObject([200, { name: 'Roof plan é' }])
+  }
+  const upload = new ReadableStream({ pull: (controller) => controller.error(new Error('the file is gone')) })
+  const init = { method: 'POST', headers: JSON_TYPE, body: upload, duplex: 'half' as const }
+  const failed = await rejection(emulator.fetch(new Request(`${emulator.baseUrl}/pages`, init)))
+  expect([failed.name, failed.message, (failed.cause as Error).message]).toEqual([
+    'TypeError',
+    'fetch failed',
+    'the file is gone',
+  ])
+  expect((await ends(emulator)).filter((end) => end === 'whole')).toHaveLength(2)
+})
+
+test('a request body that is too large is refused before it is sent whole', async () => {
+  const emulator = await withoutPort()
+  let sent = 0
+  let isCancelled = false
+  const body = new ReadableStream({
+    cancel: () => {
+      isCancelled = true
+    },
+    pull: (controller) => {
+      sent += 65_536
+      controller.enqueue(new Uint8Array(65_536))
+    },
+  })
+  const leaving = new AbortController()
+  const init = { method: 'POST', headers: JSON_TYPE, body, duplex: 'half' as const, signal: leaving.signal }
+  const response = await emulator.fetch(new Request(`${emulator.baseUrl}/pages`, init))
+  expect(response.status).toBe(413)
+  expect(sent).toBeLessThan(64_000_000)
+  leaving.abort()
+  await expect.poll(() => isCancelled).toBe(true)
+})
+
+/** A batch of the demo data whose results are many megabytes. @returns the path of its results */
+async function largeResults(emulator: Emulator, items: number): Promise<string> {
+  const sandbox = emulator.defaultSandbox
+  const created = await sandbox.fetch('/batch-predictions', {
+    json: {
+      prompt: 'Read the total.',
+      output_schema: {
+        type: 'object',
+        properties: { text: { const: 'x'.repeat(10_000) } },
+        required: ['text'],
+      },
+      model: 'any-model',
+      items: Array.from({ length: items }, (_, n) => ({ custom_id: `i${n}`, file_id: 'file-invoice-1' })),
+    },
+  })
+  const { id } = (await created.json()) as { readonly id: string }
+  await sandbox.clock.advance({ until: { batch: id } })
+  return `/batch-predictions/${id}/results`
+}
+
+test('a large stream of results is sent only as fast as it is read', async () => {
+  const emulator = await withoutPort()
+  const path = await largeResults(emulator, 2_000)
+  const response = await emulator.defaultSandbox.fetch(path)
+  const reader = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>
+  let bytes = (await reader.read()).value?.length ?? 0
+  // Many turns, in which a writer without back pressure would have written everything.
+  for (let turn = 0; turn < 1_000; turn++) await new Promise(setImmediate)
+  await emulator.defaultSandbox.clock.show()
+  expect(
+    await emulator.defaultSandbox.requests.list({ operation: 'batch-predictions.results' }),
+  ).toMatchObject([{ evidence: { end: null } }])
+  for (let read = await reader.read(); !read.done; read = await reader.read()) bytes += read.value.length
+  expect(bytes).toBeGreaterThan(20_000_000)
+  expect((await ends(emulator)).at(-1)).toBe('whole')
+})
+
+test('a body that is cancelled ends the exchange, and the log says so', async () => {
+  const emulator = await withoutPort()
+  const path = await largeResults(emulator, 500)
+  const response = await emulator.defaultSandbox.fetch(path)
+  await response.body?.cancel()
+  expect((await ends(emulator)).at(-1)).toBe('left')
+})
+
+test('an aborted request rejects with the reason of its signal, and the log says so', async () => {
+  const emulator = await withoutPort()
+  const sandbox = emulator.defaultSandbox
+  const reason = new Error('The user has gone to another page.')
+  expect(await rejection(sandbox.fetch('/data-views', { signal: AbortSignal.abort(reason) }))).toBe(reason)
+  expect(await sandbox.requests.list()).toEqual([])
+  await sandbox.faults.preset('never-answers')
+  const leaving = new AbortController()
+  const waiting = rejection(sandbox.fetch('/data-views', { signal: leaving.signal }))
+  await expect.poll(() => sandbox.requests.count({})).toMatchObject({ matched: 1 })
+  collectGarbage()
+  leaving.abort(reason)
+  expect(await waiting).toBe(reason)
+  expect(await rejection(sandbox.fetch('/data-views', { signal: AbortSignal.timeout(20) }))).toMatchObject({
+    name: 'TimeoutError',
+  })
+  await sandbox.faults.clear()
+  await sandbox.faults.preset('stall-after-headers')
+  const late = new AbortController()
+  const begun = await sandbox.fetch('/data-views', { signal: late.signal })
+  late.abort(reason)
+  expect([begun.status, await rejection(begun.text())]).toEqual([200, reason])
+})
+
+test.for<[fault: FaultDraft['do'], message: string]>([
+  [[{ cut: { at: 'before-handler', how: 'fin' } }], 'fetch failed'],
+  [[{ cut: { at: 'before-head', how: 'rst' } }], 'fetch failed'],
+  [[{ raw: { base64: Buffer.from('not HTTP').toString('base64') } }], 'fetch failed'],
+  [[{ cut: { at: 'after-head', how: 'rst' } }], 'terminated'],
+  [[{ cut: { at: { fraction: 0.5 }, how: 'fin' } }], 'terminated'],
+  [[{ frame: { mode: 'chunked' } }, { cut: { at: 'before-last-chunk', how: 'fin' } }], 'terminated'],
+  [[{ frame: { length_delta: 10 } }], 'terminated'],
+])('the fault %j rejects with the TypeError of fetch: %s', async ([actions, message]) => {
+  const emulator = await withoutPort()
+  const sandbox = emulator.defaultSandbox
+  await sandbox.faults.arm({ match: 'everything', do: actions, times: 1 })
+  const error = await rejection(sandbox.fetch('/data-views').then((response) => response.text()))
+  expect([error.name, error.message, error.cause]).toEqual(['TypeError', message, expect.any(Error)])
+  expect((await sandbox.fetch('/data-views')).status).toBe(200)
+})
+
+test('changed heads, bodies and lines arrive, and pieces arrive one by one', async () => {
+  const emulator = await withoutPort()
+  const sandbox = emulator.defaultSandbox
+  await sandbox.faults.arm({
+    match: 'everything',
+    do: [
+      { head: { reason: 'Slow Down', set: { 'X-Proxy': 'yes' } } },
+      { body: { text: 'abcdef' } },
+      { pace: { bytes: 2, gap_ms: 5 } },
+    ],
+  })
+  const response = await sandbox.fetch('/data-views')
+  expect([response.statusText, response.headers.get('x-proxy')]).toEqual(['Slow Down', 'yes'])
+  const pieces: string[] = []
+  for await (const piece of response.body ?? []) pieces.push(Buffer.from(piece).toString())
+  expect(pieces).toEqual(['ab', 'cd', 'ef'])
+})
+
+test.for<[action: NonNullable<FaultDraft['do']>[number], pointer: string, reason: string]>([
+  [{ head: { status: 999 } }, '/do/0/head/status', 'a Response has a status of at most 599'],
+  [{ head: { version: '1.0' } }, '/do/0/head/version', 'a Response has no HTTP version'],
+  [{ head: { case: 'upper' } }, '/do/0/head/case', 'the names in Headers are always lower case'],
+  [{ head: { interim: [{ status: 103 }] } }, '/do/0/head/interim', 'it gives only the final response'],
+  [
+    { frame: { tail_b64: 'eA==' } },
+    '/do/0/frame/tail_b64',
+    'bytes after the end of a message belong to no response',
+  ],
+  [{ pace: { no_continue: true } }, '/do/0/pace/no_continue', 'it does not wait for 100 Continue'],
+  [{ pace: { stall_at: 'end' } }, '/do/0/pace/stall_at', 'the response is complete'],
+  [{ cut: { at: 'idle', how: 'rst' } }, '/do/0/cut/at', 'the response is complete'],
+])(
+  'without a port the fault %j is refused, with the reason and the way out',
+  async ([action, pointer, reason]) => {
+    const emulator = await withoutPort()
+    const { faults } = emulator.defaultSandbox
+    const error = await rejection(faults.arm({ match: 'everything', do: [action] }))
+    const detail = expect.stringMatching(
+      new RegExp(`^has no effect on emulator\\.fetch: ${reason}.*Start the emulator with a port`),
+    )
+    expect(error).toMatchObject({ code: 'validation_failed', issues: [{ pointer, detail }] })
+    await using emulatorWithPort = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+    await expect(
+      emulatorWithPort.defaultSandbox.faults.arm({ match: 'everything', do: [action] }),
+    ).resolves.toBeDefined()
+  },
+)
+
+test('such a fault is refused in a preset, in the header of a request and in a scenario, too', async () => {
+  const scenarios = mkdtempSync(join(tmpdir(), 'workspace-fetch-'))
+  onTestFinished(() => rmSync(scenarios, { recursive: true }))
+  const scenario = `export default { description: 'x', faults: [{ preset: 'rate-headers-lowercase' }] }`
+  writeFileSync(join(scenarios, 'lower.ts'), scenario)
+  const emulator = await withoutPort({ scenarios })
+  const sandbox = emulator.defaultSandbox
+  const names = /the names in Headers are always lower case/
+  expect((await rejection(sandbox.faults.preset('rate-headers-lowercase'))).message).toMatch(names)
+  const named = await sandbox.fetch('/data-views', {
+    headers: { 'x-emulator-fault': 'rate-headers-lowercase' },
+  })
+  expect([named.status, await named.text()]).toEqual([400, expect.stringMatching(names)])
+  expect((await rejection(sandbox.scenarios.start('lower'))).message).toMatch(names)
+  expect(await sandbox.faults.list()).toEqual([])
+})
+
+test('without a port, one preset is refused', async () => {
+  const emulator = await withoutPort()
+  const { faults } = emulator.defaultSandbox
+  const refused: string[] = []
+  for (const { name } of await faults.presets()) await faults.preset(name).catch(() => refused.push(name))
+  expect(refused).toEqual(['rate-headers-lowercase'])
+})
+
+test('every shipped scenario works without a port', async () => {
+  const emulator = await withoutPort()
+  for (const { name, error } of await emulator.defaultSandbox.scenarios.list()) {
+    expect([name, error]).toEqual([name, null])
+    await emulator.defaultSandbox.scenarios.start(name, { reset: true })
+  }
+})
+
+test('timers that a test replaces do not stop it', async () => {
+  const emulator = await withoutPort()
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const response = await emulator.fetch(`${emulator.baseUrl}/data-views`, { headers: AUTH })
+  expect(await response.json()).toMatchObject({ object: 'list' })
+})
+
+test("it does not use Node's client functions, which Mock Service Worker replaces", async () => {
+  const emulator = await withoutPort()
+  const refuse = () => {
+    throw new Error('the emulator calls itself')
+  }
+  const { request, ClientRequest } = http
+  const replace = (replaced: object): void => {
+    Object.assign(http, replaced)
+    syncBuiltinESMExports()
+  }
+  replace({ request: refuse, ClientRequest: new Proxy(ClientRequest, { construct: refuse }) })
+  onTestFinished(() => replace({ request, ClientRequest }))
+  expect((await emulator.fetch(`${emulator.baseUrl}/data-views`, { headers: AUTH })).status).toBe(200)
+})
+
+test('connections are kept, so that conduct judges a client as on a port', async () => {
+  const emulator = await withoutPort()
+  for (let n = 0; n < 20; n++) await (await emulator.defaultSandbox.fetch('/data-views')).text()
+  const all = await emulator.defaultSandbox.requests.list()
+  expect(new Set(all.map(({ evidence }) => evidence?.connection.id)).size).toBe(1)
+})
+
+test('close lets a response in flight finish, and refuses later requests', async () => {
+  const emulator = await startEmulator({ listen: false, ephemeral: true, rate: 0 })
+  const begun = await emulator.defaultSandbox.fetch(await largeResults(emulator, 100))
+  const closed = emulator.close()
+  expect((await begun.text()).trim().split('\n')).toHaveLength(100)
+  await closed
+  expect(await rejection(emulator.fetch(emulator.baseUrl))).toMatchObject({ code: 'closed' })
+})
+
+test('a port and fetch are the same service', async () => {
+  await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
+  const read = async (response: Response) => [response.status, [...response.headers], await response.text()]
+  const path = `${emulator.baseUrl}/data-views`
+  const byPort = await read(await fetch(path, { headers: AUTH }))
+  const without = (received: unknown[]) =>
+    JSON.stringify(received)
+      .replaceAll(/default-0+\d/g, 'ID')
+      .replace(/"x-ratelimit-remaining","\d+"/, '')
+  expect(without(await read(await emulator.fetch(path, { headers: AUTH })))).toBe(without(byPort))
+})

@@ -1,0 +1,263 @@
+import { expect, test } from 'vitest'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import type { RequestOptions, TestEmulator, TestResponse } from '../support/emulator.ts'
+import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
+
+const JANUARY = '2026-01-01T00:00:00.000Z'
+const BATCHES = '/batch-predictions'
+const TEAMSPACE = '/organization/teamspaces/ts-a'
+const REPORT = '/organization/reports/consumption-breakdown'
+const FEEDBACK = `/conversations/conversation-1/messages/${MESSAGE}`
+const CALLBACK = '/organization/mcp-servers/server-1/oauth-callback'
+
+const { files: _, ...collections } = sampleRecords
+const emulatorWith = (settings = {}) => batchEmulator(settings, { collections })
+
+const [admin, member, service] = [{ key: 'KU' }, { key: 'KM' }, { key: 'KS' }] as const
+
+test.for<readonly [does: string, by: RequestOptions, ask: (emulator: TestEmulator) => Promise<TestResponse>]>(
+  [
+    ['renames a teamspace', member, ({ patch }) => patch(TEAMSPACE, { name: 'x' }, member)],
+    ['deletes the owner', member, (emulator) => emulator.delete(`${TEAMSPACE}/users/user-owner`, member)],
+    ['reads the consumption', member, ({ get }) => get(REPORT, member)],
+    ['creates a page', service, ({ post }) => post('/pages', { name: 'x' }, service)],
+    ['gives feedback', service, ({ post }) => post(FEEDBACK, { like: 1 }, service)],
+  ],
+)(
+  'a success that rests on a permission that is not shown names U071: %s with %o',
+  {
+    tags: ['U071'],
+  },
+  async ([, , ask]) => {
+    for (const settings of [{}, { 'status.forbidden': 403 }]) {
+      const response = await ask(await emulatorWith(settings))
+      expect(response.status).toBeLessThan(300)
+      expect(response).toMatchObject({ assumed: expect.arrayContaining(['U071']) })
+    }
+  },
+)
+
+test('what an account admin may do, and what the specification permits, does not name U071', {
+  tags: ['U071'],
+}, async () => {
+  const emulator = await emulatorWith()
+  const flow = { code: 'c', state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
+  const responses = [
+    await emulator.patch(TEAMSPACE, { name: 'x' }, admin),
+    await emulator.get(REPORT, admin),
+    await emulator.post(FEEDBACK, { like: 1 }, member),
+    await emulator.post('/skills/skill-1/promote', undefined, admin),
+    await emulator.post(CALLBACK, flow, member),
+  ]
+  for (const { status, assumed } of responses)
+    expect([status < 300, assumed.includes('U071')]).toEqual([true, false])
+})
+
+test('U071 belongs to the caller of a response: a refusal names it only for a missing permission, a replay for its own caller', {
+  tags: ['U071'],
+}, async () => {
+  const emulator = await emulatorWith()
+  expect((await emulator.get(`${BATCHES}/none`, member)).assumed).not.toContain('U071')
+  expect((await emulator.post('/pages', {}, member)).assumed).not.toContain('U071')
+  const keyed = { headers: { 'idempotency-key': 'k1' } }
+  const first = await emulator.post(BATCHES, aBatch(), { ...keyed, ...member })
+  const again = await emulator.post(BATCHES, aBatch(), { ...keyed, ...admin })
+  expect([first.assumed.includes('U071'), again.assumed.includes('U071')]).toEqual([true, false])
+  expect(again.text).toBe(first.text)
+})
+
+test('the bounds of the structure of a body are named, also for a batch, and a body within them does not name them', {
+  tags: ['U081'],
+}, async () => {
+  const emulator = await emulatorWith()
+  const nested = (levels: number) => `{"name":"x","more":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+  const post = (path: string, raw: string) => emulator.request('POST', path, { raw })
+  for (const raw of [nested(513), JSON.stringify(Array(500_001).fill(0))]) {
+    for (const path of ['/pages', BATCHES]) {
+      const { status, assumed } = await post(path, raw)
+      expect([status, assumed.includes('U081')]).toEqual([400, true])
+    }
+  }
+  const allowed = await post('/pages', nested(512))
+  expect([allowed.status, allowed.assumed.includes('U081')]).toEqual([200, false])
+})
+
+test('a request counts in the windows of the teamspace of its key, also when its path names another one, which is U070', {
+  tags: ['R257', 'U070'],
+}, async () => {
+  const membership = { id: 'm-b', teamspace_id: 'ts-b', user_id: 'user-owner', role: 'member', agent_ids: [] }
+  const emulator = await batchEmulator(
+    {},
+    { collections: { memberships: [{ ...membership, created_at: JANUARY }] } },
+  )
+  const read = async (teamspace: string, options: RequestOptions) => {
+    const { headers, assumed } = await emulator.get(`/organization/teamspaces/${teamspace}/users`, options)
+    return [headers.get('x-ratelimit-remaining'), assumed.includes('U070')]
+  }
+  expect(await read('ts-a', admin)).toEqual(['199', false])
+  expect(await read('ts-b', admin)).toEqual(['198', true])
+  expect(await read('ts-b', { key: 'K2' })).toEqual(['199', false])
+  expect(await read('none', admin)).toEqual(['197', false])
+})
+
+const row = (id: string) => ({
+  id,
+  credits: 1,
+  created_at: '2026-02-01T00:00:00.000Z',
+  action: 'converse',
+  organization: 'Harbor Works',
+  resource: id,
+  resource_type: 'agent',
+  credit_source: 'plan',
+  _emulator: { organization_id: 'org-1' },
+})
+
+test.for([
+  ['no dates', '', ['U028']],
+  ['a date-time without a zone', 'start_date=2026-02-01T00:00:00&end_date=2026-03-01', ['T24']],
+  ['another form of date', 'start_date=20260201&end_date=2026-03-01', ['U077']],
+] as const)(
+  'a report with a wrong cursor and %s names what its refusal rests on, not its dates',
+  {
+    tags: ['U022', 'U028', 'T24', 'U077'],
+  },
+  async ([, dates, items]) => {
+    const emulator = await emulatorWith()
+    expect((await emulator.get(`${REPORT}?${dates}`)).assumed).toEqual(expect.arrayContaining([...items]))
+    const { status, assumed } = await emulator.get(`${REPORT}?${dates}&after=nowhere`)
+    expect([status, assumed]).toEqual([400, ['U022', 'U065', 'U067']])
+  },
+)
+
+test('a cursor of a report is for the same dates, in any form; with others it is an unknown one, which is U022', {
+  tags: ['R168', 'U022'],
+}, async () => {
+  const collections = { consumption_rows: ['a', 'b', 'c'].map(row) }
+  const read = (emulator: TestEmulator, query: string) => emulator.get(`${REPORT}?limit=1&${query}`)
+  const dates = 'start_date=2026-01-15&end_date=2026-02-28'
+  const emulator = await batchEmulator({}, { collections })
+  const { first_id, last_id } = (await read(emulator, dates)).body
+  const rows = async (query: string) =>
+    (await read(emulator, query)).body.data.map((each: { resource: string }) => each.resource)
+  expect(await rows(`${dates}&after=${last_id}`)).toEqual(['b'])
+  expect(await rows(`start_date=20260115&end_date=2026-02-28&after=${last_id}`)).toEqual(['b'])
+  for (const other of ['', 'start_date=2026-01-15', 'start_date=2026-01-16&end_date=2026-02-28']) {
+    for (const cursor of [`after=${last_id}`, `before=${first_id}`]) {
+      const { status, assumed } = await read(emulator, `${other}&${cursor}`)
+      expect([status, assumed]).toEqual([400, ['U022', 'U065', 'U067']])
+    }
+  }
+  const lenient = await batchEmulator({ 'lists.bad_cursor': 'empty' }, { collections })
+  const { status, body } = await read(lenient, `after=${last_id}`)
+  expect([status, body.data, body.has_more]).toEqual([200, [], false])
+})
+
+const redirected = (redirect_uri: string) => async (emulator: TestEmulator) =>
+  (await emulator.post(CALLBACK, { code: 'c', state: 'state-of-flow', redirect_uri })).assumed
+
+test.for([
+  ['http://x.example', false],
+  ['http://localhost.evil.example/cb', false],
+  ['http://127.0.0.1.evil.example', false],
+  ['http://localhost@evil.example', false],
+  ['http://192.0.2.1:3000', false],
+  ['ftp://localhost', false],
+  ['http://127.0.0.2', true],
+  ['http://2130706433', true],
+  ['http://foo.localhost', true],
+  ['http://localhost.', true],
+  ['http://user:pass@localhost', true],
+  ['http://[0:0:0:0:0:0:0:1]', true],
+  ['http://[::ffff:127.0.0.1]', true],
+] as const)(
+  'the refusal of the redirect URI %s names T30: %s',
+  {
+    tags: ['R145', 'T30'],
+  },
+  async ([uri, named]) => {
+    expect((await redirected(uri)(await emulatorWith())).includes('T30')).toBe(named)
+  },
+)
+
+test('a flow without a code accepts any code, which is U032, also with every setting; a flow with one does not name it', {
+  tags: ['U032'],
+}, async () => {
+  const flow = { state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
+  for (const [code, named] of [
+    [null, true],
+    ['c', false],
+  ] as const) {
+    const oauth_flows = [{ id: 'flow-1', server_id: 'server-1', code, ...flow, created_at: JANUARY }]
+    const emulator = await batchEmulator(
+      { 'mcp.oauth.state_reuse': 'reject' },
+      { collections: { ...collections, oauth_flows } },
+    )
+    const { status, assumed } = await emulator.post(CALLBACK, { code: 'c', ...flow })
+    expect([status, assumed.includes('U032')]).toEqual([200, named])
+  }
+})
+
+const UNKNOWN = { custom_id: 'unknown', file_id: 'none' }
+const BEYOND = { custom_id: 'beyond', file_id: 'file-pdf', page: 11 }
+const FINE = { custom_id: 'fine', file_id: 'file-pdf' }
+const VALIDATION = ['U038', 'U039', 'U055']
+
+test.for([
+  ['batch', {}, [UNKNOWN, FINE], ['U039', 'U055']],
+  ['batch', {}, [BEYOND, FINE], ['U038', 'U039', 'U055']],
+  ['batch', {}, [UNKNOWN, BEYOND], ['U038', 'U039', 'U055']],
+  ['batch', {}, [FINE], []],
+  ['item', { 'batch.validation': 'item' }, [UNKNOWN, FINE], ['U039']],
+  ['item', { 'batch.validation': 'item' }, [BEYOND, FINE], ['U038', 'U039']],
+  ['item', { 'batch.validation': 'item', 'batch.unknown_files': 'fail' }, [BEYOND, FINE], ['U038']],
+  ['item', { 'batch.validation': 'item' }, [FINE], []],
+] as const)(
+  'in the mode %s under %o a batch with the items %o names what its validation rests on, and so do its results',
+  {
+    tags: ['U038', 'U039', 'U055'],
+  },
+  async ([, settings, items, expected]) => {
+    const emulator = await batchEmulator(settings)
+    const { body } = await emulator.post(BATCHES, aBatch({ items }))
+    emulator.advance('1h')
+    for (const path of ['', '/results']) {
+      const { status, assumed } = await emulator.get(`${BATCHES}/${body.id}${path}`)
+      expect([path, status, assumed.filter((id) => VALIDATION.includes(id))]).toEqual([path, 200, expected])
+    }
+  },
+)
+
+test('a batch of which an item was rejected names it from then on, also while it is in progress', {
+  tags: ['U039', 'U055'],
+}, async () => {
+  const emulator = await batchEmulator({ 'batch.validation': 'item', 'batch.pace': { in_progress: 'hold' } })
+  const { body } = await emulator.post(BATCHES, aBatch({ items: [UNKNOWN, FINE] }))
+  const read = async () => (await emulator.get(`${BATCHES}/${body.id}`)).assumed.includes('U039')
+  expect(await read()).toBe(false)
+  emulator.advance('2s')
+  expect(await read()).toBe(true)
+  await emulator.control('PATCH', '/settings', { 'batch.validation': null })
+  expect((await emulator.get(`${BATCHES}/${body.id}`)).assumed).toEqual(
+    expect.arrayContaining(['U039', 'U055']),
+  )
+})
+
+test('an instant that was given in another form keeps it, as U013 says, and one that the emulator makes is UTC with milliseconds', {
+  tags: ['R003', 'U013'],
+}, async () => {
+  const given = '2026-01-01T01:30:00.123456+05:30'
+  const view = { warehouse_dataset_name: 'x', knowledge_id: 'k', service_account_id: 's' }
+  const data_views = [
+    { id: 'given', ...view, created_at: given, _emulator: { teamspace_id: 'ts-a' } },
+    { id: 'relative', ...view, created_at: '-1d', _emulator: { teamspace_id: 'ts-a' } },
+  ]
+  const emulator = await batchEmulator({}, { collections: { data_views } })
+  const { data } = (await emulator.get('/data-views')).body
+  expect(data.map(({ created_at }: { created_at: string }) => created_at)).toEqual([
+    '2026-02-28T12:00:00.000Z',
+    given,
+  ])
+  const { body } = await emulator.control('GET', '/assumptions')
+  const { decision } = body.data.find(({ id }: { id: string }) => id === 'U013')
+  expect(decision).toContain('keeps its form')
+})

@@ -1,0 +1,109 @@
+import { once } from 'node:events'
+import { Agent, get } from 'node:http'
+import { expect, onTestFinished, test } from 'vitest'
+import { KEYS } from '../support/base-state.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+
+async function conduct(emulator: TestEmulator, query = '') {
+  return (await emulator.control('GET', `/conduct${query}`)).body
+}
+
+async function codes(emulator: TestEmulator): Promise<string[]> {
+  return (await conduct(emulator)).data.map(({ code }: { code: string }) => code)
+}
+
+test('a client that ignores Retry-After is found, with its requests and the clock', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'unavailable-with-retry-after', times: 1 })
+  await emulator.get('/data-views')
+  emulator.advance('1500ms')
+  await emulator.get('/data-views')
+  const report = await conduct(emulator)
+  expect(report).toMatchObject({
+    object: 'list',
+    data: [
+      {
+        code: 'wait.too-short',
+        severity: 'warning',
+        requests: ['default-000001', 'default-000002'],
+        evidence: { retry_after: '2', promised_ms: 2000, waited_ms: 1500, clock: 'virtual' },
+        section: 'Limits / Rate limits',
+      },
+    ],
+    judged: { calls: 1, requests: 2, dropped: 0 },
+  })
+  expect((await conduct(emulator, '?retries=2')).data).toMatchObject([{ severity: 'error' }])
+  expect((await conduct(emulator, '?except=wait.too-short')).data).toEqual([])
+  expect((await conduct(emulator, '?since=default-000001')).data).toEqual([])
+})
+
+test('a client that waits causes no finding', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'rate-limited', times: 1 })
+  await emulator.get('/data-views')
+  emulator.advance('2s')
+  await emulator.get('/data-views')
+  expect(await conduct(emulator)).toMatchObject({ data: [], judged: { calls: 1, requests: 2 } })
+})
+
+test('an unknown code in except is refused, and the nearest one is named', async () => {
+  const emulator = await testEmulator()
+  const { status, body } = await emulator.control('GET', '/conduct?except=wait.too-shrt')
+  expect(status).toBe(400)
+  expect(JSON.stringify(body)).toContain('Did you mean \\"wait.too-short\\"?')
+})
+
+test('a client that leaves responses unread leaks their connections', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'unavailable-with-retry-after', times: 3 })
+  const agent = new Agent({ keepAlive: true })
+  onTestFinished(() => agent.destroy())
+  const options = { agent, headers: { Authorization: `Bearer ${KEYS.KU}` } }
+  for (let n = 0; n < 4; n++) {
+    await once(get(`${emulator.baseUrl}/data-views`, options), 'response')
+    emulator.advance('2s')
+  }
+  expect(await codes(emulator)).toEqual(['connection.leaked'])
+})
+
+test('a client that reads its responses leaks none', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'unavailable-with-retry-after', times: 3 })
+  for (let n = 0; n < 4; n++) {
+    await emulator.get('/data-views')
+    emulator.advance('2s')
+  }
+  expect(await codes(emulator)).toEqual([])
+})
+
+test.for([
+  ['without a key', {}, {}, ['key.missing']],
+  ['with a new key', { 'Idempotency-Key': 'a' }, { 'Idempotency-Key': 'b' }, ['key.changed']],
+  ['with the same key', { 'Idempotency-Key': 'a' }, { 'Idempotency-Key': 'a' }, []],
+] as const)('a create whose response was lost is repeated %s', async ([, first, second, expected]) => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const match = { operation: 'batch-predictions.create' }
+  const cut = { cut: { at: 'after-handler', how: 'rst' } }
+  await emulator.control('POST', '/faults', { match, times: 1, do: [cut] })
+  const create = (headers: Readonly<Record<string, string>>) =>
+    emulator.post('/batch-predictions', batchBody(), { headers })
+  await expect(create(first)).rejects.toThrow()
+  await create(second)
+  const { data } = await conduct(emulator)
+  expect(data.map(({ code }: { code: string }) => code)).toEqual(expected)
+  if (expected.length > 0) {
+    expect(data[0].severity).toBe('error')
+    expect(data[0].evidence.records).toHaveLength(2)
+  }
+})
+
+test('a client that stops after an empty page is found', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/faults', { preset: 'page-empty-has-more' })
+  const path = '/organization/teamspaces/ts-a/users?limit=1'
+  await emulator.get(path)
+  expect((await conduct(emulator)).data).toMatchObject([{ code: 'page.stopped-early', severity: 'warning' }])
+  await emulator.get(path)
+  expect((await conduct(emulator)).data).toMatchObject([{ code: 'page.stopped-early', severity: 'note' }])
+})

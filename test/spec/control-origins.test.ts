@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { type Said, type Sent, send } from '../support/send.ts'
+
+const PAGE = 'http://localhost:5173'
+const TOKEN = 'token-of-this-test'
+
+const call = (emulator: TestEmulator, method: string, path: string, said: Said = {}) =>
+  send(emulator, method, `/__emulator${path}`, { authorization: undefined, ...said })
+
+const preflight = (emulator: TestEmulator, origin: string, path = '/clock') =>
+  call(emulator, 'OPTIONS', path, {
+    headers: {
+      origin,
+      'access-control-request-method': 'PATCH',
+      'access-control-request-headers': 'authorization,content-type',
+    },
+  })
+
+const grantsOf = ({ headers }: Sent) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => /^(access-control-|vary$)/.test(name)))
+
+test('pages of a --control-origin may use the control interface, and read its responses', async () => {
+  const emulator = await testEmulator({ controlOrigins: [PAGE] })
+  const asked = await preflight(emulator, PAGE)
+  expect([asked.status, asked.text]).toEqual([204, ''])
+  expect(grantsOf(asked)).toEqual({
+    vary: 'Origin, Access-Control-Request-Headers, Access-Control-Request-Private-Network',
+    'access-control-allow-origin': PAGE,
+    'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+    'access-control-allow-headers': 'authorization, content-type',
+    'access-control-max-age': '600',
+  })
+  const changed = await call(emulator, 'PATCH', '/clock', { headers: { origin: PAGE }, json: { rate: 5 } })
+  expect([changed.status, changed.body.rate]).toEqual([200, 5])
+  expect(grantsOf(changed)).toEqual({
+    vary: 'Origin',
+    'access-control-allow-origin': PAGE,
+    'access-control-expose-headers': 'ETag',
+  })
+  const refused = await call(emulator, 'GET', '/nowhere', { headers: { origin: PAGE } })
+  expect([refused.status, grantsOf(refused)['access-control-allow-origin']]).toEqual([404, PAGE])
+})
+
+test('the control token is still required, but a preflight cannot have it', async () => {
+  const emulator = await testEmulator({ controlOrigins: [PAGE], controlToken: TOKEN })
+  expect((await preflight(emulator, PAGE)).status).toBe(204)
+  const get = (headers: Said['headers'] = {}) =>
+    call(emulator, 'GET', '/clock', { headers: { origin: PAGE, ...headers } })
+  const refused = await get()
+  expect([refused.status, grantsOf(refused)['access-control-allow-origin']]).toEqual([401, PAGE])
+  expect((await get({ authorization: `Bearer ${TOKEN}` })).status).toBe(200)
+})
+
+test.for([
+  'https://localhost:5173',
+  'http://localhost:51730',
+  'http://localhost',
+  'http://LOCALHOST:5173',
+  'http://localhost:5173/',
+  'http://localhost:5173.example.com',
+  'http://app.localhost:5173',
+  'http://127.0.0.1:5173',
+  'null',
+  '*',
+  '',
+  'http://localhost:5173, https://example.com',
+])('the origin %j is another one: it is refused as without the option', async (origin) => {
+  const emulator = await testEmulator({ controlOrigins: [PAGE], controlToken: TOKEN })
+  const before = emulator.digest()
+  for (const response of [
+    await preflight(emulator, origin),
+    await call(emulator, 'PATCH', '/clock', {
+      headers: { origin, authorization: `Bearer ${TOKEN}` },
+      json: { rate: 5 },
+    }),
+  ]) {
+    expect([response.status, Object.keys(grantsOf(response))]).toEqual([403, ['vary']])
+  }
+  expect(emulator.digest()).toBe(before)
+})
+
+test('two headers Origin are refused if one of them is foreign', async () => {
+  const emulator = await testEmulator({ controlOrigins: [PAGE] })
+  for (const origin of [
+    [PAGE, 'https://example.com'],
+    ['https://example.com', PAGE],
+  ]) {
+    const response = await call(emulator, 'GET', '/clock', { headers: { origin } })
+    expect([response.status, Object.keys(grantsOf(response))]).toEqual([403, ['vary']])
+  }
+})
+
+test('a foreign Host is refused for an allowed page, too', async () => {
+  const emulator = await testEmulator({ controlOrigins: [PAGE] })
+  const response = await call(emulator, 'GET', '/clock', { headers: { origin: PAGE, host: 'example.com' } })
+  expect(response.status).toBe(403)
+})
+
+test('an allowed page may create a sandbox by naming it, but its images may not', async () => {
+  const { emulator, ...rest } = await testEmulator({ controlOrigins: [PAGE] })
+  const named = (headers: Said['headers']) =>
+    send({ emulator, ...rest }, 'PATCH', '/@made/__emulator/clock', {
+      headers: { 'sec-fetch-site': 'cross-site', ...headers },
+      json: { rate: 2 },
+      authorization: undefined,
+    })
+  expect((await named({})).status).toBe(403)
+  expect((await named({ origin: PAGE })).status).toBe(200)
+  expect(emulator.sandboxes.has('made')).toBe(true)
+})
+
+test('the option is about the control interface only: dashboard and consent pages stay closed', async () => {
+  const emulator = await testEmulator({ controlOrigins: ['https://app.example'] })
+  const headers = { origin: 'https://app.example' }
+  for (const path of ['/__emulator/ui/', '/consent/oauth/x', '/v1/data-views']) {
+    const { status, headers: got } = await send(emulator, 'GET', path, { headers })
+    expect([path, status]).toEqual([path, path.startsWith('/v1') ? 200 : 403])
+    expect(got).not.toHaveProperty('access-control-allow-origin')
+  }
+})
+
+test('without the option no origin is allowed, and no response has a CORS header', async () => {
+  const emulator = await testEmulator()
+  for (const origin of [PAGE, 'https://example.com', 'null'])
+    expect([(await preflight(emulator, origin)).status, grantsOf(await preflight(emulator, origin))]).toEqual(
+      [403, {}],
+    )
+  expect(grantsOf(await call(emulator, 'GET', '/clock'))).toEqual({})
+})
+
+test('a refused page is reported once in the log, with the fix, because the browser hides the response from it', async () => {
+  const warned: string[] = []
+  const logger = { info: () => {}, error: () => {}, warn: (text: string) => warned.push(text) }
+  const emulator = await testEmulator({ logger })
+  for (const origin of [PAGE, PAGE, 'null', 'null']) {
+    const { body } = await preflight(emulator, origin)
+    expect(body.mitigation).toContain('--control-origin')
+  }
+  await call(emulator, 'GET', '/clock', { headers: { host: 'example.com' } })
+  expect(warned).toEqual([
+    `Pages of ${PAGE} may not use the control interface; only its own origin may. Start the emulator with --control-origin ${PAGE} to allow them.`,
+    'Pages of null may not use the control interface; only its own origin may. Open the page at an origin of its own, such as http://localhost:5173, and start the emulator with --control-origin and that origin.',
+  ])
+})
+
+test.for(['*', 'null', 'localhost:5173', 'http://localhost:5173/', 'file://', ''])(
+  'the value %j is refused at the start',
+  async (value) => {
+    const { startEmulator } = await import('../../src/index.ts')
+    await expect(startEmulator({ port: 0, ephemeral: true, controlOrigins: [value] })).rejects.toThrow(
+      /\/controlOrigins\/0: must be only scheme, host and port, such as http:\/\/localhost:5173/,
+    )
+  },
+)

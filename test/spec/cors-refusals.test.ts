@@ -1,0 +1,226 @@
+import { expect, test } from 'vitest'
+import type { RequestTrace } from '../../src/core/explain/trace.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { armRule } from '../support/faults.ts'
+import { type Said, type Sent, send } from '../support/send.ts'
+
+const FOREIGN = 'https://app.example'
+const FIX = 'Start the emulator with --cors-origin https://app.example.'
+
+const idOf = ({ headers }: Sent) => String(headers['x-emulator-request-id'])
+
+async function explained(emulator: TestEmulator, response: Sent): Promise<RequestTrace> {
+  return (await emulator.control('GET', `/explain/${idOf(response)}`)).body
+}
+
+function preflight(emulator: TestEmulator, origin: string, method = 'POST', path = '/v1/pages') {
+  const headers = { origin, 'access-control-request-method': method }
+  return send(emulator, 'OPTIONS', path, { headers, authorization: undefined })
+}
+
+const get = (emulator: TestEmulator, headers: Said['headers'] = {}, path = '/v1/data-views') =>
+  send(emulator, 'GET', path, { headers })
+
+test('a refused preflight is in the log, and its explanation names the origin and the fix', async () => {
+  const emulator = await testEmulator()
+  const response = await preflight(emulator, FOREIGN)
+  expect([response.status, response.text]).toEqual([204, ''])
+  const cors = {
+    origin: FOREIGN,
+    preflight: true,
+    detail: `Pages of ${FOREIGN} may not use the API, so the browser does not send the request itself.`,
+    mitigation: FIX,
+  }
+  const { data } = (await emulator.control('GET', '/requests')).body
+  expect(data).toMatchObject([{ method: 'OPTIONS', path: '/v1/pages', status: 204, operation: null, cors }])
+  const trace = await explained(emulator, response)
+  expect(trace.cors).toEqual(cors)
+  expect(trace.summary).toBe(
+    `OPTIONS /v1/pages was completed with 204 by the step receive: it is a preflight. ${cors.detail}`,
+  )
+  expect(trace.steps.map(({ step, outcome }) => [step, outcome])).toEqual(
+    trace.steps.map(({ step }) => [
+      step,
+      step === 'receive' ? 'decided' : step === 'log' ? 'passed' : 'not reached',
+    ]),
+  )
+})
+
+test('a preflight that is allowed stays out of the log, and takes no number', async () => {
+  const emulator = await testEmulator({ corsOrigins: [FOREIGN] })
+  for (const origin of ['http://localhost:5173', FOREIGN]) {
+    const { headers } = await preflight(emulator, origin)
+    expect(headers).not.toHaveProperty('x-emulator-request-id')
+  }
+  expect(emulator.sandbox.log.requests).toBe(0)
+})
+
+test('a request that was performed, but whose response the page cannot read, is marked in the log', async () => {
+  const emulator = await testEmulator()
+  const response = await get(emulator, { origin: FOREIGN })
+  expect(response.status).toBe(200)
+  const { cors, summary } = await explained(emulator, response)
+  expect(cors).toEqual({
+    origin: FOREIGN,
+    preflight: false,
+    detail: `Pages of ${FOREIGN} may not use the API, so the browser does not let the page read this response.`,
+    mitigation: FIX,
+  })
+  expect(summary).toContain(' was completed with 200 by the step handle: ')
+  expect(summary).toContain(cors?.detail)
+})
+
+test('a refused request is marked, too, and keeps its error', async () => {
+  const emulator = await testEmulator()
+  const response = await send(emulator, 'GET', '/v1/nowhere', { headers: { origin: FOREIGN } })
+  const { cors, error } = await explained(emulator, response)
+  expect([cors?.origin, error?.code]).toEqual([FOREIGN, 'route_not_found'])
+})
+
+test.for([
+  ['a page of this machine', { origin: 'http://localhost:5173' }],
+  [
+    'a page of the emulator behind a proxy',
+    { origin: 'https://emulator.example', 'sec-fetch-site': 'same-origin' },
+  ],
+  ['a form that opens a new document', { origin: FOREIGN, 'sec-fetch-mode': 'navigate' }],
+  ['a client that is not a browser', {}],
+  ['an image', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }],
+] as const)('the request of %s is not marked', async ([, headers]) => {
+  const emulator = await testEmulator()
+  expect(await explained(emulator, await get(emulator, headers))).not.toHaveProperty('cors')
+})
+
+test('a page that the emulator serves under another host name may read its own responses', async () => {
+  const emulator = await testEmulator({ allowHosts: ['emulator.example'] })
+  const host = `emulator.example:${emulator.emulator.port}`
+  const response = await get(emulator, { host, origin: `http://${host}` })
+  expect(await explained(emulator, response)).not.toHaveProperty('cors')
+  const other = await get(emulator, { host, origin: 'http://emulator.example' })
+  expect((await explained(emulator, other)).cors?.origin).toBe('http://emulator.example')
+})
+
+test('the opaque origin is explained', async () => {
+  const emulator = await testEmulator()
+  const { cors } = await explained(emulator, await preflight(emulator, 'null'))
+  expect(cors?.detail).toBe(
+    'Pages of the origin null (files, sandboxed frames, about:blank) may not use the API, so the browser does not send the request itself.',
+  )
+  expect(cors?.mitigation).toBe(
+    'Open the page at http://localhost instead, or start the emulator with --cors-origin null, which allows all such pages.',
+  )
+})
+
+test.for([
+  ['chrome-extension://abc', "'*'"],
+  ['http://a$(b).example', "'http://a$(b).example'"],
+])('the fix for the origin %s is a flag that the command line accepts', async ([origin = '', shown]) => {
+  const emulator = await testEmulator()
+  const { cors } = await explained(emulator, await preflight(emulator, origin))
+  expect(cors?.mitigation).toBe(`Start the emulator with --cors-origin ${shown}.`)
+})
+
+test.for([
+  ['PUT', 'The API has only the methods GET, HEAD, POST, PATCH, DELETE.'],
+  ['patch', 'Write the method in capital letters: PATCH.'],
+])(
+  'a preflight for the method %s is in the log: the browser refuses it for any origin',
+  async ([method, fix]) => {
+    const emulator = await testEmulator()
+    const { cors } = await explained(emulator, await preflight(emulator, 'http://localhost:5173', method))
+    expect(cors).toEqual({
+      origin: 'http://localhost:5173',
+      preflight: true,
+      detail: `The API has no method ${method}, so the browser does not send the request itself.`,
+      mitigation: fix,
+    })
+  },
+)
+
+test('a fetch with no-cors is explained: the browser leaves out the key and hides the response', async () => {
+  const emulator = await testEmulator()
+  const headers = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'empty' }
+  const response = await send(emulator, 'GET', '/v1/data-views', { headers, authorization: undefined })
+  const { cors, error } = await explained(emulator, response)
+  expect(error?.code).toBe('unauthorized')
+  expect(cors).toEqual({
+    origin: null,
+    preflight: false,
+    detail:
+      "The page used fetch with mode: 'no-cors', so the browser leaves out the header Authorization and does not let the page read this response.",
+    mitigation: "Remove mode: 'no-cors' from the page.",
+  })
+})
+
+test('a response without the header Access-Control-Allow-Origin is explained by the fault that changed it', async () => {
+  const emulator = await testEmulator()
+  const origin = 'http://localhost:5173'
+  const changes = [
+    [{ remove: ['access-control-allow-origin'] }, true],
+    [{ raw: [['Access-Control-Allow-Origin', origin]] }, true],
+    [{ set: { 'Access-Control-Allow-Origin': '*' } }, false],
+    [{ set: { 'X-Other': 'y' } }, false],
+  ] as const
+  for (const [head, isHidden] of changes) {
+    const { id } = armRule(emulator.sandbox, { times: 1, do: [{ head }] })
+    const response = await get(emulator, { origin })
+    const { cors } = await explained(emulator, response)
+    expect([head, cors]).toEqual([
+      head,
+      isHidden
+        ? {
+            origin,
+            preflight: false,
+            detail:
+              'A fault has changed the header Access-Control-Allow-Origin, so the browser does not let the page read this response.',
+            mitigation: 'Remove the fault rule, or let the response keep exactly one such header.',
+          }
+        : undefined,
+    ])
+    await emulator.control('DELETE', `/faults/${id}`)
+  }
+})
+
+test('a request that a fault cuts off has no response that a page could be refused', async () => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { do: [{ cut: { at: 'before-handler', how: 'rst' } }] })
+  await expect(get(emulator, { origin: 'http://localhost:5173' })).rejects.toThrow()
+  const { data } = (await emulator.control('GET', '/requests')).body
+  expect(data[0]).not.toHaveProperty('cors')
+})
+
+test('a preflight below the path of a sandbox is in the log of that sandbox, and creates none', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/sandboxes', { name: 'there' })
+  expect(idOf(await preflight(emulator, FOREIGN, 'POST', '/@there/v1/pages'))).toBe('there-000001')
+  expect(idOf(await preflight(emulator, FOREIGN, 'POST', '/@absent/v1/pages'))).toBe('default-000001')
+  expect(emulator.emulator.sandboxes.list()).toHaveLength(2)
+})
+
+test('a refused preflight changes nothing and uses no quota, and its response allows nothing', async () => {
+  const emulator = await testEmulator()
+  const [before, limits] = [emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]
+  const { headers } = await preflight(emulator, FOREIGN)
+  expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).toEqual([])
+  expect(headers).toMatchObject({ 'x-ratelimit-limit': '200', 'x-ratelimit-remaining': '200' })
+  expect([emulator.digest(), JSON.stringify(emulator.sandbox.limiter.save())]).toEqual([before, limits])
+})
+
+test('checks of requests do not count preflights, unless they name the method', async () => {
+  const emulator = await testEmulator()
+  await preflight(emulator, FOREIGN)
+  const verify = async (match: object) =>
+    (await emulator.control('POST', '/requests/verify', { match, count: { at_least: 0 } })).body.actual
+  expect(await verify({ path: '/v1/pages' })).toBe(0)
+  expect(await verify({ path: '/v1/pages', method: 'OPTIONS' })).toBe(1)
+  const wait = await emulator.control('POST', '/requests/wait', { match: { path: '*' }, timeout_ms: 1 })
+  expect(wait.body.actual).toBe(0)
+})
+
+test('a preflight cannot be sent again, and is in the HAR of the log', async () => {
+  const emulator = await testEmulator()
+  const id = idOf(await preflight(emulator, FOREIGN))
+  expect((await emulator.control('POST', `/requests/${id}/resend`)).status).toBe(409)
+  const { log } = (await emulator.control('GET', '/requests/har')).body
+  expect(log.entries).toMatchObject([{ request: { method: 'OPTIONS' }, response: { status: 204 } }])
+})

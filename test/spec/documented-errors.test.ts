@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { isObject, type JsonObject } from '../../src/core/json.ts'
+import type { TestEmulator, TestResponse } from '../support/emulator.ts'
+import { testEmulator } from '../support/emulator.ts'
+import { type SampleCall, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
+
+/** The ways in which a request of any operation is refused, each with the status that its OpenAPI document lists. */
+const REFUSALS: readonly (readonly [
+  status: number,
+  send: (emulator: TestEmulator, call: SampleCall) => Promise<TestResponse>,
+])[] = [
+  // A GET has no body; a query that is invalid for every list stands for it.
+  [
+    400,
+    ({ request }, { method, path }) =>
+      method === 'GET' ? request(method, `${path}?limit=0`) : request(method, path, { raw: '{' }),
+  ],
+  [401, ({ request }, { method, path, options }) => request(method, path, { ...options, key: 'none' })],
+  [
+    403,
+    async ({ control, request }, { name, method, path, options }) => {
+      await control('PATCH', '/state/api_keys/key-owner', { denied: [name] })
+      return request(method, path, options)
+    },
+  ],
+  [
+    413,
+    async ({ control, request }, { method, path }) => {
+      await control('PATCH', '/settings', { 'http.body_limit': 1_024 })
+      return request(method, path, { raw: JSON.stringify({ name: 'x'.repeat(2_048) }) })
+    },
+  ],
+  [
+    429,
+    async ({ control, request }, { name, method, path, options }) => {
+      await control('PUT', `/limits/${name}`, { limit: 1, window_s: 60 })
+      await request(method, path, options)
+      return request(method, path, options)
+    },
+  ],
+]
+
+test.for(REFUSALS)(
+  'every operation that lists %i responds with it, in its error format',
+  async ([status, send]) => {
+    const emulator = await testEmulator({ collections: sampleRecords })
+    const { body: document } = await emulator.control('GET', '/openapi.json?api=workspace')
+    for (const call of await sampleCalls(emulator)) {
+      const { responses: listed, ...operation } = operationOf(document, call.name)
+      // Operations without a contract accept every query.
+      const acceptsAll = operation['x-contract'] === false && operation.requestBody === undefined
+      if (status === 400 && acceptsAll) continue
+      if (!(status in listed) || (status === 413 && call.name === 'batch-predictions.create')) continue
+      const response = await send(emulator, call)
+      expect([call.name, response.status]).toEqual([call.name, status])
+      expect(response.headers.get('content-type')).toContain(Object.keys(listed[status]?.content ?? {})[0])
+    }
+  },
+)
+
+interface Described {
+  readonly responses: Readonly<Record<number, { readonly content?: JsonObject }>>
+  readonly 'x-contract'?: boolean
+  readonly requestBody?: object
+}
+
+function operationOf({ paths }: JsonObject, name: string): Described {
+  const operations = Object.values(paths as JsonObject).flatMap((path) => Object.values(path as JsonObject))
+  return operations.find((each) => isObject(each) && each.operationId === name) as unknown as Described
+}

@@ -1,0 +1,352 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { Agent, createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import express from 'express'
+import { expect, onTestFinished, test } from 'vitest'
+import { KEYS } from '../support/base-state.ts'
+import { batchEmulator, createBatch } from '../support/batches.ts'
+import { type TestEmulator, testEmulator } from '../support/emulator.ts'
+import { armRule } from '../support/faults.ts'
+import { batchBody, sampleRecords } from '../support/sample-calls.ts'
+import { overSocket, requestBytes, viaHttp } from '../support/wire-client.ts'
+
+const AUTH = { Authorization: `Bearer ${KEYS.KU}` }
+const portOf = ({ emulator }: TestEmulator) => emulator.port
+
+/** The bytes of a GET, on a connection that stays open. */
+function kept(port: number, path = '/v1/data-views', headers: Readonly<Record<string, string>> = {}): string {
+  return requestBytes({
+    path,
+    headers: { ...AUTH, Host: `127.0.0.1:${port}`, Connection: 'keep-alive', ...headers },
+  })
+}
+
+/** The bytes of a GET, after which the server closes the connection. */
+const last = (port: number) => kept(port, undefined, { Connection: 'close' })
+
+/** The evidence of each request in the log, once all of them have ended. */
+async function ended(emulator: TestEmulator, path = '/requests') {
+  // biome-ignore lint/suspicious/noExplicitAny: the assertions are the types.
+  let data: any[] = []
+  await expect
+    .poll(async () => {
+      data = (await emulator.control('GET', path)).body.data
+      return data.every(({ evidence }) => evidence.ended_ms !== null)
+    })
+    .toBe(true)
+  return data.map(({ evidence }) => evidence)
+}
+
+/** Like {@link ended}, once the connection of the latest request is closed. */
+async function closed(emulator: TestEmulator) {
+  await expect.poll(async () => (await ended(emulator)).at(-1)?.connection.closed_ms ?? null).not.toBeNull()
+  return ended(emulator)
+}
+
+function agentOf(keepAlive: boolean): Agent {
+  const agent = new Agent({ keepAlive })
+  onTestFinished(() => agent.destroy())
+  return agent
+}
+
+test('two requests on one connection share it, and the second one knows the first', async () => {
+  const emulator = await testEmulator()
+  const client = viaHttp(agentOf(true))
+  for (let n = 0; n < 2; n++) await client(`${emulator.baseUrl}/data-views`, { headers: AUTH })
+  const [first, second] = await ended(emulator)
+  expect([first.requests_before, second.requests_before]).toEqual([0, 1])
+  expect(second.connection).toEqual(first.connection)
+  expect(first.connection).toMatchObject({ requests: 2, closed_ms: null, closed_by: null })
+  expect(first.idle_before_ms).toBeNull()
+  expect(second.idle_before_ms).toBeCloseTo(second.arrived_ms - first.ended_ms, 0)
+  expect(first.ended_ms).toBeGreaterThanOrEqual(first.arrived_ms)
+  expect(second.arrived_ms).toBeGreaterThanOrEqual(first.ended_ms)
+  expect(first.arrived_ms).toBeGreaterThanOrEqual(first.connection.opened_ms)
+  expect([first.end, first.body]).toEqual(['whole', null])
+})
+
+test('a client without keep-alive opens a connection for each request', async () => {
+  const emulator = await testEmulator()
+  const client = viaHttp(agentOf(false))
+  for (let n = 0; n < 2; n++) await client(`${emulator.baseUrl}/data-views`, { headers: AUTH })
+  const [first, second] = await closed(emulator)
+  expect(second.connection.id).not.toBe(first.connection.id)
+  expect(second).toMatchObject({ requests_before: 0, idle_before_ms: null })
+  // The client has asked the server to close it.
+  expect(second.connection).toMatchObject({ requests: 1, closed_by: 'emulator' })
+})
+
+test('a connection that its client closes was closed by the client, with a FIN and with a RST', async () => {
+  const emulator = await testEmulator()
+  for (const close of ['end', 'resetAndDestroy'] as const) {
+    const socket = connect(portOf(emulator), '127.0.0.1')
+    socket.write(kept(portOf(emulator)))
+    await once(socket, 'data')
+    await ended(emulator)
+    socket[close]()
+    expect((await closed(emulator)).at(-1)).toMatchObject({
+      end: 'whole',
+      connection: { closed_by: 'client' },
+    })
+  }
+})
+
+test('all bytes of a response that was sent whole are counted, its head included', async () => {
+  const emulator = await testEmulator()
+  const bytes = kept(portOf(emulator))
+  const { text } = await overSocket(portOf(emulator), [bytes, last(portOf(emulator))])
+  const sent = (await ended(emulator)).map(({ sent_bytes }) => sent_bytes)
+  expect(sent[0] + sent[1]).toBe(text.length)
+  expect(sent[0]).toBe(text.lastIndexOf('HTTP/1.1'))
+})
+
+test('pipelined requests arrive before the response to the one before', async () => {
+  const emulator = await testEmulator()
+  const one = kept(portOf(emulator))
+  await overSocket(portOf(emulator), one + one + last(portOf(emulator)))
+  const all = await ended(emulator)
+  expect(all.map(({ requests_before }) => requests_before)).toEqual([0, 1, 2])
+  expect(all.map(({ idle_before_ms }) => idle_before_ms)).toEqual([null, 0, 0])
+  expect(all[2].arrived_ms).toBeLessThanOrEqual(all[1].ended_ms)
+  expect(new Set(all.map(({ connection }) => connection.id)).size).toBe(1)
+})
+
+test('a results stream that its client reads to the end is whole; one that it abandons is left', async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 300, output_schema: { type: 'object' } })
+  // The whole stream is larger than the buffers of the system.
+  const outcomes = [{ match: { custom_id: '*' }, output: { text: 'x'.repeat(100_000) } }]
+  await emulator.control('PATCH', `/batches/${id}`, { outcomes })
+  emulator.advance('24h')
+  const path = `/v1/batch-predictions/${id}/results`
+  const { text } = await emulator.get(path.slice(3))
+  const socket = connect(portOf(emulator), '127.0.0.1')
+  socket.write(kept(portOf(emulator), path))
+  await once(socket, 'data')
+  socket.destroy()
+  const [whole, left] = (await closed(emulator)).slice(-2)
+  expect(whole).toMatchObject({ end: 'whole' })
+  expect(whole.sent_bytes).toBeGreaterThan(text.length)
+  expect(left).toMatchObject({ end: 'left', connection: { closed_by: 'client' } })
+  expect(left.sent_bytes).toBeGreaterThan(0)
+  expect(left.sent_bytes).toBeLessThan(whole.sent_bytes)
+})
+
+test.for([
+  ['before-handler', 0],
+  ['after-handler', 200],
+  [{ bytes: 4 }, 200],
+] as const)(
+  'an exchange that a fault cuts at %j is cut, and the emulator has closed it',
+  async ([at, status]) => {
+    const emulator = await testEmulator()
+    armRule(emulator.sandbox, { match: { operation: 'data-views.list' }, do: [{ cut: { at, how: 'rst' } }] })
+    await expect(emulator.get('/data-views')).rejects.toThrow()
+    const [evidence] = await closed(emulator)
+    expect(evidence).toMatchObject({ end: 'cut', connection: { closed_by: 'emulator', requests: 1 } })
+    const [entry] = (await emulator.control('GET', '/requests')).body.data
+    expect(entry.status).toBe(status)
+  },
+)
+
+test('an exchange that a fault holds open ends when its client closes the connection', async () => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, {
+    match: { operation: 'data-views.list' },
+    do: [{ cut: { at: 'after-head', how: 'pause' } }],
+  })
+  const socket = connect(portOf(emulator), '127.0.0.1')
+  socket.write(kept(portOf(emulator)))
+  await once(socket, 'data')
+  const open = async () => (await emulator.control('GET', '/requests')).body.data[0].evidence
+  await expect.poll(async () => (await open()).end).toBe('held')
+  expect(await open()).toMatchObject({ ended_ms: null, sent_bytes: null, connection: { closed_by: null } })
+  socket.destroy()
+  const [evidence] = await closed(emulator)
+  expect(evidence).toMatchObject({ end: 'held', connection: { closed_by: 'client' } })
+  expect(evidence.sent_bytes).toBeGreaterThan(0)
+})
+
+test('a client that leaves while a fault delays its response has left', async () => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, {
+    match: { operation: 'data-views.list' },
+    do: [{ pace: { before_head_ms: 60_000 } }],
+  })
+  const socket = connect(portOf(emulator), '127.0.0.1')
+  socket.write(kept(portOf(emulator)))
+  await expect.poll(() => emulator.sandbox.log.size).toBe(1)
+  socket.destroy()
+  expect(await closed(emulator)).toMatchObject([{ end: 'left', sent_bytes: 0 }])
+})
+
+const sha256 = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest('hex')
+
+test('the body has its length and digest as it arrived, also coded, in pieces, and with wrong syntax', async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const json = JSON.stringify(batchBody())
+  const coded = gzipSync(json)
+  await emulator.post('/batch-predictions', undefined, { raw: json })
+  await emulator.post('/batch-predictions', undefined, {
+    raw: coded,
+    headers: { 'content-encoding': 'gzip' },
+  })
+  await emulator.post('/batch-predictions', undefined, { raw: '{"half":' })
+  const head = {
+    ...AUTH,
+    Host: `127.0.0.1:${portOf(emulator)}`,
+    'Content-Type': 'application/json',
+    'Transfer-Encoding': 'chunked',
+  }
+  const chunked = requestBytes({ method: 'POST', path: '/v1/batch-predictions', headers: head })
+  const chunks = [json.slice(0, 10), json.slice(10)].map(
+    (part) => `${part.length.toString(16)}\r\n${part}\r\n`,
+  )
+  await overSocket(portOf(emulator), `${chunked}${chunks.join('')}0\r\n\r\n`)
+  expect((await ended(emulator)).map(({ body }) => body)).toEqual([
+    { bytes: json.length, sha256: sha256(json) },
+    { bytes: coded.length, sha256: sha256(coded) },
+    { bytes: 8, sha256: sha256('{"half":') },
+    { bytes: json.length, sha256: sha256(json) },
+  ])
+})
+
+test('a body that is refused before it is read to its end has no digest', async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await emulator.post('/batch-predictions', undefined, { raw: 'text', type: 'text/plain' })
+  await emulator.delete('/conversations/conversation-1', { raw: '{}' })
+  expect((await ended(emulator)).map(({ body }) => body)).toEqual([null, null])
+})
+
+test('refused requests have evidence too: unknown routes, foreign hosts, preflights, and bytes that are not HTTP', async () => {
+  const emulator = await testEmulator()
+  const port = portOf(emulator)
+  const get = (path: string, headers = {}) => kept(port, path, { Connection: 'close', ...headers })
+  const preflight = { Origin: 'https://app.example', 'Access-Control-Request-Method': 'POST' }
+  for (const bytes of [
+    get('/v1/data-views'),
+    get('/v1/nowhere'),
+    get('/elsewhere'),
+    get('/v1/data-views', { Host: 'example.com' }),
+    get('/v1/pages', preflight).replace('GET', 'OPTIONS'),
+    'no request\r\n\r\n',
+  ]) {
+    await overSocket(port, bytes)
+  }
+  const all = await closed(emulator)
+  expect(all.map(({ end }) => end)).toEqual(Array(6).fill('whole'))
+  expect(new Set(all.map(({ connection }) => connection.id)).size).toBe(6)
+  expect(all.map(({ connection }) => connection.requests)).toEqual([1, 1, 1, 1, 1, 0])
+  expect(all.every(({ sent_bytes }) => sent_bytes > 100)).toBe(true)
+})
+
+test('a stubbed response has evidence', async () => {
+  const emulator = await testEmulator()
+  await emulator.control('POST', '/stubs', { method: 'GET', path: '/own', status: 200, body: {} })
+  await emulator.get('/own')
+  expect(await ended(emulator)).toMatchObject([{ end: 'whole' }])
+  expect((await emulator.control('GET', '/explain/default-000001')).body.route).toHaveProperty('stub')
+})
+
+test('a request that is sent again from the log has no connection', async () => {
+  const emulator = await testEmulator()
+  await emulator.get('/data-views')
+  const { body } = await emulator.control('POST', '/requests/default-000001/resend')
+  expect(body.evidence).toBeNull()
+})
+
+/** The application mounted in another one, which has a route of its own. */
+async function mounted(
+  emulator: TestEmulator,
+  before?: (req: IncomingMessage) => Promise<unknown>,
+): Promise<number> {
+  const app = express()
+  app.get('/own', (_req, res) => void res.end())
+  app.use((req, _res, next) => void Promise.resolve(before?.(req)).then(() => next()))
+  app.use(emulator.emulator.app)
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.closeAllConnections())
+  onTestFinished(() => void server.close())
+  return (server.address() as AddressInfo).port
+}
+
+test('on the server of an application that mounts the emulator, connections count the requests to the emulator', async () => {
+  const emulator = await testEmulator()
+  const port = await mounted(emulator)
+  const client = viaHttp(agentOf(true))
+  for (const path of ['/v1/data-views', '/own', '/v1/data-views'])
+    await client(`http://127.0.0.1:${port}${path}`, { headers: AUTH })
+  await viaHttp(agentOf(false))(`http://127.0.0.1:${port}/v1/data-views`, { headers: AUTH })
+  const [first, second, other] = await closed(emulator)
+  expect(first.connection).toMatchObject({ requests: 2, closed_by: null })
+  expect(second.connection).toEqual(first.connection)
+  expect([first.requests_before, second.requests_before, other.requests_before]).toEqual([0, 1, 0])
+  expect(second.idle_before_ms).toBeGreaterThanOrEqual(0)
+  expect([first.end, second.end, other.end]).toEqual(['whole', 'whole', 'whole'])
+  expect(other.connection.closed_by).toBe('emulator')
+  expect(other.connection.id).not.toBe(first.connection.id)
+})
+
+test('pipelined requests work on the server of an application that mounts the emulator', async () => {
+  const emulator = await testEmulator()
+  const port = await mounted(emulator)
+  await overSocket(port, kept(port) + kept(port) + last(port))
+  const all = await ended(emulator)
+  expect(all.map(({ requests_before }) => requests_before)).toEqual([0, 1, 2])
+  expect(all.map(({ end }) => end)).toEqual(['whole', 'whole', 'whole'])
+})
+
+test('a client that leaves before the application passes its request on has left', async () => {
+  const emulator = await testEmulator()
+  const port = await mounted(emulator, ({ socket }) => once(socket, 'close'))
+  const socket = connect(port, '127.0.0.1')
+  socket.end(kept(port))
+  expect(await closed(emulator)).toMatchObject([{ end: 'left', connection: { closed_by: 'client' } }])
+})
+
+test('a rule about the second request of a connection acts in a mounted application too', async () => {
+  const emulator = await testEmulator()
+  const port = await mounted(emulator)
+  armRule(emulator.sandbox, { match: { connection_request_index: 2 }, do: [{ respond: { status: 503 } }] })
+  const client = viaHttp(agentOf(true))
+  const get = () => client(`http://127.0.0.1:${port}/v1/data-views`, { headers: AUTH })
+  expect([(await get()).status, (await get()).status, (await get()).status]).toEqual([200, 503, 200])
+})
+
+test('with stable, lists, explanations and HAR have no real-time field, so equal runs have equal exports', async () => {
+  const run = async () => {
+    const emulator = await testEmulator({ collections: sampleRecords })
+    await emulator.post('/batch-predictions', batchBody())
+    await emulator.get('/nowhere')
+    await ended(emulator)
+    const paths = ['/requests?full=true', '/explain/default-000001?', '/requests/har?']
+    const stable = paths.map(async (path) => (await emulator.control('GET', `${path}&stable=true`)).text)
+    const [list, , har] = await Promise.all(paths.map((path) => emulator.control('GET', path)))
+    const connection = har?.body.log.entries[0].connection
+    expect(connection).toBe(list?.body.data[0].evidence.connection.id)
+    return (await Promise.all(stable)).join('\n').replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:4010')
+  }
+  const text = await run()
+  expect(text).not.toMatch(/evidence|duration_ms|_ms"|"connection":"[cm]\d/)
+  expect(await run()).toBe(text)
+})
+
+test('a value of stable other than true and false is refused', async () => {
+  const emulator = await testEmulator()
+  const { status, body } = await emulator.control('GET', '/requests?stable=yes')
+  expect([status, body.details.errors]).toEqual([
+    400,
+    [expect.objectContaining({ pointer: '/query/stable', detail: 'must be true or false' })],
+  ])
+})
+
+test('evidence is not part of the state, nor of an exported snapshot', async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  await emulator.post('/batch-predictions', batchBody())
+  await emulator.control('POST', '/snapshots', { name: 'base' })
+  for (const path of ['/state', '/snapshots/base'])
+    expect((await emulator.control('GET', path)).text).not.toMatch(/evidence|arrived_ms|idle_before/)
+})

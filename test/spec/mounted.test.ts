@@ -1,0 +1,239 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import express, { type Express, type RequestHandler } from 'express'
+import request from 'supertest'
+import { expect, onTestFinished, test } from 'vitest'
+import { aBatch, batchEmulator } from '../support/batches.ts'
+import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
+import { overSocket } from '../support/transport.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
+
+const AT = '/tools/emulator'
+const JSON_TYPE = { 'content-type': 'application/json' }
+const AUTH = { authorization: 'Bearer live_owner', ...JSON_TYPE }
+
+/** An Express 5 application of a user with the router at a path, on a real server. */
+async function serving(app: Express): Promise<string> {
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function mounted(emulator: TestEmulator, before: RequestHandler[] = []): Promise<string> {
+  const app = express()
+  app.get('/own', (_req, res) => void res.send('own'))
+  for (const handler of before) app.use(handler)
+  app.use(AT, emulator.emulator.router())
+  return serving(app)
+}
+
+/** A request with any Host and Origin. */
+async function get(url: string, headers: Record<string, string> = {}) {
+  const { text, ...head } = await overSocket(url, { method: 'GET', headers })
+  return { ...head, text }
+}
+
+async function post(url: string, json: object, headers: Record<string, string> = {}) {
+  const body = JSON.stringify(json)
+  const response = await overSocket(url, { method: 'POST', headers: { ...AUTH, ...headers }, body })
+  return { ...response, body: JSON.parse(response.text) }
+}
+
+test('a router works at a path of an Express application, whose own routes stay', async () => {
+  const origin = await mounted(await testEmulator())
+  expect((await get(`${origin}/own`)).text).toBe('own')
+  expect((await get(`${origin}${AT}/v1/data-views`, AUTH)).status).toBe(200)
+  expect((await get(`${origin}${AT}/@w1/v1/data-views`, AUTH)).status).toBe(200)
+  expect((await get(`${origin}${AT}/__emulator/ready`)).status).toBe(200)
+  expect((await get(`${origin}${AT}/_x-steady/health`)).status).toBe(200)
+  expect((await get(`${origin}/v1/data-views`, AUTH)).status).toBe(404)
+})
+
+test.for<[how: string, prefix: string, headers: Record<string, string>, named: string]>([
+  ['the default sandbox', '', {}, ''],
+  ['a sandbox of the path', '/@w1', {}, '/@w1'],
+  ['a sandbox of a header', '', { 'x-emulator-sandbox': 'w1' }, '/@w1'],
+])('URLs of %s begin with the path of the mount', async ([, prefix, headers, named]) => {
+  const origin = await mounted(await batchEmulator())
+  const base = `${origin}${AT}${prefix}/v1`
+  const { redirect_url } = (await post(`${base}/connections`, {}, headers)).body
+  expect(redirect_url.startsWith(`${origin}${AT}${named}/consent/connections/`)).toBe(true)
+  const page = await get(redirect_url)
+  expect([page.status, page.text.includes('<form method="post">')]).toEqual([200, true])
+  const { type, instance } = JSON.parse(
+    (await get(`${base}/batch-predictions/none`, { ...AUTH, ...headers })).text,
+  )
+  expect([type, instance]).toEqual([
+    `${origin}${AT}${named}/__emulator/problems/not_found`,
+    `${AT}${prefix}/v1/batch-predictions/none`,
+  ])
+  expect((await get(type)).status).toBe(200)
+})
+
+test('results_url has the path of the mount, also in a webhook, and the path of the request that shows it', async () => {
+  const receiver = await webhookReceiver()
+  const emulator = await batchEmulator()
+  const origin = await mounted(emulator)
+  await emulator.control('POST', '/webhooks', { url: receiver.url })
+  const { id } = (await post(`${origin}${AT}/v1/batch-predictions`, aBatch({ items: 1 }))).body
+  await emulator.control('POST', '/clock/advance', { by: '1h' })
+  const path = `/v1/batch-predictions/${id}`
+  const shown = JSON.parse((await get(`${origin}${AT}${path}`, AUTH)).text)
+  expect(shown.results_url).toBe(`${AT}${path}/results`)
+  const results = await get(origin + shown.results_url, AUTH)
+  expect(results.text.trim().split('\n')).toHaveLength(1)
+  expect(emulator.state('webhook_deliveries').at(-1).body.results_url).toBe(`${AT}${path}/results`)
+  expect((await emulator.get(`/batch-predictions/${id}`)).body.results_url).toBe(`${path}/results`)
+  const inSandbox = { ...AUTH, 'x-emulator-sandbox': 'default' }
+  expect(JSON.parse((await get(`${origin}${AT}/@default${path}`, inSandbox)).text).results_url).toBe(
+    `${AT}/@default${path}/results`,
+  )
+})
+
+test('the log, HAR, OpenAPI and the list of sandboxes have the whole path', async () => {
+  const emulator = await testEmulator()
+  const origin = await mounted(emulator)
+  await get(`${origin}${AT}/v1/data-views?limit=1`, AUTH)
+  const control = async (path: string) => JSON.parse((await get(`${origin}${AT}/__emulator${path}`)).text)
+  expect((await control('/requests')).data[0]).toMatchObject({ path: `${AT}/v1/data-views`, status: 200 })
+  expect((await control('/requests/har')).log.entries[0].request.url).toBe(
+    `${origin}${AT}/v1/data-views?limit=1`,
+  )
+  expect((await control('/sandboxes/default')).base_url_path).toBe(`${AT}/v1`)
+  expect((await control('/openapi.json?api=workspace')).servers[0].url).toBe(`${origin}${AT}/v1`)
+  const found = await emulator.control('POST', '/requests/verify', { match: { path: '/v1/data-views' } })
+  expect(found.body).toMatchObject({ passed: true })
+})
+
+test('the dashboard is below the path of the mount', async () => {
+  const origin = await mounted(await testEmulator())
+  const redirected = await get(`${origin}${AT}`, { accept: 'text/html' })
+  expect([redirected.status, redirected.headers.get('location')]).toEqual([302, `${AT}/__emulator/ui/`])
+  const bare = await get(`${origin}${AT}/__emulator/ui`)
+  expect(bare.headers.get('location')).toBe(`${AT}/__emulator/ui/`)
+  const page = await get(`${origin}${AT}/__emulator/ui/`)
+  for (const [, asset] of page.text.matchAll(/(?:href|src)="([^"]+)"/g))
+    expect((await get(`${origin}${AT}/__emulator/ui/${asset}`)).status).toBe(200)
+})
+
+test('a path without a route gets a 404 that names the paths of the mount', async () => {
+  const origin = await mounted(await testEmulator())
+  const { status, text } = await get(`${origin}${AT}/pages`)
+  expect(status).toBe(404)
+  expect(JSON.parse(text).message).toBe(
+    `Nothing is served at ${AT}/pages: the API is below ${AT}/v1, the control interface below ${AT}/__emulator, the dashboard at ${AT}/__emulator/ui/. Nearest: POST ${AT}/v1/pages.`,
+  )
+})
+
+const TOO_LATE =
+  /A body parser of the server that mounts the emulator has read the body .*mount before express\.json\(\)/
+
+test.for<[parser: string, handler: RequestHandler]>([
+  ['express.json()', express.json()],
+  ['express.text()', express.text({ type: '*/*' })],
+  [
+    'a handler that reads the body',
+    (req, _res, next) => void req.on('data', () => {}).on('end', () => next()),
+  ],
+  ['a handler that reads on', (req, _res, next) => void next(void req.on('data', () => {}))],
+])('%s before the mount refuses requests with a body, and says how to mount', async ([, parser]) => {
+  const emulator = await testEmulator()
+  const origin = await mounted(emulator, [parser])
+  for (const path of ['/v1/pages', '/__emulator/clock/advance']) {
+    const { status, text } = await post(`${origin}${AT}${path}`, { name: 'Roof plan', by: '1h' })
+    expect(status).toBe(500)
+    expect(text).toMatch(TOO_LATE)
+  }
+  expect((await get(`${origin}${AT}/v1/data-views`, AUTH)).status).toBe(200)
+  expect(emulator.state('pages')).toEqual([])
+  const { body } = await emulator.control('GET', '/explain/default-000001')
+  expect(body.error.mitigation).toContain('mount before express.json()')
+})
+
+test('express.json() after the mount does not matter', async () => {
+  const emulator = await testEmulator()
+  const app = express().use(AT, emulator.emulator.router()).use(express.json())
+  app.post('/own', (req, res) => void res.json(req.body))
+  const origin = await serving(app)
+  expect((await post(`${origin}${AT}/v1/pages`, { name: 'Roof plan' })).status).toBe(200)
+  expect((await post(`${origin}/own`, { a: 1 })).body).toEqual({ a: 1 })
+})
+
+/** Makes the peer of a request another machine. */
+function from(address: string): RequestHandler {
+  return (req, _res, next) => {
+    Object.defineProperty(req.socket, 'remoteAddress', { value: address })
+    next()
+  }
+}
+
+const TOKEN = 'token-of-this-test'
+
+test.for<[peer: string, options: TestEmulatorOptions, clock: number, page: number]>([
+  ['127.0.0.1', {}, 200, 200],
+  ['::ffff:127.0.0.1', {}, 200, 200],
+  ['::1', {}, 200, 200],
+  ['192.0.2.7', {}, 403, 403],
+  ['2001:db8::7', {}, 403, 403],
+  ['192.0.2.7', { controlToken: TOKEN }, 401, 200],
+])(
+  'a client at %s with the options %j reaches the control interface with %i, the dashboard with %i',
+  async (row) => {
+    const [peer, options, clock, page] = row
+    const origin = await mounted(await testEmulator(options), [from(peer)])
+    const refused = await get(`${origin}${AT}/__emulator/clock`)
+    expect(refused.status).toBe(clock)
+    if (clock === 403)
+      expect(refused.text).toMatch(/closed to other machines.*startEmulator\(\{ controlToken/)
+    expect((await get(`${origin}${AT}/__emulator/ui/`)).status).toBe(page)
+    expect((await get(`${origin}${AT}/v1/data-views`, AUTH)).status).toBe(200)
+    if (options.controlToken === undefined) return
+    const token = { authorization: `Bearer ${TOKEN}` }
+    expect((await get(`${origin}${AT}/__emulator/clock`, token)).status).toBe(200)
+  },
+)
+
+test.for<[what: string, headers: Record<string, string>]>([
+  ['a foreign Host', { host: 'evil.example' }],
+  ['a page of another site', { origin: 'http://evil.example' }],
+])('a mounted router refuses %s', async ([, headers]) => {
+  const origin = await mounted(await testEmulator())
+  for (const path of ['/__emulator/clock', '/__emulator/ui/'])
+    expect((await get(`${origin}${AT}${path}`, headers)).status).toBe(403)
+})
+
+test('a page of the same server may use the control interface, over TLS only one with https', async () => {
+  const encrypted: RequestHandler = (req, _res, next) => {
+    Object.assign(req.socket, { encrypted: true })
+    next()
+  }
+  const origin = await mounted(await testEmulator(), [encrypted])
+  const secure = origin.replace('http:', 'https:')
+  expect((await get(`${origin}${AT}/__emulator/clock`, { origin: secure })).status).toBe(200)
+  expect((await get(`${origin}${AT}/__emulator/clock`, { origin })).status).toBe(403)
+})
+
+test('a mounted router says that its emulator has been closed', async () => {
+  const { emulator } = await testEmulator()
+  const origin = await serving(express().use(AT, emulator.router()))
+  await emulator.close()
+  for (const path of ['/v1/data-views', '/__emulator/clock']) {
+    const { status, text } = await get(`${origin}${AT}${path}`, AUTH)
+    expect([status, JSON.parse(text).message]).toEqual([503, 'This emulator has been closed.'])
+  }
+})
+
+test('emulator.app is an Express application, also for supertest and without a port', async () => {
+  const { emulator } = await testEmulator({ port: undefined, listen: false })
+  const { body } = await request(emulator.app).get('/v1/data-views').set(AUTH).expect(200)
+  expect(body.object).toBe('list')
+  await request(express().use(AT, emulator.app)).get(`${AT}/__emulator/ready`).expect(200)
+  await request(emulator.app).post('/v1/pages').set(AUTH).send({ name: 'Roof plan' }).expect(200)
+  expect(emulator.app).toBe(emulator.app)
+  expect(emulator.app).toHaveProperty('listen')
+})

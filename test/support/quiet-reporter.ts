@@ -1,0 +1,15 @@
+import { DefaultReporter, type TestCase, type TestModule } from 'vitest/node'
+
+/** Prints the failed tests and a summary; in a terminal also the progress. The default reporter has a line for each file. */
+export default class QuietReporter extends DefaultReporter {
+  protected override printTestModule(module: TestModule): void {
+    if (module.state() === 'failed') super.printTestModule(module)
+  }
+
+  protected override printTestCase(
+    state: 'failed' | 'passed' | 'skipped' | 'queued' | 'pending',
+    test: TestCase,
+  ): void {
+    if (test.result().state === 'failed') super.printTestCase(state, test)
+  }
+}
