@@ -36,6 +36,8 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 25_000 } },
+    // A check of a change should not fail by an accident of a shared machine. The report names each test that needed it.
+    retry: process.env.CI === undefined ? 0 : 1,
     sequence: { sequencer: LongestFirst },
     // Each test starts what it needs and ends it, so that files can share modules: half the time goes into loading them.
     isolate: false,

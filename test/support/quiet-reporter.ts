@@ -4,6 +4,10 @@ import { DefaultReporter, type TestCase, type TestModule } from 'vitest/node'
 export default class QuietReporter extends DefaultReporter {
   protected override printTestModule(module: TestModule): void {
     if (module.state() === 'failed') super.printTestModule(module)
+    for (const test of module.children.allTests('passed')) {
+      if (test.diagnostic()?.flaky)
+        this.log(`Passed at the second try: ${module.relativeModuleId} > ${test.fullName}`)
+    }
   }
 
   protected override printTestCase(
