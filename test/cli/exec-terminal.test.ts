@@ -1,42 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { expect, onTestFinished, test } from 'vitest'
 import { temporaryFile } from './in-process.ts'
+import { atTerminal } from './terminal.ts'
 
 const CTRL_C = '\u0003'
-
-/** Runs a command of `exec` at a pseudo-terminal: `type` sends keys to it, `until` waits for a text on its screen. */
-function atTerminal(words: readonly string[]) {
-  if (spawnSync('script', ['--version']).error !== undefined)
-    throw new Error('The program script is missing. Install it: apt-get install bsdutils')
-  // A shell between them would get Ctrl-C, too, and some shells end by it.
-  const quoted = [process.execPath, 'dist/cli.js', 'exec', '--', ...words].map((word) => `'${word}'`)
-  const line = `exec ${quoted.join(' ')}`
-  const child = spawn('script', ['-qefc', line, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] })
-  onTestFinished(() => void child.kill('SIGKILL'))
-  // Keys that are typed after its end.
-  child.stdin.on('error', () => {})
-  let screen = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    screen += chunk
-  })
-  const ended = once(child, 'close').then(([code]) => code as number)
-  return {
-    ended,
-    type: (keys: string) => void child.stdin.write(keys),
-    until: async (text: RegExp): Promise<RegExpExecArray> => {
-      for (;;) {
-        const found = text.exec(screen)
-        if (found !== null) return found
-        const isOver = await Promise.race([
-          ended.then(() => true),
-          once(child.stdout, 'data').then(() => false),
-        ])
-        if (isOver) throw new Error(`It ended without ${text}:\n${screen}`)
-      }
-    },
-  }
-}
 
 test('at a terminal, the command of exec gets the keys of a watch mode', async () => {
   const script = temporaryFile(
@@ -44,7 +10,7 @@ test('at a terminal, the command of exec gets the keys of a watch mode', async (
     `process.stdin.setRawMode(true).on('data', (key) => process.exit(String(key) === 'q' ? 5 : 6))
      console.log('watching')`,
   )
-  const { until, type, ended } = atTerminal([process.execPath, script])
+  const { until, type, ended } = atTerminal(['exec', '--', process.execPath, script])
   await until(/watching/)
   type('q')
   expect(await ended).toBe(5)
@@ -58,7 +24,7 @@ test('at a terminal, Ctrl-C reaches the command of exec once, which decides how 
      setInterval(() => {}, 1000)
      console.log('serving')`,
   )
-  const { until, type, ended } = atTerminal([process.execPath, script])
+  const { until, type, ended } = atTerminal(['exec', '--', process.execPath, script])
   await until(/serving/)
   type(CTRL_C)
   await until(/heard 1\b/)
@@ -67,7 +33,7 @@ test('at a terminal, Ctrl-C reaches the command of exec once, which decides how 
 
 test('at a terminal, a command that ignores Ctrl-C is killed alone, one second after the second one', async () => {
   const sleeper = `trap '' INT HUP; sleep 600 & echo "sleeps as $!."; wait; wait`
-  const { until, type, ended } = atTerminal(['sh', temporaryFile('deaf.sh', sleeper)])
+  const { until, type, ended } = atTerminal(['exec', '--', 'sh', temporaryFile('deaf.sh', sleeper)])
   const pid = Number((await until(/sleeps as (\d+)\./))[1])
   onTestFinished(() => void process.kill(pid, 'SIGKILL'))
   let isOver = false

@@ -132,6 +132,7 @@ const OTHERS = [
   'open',
   'stop',
   'exec',
+  'init',
   'validate',
   'doctor',
   'version',

@@ -20,14 +20,14 @@ beforeAll(async () => {
 
 afterAll(() => packed?.remove())
 
-test('the package contains its code, types, licences, fixtures, scenarios and manual, and nothing else', () => {
+test('the package contains its code, types, licences, fixtures, scenarios, templates and manual, and nothing else', () => {
   const paths = packed.files.map(({ path }) => path)
   const built = paths.filter((path) => path.startsWith('dist/'))
   const copied = paths.filter((path) => !path.startsWith('dist/'))
   expect(paths).toEqual(expect.arrayContaining(EXPECTED))
-  expect(
-    copied.filter((path) => !/^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/[\w-]+\.md)$/.test(path)),
-  ).toEqual(['LICENSE', 'README.md', 'package.json'])
+  const kinds =
+    /^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/[\w-]+\.md|docs\/languages\/\w+\.(md|py)|templates\/.+)$/
+  expect(copied.filter((path) => !kinds.test(path))).toEqual(['LICENSE', 'README.md', 'package.json'])
   const unknown = built.filter((path) => !EXPECTED.includes(path))
   expect(
     unknown.filter(
@@ -52,6 +52,8 @@ const EXPECTED = [
   'fixtures/empty.json',
   'fixtures/large.json',
   'scenarios/happy-path.ts',
+  'templates/common/compose.yaml',
+  'templates/vitest/.github/workflows/workspace-vitest.yml',
 ]
 
 test('the package size is within its bounds', () => {

@@ -54,6 +54,13 @@ export const localCommands = [
     run: async (invocation) => (await import('./certify/certify.ts')).certify(invocation),
   }),
   command({
+    name: 'init',
+    description:
+      'Write fixtures, a scenario, a test, a compose file and a CI job into the current directory; existing files are left as they are',
+    options: ['vitest', 'playwright', 'dryRun', 'yes', 'json', 'noColor'],
+    run: async (invocation) => (await import('./init.ts')).init(invocation),
+  }),
+  command({
     name: 'validate',
     description:
       'Check fixtures, settings, scenarios, fault rules and state documents; without files, those that start would use',

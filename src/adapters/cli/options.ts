@@ -181,6 +181,10 @@ const optionTable = {
   conduct: optional(severity, 'none', `exit with 1 if a client has a finding ${OF_SEVERITY}`),
   retries: optional(number, 'not declared', 'how often the clients repeat a failed call'),
   except: texts('code', 'verdict that does not count; may be repeated'),
+  vitest: toggle('a test for Vitest; without this flag and --playwright, package.json decides'),
+  playwright: toggle('a test for Playwright'),
+  dryRun: toggle('list the files, and write none'),
+  yes: toggle('write without a question'),
   fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),
 }
 

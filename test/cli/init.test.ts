@@ -1,0 +1,189 @@
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { run } from '../package/run.ts'
+import { temporaryDirectory } from './in-process.ts'
+import { atTerminal } from './terminal.ts'
+
+const COMMON = ['compose.yaml', 'fixtures/workspace.json', 'scenarios/unreadable-scan.ts']
+const OF_VITEST = ['.github/workflows/workspace-vitest.yml', 'test/workspace.test.ts']
+const OF_PLAYWRIGHT = ['.github/workflows/workspace-playwright.yml', 'e2e/workspace.spec.ts']
+const OF_NODE = ['.github/workflows/workspace-node.yml', 'test/workspace.test.mjs']
+
+/** A project with these dependencies; without them it has no package.json. */
+function project(dependencies?: object): string {
+  const folder = temporaryDirectory()
+  if (dependencies !== undefined)
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ devDependencies: dependencies }))
+  return folder
+}
+
+function init(folder: string, ...flags: readonly string[]) {
+  return run(folder, process.execPath, [resolve('dist/cli.js'), 'init', ...flags])
+}
+
+/** The files of a project, apart from its package.json. */
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'package.json')
+    .map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1))
+    .sort()
+}
+
+test.for([
+  ['the installed Vitest', { vitest: '4' }, [], OF_VITEST],
+  ['the installed Playwright', { '@playwright/test': '1' }, [], OF_PLAYWRIGHT],
+  [
+    'both, if both are installed',
+    { vitest: '4', '@playwright/test': '1' },
+    [],
+    [...OF_VITEST, ...OF_PLAYWRIGHT],
+  ],
+  ["Node's own test runner, if none is installed", {}, [], OF_NODE],
+  ["Node's own test runner, without package.json", undefined, [], OF_NODE],
+  ['the runner of the flag, whatever is installed', { vitest: '4' }, ['--playwright'], OF_PLAYWRIGHT],
+  ['both, with both flags', undefined, ['--vitest', '--playwright'], [...OF_VITEST, ...OF_PLAYWRIGHT]],
+] as const)('the test is for %s', async ([, dependencies, flags, own]) => {
+  const folder = project(dependencies)
+  const { code, out, err } = await init(folder, ...flags)
+  expect([code, err]).toEqual([0, ''])
+  const files = [...COMMON, ...own].toSorted()
+  expect(filesIn(folder)).toEqual(files)
+  for (const file of files) expect(out).toMatch(new RegExp(`^${file} +new$`, 'm'))
+  expect(out).toContain(`${files.length} files written. Next:`)
+})
+
+test('the next commands install what is missing, check the files and run the test', async () => {
+  const folder = project({ vitest: '4' })
+  const { out } = await init(folder)
+  const next = out.slice(out.indexOf('Next:')).split('\n').slice(1)
+  expect(next).toEqual([
+    expect.stringMatching(/^ {2}npm install --save-dev agent-workspace-emulator-[\d.]+\.tgz$/),
+    '  npx workspace-emulator validate fixtures/workspace.json scenarios',
+    '  npx vitest run workspace.test',
+    '  docker compose up --detach --wait',
+    'The CI job runs npm ci, which needs package-lock.json. Change that line for another package manager.',
+    '',
+  ])
+})
+
+test('what is installed is not installed again, and a lock file needs no hint', async () => {
+  const folder = project({ 'agent-workspace-emulator': '*', '@playwright/test': '1' })
+  writeFileSync(join(folder, 'package-lock.json'), '{}')
+  const { out } = await init(folder, '--playwright', '--vitest', '--json')
+  expect(JSON.parse(out).next).toEqual([
+    'npm install --save-dev vitest',
+    'npx workspace-emulator validate fixtures/workspace.json scenarios',
+    'npx vitest run workspace.test',
+    'npx playwright install chromium',
+    'npx playwright test workspace.spec',
+    'docker compose up --detach --wait',
+  ])
+  expect((await init(folder)).out).not.toContain('npm ci')
+})
+
+test('an existing file is named and keeps its content, and the others are written', async () => {
+  const folder = project({ vitest: '4' })
+  writeFileSync(join(folder, 'compose.yaml'), 'services: {}\n')
+  const { code, out } = await init(folder)
+  expect(code).toBe(0)
+  expect(out).toMatch(/^compose\.yaml +exists, and stays as it is$/m)
+  expect(out).toContain('4 files written.')
+  expect(readFileSync(join(folder, 'compose.yaml'), 'utf8')).toBe('services: {}\n')
+  expect(filesIn(folder)).toEqual([...COMMON, ...OF_VITEST].toSorted())
+
+  writeFileSync(join(folder, 'test/workspace.test.ts'), 'mine')
+  expect((await init(folder)).out).toContain('0 files written.')
+  expect(readFileSync(join(folder, 'test/workspace.test.ts'), 'utf8')).toBe('mine')
+})
+
+test('--dry-run lists the same files and writes none', async () => {
+  const folder = project()
+  writeFileSync(join(folder, 'compose.yaml'), '')
+  const { code, out } = await init(folder, '--dry-run')
+  expect(code).toBe(0)
+  expect(out).toMatch(/^compose\.yaml +exists, and stays as it is$/m)
+  expect(out).toMatch(/^fixtures\/workspace\.json +new$/m)
+  expect(out).toMatch(/\nNothing was written\.\n$/)
+  expect(filesIn(folder)).toEqual(['compose.yaml'])
+  expect(JSON.parse((await init(folder, '--dry-run', '--json')).out)).toEqual({
+    files: expect.arrayContaining([{ path: 'compose.yaml', exists: true }]),
+    written: [],
+  })
+})
+
+test('the Playwright test is in the folder that its configuration names', async () => {
+  const folder = project()
+  const config = (testDir: string) =>
+    writeFileSync(join(folder, 'playwright.config.ts'), `export default { testDir: '${testDir}' }\n`)
+  config('./tests/browser/')
+  expect((await init(folder, '--playwright', '--dry-run')).out).toMatch(
+    /^tests\/browser\/workspace\.spec\.ts /m,
+  )
+  config('../elsewhere')
+  expect((await init(folder, '--playwright', '--dry-run')).out).toMatch(/^e2e\/workspace\.spec\.ts /m)
+})
+
+test('a file that cannot be written is named with the reason and the fix', async () => {
+  const folder = project({ vitest: '4' })
+  writeFileSync(join(folder, 'test'), '')
+  const { code, err } = await init(folder)
+  expect(code).toBe(1)
+  expect(err).toMatch(/^test\/workspace\.test\.ts cannot be written \(E\w+\)\. .* run init again: /)
+})
+
+test('a broken link is not written through', async () => {
+  const folder = project({ vitest: '4' })
+  const target = join(folder, 'elsewhere.yaml')
+  symlinkSync(target, join(folder, 'compose.yaml'))
+  expect((await init(folder)).err).toContain('compose.yaml cannot be written (EEXIST).')
+  expect(existsSync(target)).toBe(false)
+})
+
+test('a package.json that is not JSON is refused with its line, and nothing is written', async () => {
+  const folder = project()
+  writeFileSync(join(folder, 'package.json'), '{\n  "name": \n}')
+  const { code, err } = await init(folder)
+  expect([code, err]).toEqual([1, expect.stringMatching(/^package\.json:3: is not JSON: /)])
+  expect(filesIn(folder)).toEqual([])
+})
+
+test('at a terminal it asks once, and writes after Enter', async () => {
+  const folder = project()
+  const { until, type, ended } = atTerminal(['init', '--vitest'], folder)
+  await until(/compose\.yaml +new[\s\S]*Write 5 files\? \[Y\/n\] /)
+  expect(filesIn(folder)).toEqual([])
+  type('\r')
+  expect(await ended).toBe(0)
+  expect(filesIn(folder)).toEqual([...COMMON, ...OF_VITEST].toSorted())
+})
+
+test.for(['n\r', '\u0003', '\u0004'])('at a terminal, the answer %j writes nothing', async (keys) => {
+  const folder = project()
+  const { until, type, ended } = atTerminal(['init'], folder)
+  await until(/Write 5 files\? \[Y\/n\] /)
+  type(keys)
+  await until(/Nothing was written\./)
+  expect(await ended).toBe(1)
+  expect(filesIn(folder)).toEqual([])
+})
+
+test('at a terminal, --yes writes without a question', async () => {
+  const folder = project()
+  const { until, ended } = atTerminal(['init', '--yes'], folder)
+  const [screen] = await until(/^[\s\S]*docker compose up --detach --wait/)
+  expect(screen).not.toContain('[Y/n]')
+  expect(await ended).toBe(0)
+})
+
+test('the compose file and the workflows are YAML, without tabs and duplicate keys', () => {
+  const files = readdirSync('templates', { recursive: true, encoding: 'utf8' }).filter((path) =>
+    /\.ya?ml$/.test(path),
+  )
+  expect(files).toHaveLength(4)
+  for (const file of files) {
+    const document = parse(readFileSync(join('templates', file), 'utf8'), { strict: true, uniqueKeys: true })
+    expect(Object.keys(document.services ?? document.jobs), file).toHaveLength(1)
+  }
+})
