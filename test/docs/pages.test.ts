@@ -18,6 +18,8 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   // Type-checked by snippets.slow.test.ts; those marked `test` also run, and those marked `fails` must fail.
   ts: /^(test|fails)?$/,
   js: /^(test)?$/,
+  // Run by python.slow.test.ts, those of a page as one file; a test after `fails` must fail.
+  python: /^(fails)?$/,
   // Sent to an emulator by snippets.slow.test.ts.
   json: /^(fixtures|settings|scenario|fault|verify|batch)$/,
   yaml: /^$/,

@@ -11,9 +11,9 @@ export interface Block {
   readonly code: string
 }
 
-/** All pages by path: the README and those in docs. */
+/** All pages by path: the README and those in docs and its folders. */
 export function readPages(): ReadonlyMap<string, string> {
-  const docs = readdirSync('docs')
+  const docs = readdirSync('docs', { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .sort()
   return new Map(
