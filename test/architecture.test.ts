@@ -188,21 +188,21 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_030,
-  'adapters/cli': 5_015,
-  'adapters/cli/certify': 1_010,
-  'adapters/consent': 220,
-  'adapters/control': 6_920,
-  'adapters/dashboard': 8_140,
-  'adapters/http': 4_530,
-  'adapters/scenarios': 1_910,
-  'adapters/storage': 1_990,
-  'adapters/testing': 1_130,
-  'adapters/webhooks': 760,
-  core: 17_540,
-  'json-schema': 2_860,
-  resources: 8_845,
-  src: 1_670,
+  adapters: 1_026,
+  'adapters/cli': 5_157,
+  'adapters/cli/certify': 1_004,
+  'adapters/consent': 217,
+  'adapters/control': 6_918,
+  'adapters/dashboard': 8_136,
+  'adapters/http': 4_526,
+  'adapters/scenarios': 1_900,
+  'adapters/storage': 1_982,
+  'adapters/testing': 1_122,
+  'adapters/webhooks': 757,
+  core: 17_532,
+  'json-schema': 2_851,
+  resources: 8_844,
+  src: 1_661,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
