@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { anchorsOf, linksOf } from './docs/pages.ts'
 
 // The files beside the code that name its version or are read by the host of the repository.
 
@@ -27,6 +28,16 @@ test('every file that names the version names that of package.json', () => {
     expect(new Set(named), page).toEqual(new Set([version]))
   }
   expect(read('README.md')).toContain(`${name}-${version}.tgz`)
+})
+
+test('every link of the changelog leads to an existing page and heading', () => {
+  const links = linksOf(read('CHANGELOG.md'))
+  expect(links.length).toBeGreaterThan(0)
+  for (const link of links) {
+    const [path = '', anchor] = link.split('#')
+    expect(existsSync(path), link).toBe(true)
+    if (anchor !== undefined) expect(anchorsOf(read(path)), link).toContain(anchor)
+  }
 })
 
 test('CI runs .ci/run, and the tests with each version of Node that package.json names, on Linux, macOS and Windows', () => {
