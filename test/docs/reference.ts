@@ -16,6 +16,7 @@ import { checkedFields } from '../../src/resources/uncontracted.ts'
 import { workspaceService } from '../../src/service.ts'
 import { writtenCards } from '../certify/cards.ts'
 import { galleryReference } from '../gallery/page.ts'
+import { generalPresets, operationRows, resourceRows } from './support-table.ts'
 
 export const commands = await allCommands()
 
@@ -47,6 +48,13 @@ export const references: Readonly<Record<string, () => string>> = {
         ],
       ),
     ),
+  supported: () =>
+    table(
+      ['operation', 'assumptions', 'presets', 'collections', 'operations that create records'],
+      operationsUsed,
+    ),
+  everypreset: () => table(['family', 'presets for every operation'], generalPresets()),
+  resources: () => table(['resource', 'collections', 'control calls'], resourceRows()),
   commands: () =>
     table(
       ['command', 'what it does'],
@@ -253,6 +261,8 @@ const builtIn = (await builtInScenarios(resolve('scenarios'))).map(({ name, desc
   code(name),
   description ?? '',
 ])
+
+const operationsUsed = await operationRows()
 
 function arrows(): string[] {
   return batchLifecycle.arrows.map(({ from, on, to, because }) => `  ${from} --> ${to}: ${on} (${because})`)

@@ -1,4 +1,4 @@
-import type { RequestOptions, TestEmulator } from './emulator.ts'
+import type { RequestOptions, TestResponse } from './emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 const FLOW = { state: 'state-of-flow', redirect_uri: 'https://app.example/callback' }
@@ -110,10 +110,16 @@ export interface SampleCall {
   readonly options: RequestOptions
 }
 
+/** What the calls need of an emulator: two of them are about a batch that exists. */
+interface SampleEmulator {
+  post(path: string, json?: unknown): Promise<Pick<TestResponse, 'body'>>
+  advance(by: string): unknown
+}
+
 /** One successful call for each operation with a contract, and for each one without a contract that needs no stub. */
-export async function sampleCalls(emulator: TestEmulator): Promise<SampleCall[]> {
+export async function sampleCalls(emulator: SampleEmulator): Promise<SampleCall[]> {
   const finished = (await emulator.post('/batch-predictions', batchBody())).body.id as string
-  emulator.advance('1h')
+  await emulator.advance('1h')
   const running = (await emulator.post('/batch-predictions', batchBody())).body.id as string
   const call = (name: string, method: string, path: string, json?: unknown): SampleCall => ({
     name,
