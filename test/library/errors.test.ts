@@ -187,7 +187,7 @@ test.for([
   expect([client.url, sandbox.name, baseUrl]).toEqual(['http://127.0.0.1:4010', name, sandbox.baseUrl])
 })
 
-test.for(['', '127.0.0.1:4010', 'ftp://127.0.0.1', 'http://127.0.0.1:99999', 'http://127.0.0.1/pages'])(
+test.for(['', '127.0.0.1:4010', 'ftp://127.0.0.1', 'http://127.0.0.1:99999', 'http://127.0.0.1/?page=1'])(
   '"%s" is not a valid address of an emulator',
   (url) => {
     expect(() => connect(url)).toThrow(/is not the address of an emulator\. Give the address that it printed/)

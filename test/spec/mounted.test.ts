@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 import express, { type Express, type RequestHandler } from 'express'
 import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
+import { connect } from '../../src/index.ts'
+import { command } from '../cli/in-process.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 import { overSocket } from '../support/transport.ts'
@@ -52,6 +54,20 @@ test('a router works at a path of an Express application, whose own routes stay'
   expect((await get(`${origin}${AT}/__emulator/ready`)).status).toBe(200)
   expect((await get(`${origin}${AT}/_x-steady/health`)).status).toBe(200)
   expect((await get(`${origin}/v1/data-views`, AUTH)).status).toBe(404)
+})
+
+test('connect() and commands take the address of a mounted router', async () => {
+  const root = `${await mounted(await testEmulator())}${AT}`
+  for (const url of [root, `${root}/`, `${root}/v1`, `${root}/__emulator`]) {
+    const { defaultSandbox: sandbox, baseUrl } = connect(url)
+    expect([baseUrl, sandbox.name]).toEqual([`${root}/v1`, 'default'])
+    expect((await sandbox.clock.show()).rate).toBe(0)
+  }
+  const w1 = await connect(root, { apiKey: 'live_owner' }).sandbox('w1')
+  expect([w1.baseUrl, connect(w1.baseUrl).defaultSandbox.name]).toEqual([`${root}/@w1/v1`, 'w1'])
+  expect((await w1.fetch('/data-views')).status).toBe(200)
+  for (const url of [root, `${root}/v1`, `${root}/@w1`])
+    expect(await command(['clock', '--url', url])).toMatchObject({ code: 0, err: '' })
 })
 
 test.for<[how: string, prefix: string, headers: Record<string, string>, named: string]>([

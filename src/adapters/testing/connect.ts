@@ -21,13 +21,14 @@ export function connectTo<Sandbox extends SandboxOf<never>>(
 ): EmulatorOf<Sandbox> {
   refuseUnknownOptions('connect()', options, ['controlToken', 'apiKey', 'fetch'])
   const { controlToken, apiKey, fetch } = options
-  const [, origin = '', name] = EMULATOR_URL.exec(url) ?? refuseUrl(url)
-  if (!URL.canParse(origin)) refuseUrl(url)
-  const address = { url: new URL(origin).origin, controlToken, fetch }
+  const [, root = '', name] = EMULATOR_URL.exec(url) ?? refuseUrl(url)
+  if (!URL.canParse(root)) refuseUrl(url)
+  const address = { url: new URL(root).href.replace(/\/$/, ''), controlToken, fetch }
   return emulatorClient({ address, transport: overHttp(address), extend, fixtures: 'demo', apiKey, name })
 }
 
-const EMULATOR_URL = /^(https?:\/\/[^/?#\s]+?)(?:\/@([a-z0-9-]+))?(?:\/v1|\/__emulator)?\/?$/i
+// The path of a mounted router may come first.
+const EMULATOR_URL = /^(https?:\/\/[^?#\s]+?)(?:\/@([a-z0-9-]+))?(?:\/v1|\/__emulator)?\/?$/i
 
 function refuseUrl(url: string): never {
   throw new TypeError(

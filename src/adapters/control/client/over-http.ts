@@ -3,7 +3,7 @@ import { type ControlCall, controlPath, jsonText, type Transport } from './trans
 
 /** The address of an emulator, and its control token. */
 export interface EmulatorAddress {
-  /** Origin: `http://127.0.0.1:4010`. */
+  /** Origin, and the path of a mounted router: `http://127.0.0.1:4010`. */
   readonly url: string
   readonly controlToken?: string | undefined
   readonly fetch?: typeof fetch | undefined
