@@ -63,12 +63,14 @@ async function buildScripts() {
       input: { library: 'src/index.ts', main: 'src/adapters/cli/main.ts' },
       output: { ...scripts, codeSplitting: { groups: [{ name: startFile }] } },
     }),
-    // Vitest has only modules; Playwright's loader works better with scripts.
-    build({
-      ...shared,
-      ...entryBeside('vitest'),
-      output: { ...output, format: 'es', entryFileNames: '[name].mjs' },
-    }),
+    // Vitest and Vite have only modules; Playwright's loader works better with scripts.
+    ...['vitest', 'vite'].map((entry) =>
+      build({
+        ...shared,
+        ...entryBeside(entry),
+        output: { ...output, format: 'es', entryFileNames: '[name].mjs' },
+      }),
+    ),
     build({ ...shared, ...entryBeside('playwright'), output }),
     buildDashboard(),
   ])
@@ -98,7 +100,7 @@ function startFile(id, modules) {
   return within(start.map((file) => resolve('src', file))) ? 'start' : null
 }
 
-/** The entry point for a test runner. It imports the library as its user does, so that there is only one copy of it. */
+/** The entry point for a test runner or Vite. It imports the library as its user does, so that there is only one copy of it. */
 function entryBeside(runner) {
   const library = resolve('src/index.ts')
   const resolveId = (id, importer) =>
@@ -198,7 +200,8 @@ async function buildTypes() {
   const compiler = join(require.resolve('typescript/package.json'), '../bin/tsc')
   fs.rmSync('dist/types', { recursive: true, force: true })
   execFileSync(process.execPath, [compiler, '-p', 'tsconfig.types.json'], { stdio: 'inherit' })
-  fs.renameSync('dist/types/vitest.d.ts', 'dist/types/vitest.d.mts')
+  for (const entry of ['vitest', 'vite'])
+    fs.renameSync(`dist/types/${entry}.d.ts`, `dist/types/${entry}.d.mts`)
   // Fault primitives add to a type of another file, and nothing that is declared imports them.
   const merging = fs
     .readdirSync('dist/types', { recursive: true })

@@ -22,6 +22,7 @@ export default defineConfig({
     alias: [
       { find: /^agent-workspace-emulator$/, replacement: source('index.ts') },
       { find: /^agent-workspace-emulator\/vitest$/, replacement: source('vitest.ts') },
+      { find: /^agent-workspace-emulator\/vite$/, replacement: source('vite.ts') },
     ],
   },
   test: {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { latencyOf } from './adapters/latency.ts'
-import { isOrigin } from './adapters/origins.ts'
+import { isLoopback, isOrigin } from './adapters/origins.ts'
 import { refuseInvalid } from './core/errors.ts'
 import { anyObject } from './core/fields.ts'
 import { type Issue, isObject, type JsonObject } from './core/json.ts'
@@ -369,8 +369,3 @@ export interface Logger {
 
 /** Logs nothing. */
 export const SILENT: Logger = { info: () => {}, warn: () => {}, error: () => {} }
-
-/** Whether only this machine can reach a server that listens on `host`. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
-}

@@ -172,6 +172,8 @@ test('src contains only the layers, the entry points and the composition root', 
     'sandbox-maker.ts',
     'scenario-checks.ts',
     'service.ts',
+    'vite-client.ts',
+    'vite.ts',
     'vitest.ts',
   ])
 })

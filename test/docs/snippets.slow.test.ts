@@ -17,6 +17,7 @@ beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'workspace-snippets-'))
   for (const name of [
     'agent-workspace-emulator',
+    'vite',
     'vitest',
     '@playwright/test',
     '@types/node',

@@ -45,7 +45,10 @@ const EXPECTED = [
   'dist/playwright.js',
   'dist/types/index.d.ts',
   'dist/types/playwright.d.ts',
+  'dist/types/vite-client.d.ts',
+  'dist/types/vite.d.mts',
   'dist/types/vitest.d.mts',
+  'dist/vite.mjs',
   'dist/vitest.mjs',
   'fixtures/demo.json',
   'fixtures/demo.seed-1.json',
@@ -181,9 +184,9 @@ test('source maps refer to our own sources and include them', () => {
   }
 })
 
-test('the types import only Node, dependencies with their own types, and the test runners', async () => {
+test('the types import only Node, dependencies with their own types, the test runners and Vite', async () => {
   const { dependencies } = (await manifestOf(packed)) as { dependencies: object }
-  const known = [...Object.keys(dependencies), 'vitest', '@playwright/test']
+  const known = [...Object.keys(dependencies), 'vite', 'vitest', '@playwright/test']
   for (const { path, bytes } of packed.files.filter((file) => /\.d\.m?ts$/.test(file.path))) {
     const text = bytes.toString('utf8')
     const imports = [...text.matchAll(/(?:from|import\()\s*['"]([\w@:./-]+)['"]/g)].map(
@@ -209,12 +212,15 @@ test('publint reports no problem', async () => {
 })
 
 /**
- * Vitest consists only of ES modules, and so does its entry point here: `require` cannot load either. The module resolution
+ * Vitest and Vite consist only of ES modules, and so do their entry points here: `require` cannot load them. The module resolution
  * from before `exports` has been removed from TypeScript, and does not support a second entry point.
  */
 const ACCEPTED = [
   'CJSResolvesToESM ./vitest node16-cjs',
   'NoResolution ./vitest node10',
+  'CJSResolvesToESM ./vite node16-cjs',
+  'NoResolution ./vite node10',
+  'NoResolution ./vite/client node10',
   'NoResolution ./playwright node10',
 ]
 
