@@ -44,7 +44,7 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   control: ['express', 'zod'],
   consent: ['express', 'node:crypto'],
   storage: ['lowdb', 'chokidar'],
-  cli: ['commander', 'pino', 'pino-pretty', 'zod'],
+  cli: ['@modelcontextprotocol/server', 'commander', 'pino', 'pino-pretty', 'zod'],
   testing: ['vitest', '@playwright/test', 'zod'],
   dashboard: ['preact', '@preact/signals', 'lucide', 'jsonc-parser'],
   'json-text.ts': ['jsonc-parser'],
