@@ -99,6 +99,14 @@ test('every command that is not run exists, with its flags', () => {
   }
 })
 
+test('the configurations of MCP clients name an existing command', () => {
+  for (const block of blocks.filter(({ mark }) => mark === 'mcp')) {
+    const { command, args } = JSON.parse(block.code).mcpServers.workspace
+    expect([command, args[0]]).toEqual(['npx', 'workspace-emulator'])
+    expectCall(args.slice(1).join(' '), `${block.page}:${block.line}`)
+  }
+})
+
 test('commands in the text exist, with their flags', () => {
   for (const [page, text] of pages) {
     const prose = text

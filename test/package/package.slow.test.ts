@@ -10,7 +10,7 @@ import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
 /** Maximum bytes of the package: ten percent above the size at the time of writing. */
-const BOUNDS = { tarball: 1_900_000, unpacked: 7_800_000 }
+const BOUNDS = { tarball: 2_130_000, unpacked: 8_670_000 }
 
 let packed: Packed
 

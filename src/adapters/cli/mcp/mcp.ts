@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import type { RunningEmulator } from '../../../emulator.ts'
 import { type Invocation, OK } from '../command.ts'
-import { type ControlAddress, controlOf, NothingListens } from '../control-client.ts'
+import { controlOf, NothingListens } from '../control-client.ts'
 import { generatedToken, launch, loggerOf, type StartOptions } from '../launch.ts'
 import { givenOptions, isNpmScript, resolveOptions, START_OPTIONS } from '../options.ts'
 import { oneLine } from '../print.ts'
 import { onSignals } from '../signals.ts'
 import { StdioServerTransport, serveStdio } from './sdk.ts'
 import { mcpServer } from './server.ts'
+import type { FoundEmulator } from './tools.ts'
 
 type McpInvocation = Invocation<'url' | 'controlToken' | 'sandbox' | 'readOnly'>
 
@@ -33,12 +34,6 @@ export async function mcp(invocation: McpInvocation): Promise<number> {
   await served.close()
   await emulator.close()
   return OK
-}
-
-/** An emulator that the tools call. */
-export interface FoundEmulator extends ControlAddress {
-  /** Whether it runs in this process. */
-  readonly isOwn: boolean
 }
 
 /** Milliseconds in which a running emulator responds. */

@@ -7,9 +7,8 @@ import { packageVersion, shippedFile } from '../../package.ts'
 import { CommandFailed } from '../command.ts'
 import { controlOf } from '../control-client.ts'
 import { oneLine, rendered } from '../print.ts'
-import type { FoundEmulator } from './mcp.ts'
 import { McpServer } from './sdk.ts'
-import { optional, type Tool, tools } from './tools.ts'
+import { type FoundEmulator, matching, type Tool, tools } from './tools.ts'
 
 interface ServerOptions {
   /** Whether only tools that change nothing are offered. */
@@ -54,7 +53,7 @@ export function mcpServer({ readOnly, find }: ServerOptions): McpServer {
 
 const PLAIN = { colours: false }
 
-const sandbox = optional(
+const sandbox = matching(
   NAME_PATTERN,
   'name of the sandbox; default: the one that the server was started for',
 )

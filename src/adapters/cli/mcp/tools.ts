@@ -8,14 +8,19 @@ import { apiPath } from '../../control/client/transport.ts'
 import { advanceLines, nextEvent, speedOf } from '../clock-commands.ts'
 import { CommandFailed } from '../command.ts'
 import { conductLines } from '../conduct-commands.ts'
-import { emulatorOrigin, namedIn } from '../control-client.ts'
+import { type ControlAddress, emulatorOrigin, namedIn } from '../control-client.ts'
 import { explainLines } from '../explain-command.ts'
 import type { Line } from '../line.ts'
 import { linesOf, prettyLines } from '../print.ts'
 import { rowOf } from '../request-commands.ts'
 import { isFailure } from '../request-line.ts'
 import { repetitionOf } from './failure.ts'
-import type { FoundEmulator } from './mcp.ts'
+
+/** An emulator that the tools call. */
+export interface FoundEmulator extends ControlAddress {
+  /** Whether it runs in this process. */
+  readonly isOwn: boolean
+}
 
 /** A tool of the server. Its input has the field `sandbox` in addition. */
 export interface Tool {
@@ -41,8 +46,8 @@ function tool<S extends z.ZodRawShape>(name: string, declared: Declared<S>): Too
   return { ...declared, name }
 }
 
-/** An optional text, or one that matches a pattern. */
-export function optional(pattern: RegExp, description: string) {
+/** An optional text that matches a pattern. */
+export function matching(pattern: RegExp, description: string) {
   return z.string().regex(pattern, `must match ${pattern.source}`).optional().describe(description)
 }
 
@@ -68,7 +73,7 @@ export const tools: readonly Tool[] = [
     description:
       'List the API requests that the emulator has received, oldest first, with status, error and faults',
     input: {
-      status: optional(/^(\d{3}|\dxx|0)$/, 'only this status, such as 429, or this class, such as 4xx'),
+      status: matching(/^(\d{3}|\dxx|0)$/, 'only this status, such as 429, or this class, such as 4xx'),
       operation: text('only this operation, such as pages.create').optional(),
       path: text('only this path; * is any run of characters').optional(),
       since: text('only requests after the one with this id, or from this virtual instant on').optional(),
