@@ -61,6 +61,7 @@ async function buildScripts() {
     build({
       ...shared,
       input: { library: 'src/index.ts', main: 'src/adapters/cli/main.ts' },
+      plugins: [beside('src/adapters/cli/mcp/sdk.ts', './mcp-sdk.js')],
       output: { ...scripts, codeSplitting: { groups: [{ name: startFile }] } },
     }),
     // Vitest and Vite have only modules; Playwright's loader works better with scripts.
@@ -73,6 +74,7 @@ async function buildScripts() {
     ),
     build({ ...shared, ...entryBeside('playwright'), output }),
     buildDashboard(),
+    buildMcpSdk(),
   ])
   const { exports } = built.find(({ name, isEntry }) => isEntry && name === 'library')
   fs.writeFileSync('dist/index.js', libraryEntry(exports))
@@ -102,12 +104,35 @@ function startFile(id, modules) {
 
 /** The entry point for a test runner or Vite. It imports the library as its user does, so that there is only one copy of it. */
 function entryBeside(runner) {
-  const library = resolve('src/index.ts')
-  const resolveId = (id, importer) =>
-    importer !== undefined && resolve(importer, '..', id) === library
-      ? { id: './index.js', external: true }
-      : null
-  return { input: `src/${runner}.ts`, plugins: [{ name: 'library-beside', resolveId }] }
+  return { input: `src/${runner}.ts`, plugins: [beside('src/index.ts', './index.js')] }
+}
+
+/** Leaves a source out of a bundle, which then imports a file beside itself. */
+function beside(source, id) {
+  const isSource = (each, importer) =>
+    importer !== undefined && resolve(importer, '..', each) === resolve(source)
+  const resolveId = (each, importer) => (isSource(each, importer) ? { id, external: true } : null)
+  return { name: 'beside', resolveId }
+}
+
+/** The SDK of the command `mcp`, which no other file loads. */
+async function buildMcpSdk() {
+  const { build } = await import('esbuild')
+  const { metafile } = await build({
+    entryPoints: { 'mcp-sdk': 'src/adapters/cli/mcp/sdk.ts' },
+    outdir: 'dist',
+    bundle: true,
+    platform: 'node',
+    minify: true,
+    metafile: true,
+    external: ['zod'],
+    // It checks only answers of users, which no tool asks for: without it, ajv would be in the package a second time.
+    alias: {
+      '@modelcontextprotocol/server/_shims':
+        'data:text/javascript,export class DefaultJsonSchemaValidator{};export{default as process}from"node:process"',
+    },
+  })
+  fs.writeFileSync('dist/mcp-sdk-LICENSES.txt', licences(metafile))
 }
 
 /**

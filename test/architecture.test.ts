@@ -44,7 +44,7 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
   control: ['express', 'zod'],
   consent: ['express', 'node:crypto'],
   storage: ['lowdb', 'chokidar'],
-  cli: ['commander', 'pino', 'pino-pretty', 'zod'],
+  cli: ['@modelcontextprotocol/server', 'commander', 'pino', 'pino-pretty', 'zod'],
   testing: ['vitest', '@playwright/test', 'zod'],
   dashboard: ['preact', '@preact/signals', 'lucide', 'jsonc-parser'],
   'json-text.ts': ['jsonc-parser'],
@@ -190,8 +190,8 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_026,
-  'adapters/cli': 5_157,
+  adapters: 1_031,
+  'adapters/cli': 5_874,
   'adapters/cli/certify': 1_004,
   'adapters/consent': 217,
   'adapters/control': 6_918,
@@ -199,12 +199,12 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/http': 4_526,
   'adapters/scenarios': 1_900,
   'adapters/storage': 1_982,
-  'adapters/testing': 1_122,
+  'adapters/testing': 1_123,
   'adapters/webhooks': 757,
   core: 17_532,
   'json-schema': 2_851,
   resources: 8_844,
-  src: 1_661,
+  src: 1_877,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

@@ -133,6 +133,7 @@ const OTHERS = [
   'stop',
   'exec',
   'init',
+  'mcp',
   'validate',
   'doctor',
   'version',

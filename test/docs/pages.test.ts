@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 import { flagOf } from '../../src/adapters/cli/options.ts'
+import { llmsFiles } from './llms.ts'
 import { anchorsOf, type Block, blocksOf, linksOf, readPages } from './pages.ts'
 import { commands, references, withReferences } from './reference.ts'
 
@@ -21,7 +22,7 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   // Run by python.slow.test.ts, those of a page as one file; a test after `fails` must fail.
   python: /^(fails)?$/,
   // Sent to an emulator by snippets.slow.test.ts.
-  json: /^(fixtures|settings|scenario|fault|verify|batch)$/,
+  json: /^(fixtures|settings|scenario|fault|verify|batch|mcp)$/,
   yaml: /^$/,
   mermaid: /^$/,
   // Generated from the clients of the gallery, whose repairs test/gallery runs.
@@ -32,6 +33,11 @@ const KINDS: Readonly<Record<string, RegExp>> = {
 
 test('the generated tables of the pages match the code; npm run docs updates them', () => {
   for (const [page, text] of pages) expect(withReferences(text), page).toBe(text)
+})
+
+test('llms.txt and llms-full.txt match the pages; npm run docs updates them', () => {
+  for (const [path, text] of Object.entries(llmsFiles(pages)))
+    expect(readFileSync(path, 'utf8'), path).toBe(text)
 })
 
 test('every generated table is on exactly one page', () => {
@@ -90,6 +96,14 @@ test('every command that is not run exists, with its flags', () => {
       for (const [, call = ''] of line.matchAll(/\bnpx workspace-emulator(?= )(.*?)(?= -- |[;&|#>)`]|$)/g))
         expectCall(call, at)
     }
+  }
+})
+
+test('the configurations of MCP clients name an existing command', () => {
+  for (const block of blocks.filter(({ mark }) => mark === 'mcp')) {
+    const { command, args } = JSON.parse(block.code).mcpServers.workspace
+    expect([command, args[0]]).toEqual(['npx', 'workspace-emulator'])
+    expectCall(args.slice(1).join(' '), `${block.page}:${block.line}`)
   }
 })
 

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { programmeOf } from '../../src/adapters/cli/certify/programme.ts'
 import { conclusionVerdicts } from '../../src/adapters/cli/certify/verdicts.ts'
 import { allCommands } from '../../src/adapters/cli/command-line.ts'
+import { tools } from '../../src/adapters/cli/mcp/tools.ts'
 import { referenceTable, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
@@ -61,6 +62,15 @@ export const references: Readonly<Record<string, () => string>> = {
       commands.map(({ name, args = {}, usage, description }) => [
         code([name, ...(usage === undefined ? Object.keys(args) : [usage])].join(' ')),
         description,
+      ]),
+    ),
+  tools: () =>
+    table(
+      ['tool', 'what it does', 'changes'],
+      tools.map(({ name, description, effect }) => [
+        code(name),
+        description,
+        { reads: 'nothing', changes: 'adds', destroys: 'replaces or removes' }[effect],
       ]),
     ),
   flags: () => referenceTable(START_OPTIONS).trimEnd(),

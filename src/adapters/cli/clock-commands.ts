@@ -117,9 +117,11 @@ function selected(result: AdvanceResult, topic: Topic | undefined): AdvanceResul
   }
 }
 
-function advanceLines(
+/** @param more the end of the line of the last group: how all events are listed */
+export function advanceLines(
   { from, to, events, failed, omitted = {}, stopped }: AdvanceResult,
   { all, only }: OptionValues<'all' | 'only'>,
+  more = '; --all lists them',
 ): string[] {
   const { listed, groups } =
     all || only !== undefined ? { listed: events, groups: [] } : summaryOfEvents(events)
@@ -132,7 +134,7 @@ function advanceLines(
       ? [`  No listed event is about a ${only}.`]
       : []),
     ...listed.map((event) => eventLine(event) + name(event)),
-    ...groups.map((group) => `${groupLine(group)}${group === groups.at(-1) ? '; --all lists them' : ''}`),
+    ...groups.map((group) => `${groupLine(group)}${group === groups.at(-1) ? more : ''}`),
     ...(failures.length === 0 ? [] : ['Failed:', ...failures]),
     ...(omissions.length === 0 ? [] : ['Further events, which are not listed:', ...omissions]),
     ...(stopped === 'limit'

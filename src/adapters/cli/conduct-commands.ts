@@ -23,7 +23,7 @@ export const conductCommands = [
   }),
 ]
 
-function conductLines({ data, judged, not_judged }: ConductReport): string[] {
+export function conductLines({ data, judged, not_judged }: ConductReport): string[] {
   return [
     `${counted(judged.requests, 'request')} in ${counted(judged.calls, 'call')}: ${findingCounts(data)}.`,
     ...data.flatMap(findingLines),

@@ -30,6 +30,9 @@ export class RequestRefused extends CommandFailed {
   }
 }
 
+/** Nothing listens at the address of the emulator. */
+export class NothingListens extends CommandFailed {}
+
 /** Milliseconds that one call may take by default. */
 const PATIENCE = 300_000
 
@@ -72,8 +75,11 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
   if (error instanceof DOMException) return new CommandFailed(silence(url, error.name))
   if (!(error instanceof EmulatorError)) return error
   const { status, code, detail, mitigation, issues, cause } = error
-  if (code === 'no_answer')
-    return new CommandFailed(silence(url, cause instanceof NoResponse ? cause.message : ''))
+  if (code === 'no_answer') {
+    const reason = cause instanceof NoResponse ? cause.message : ''
+    const Failed = reason === 'ECONNREFUSED' ? NothingListens : CommandFailed
+    return new Failed(silence(url, reason))
+  }
   if (code === 'unauthorized') {
     const token =
       controlToken === undefined ? 'requires a control token' : 'does not accept this control token'

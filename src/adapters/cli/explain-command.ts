@@ -34,7 +34,7 @@ async function latest(ask: CallControl, { sandbox = 'default' }: ControlAddress)
 }
 
 /** The trace of a request in lines, the summary first. Absent fields are left out. */
-function explainLines(trace: RequestTrace): Line[] {
+export function explainLines(trace: RequestTrace): Line[] {
   const { request, sandbox, route, limiter, idempotency, caller, specification, error, cors, unread_query } =
     trace
   return [

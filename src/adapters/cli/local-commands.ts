@@ -61,6 +61,17 @@ export const localCommands = [
     run: async (invocation) => (await import('./init.ts')).init(invocation),
   }),
   command({
+    name: 'mcp',
+    description:
+      'Serve tools for coding agents on stdin and stdout, by the Model Context Protocol; without --url it starts an emulator if none runs',
+    options: ['url', 'controlToken', 'sandbox', 'readOnly', 'json', 'noColor'],
+    help: {
+      sandbox: { description: 'sandbox of tools that name none' },
+      json: { description: 'an error of the command as one line of JSON on stderr' },
+    },
+    run: async (invocation) => (await import('./mcp/mcp.ts')).mcp(invocation),
+  }),
+  command({
     name: 'validate',
     description:
       'Check fixtures, settings, scenarios, fault rules and state documents; without files, those that start would use',

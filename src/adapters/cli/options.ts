@@ -185,6 +185,7 @@ const optionTable = {
   playwright: toggle('a test for Playwright'),
   dryRun: toggle('list the files, and write none'),
   yes: toggle('write without a question'),
+  readOnly: toggle('offer only the tools that change nothing'),
   fromSnapshot: optional(sandboxName, 'none', 'snapshot to start from, of the sandbox that --sandbox names'),
 }
 

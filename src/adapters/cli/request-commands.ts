@@ -98,7 +98,7 @@ function checkLines({ passed, actual, expected, nearest = [], description }: Che
 }
 
 /** The values of the columns that a table of requests can have. */
-function rowOf({ error, cors, caller, faults, changed, assumed, ...entry }: Entry) {
+export function rowOf({ error, cors, caller, faults, changed, assumed, ...entry }: Entry) {
   return {
     ...entry,
     request: `${entry.method} ${entry.path}`,

@@ -1,0 +1,166 @@
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
+import { expect, onTestFinished, test } from 'vitest'
+import { mcpServer } from '../../src/adapters/cli/mcp/server.ts'
+import { running } from './running.ts'
+
+/** A client of the server in this process, for an emulator with the demo data. */
+async function connected({ readOnly = false } = {}) {
+  const { emulator, url } = await running({ fixtures: 'demo' })
+  const server = mcpServer({ readOnly, find: async () => ({ url, isOwn: false }) })
+  const client = new Client({ name: 'test', version: '1' })
+  const [own, other] = InMemoryTransport.createLinkedPair()
+  await server.connect(other)
+  await client.connect(own)
+  onTestFinished(() => client.close())
+  const call = async (name: string, given: Readonly<Record<string, unknown>> = {}) => {
+    const { content, isError = false } = await client.callTool({ name, arguments: { ...given } })
+    return { text: content.map((each) => (each.type === 'text' ? each.text : '')).join('\n'), isError }
+  }
+  const send = (path: string, json?: object, key = 'live_demo_owner', headers = {}) =>
+    fetch(`${emulator.baseUrl}${path}`, {
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      ...(json && { method: 'POST', body: JSON.stringify(json) }),
+    })
+  return { client, call, send, url }
+}
+
+const FENCED = /```ts\n([\s\S]*?)\n```/
+
+test('there are at most fifteen tools, each with a description and with hints', async () => {
+  const { client } = await connected()
+  const { tools } = await client.listTools()
+  expect(tools.length).toBeLessThanOrEqual(15)
+  for (const { description, annotations } of tools) {
+    expect(description?.length).toBeGreaterThan(20)
+    expect(annotations).toMatchObject({
+      readOnlyHint: expect.any(Boolean),
+      destructiveHint: expect.any(Boolean),
+    })
+  }
+})
+
+test('with --read-only there are only the tools that change nothing', async () => {
+  const { client, call } = await connected({ readOnly: true })
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual([
+    'status',
+    'list_requests',
+    'explain_request',
+    'why_did_this_fail',
+    'describe_api',
+    'read_state',
+    'list_faults',
+    'check_conduct',
+  ])
+  expect(tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true)
+  await expect(call('reset_sandbox')).rejects.toThrow('not found')
+})
+
+test('status has what a client under test needs', async () => {
+  const { call, url } = await connected()
+  const { text } = await call('status')
+  expect(text).toContain(`${url}/v1`)
+  expect(text).toContain('user live_demo_owner, member live_demo_member, service service_demo')
+})
+
+test('every tool works', async () => {
+  const { call, send } = await connected()
+  await send('/pages', { name: 'Roof plan' })
+  const calls: readonly (readonly [string, object?, RegExp?])[] = [
+    ['list_requests', { status: '2xx', limit: 1 }, /200|201/],
+    ['explain_request', { request_id: 'default-000001' }, /POST \/v1\/pages was completed/],
+    ['describe_api', {}, /pages\.create/],
+    ['describe_api', { operation: 'pages.create' }, /"method": "post"/],
+    ['read_state', {}, /pages/],
+    ['read_state', { collection: 'pages', limit: 1 }, /"id"/],
+    ['read_state', { collection: 'pages', id: 'page-handbook' }, /"page-handbook"/],
+    ['arm_fault', { preset: 'rate-limited', match: { operation: 'pages.create' } }, /"rate-limited"/],
+    ['list_faults', {}, /rate-limited/],
+    ['clear_faults', {}, /rate-limited/],
+    ['check_conduct', {}, /1 request/],
+    ['advance_clock', { by: '1h' }, /T13:00/],
+    ['snapshot', { action: 'save', name: 'before' }, /before/],
+    ['write_record', { collection: 'organizations', record: { id: 'o2', name: 'Other' } }, /"o2"/],
+    ['snapshot', { action: 'restore', name: 'before' }, /before/],
+    ['start_scenario', { name: 'happy-path' }, /happy-path/],
+    ['start_scenario', {}, /happy-path/],
+    ['reset_sandbox', {}, /./],
+    ['read_state', { sandbox: 'default', collection: 'organizations' }, /records/],
+  ]
+  for (const [name, given, pattern] of calls) {
+    const { text, isError } = await call(name, { ...given })
+    expect(isError, `${name}: ${text}`).toBe(false)
+    expect(text, name).toMatch(pattern ?? /./)
+  }
+})
+
+test('an error says what is wrong, where, and the way out, without a stack', async () => {
+  const { call } = await connected()
+  const errors = [
+    [await call('arm_fault', { preset: 'rate-limitd' }), /\/preset.*rate-limited/s],
+    [await call('advance_clock', { by: '1h', to: 'never' }), /\/to|exactly one/],
+    [
+      await call('list_requests', { limit: 0 }),
+      /^The arguments of list_requests are not valid: \/limit must be at least 1/,
+    ],
+    [await call('list_requests', { operatoin: 'x' }), /\/operatoin is not a known field.*operation/],
+    [await call('explain_request', { request_id: 'x' }), /list_requests/],
+    [await call('why_did_this_fail'), /None of the 0 newest requests .* has failed\. Send the request first/],
+    [await call('describe_api', { operation: 'x' }), /describe_api without an operation lists them/],
+  ] as const
+  for (const [{ text, isError }, pattern] of errors) {
+    expect(isError, text).toBe(true)
+    expect(text).toMatch(pattern)
+    expect(text).not.toMatch(/\n\s+at |defect/)
+  }
+})
+
+test('the pages of the documentation are resources', async () => {
+  const { client } = await connected()
+  const { resources } = await client.listResources()
+  const faults = resources.find(({ name }) => name === 'docs/faults.md')
+  expect(faults).toMatchObject({ title: 'Faults', mimeType: 'text/markdown' })
+  const { contents } = await client.readResource({ uri: faults?.uri ?? '' })
+  expect(contents[0]).toMatchObject({ text: expect.stringMatching(/^# Faults\n/) })
+})
+
+const FAILURES = {
+  'a preset': {
+    armed: { preset: 'rate-limited' },
+    fault: '{"preset":"rate-limited","match":{"operation":"pages.create"}}',
+  },
+  'a body that is cut': {
+    armed: { preset: 'truncated-json' },
+    fault: '{"preset":"truncated-json","match":{"operation":"pages.create"}}',
+  },
+  'a connection that is reset': {
+    armed: { preset: 'rst-before-headers' },
+    fault: '{"preset":"rst-before-headers","match":{"operation":"pages.create"}}',
+  },
+  'actions of a rule': {
+    armed: { match: 'everything', do: [{ respond: { status: 418 } }] },
+    fault: '{"match":{"operation":"pages.create"},"do":[{"respond":{"status":418}}]}',
+  },
+  'a wrong body': { json: { name: 7 }, fault: undefined },
+  'an unknown key': { key: 'live_unknown', fault: undefined },
+}
+
+for (const [name, { fault, ...given }] of Object.entries(FAILURES)) {
+  test(`a failure is explained, and repeated by a test: ${name}`, async () => {
+    const { call, send, url } = await connected()
+    const { armed, json, key } = { armed: undefined, json: { name: 'Roof plan' }, key: undefined, ...given }
+    // Not every action of a rule fits the short form of the tool.
+    if (armed !== undefined)
+      await fetch(`${url}/__emulator/faults`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(armed),
+      })
+    await send('/pages', json, key).catch(() => {})
+    const { text, isError } = await call('why_did_this_fail')
+    expect(isError, text).toBe(false)
+    if (fault === undefined) expect(text).toContain('The request alone repeats it')
+    else expect(text).toContain(`The smallest fault that repeats it, as arm_fault takes it:\n${fault}\n`)
+    expect(FENCED.exec(text)?.[1]).toContain(`sandbox.fetch("/pages", {`)
+  })
+}
