@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect, onTestFinished, test } from 'vitest'
@@ -21,7 +24,6 @@ function project(): string {
 
 /** The built command, with a client on its stdin and stdout. */
 async function spawned(cwd: string, port: number, ...flags: readonly string[]) {
-  const errors: Error[] = []
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [resolve('dist/cli.js'), 'mcp', ...flags],
@@ -31,23 +33,18 @@ async function spawned(cwd: string, port: number, ...flags: readonly string[]) {
   })
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport)
-  // A line on stdout that is not of the protocol is an error of the transport.
-  client.onerror = (error) => void errors.push(error)
   onTestFinished(() => client.close())
   const call = async (name: string, given: Readonly<Record<string, unknown>> = {}) => {
     const { content, isError = false } = await client.callTool({ name, arguments: { ...given } })
     return { text: content.map((each) => (each.type === 'text' ? each.text : '')).join('\n'), isError }
   }
-  return { client, call, errors }
+  return { client, call }
 }
 
 test('a client finds out why a request failed, and gets a test that passes', async () => {
   const folder = project()
   const port = await freePort()
-  mkdirSync(join(folder, 'scenarios'))
-  const scenario = `console.log('on stdout')\nexport default { description: 'writes to the console' }\n`
-  writeFileSync(join(folder, 'scenarios', 'loud.js'), scenario)
-  const { call, errors } = await spawned(folder, port)
+  const { call } = await spawned(folder, port)
   const status = await call('status')
   expect(status.text).toContain(`http://127.0.0.1:${port}/v1`)
   expect(status.text).toContain('inside this MCP server')
@@ -67,7 +64,6 @@ test('a client finds out why a request failed, and gets a test that passes', asy
   expect(why.text).toContain('The smallest fault that repeats it')
   expect(ran.code, `${why.text}\n${ran.out}${ran.err}`).toBe(0)
   expect(ran.out).toMatch(/1 passed/)
-  expect(errors).toEqual([])
 })
 
 test('with --url and no emulator there, each tool says so, and how to get one', async () => {
@@ -78,4 +74,41 @@ test('with --url and no emulator there, each tool says so, and how to get one', 
   expect(text).toBe(
     `Nothing listens at http://127.0.0.1:${port}. Start an emulator with "workspace-emulator start", or give the address of another one with --url.`,
   )
+})
+
+// The client of the SDK skips lines that are not JSON, so this test reads stdout by itself.
+test('only the protocol is on stdout, also when a scenario writes to the console', async () => {
+  const folder = temporaryDirectory()
+  mkdirSync(join(folder, 'scenarios'))
+  const scenario = `console.log('of the console')
+process.stdout.write('of the stream\\n')
+export default { description: 'writes to stdout' }
+`
+  writeFileSync(join(folder, 'scenarios', 'loud.js'), scenario)
+  const env = { ...PLAIN_ENV, WORKSPACE_EMULATOR_PORT: String(await freePort()) }
+  const child = spawn(process.execPath, [resolve('dist/cli.js'), 'mcp'], { cwd: folder, env })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const closed = once(child, 'close')
+  let errors = ''
+  child.stderr.on('data', (text) => {
+    errors += text
+  })
+  const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  const clientInfo = { name: 'test', version: '1' }
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo }
+  send({ id: 1, method: 'initialize', params })
+  send({ method: 'notifications/initialized' })
+  send({ id: 2, method: 'tools/call', params: { name: 'status', arguments: {} } })
+  const lines: string[] = []
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(line)
+    if (line.includes('"id":2')) child.stdin.end()
+  }
+  await closed
+  expect(lines.filter((line) => !line.startsWith('{'))).toEqual([])
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { jsonrpc: '2.0', id: 1 },
+    { jsonrpc: '2.0', id: 2, result: { content: [{ text: expect.stringContaining('loud') }] } },
+  ])
+  expect(errors).toContain('of the console\nof the stream')
 })
