@@ -59,7 +59,9 @@ test('a client finds out why a request failed, and gets a test that passes', asy
   const why = await call('why_did_this_fail')
   const [, code = ''] = /```ts\n([\s\S]*?)\n```/.exec(why.text) ?? []
   writeFileSync(join(folder, 'repeated.test.ts'), code)
-  const ran = await run(folder, 'npx', ['vitest', 'run', '--root', '.'], { NO_COLOR: '1' })
+  const ran = await run(folder, 'npx', ['vitest', 'run', '--root', '.', '--testTimeout=120000'], {
+    NO_COLOR: '1',
+  })
   expect(requests.text).toContain('rate_limit_exceeded')
   expect(why.text).toContain('The smallest fault that repeats it')
   expect(ran.code, `${why.text}\n${ran.out}${ran.err}`).toBe(0)
