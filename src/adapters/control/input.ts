@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import * as z from 'zod'
-import { didYouMean } from '../../core/did-you-mean.ts'
+import type * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
 import type { IssueList } from '../../core/issue-list.ts'
-import { type Issue, type Json, pointer } from '../../core/json.ts'
+import type { Issue, Json } from '../../core/json.ts'
 import { parsed, zodIssues } from '../../core/zod-issues.ts'
 import type { ControlHost } from './host.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
@@ -41,13 +40,7 @@ export async function receive(
 export function check(schema: z.ZodType, value: unknown, at: string, issues: IssueList): unknown {
   const result = parsed(schema, value)
   if (result.success) return result.data
-  const known = membersOf(schema)
-  const names = new Map(unknownMembers(result.error).map((name) => [at + pointer(name), name]))
-  for (const issue of zodIssues(result.error, at)) {
-    const name = names.get(issue.pointer)
-    if (name === undefined) issues.push(value === undefined ? NO_BODY : issue)
-    else issues.push({ ...issue, detail: `${issue.detail}.${didYouMean(name, known)}` })
-  }
+  for (const issue of zodIssues(result.error, at)) issues.push(value === undefined ? NO_BODY : issue)
   return undefined
 }
 
@@ -55,15 +48,4 @@ const NO_BODY: Issue = { pointer: '', detail: 'a JSON body is required' }
 
 function announced(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
-}
-
-function unknownMembers(error: z.ZodError): string[] {
-  return error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
-  )
-}
-
-function membersOf(schema: z.ZodType): string[] {
-  if (schema instanceof z.ZodPrefault) return membersOf(schema.unwrap() as z.ZodType)
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : []
 }
