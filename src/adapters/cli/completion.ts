@@ -46,7 +46,7 @@ export function completionCommands(load: () => Promise<readonly Command[]>) {
         const [shell = '', ...others] = args
         const script = SCRIPTS[shell]
         if (script === undefined)
-          throw new UsageError([`<shell>: "${shell}" is unknown. Give ${Object.keys(SCRIPTS).join(', ')}.`])
+          throw new UsageError([`<shell>: "${shell}" is unknown. Give bash, zsh or fish.`])
         if (others.length === 0) {
           terminal.out(options.json ? JSON.stringify({ script }) : script)
           return OK

@@ -321,7 +321,7 @@ const CREATE_FIRST = 'GET /__emulator/sandboxes lists them; POST /__emulator/san
 function refuseDefault(): never {
   refuse('conflict', {
     detail: 'The default sandbox always exists: it cannot be created or removed.',
-    mitigation: 'POST /__emulator/reset or "workspace-emulator reset" resets it, also to other fixtures.',
+    mitigation: '"workspace-emulator reset" resets it; POST /__emulator/reset also accepts other fixtures.',
   })
 }
 
