@@ -41,5 +41,7 @@ test('bash accepts its script', async () => {
 })
 
 test('an unknown shell is refused with the known ones', async () => {
-  expect((await command(['completion', 'csh'])).err).toBe('<shell>: "csh" is unknown. Give bash, zsh or fish.')
+  expect((await command(['completion', 'csh'])).err).toBe(
+    '<shell>: "csh" is unknown. Give bash, zsh or fish.',
+  )
 })

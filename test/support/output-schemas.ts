@@ -22,6 +22,11 @@ export function seeded(seed: number): RandomSource {
 
 export const object = (properties: object, more: object = {}) =>
   ({ type: 'object', properties, ...more }) as JsonObject
+/** An object with one property, which it must have. */
+export const required = (schema: Json, name = 'a') => object({ [name]: schema }, { required: [name] })
+/** An object with a list of so many items. */
+export const list = (count: number, items: Json) =>
+  required({ type: 'array', items, minItems: count, maxItems: count })
 export const text = (...values: unknown[]) => JSON.stringify(values)
 
 /** The output of one item. */

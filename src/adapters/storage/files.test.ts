@@ -1,7 +1,8 @@
-import fs from 'node:fs'
+import fs, { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { folder } from '../../../test/support/disk-emulator.ts'
-import { nodeFiles } from './files.ts'
+import { guardedFiles, nodeFiles } from './files.ts'
 
 test('D3 a disk error while a file is closed is ignored', () => {
   const file = nodeFiles.open(`${folder(onTestFinished)}/a`, 'wx')
@@ -20,4 +21,28 @@ test('closing a file that is not open throws', () => {
   const file = nodeFiles.open(`${folder(onTestFinished)}/a`, 'wx')
   nodeFiles.close(file)
   expect(() => nodeFiles.close(file)).toThrow('EBADF')
+})
+
+test('after the loss of the lock, operations that write throw and operations that read still work', () => {
+  const file = join(folder(onTestFinished), 'file')
+  writeFileSync(file, 'content')
+  const files = guardedFiles(nodeFiles, () => {
+    throw new Error('lost')
+  })
+  const writes: readonly (() => unknown)[] = [
+    () => files.open(file, 'r+'),
+    () => files.open(`${file}.new`, 'wx'),
+    () => files.write(0, Buffer.from('x'), 0),
+    () => files.truncate(0, 0),
+    () => files.rename(file, `${file}.new`),
+    () => files.remove(file),
+    () => files.makeDirectory(`${file}.new`),
+    () => files.removeDirectory(join(file, '..')),
+  ]
+  for (const write of writes) expect(write).toThrow('lost')
+  expect(readdirSync(join(file, '..'))).toEqual(['file'])
+  const open = files.open(file, 'r')
+  expect(files.readInto(open, Buffer.alloc(7), 0)).toBe(7)
+  files.close(open)
+  expect(files.read(file)?.toString()).toBe('content')
 })
