@@ -91,8 +91,10 @@ test('it works where node_modules consists of links, as pnpm makes them', async 
   expect((await run(project, bin, ['exec', '--', process.execPath, '-e', 'process.exit(7)'])).code).toBe(7)
 })
 
-test.for(['node', 'jsdom', 'happy-dom'])('it works in the %s environment of Vitest', async (environment) => {
-  const suite = `import { expect, test } from 'agent-workspace-emulator/vitest'
+/** Tests of the library and of the fixture. */
+const suiteOf = (
+  entry: 'vitest' | 'playwright',
+) => `import { expect, test } from 'agent-workspace-emulator/${entry}'
 import { FixturesError, startEmulator } from 'agent-workspace-emulator'
 test('the library', async () => {
   ${USE}
@@ -103,6 +105,9 @@ test('the fixture', async ({ sandbox }) => {
   await expect(sandbox).toHaveReceived({ operation: 'data-views.list' })
 })
 `
+
+test.for(['node', 'jsdom', 'happy-dom'])('it works in the %s environment of Vitest', async (environment) => {
+  const suite = suiteOf('vitest')
   await write(user.folder, { [`${environment}/suite.test.ts`]: suite })
   const flags = ['--environment', environment, '--testTimeout=120000', environment]
   const { code, out, err } = await run(user.folder, 'npx', ['--offline', 'vitest', 'run', ...flags], {
@@ -126,17 +131,7 @@ test('the library', async () => {
 })
 
 test.for(['commonjs', 'module'])('it works in Playwright, with test files of the type %s', async (type) => {
-  const suite = `import { expect, test } from 'agent-workspace-emulator/playwright'
-import { FixturesError, startEmulator } from 'agent-workspace-emulator'
-test('the library', async () => {
-  ${USE}
-  expect(${RESULT}).toEqual(${JSON.stringify(EXPECTED)})
-})
-test('the fixture', async ({ sandbox }) => {
-  expect((await sandbox.fetch('/data-views')).status).toBe(200)
-  await expect(sandbox).toHaveReceived({ operation: 'data-views.list' })
-})
-`
+  const suite = suiteOf('playwright')
   await write(user.folder, {
     [`playwright-${type}/package.json`]: JSON.stringify({ type }),
     [`playwright-${type}/suite.spec.ts`]: suite,
