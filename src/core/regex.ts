@@ -53,8 +53,8 @@ export function linearRegex(expression: string): Regex {
   return regex
 }
 
-/** Milliseconds that the built-in engine may take for one text. */
-const MAX_MATCH_MS = 50
+/** Milliseconds that the built-in engine may take for one text: first, and once more if they were not enough. */
+const MAX_MATCH_MS = { first: 50, second: 500 }
 
 /** A regular expression took too long. Whether it does depends on the machine. */
 export class RegexTimeout extends Error {}
@@ -74,15 +74,15 @@ export function withMatchTime<T>(ms: number, work: () => T): T {
 }
 
 /**
- * The result of a match. One that takes more than 50 ms twice is stopped and throws {@link RegexTimeout}: the built-in engine can
- * take exponential time. Entering the time limit takes 0.1 ms.
+ * The result of a match. One that takes more than 50 ms is stopped, and tried once more with 500 ms; then it throws
+ * {@link RegexTimeout}: the built-in engine can take exponential time. Entering the time limit takes 0.1 ms.
  */
 export function matchInTime(match: () => boolean): boolean {
   if (left <= 0) throw new RegexTimeout('the patterns took too long together')
   const before = process.cpuUsage()
   try {
     // On a busy machine the first time can be spent waiting for the processor.
-    return limited(match) ?? limited(match) ?? refuse()
+    return limited(match, MAX_MATCH_MS.first) ?? limited(match, MAX_MATCH_MS.second) ?? refuse()
   } finally {
     const { user, system } = process.cpuUsage(before)
     left -= (user + system) / 1_000
@@ -92,11 +92,11 @@ export function matchInTime(match: () => boolean): boolean {
 let inContext: { readonly call: Script; readonly context: Context } | undefined
 
 /** The result of a match, or undefined when it was stopped. */
-function limited(match: () => boolean): boolean | undefined {
+function limited(match: () => boolean, timeout: number): boolean | undefined {
   inContext ??= { call: new Script('match()', { filename: 'match' }), context: createContext({}) }
   inContext.context.match = match
   try {
-    return inContext.call.runInContext(inContext.context, { timeout: MAX_MATCH_MS }) as boolean
+    return inContext.call.runInContext(inContext.context, { timeout }) as boolean
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined
     throw error
@@ -104,5 +104,5 @@ function limited(match: () => boolean): boolean | undefined {
 }
 
 function refuse(): never {
-  throw new RegexTimeout(`the pattern took more than ${MAX_MATCH_MS} ms for one text`)
+  throw new RegexTimeout(`the pattern took more than ${MAX_MATCH_MS.second} ms for one text`)
 }

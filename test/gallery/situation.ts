@@ -54,7 +54,7 @@ export async function runCase(
 export function serviceOf(
   sandbox: SandboxClient,
   time: VirtualTime,
-  { seed, timeout = TIMEOUT }: { readonly seed: number; readonly timeout?: number },
+  { seed, timeout = TIMEOUT }: { readonly seed: number; readonly timeout?: number | undefined },
 ): Service {
   let state = seed
   // The generator mulberry32.

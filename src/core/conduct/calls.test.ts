@@ -42,6 +42,11 @@ test.for<[what: string, calls: number, steps: Step[]]>([
     [failed, { ...create, connection: aConnection({ opened: 0 }), requestsBefore: 0 }],
   ],
   [
+    'a repetition after two seconds of the clock, on a connection that was opened for another request',
+    1,
+    [failed, { ...create, at: 2000, real: 12, connection: aConnection({ opened: 0 }), requestsBefore: 0 }],
+  ],
+  [
     'a repetition on a connection that was opened after the refusal',
     1,
     [failed, { ...create, connection: aConnection({ opened: 5 }) }],

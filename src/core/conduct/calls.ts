@@ -24,7 +24,7 @@ const MARKERS = ['amz-sdk-invocation-id', 'x-client-request-id', 'x-correlation-
 const MAX_GAP = 15 * 60_000
 /** The least real milliseconds from a response to a request that its client sends because of it. */
 const ROUND_TRIP = 0.5
-/** Real milliseconds by which the emulator may notice late that a connection is broken. */
+/** Real milliseconds by which the emulator may notice a broken connection late, or the first request on a new one. */
 const LATE = 100
 /** Requests before a call that show the pace of its client. */
 const HISTORY = 8
@@ -82,9 +82,9 @@ function follows(next: ObservedRequest, last: ObservedRequest | undefined, isCer
   // The end of a broken connection may be noticed after the next request.
   const end = last.outcome === 'unanswered' ? a.ended_ms - LATE : a.ended_ms
   if (b.arrived_ms < end || b.arrived_ms - a.ended_ms > MAX_GAP) return false
+  if (a.connection === b.connection || b.connection.opened_ms >= end) return true
   // On a connection that was open before the response, a request may have been sent before it, too, unless a clock has moved.
-  const isLater = Math.max(b.arrived_ms - end, next.at - last.at) >= ROUND_TRIP
-  return a.connection === b.connection || b.connection.opened_ms >= end || (b.requests_before > 0 && isLater)
+  return Math.max(b.arrived_ms - end, next.at - last.at) >= (b.requests_before > 0 ? ROUND_TRIP : LATE)
 }
 
 function isPaced(repeat: Gap | undefined, row: readonly ObservedRequest[], sandbox: Sandbox): boolean {
