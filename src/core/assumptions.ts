@@ -3,7 +3,7 @@ import { didYouMean } from './did-you-mean.ts'
 import { IssueList } from './issue-list.ts'
 import { type Immutable, type Issue, pointer } from './json.ts'
 import { sentence } from './words.ts'
-import { parsed } from './zod-issues.ts'
+import { parsed, zodIssues } from './zod-issues.ts'
 
 /**
  * A choice that the specification leaves open and that a user can make.
@@ -128,11 +128,8 @@ export class AssumptionCatalog {
       const result = parsed(known.schema(), value)
       if (result.success) issues.addAll(this.#clash(known, values))
       else
-        for (const issue of result.error.issues)
-          issues.push({
-            pointer: pointer(key, ...issue.path),
-            detail: `${sentence(issue.message)} ${known.description}`,
-          })
+        for (const { detail, ...issue } of zodIssues(result.error, pointer(key)))
+          issues.push({ ...issue, detail: `${sentence(detail)} ${known.description}` })
     }
     return issues
   }

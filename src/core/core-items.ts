@@ -196,8 +196,8 @@ export const coreAssumptions: Assumptions = {
     ),
     unnamedItem(
       'T04',
-      'Whether refused requests count in the window.',
-      'All requests count except those that get a 429. If a 429 counted, each early retry would make the wait longer than the Retry-After that the client was given.',
+      'Whether refused requests count towards the rate limit.',
+      'A request that gets a 429 because the limit is reached does not count towards the rate limit. Every other request counts, also one with another error. If such a 429 counted, each early retry would make the wait longer than the Retry-After that the client was given.',
       'It decides how a window is filled, which X-RateLimit-Remaining shows; status and body rely on U065.',
     ),
     unnamedItem(
@@ -216,7 +216,7 @@ export const coreAssumptions: Assumptions = {
       'T07',
       'The clock of rate windows.',
       'The virtual one, so that advancing it frees a window; a setting chooses the host clock.',
-      'It decides when a window frees a place; the 429 itself is specified.',
+      'It decides when the next request is possible; the 429 itself is specified.',
     ),
     unnamedItem(
       'T08',
@@ -252,7 +252,7 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'T26',
       'has_more of a page read with before.',
-      'Whether rows exist before the page, so that a client that pages back can stop: false for the page with the first row and for an empty one. The setting lists.has_more_before chooses the other meaning: whether rows follow the page in list order.',
+      'Whether rows exist before the page in list order, so that a client that pages back knows when to stop. It is false if the page contains the first row or is empty. The setting lists.has_more_before chooses the other meaning: whether rows exist after the page in list order.',
     ),
     unnamedItem(
       'T27',

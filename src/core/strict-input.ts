@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { isObject, type Json } from './json.ts'
+import { truncated } from './words.ts'
 import { parsed, reportIn, zodIssues } from './zod-issues.ts'
 
 /** The maximum number of entries of one map that a user writes. */
@@ -110,7 +111,10 @@ export function nameAmong<T extends string>(
   const isKnown = (name: string) => (known as readonly string[]).includes(name)
   return z
     .string()
-    .refine(isKnown, { error: ({ input }) => `is no ${noun}.${hintFor(String(input), known, elsewhere)}` })
+    .refine(isKnown, {
+      error: ({ input }) =>
+        `"${truncated(String(input))}" is no ${noun}.${hintFor(String(input), known, elsewhere)}`,
+    })
     .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T, T>
 }
 

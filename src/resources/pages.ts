@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Reliance, setting } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
-import { refuseInvalid } from '../core/errors.ts'
+import { refuseInvalid, statusSettings } from '../core/errors.ts'
 import { anyObject, timestamp } from '../core/fields.ts'
 import { operation, type Request } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
@@ -121,7 +121,7 @@ function checkParent(
   if (!('page_id' in parent) || typeof parent.page_id !== 'string') return
   const page = tx.in(pages).get(parent.page_id)
   if (page !== undefined && isVisible(page, caller, tx)) return
-  note('U023')
+  note('U023', statusSettings.notFound)
   refuseInvalid([{ pointer: '/parent/page_id', detail: `there is no page with the id "${parent.page_id}"` }])
 }
 
@@ -140,9 +140,9 @@ export const pagesResource: Resource = {
     items: [
       {
         id: 'U001',
-        open: 'Which other parent a page can have: the specification mentions two variants and shows only the page.',
+        open: 'Which other type of parent a page can have: the specification says that parent has two variants, but defines only the type page.',
         decision:
-          'A parent of another type than page is refused, and a page without a parent has no field parent, unless settings choose otherwise.',
+          'A parent of another type than page is refused, and the response about a page without a parent has no field parent; settings change both.',
         reportedIn: 'response',
       },
       {

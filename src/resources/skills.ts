@@ -178,7 +178,7 @@ export const skillsResource: Resource = {
         id: 'U029',
         open: 'The statuses of a promotion without the rights, and of a skill that is not of scope user.',
         decision:
-          'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. The account of a promoted skill is the organization of the caller.',
+          'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. An account is an organization: account_id of a promoted skill is the id of the organization that the API key belongs to.',
         reportedIn: 'response',
         unsettled:
           'The specification has no other object that could be the account of a skill. The statuses have settings.',

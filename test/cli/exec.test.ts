@@ -133,15 +133,12 @@ test('arguments after -- reach the command unchanged', async () => {
 
 const HELP = 'Run "workspace-emulator exec --help" for its arguments and flags.'
 
+const NO_COMMAND =
+  'workspace-emulator exec needs <command>: the program to run and its arguments, after --, without a shell: workspace-emulator exec -- npm test.'
+
 test.for([
-  [
-    ['exec'],
-    'workspace-emulator exec needs <command>: after --, such as -- npm test; it runs without a shell.',
-  ],
-  [
-    ['exec', '--'],
-    'workspace-emulator exec needs <command>: after --, such as -- npm test; it runs without a shell.',
-  ],
+  [['exec'], NO_COMMAND],
+  [['exec', '--'], NO_COMMAND],
   [['exec', 'npm', 'test'], 'Put -- in front of the command: workspace-emulator exec [flags] -- npm test'],
   [
     ['exec', 'npm', '--', 'test'],

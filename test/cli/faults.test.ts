@@ -112,7 +112,7 @@ test('a rule can be given as JSON, inline or in a file, and flags change it', as
 })
 
 test.for([
-  [['add', 'server-eror'], 1, 'is no preset. Did you mean "server-error"?'],
+  [['add', 'server-eror'], 1, '/preset: "server-eror" is no preset. Did you mean "server-error"?'],
   [
     ['add', 'server-eror', '--first', '2'],
     1,

@@ -58,6 +58,10 @@ test.for([
     '--columns: "id,when" is not a list of columns. Give some of id,at,status,request,operation,error,method,path,key,idempotency_key,duration_ms,decided,faults,changed,assumed.',
   ],
   [
+    ['clock', 'advance', 'tomorrow'],
+    '<duration>: "tomorrow" is not a duration. Give one such as 250ms, 90s, 10m, 24h, 29d or PT24H, or an instant with --to 2030-01-01T00:00:00Z.',
+  ],
+  [
     ['clock', 'advence', '1h'],
     'There is no command "clock advence". Did you mean "clock advance"?\nRun "workspace-emulator clock --help" for the commands.',
   ],
@@ -184,6 +188,15 @@ test('start reports the file, line and field of invalid fixtures', async () => {
     code: 1,
     out: '',
     err: `The fixtures cannot be used:\n  ${file}:3: /collections/pagees: There is no such collection. Did you mean "pages"?`,
+  })
+})
+
+test('start reports one place of a syntax error in fixtures', async () => {
+  const file = temporaryFile('sandbox.json', '{\n')
+  expect(await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])).toEqual({
+    code: 1,
+    out: '',
+    err: `The fixtures cannot be used:\n  ${file}:1: is not JSON: expected "," or "}", but the text ends`,
   })
 })
 

@@ -114,7 +114,9 @@ test('explain describes a request, with the summary first', async () => {
   expect(out).toContain(`Request      default-000001 at ${START}\n`)
   expect(out).toContain('Operation    pages.create: POST /pages\n')
   expect(out).toContain('Caller       user key k1 in teamspace ts-a for u1\n')
-  expect(out).toMatch(/\nRate limit {3}200 places were free/)
+  expect(out).toMatch(
+    /\nRate limit {3}Before this request, 200 of 200 requests per 60 s remained\. It counts/,
+  )
   expect(out).toMatch(/\nSteps\n {2}✓ receive/)
   expect(out).toMatch(/\n {2}● handle {10}It responded with 200/)
   expect(out).toMatch(/\nChanges\n {2}pages\/[0-9a-f]{24} created\n {4}add \(all\) \{"object":"page"/)
@@ -262,7 +264,7 @@ test('explain prints changes, events, webhooks and faults, and omits absent part
       '',
       'Faults',
       '  · f1: The operation is another.',
-      '  ✗ f2: It fired on match number 1. Did: respond, cut. The response was sent up to after-head, 120 bytes.',
+      '  ● f2: It fired on match number 1. Did: respond, cut. The response was sent up to after-head, 120 bytes.',
       '',
       'Changes',
       '  b/1 changed, by the step poll',

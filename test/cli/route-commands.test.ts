@@ -79,6 +79,40 @@ test('a refused record is reported with the line of its file, or with the positi
   })
 })
 
+test.for([
+  [
+    'state get pages x',
+    'There is no page with the id "x". "workspace-emulator state list pages" lists every page.',
+  ],
+  [
+    'snapshot restore x',
+    'The sandbox "default" has no snapshot "x". "workspace-emulator snapshot list" lists them; "workspace-emulator snapshot save <name>" saves one.',
+  ],
+  [
+    'join x user-mara',
+    'There is no teamspace with the id "x". "workspace-emulator state list teamspaces" lists every teamspace.',
+  ],
+  [
+    'join teamspace-harbor x',
+    'One field is not valid: /user_id: the organization of the teamspace has no user "x". "workspace-emulator state list users" lists every user',
+  ],
+  ['requests --status 4x', '--status: must be a status such as 429, or a class such as 4xx'],
+  [
+    'settings set lists.default_limit many',
+    'One field is not valid: /lists.default_limit: must be of the type number, not string. The number of records of a page when the request has no limit.',
+  ],
+] as const)('the refusal of "%s" names commands and flags instead of calls', async ([line, err]) => {
+  const { run } = await running({ fixtures: 'demo' })
+  expect(await run(...line.split(' '))).toEqual({ code: 1, out: '', err })
+})
+
+test('a refusal keeps a call whose body or query a command would need flags for', async () => {
+  const { run } = await running({ fixtures: 'demo', clock: '2030-01-01T00:00:00Z' })
+  expect((await run('clock', 'advance', '--to', '2020-01-01')).err).toContain(
+    'POST /__emulator/reset with {"clock"',
+  )
+})
+
 test('the whole state can be exported to a file and loaded again, and fixtures can be merged', async () => {
   const { run, data } = await running({ fixtures: 'demo' })
   const file = join(temporaryDirectory(), 'state.json')

@@ -60,8 +60,8 @@ test('every problem has its place and the nearest known name', async () => {
   const { code, out } = await command(['validate', file])
   expect(code).toBe(1)
   expect(out.replaceAll(`${file}:`, '').split('\n')).toEqual([
-    '3:7: /faults/0/preset: is no preset. Did you mean "server-error"?',
-    '4:16: /faults/1/match/operation: is no operation. Did you mean "pages.create"?',
+    '3:7: /faults/0/preset: "server-eror" is no preset. Did you mean "server-error"?',
+    '4:16: /faults/1/match/operation: "pages.creat" is no operation. Did you mean "pages.create"?',
     expect.stringMatching(/^6:11: \/pace\/validating: must be a duration such as /),
     expect.stringMatching(/^7:16: \/outcomes\/0\/status: must be one of "succeeded"/),
     expect.stringContaining(
@@ -72,7 +72,7 @@ test('every problem has its place and the nearest known name', async () => {
     expect.stringMatching(
       /^11:33: \/timeline\/0\/do\/0\/clock\/advance: is not a known field\. Known fields: /,
     ),
-    expect.stringContaining('12:33: /timeline/1/do/0/state/batch: is no move of a batch.'),
+    expect.stringContaining('12:33: /timeline/1/do/0/state/batch: "explode" is no move of a batch.'),
     expect.stringContaining('14:9: /on/batch.done: is no event. Use one of'),
   ])
 })
@@ -157,5 +157,7 @@ test('a file for faults add is checked as a fault rule', async () => {
   const { code, out } = await command(['validate', ...paths])
   expect(code).toBe(1)
   expect(out).toContain(`${paths[0]}: ok (fault rule)`)
-  expect(out).toMatch(/bad\.json:2:.*\/match\/operation: is no operation\. Did you mean "pages\.create"/)
+  expect(out).toMatch(
+    /bad\.json:2:.*\/match\/operation: "pages\.creat" is no operation\. Did you mean "pages\.create"/,
+  )
 })

@@ -223,7 +223,34 @@ test('assumptions of nearly every response are only in the log', async () => {
   expect(logged).toEqual(expect.arrayContaining(['U012', 'U013', 'U026', 'U048', 'U054', 'U071']))
 })
 
+/** Further responses that name an assumption, beside those above. */
+const further: Readonly<Record<string, Ask>> = {
+  U023: ({ post }) => post('/pages', { parent: { type: 'page', page_id: 'none' }, name: 'x' }),
+  U031: ({ get }) => get('/organization/mcp-servers?limit=1'),
+  U033: callback({ state: 'unknown' }),
+}
+
+const withOwnSettings = [...Object.entries(named), ...Object.entries(further)].flatMap(([id, each]) => {
+  const { ask, settings } = typeof each === 'function' ? { ask: each, settings: {} } : each
+  const own = [...assumptions.settings.values()].filter(({ item }) => item === id)
+  if (own.length === 0 || assumptions.items.get(id)?.unsettled !== undefined) return []
+  return [
+    [id, { ask, settings, given: Object.fromEntries(own.map(({ key, default: value }) => [key, value])) }],
+  ]
+}) as [string, { ask: Ask; settings: JsonObject; given: JsonObject }][]
+
+test.for(withOwnSettings)(
+  'no response names %s when every setting with its number is given, also with its default',
+  async ([id, { ask, settings, given }]) => {
+    expect((await ask(await emulatorWith(settings, id))).assumed).toContain(id)
+    expect((await ask(await emulatorWith({ ...given, ...settings }, id))).assumed).not.toContain(id)
+  },
+)
+
 const settled: Readonly<Record<string, readonly string[]>> = {
+  T21: ['mcp.list.has_more'],
+  T29: ['batch.results_url'],
+  U040: ['status.results_not_ready'],
   U006: ['names.warehouse'],
   U009: ['names.cloud_b'],
   U019: ['lists.default_limit'],

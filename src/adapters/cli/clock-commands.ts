@@ -1,3 +1,4 @@
+import { parseDuration } from '../../core/time/instant.ts'
 import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../../core/time/scheduler.ts'
 import { type EventGroup, isAbout, summaryOfEvents, type Topic } from '../advance-summary.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
@@ -92,6 +93,10 @@ type Targets = OptionValues<'to' | 'steps' | 'untilBatch' | 'status' | 'items'>
 /** The body of the request. The emulator checks the values. Throws {@link UsageError} unless exactly one target is given. */
 function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): Target {
   const goal = untilBatch === undefined ? {} : { until: { batch: untilBatch, status, finished_items: items } }
+  if (by !== undefined && parseDuration(by) === undefined)
+    throw new UsageError([
+      `<duration>: "${by}" is not a duration. Give one such as 250ms, 90s, 10m, 24h, 29d or PT24H, or an instant with --to 2030-01-01T00:00:00Z.`,
+    ])
   const targets = [by, to, steps, untilBatch].filter((target) => target !== undefined)
   if (targets.length !== 1) {
     throw new UsageError([

@@ -132,14 +132,34 @@ function terminalOf(streams: Streams, isPlain: boolean): Terminal {
   }
 }
 
+/** A call in a message, unless a query or a body follows: a command would need flags for these. */
+const CALL = /([A-Z]+) \/__emulator(\/[\w/{}%.:-]*[\w}])(?![\w/?]| \{| with\b)/g
+
 // Messages of the emulator name routes; a user of the command line needs the command.
 async function inCommands(message: string): Promise<string> {
   if (!message.includes('/__emulator/')) return message
   const commands = await allCommands()
-  return message.replaceAll(/GET \/__emulator(\/[a-z/-]*[a-z])(?![\w/{?-])/g, (text, path: string) => {
-    const command = commands.find(({ route }) => route === `GET ${path}`)
-    return command === undefined ? text : `"workspace-emulator ${command.name}"`
+  return message.replaceAll(CALL, (text, method: string, path: string) => {
+    const calls = commands.map((command) => ({
+      command,
+      values: valuesIn(command.route, `${method} ${path}`),
+    }))
+    const found = calls.find(({ values }) => values?.length === 0) ?? calls.find(({ values }) => values)
+    if (found === undefined) return text
+    const { command, values = [] } = found
+    const others = Object.keys(command.args ?? {}).filter((name) => name.startsWith('<'))
+    return `"workspace-emulator ${[command.name, ...values, ...others.slice(values.length)].join(' ')}"`
   })
+}
+
+/** The values of the parameters of a route in a call; undefined if it is a call of another route. */
+function valuesIn(route: string | undefined, asked: string): string[] | undefined {
+  const [parts = [], given] = [route?.split('/'), asked.split('/')]
+  const isOther = (part: string, index: number) => !part.startsWith('{') && part !== given[index]
+  if (parts.length !== given.length || parts.some(isOther)) return undefined
+  return given
+    .filter((_, index) => parts[index]?.startsWith('{'))
+    .map((value) => value.replace(/^\{(.*)\}$/, '<$1>'))
 }
 
 type Act = (declaration: Declaration, command: Command) => Promise<void>

@@ -93,7 +93,14 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
     )
   }
   const { message } = new EmulatorError({ status, code, detail, mitigation, issues })
-  return new RequestRefused(message.split('\n').map(printable).join('\n'), issues)
+  return new RequestRefused(withFlags(message).split('\n').map(printable).join('\n'), issues)
+}
+
+// A parameter of the query is a flag of the command.
+function withFlags(message: string): string {
+  return message
+    .replace(/^One field is not valid: (?=\/query\/)/, '')
+    .replaceAll(/\/query\/(\w+)/g, (_, name: string) => `--${name.replaceAll('_', '-')}`)
 }
 
 function silence(url: string, reason: string): string {

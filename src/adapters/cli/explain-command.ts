@@ -127,7 +127,7 @@ export function bodyLines({ headers, body, body_bytes }: NonNullable<RequestTrac
 function faultLine({ rule, fired, description, actions, sent }: RequestTrace['faults'][number]): string {
   const did = actions.length > 0 ? ` Did: ${actions.join(', ')}.` : ''
   const came = sent === null ? '' : ` The response was sent up to ${sent.stage}, ${sent.bytes} bytes.`
-  return `${fired ? '✗' : '·'} ${rule}: ${description}${did}${came}`
+  return `${fired ? '●' : '·'} ${rule}: ${description}${did}${came}`
 }
 
 type Change = RequestTrace['changes'][number]

@@ -127,9 +127,9 @@ export function isDirectory(path: string): boolean {
  */
 export async function locateFixtures(source: string, issues: readonly Issue[]): Promise<LocatedIssue[]> {
   const read = await readJsonFile(fixturesFile(source))
-  // The issues already contain the reason; only the line is missing.
+  // Without a line the file cannot be read, and the issues name what can be given instead.
   if (read instanceof UnusableFile)
-    return issues.map((issue) => ({ ...issue, file: source, line: read.issue.line }))
+    return read.issue.line > 0 ? [read.issue] : issues.map((issue) => ({ ...issue, file: source, line: 0 }))
   const locationIn = locationsIn(read.text)
   return issues.map((issue) => {
     const own = ownPointer(issue.pointer, read.document)

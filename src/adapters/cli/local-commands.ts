@@ -3,7 +3,10 @@ import { command } from './command.ts'
 import { CERTIFY_OPTIONS, START_OPTIONS } from './options.ts'
 import { show } from './print.ts'
 
-const OTHER_COMMAND = { '<command...>': 'after --, such as -- npm test; it runs without a shell' }
+/** The argument of a command that runs another one. */
+const otherCommand = (name: string, example: string) => ({
+  '<command...>': `the program to run and its arguments, after --, without a shell: workspace-emulator ${name} -- ${example}`,
+})
 
 /** The commands that need no running emulator. Their code is loaded when they run. */
 export const localCommands = [
@@ -20,7 +23,7 @@ export const localCommands = [
     name: 'exec',
     description:
       'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
-    args: OTHER_COMMAND,
+    args: otherCommand('exec', 'npm test'),
     usage: '[flags] -- <command> [arguments...]',
     options: [...START_OPTIONS, 'coverage', 'conduct'],
     help: {
@@ -43,13 +46,13 @@ export const localCommands = [
   command({
     name: 'certify',
     description:
-      'Run the client after -- once for each case of the programme, in which its requests fail, and judge how it behaved: exit code 1 for a failed case, 2 if cases were not reached',
-    args: OTHER_COMMAND,
+      'Run the client after -- once for each case of a fixed list, in which its requests fail in one way, and judge how it behaved: exit code 1 for a failed case, 2 if cases were not reached',
+    args: otherCommand('certify', 'node client.mjs'),
     usage: '[flags] -- <command> [arguments...]',
     options: CERTIFY_OPTIONS,
     help: {
       timeout: { description: 'real time for each case; a client that takes longer is ended', shown: '10s' },
-      json: { description: 'the whole card as one line of JSON on stdout instead of text' },
+      json: { description: 'the whole report as one line of JSON on stdout instead of text' },
     },
     run: async (invocation) => (await import('./certify/certify.ts')).certify(invocation),
   }),

@@ -21,7 +21,7 @@ const quota = () =>
   z.strictObject({
     limit: z.number(),
     remaining: z.number(),
-    /** Unix epoch second at which a place becomes free. */
+    /** Unix epoch second at which the next request is possible. */
     reset: z.number(),
     /** In seconds; null without a Retry-After. */
     retry_after: z.number().nullable(),
@@ -62,7 +62,7 @@ export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }
 
 function describeLimiter(sandbox: Sandbox, window: KeptWindow | undefined, isFaulted: boolean): string {
   const shown = isFaulted ? 'the values of a fault rule' : 'an unused window'
-  if (window === undefined) return `It took no place in any window; the headers show ${shown}.`
+  if (window === undefined) return `It did not count towards a rate limit; the headers show ${shown}.`
   return isFaulted
     ? `${describeWindow(sandbox, window)} The headers show ${shown}.`
     : describeWindow(sandbox, window)
@@ -74,13 +74,14 @@ function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
 
 function describeWindow({ enforcesLimits }: Sandbox, { limit, admission }: KeptWindow): string {
   const { free } = admission
-  const size = `${limit.limit} per ${limit.window / 1000} s`
+  const size = `${counted(limit.limit, 'request')} per ${limit.window / 1000} s`
   if (!admission.admitted) {
-    return `No place was free (${size}); one becomes free at ${formatInstant(admission.reset * 1000)}. A refused request takes none.`
+    return `The limit of ${size} was reached; the next request is possible at ${formatInstant(admission.reset * 1000)}. A refused request does not count.`
   }
-  if (free === 0) return `No place was free (${size}), but limits are off, so the oldest one was released.`
-  const off = enforcesLimits ? '' : ' Limits are off: places are counted, and nothing is refused.'
-  return `${counted(free, 'place')} ${free === 1 ? 'was' : 'were'} free (${size}); it took one.${off}`
+  if (free === 0)
+    return `The limit of ${size} was reached, but limits are off: the request was accepted, and the oldest request no longer counts.`
+  const off = enforcesLimits ? '' : ' Limits are off: requests are counted, but none is refused.'
+  return `Before this request, ${free} of ${size} remained. It counts towards the limit.${off}`
 }
 
 /** How the Idempotency-Key was handled. */

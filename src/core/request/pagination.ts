@@ -40,7 +40,7 @@ export const hasMoreBefore = setting<'list_order' | 'travel'>({
   key: 'lists.has_more_before',
   item: 'T26',
   description:
-    'has_more of a page read with before: whether rows exist before it, in the reading direction, or after it, in list order.',
+    'What has_more says about a page that was read with before: travel, whether rows exist before the page in list order; or list_order, whether rows exist after it.',
   schema: () => z.enum(['list_order', 'travel']),
   default: 'travel',
 })

@@ -321,7 +321,8 @@ const CREATE_FIRST = 'GET /__emulator/sandboxes lists them; POST /__emulator/san
 function refuseDefault(): never {
   refuse('conflict', {
     detail: 'The default sandbox always exists: it cannot be created or removed.',
-    mitigation: '"workspace-emulator reset" resets it; POST /__emulator/reset also accepts other fixtures.',
+    mitigation:
+      '"workspace-emulator reset" resets it; POST /__emulator/reset with "fixtures" starts it with others.',
   })
 }
 

@@ -188,7 +188,10 @@ export class Records<T extends Row> implements Iterable<T> {
   require(id: string): T {
     return (
       this.get(id) ??
-      refuse('not_found', { detail: `There is no ${this.#collection.label} with the id "${id}".` })
+      refuse('not_found', {
+        detail: `There is no ${this.#collection.label} with the id "${id}".`,
+        mitigation: `GET /__emulator/state/${this.#collection.name} lists every ${this.#collection.label}.`,
+      })
     )
   }
 

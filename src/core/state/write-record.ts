@@ -21,7 +21,7 @@ export function collectionOf(
     collections.get(name) ??
     refuse('not_found', {
       detail: `There is no collection "${name}".${didYouMean(name, [...collections.keys()])}`,
-      mitigation: 'GET /__emulator/state shows every collection.',
+      mitigation: 'GET /__emulator/collections lists every collection.',
     })
   )
 }

@@ -185,7 +185,7 @@ function provenFlow(given: Proof, { tx, target: server, assume, note }: Check): 
   const flow = tx.in(oauthFlows).find((each) => each.server_id === server.id && each.state === state)
   const reused = flow !== undefined && flow.used_at !== null && assume(stateReuse) === 'reject'
   const issues = flow === undefined ? [UNKNOWN_STATE] : reused ? [USED_STATE] : mismatches(given, flow)
-  if (issues.length > 0) note('U033', statusSettings.validation)
+  if (issues.length > 0) note('U033', statusSettings.oauthPrincipal)
   refuseInvalid(issues)
   if (flow?.code === null) note('U032')
   return flow as OAuthFlow // without a flow there was an issue

@@ -122,10 +122,9 @@ export const listServers = operation({
       data: z.array(shownServer(settings)),
       ...(settings.get(listHasMore) === 'present' ? { has_more: z.literal(false) } : {}),
     }),
-  handle: ({ tx, caller, call, seed, settings, assume, note }) => {
+  handle: ({ tx, caller, seed, settings, assume, note }) => {
     const servers = tx.in(mcpServers).filter((server) => isOwn(caller, server))
     note('T21', listHasMore)
-    if (Object.keys(call.query).length > 0) note('U031')
     const whole = assume(listHasMore) === 'present' ? { has_more: false } : {}
     noteOrder(servers, assume)
     const data = ordered(servers, settings.get(listOrder), seed).map(shown)

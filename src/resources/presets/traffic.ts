@@ -148,7 +148,7 @@ export const retries: readonly Preset[] = [
   },
   withKey(
     'lost-response-after-commit',
-    'The batch is created, then the connection is reset before a byte of the response. A repetition with the same key gets the stored response. Chromium automatically repeats the request.',
+    'The batch is created, then the connection is reset before a byte of the response. A repetition with the same key gets the stored response. Chromium repeats the request itself, so your code may see only the response to the repetition.',
     [{ cut: { at: 'after-handler', how: 'rst' } }],
   ),
   withKey('concurrent-same-key', 'A 409: another request with the same key is still in progress.', [

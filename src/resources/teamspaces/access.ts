@@ -147,7 +147,10 @@ export const joinTeamspace = control({
     const user = tx.in(users).get(user_id)
     if (user?.organization_id !== teamspace._emulator.organization_id) {
       refuseInvalid([
-        { pointer: '/user_id', detail: `the organization of the teamspace has no user "${user_id}"` },
+        {
+          pointer: '/user_id',
+          detail: `the organization of the teamspace has no user "${user_id}". GET /__emulator/state/users lists every user`,
+        },
       ])
     }
     const present = liveMembership(tx, teamspace.id, user_id)

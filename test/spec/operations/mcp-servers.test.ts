@@ -467,10 +467,9 @@ test('the list contains only the servers of the teamspace of the key', { tags: [
 
 test('query parameters are ignored, and a setting removes has_more', { tags: ['R183', 'U031'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.list.has_more': 'absent' } })
-  const { body, assumed } = await emulator.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
+  const { body } = await emulator.get('/organization/mcp-servers?limit=1&after=zzz&limit=x')
   expect(Object.keys(body)).toEqual(['object', 'data'])
   expect(body.data).toHaveLength(2)
-  expect(assumed).toContain('U031')
 })
 
 test('both MCP operations are marked beta', { tags: ['R287'] }, async () => {
