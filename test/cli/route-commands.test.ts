@@ -96,6 +96,10 @@ test.for([
     'join teamspace-harbor x',
     'One field is not valid: /user_id: the organization of the teamspace has no user "x". "workspace-emulator state list users" lists every user',
   ],
+  [
+    'settings set nope 1',
+    'One field is not valid: /nope: There is no setting "nope". "workspace-emulator settings get" lists every setting.',
+  ],
   ['requests --status 4x', '--status: must be a status such as 429, or a class such as 4xx'],
   [
     'settings set lists.default_limit many',
