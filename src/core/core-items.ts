@@ -82,7 +82,7 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'U022',
       'The response to an unknown cursor.',
-      'It is refused, so that a mistake in paging code is noticed. A cursor of a report is unknown in one of other dates, where its position is that of another row; an object id is a place in its list with any search.',
+      'It is refused, so that a mistake in paging code is noticed. A cursor of a report is unknown in one of other dates, where its position is that of another row; an object id is a position in its list, whatever the search is.',
     ),
     inResponse(
       'U023',

@@ -49,7 +49,7 @@ export const deletedCursor = setting<'resume' | 'reject'>({
   key: 'lists.deleted_cursor',
   item: 'T28',
   description:
-    'A cursor whose record was deleted in any way: the page resumes from its place, or the cursor is unknown.',
+    'A cursor whose record was deleted in any way: the page continues from its position, or the cursor is unknown.',
   schema: () => z.enum(['resume', 'reject']),
   default: 'resume',
 })

@@ -186,7 +186,7 @@ export const lists: readonly Preset[] = [
     name: 'page-cursor-deleted',
     family: 'list',
     description:
-      'The user that the cursor names is deleted just before the next page is read. The page resumes from its place; with the setting lists.deleted_cursor at reject it is a 400.',
+      'The user that the cursor names is deleted just before the next page is read. The page continues from its position; with the setting lists.deleted_cursor at reject it is a 400.',
     match: { operation: 'teamspace-users.list', query: { after: '*' } },
     times: 1,
     do: [{ state: { delete: { collection: 'users', id: { query: 'after' } } } }],
