@@ -51,5 +51,7 @@ const expect = plain.extend(matchers)
 
 export type { DeliveryMatch } from './adapters/testing/delivered.ts'
 export type { ExpectedCount } from './adapters/testing/matcher-result.ts'
+export { syncPageClock as syncClock } from './adapters/testing/playwright-clock.ts'
+export type { SyncedClock } from './adapters/testing/synced-clock.ts'
 export type { WorkspaceFixtures, WorkspaceSharedFixtures }
 export { expect, test }

@@ -6,6 +6,8 @@ import { matchers } from './adapters/testing/matchers.ts'
 import { addReport, reportOn } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
 import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
+import type { SyncedClock } from './adapters/testing/synced-clock.ts'
+import { syncClock } from './adapters/testing/vitest-clock.ts'
 import type { ConductOptions, RequestMatch, SandboxClient } from './index.ts'
 
 /**
@@ -77,5 +79,5 @@ declare module 'vitest' {
   }
 }
 
-export type { DeliveryMatch, ExpectedCount, WorkspaceFixtures, WorkspaceSharedFixtures }
-export { expect, matchers, test }
+export type { DeliveryMatch, ExpectedCount, SyncedClock, WorkspaceFixtures, WorkspaceSharedFixtures }
+export { expect, matchers, syncClock, test }

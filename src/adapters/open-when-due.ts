@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Sandboxes } from '../core/sandboxes/sandboxes.ts'
 import type { HostTime } from '../core/time/clock.ts'
+import { nextTurn } from '../core/time/real.ts'
 import type { Cancel, Later } from './realtime.ts'
 
 /** Milliseconds between the opening of a sandbox and its next event, because opening takes time. */

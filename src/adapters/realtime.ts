@@ -1,3 +1,5 @@
+import { real } from '../core/time/real.ts'
+
 /** Cancels a planned call. Does nothing if the call has already run. */
 export type Cancel = () => void
 
@@ -9,18 +11,15 @@ const MAX_DELAY = 3_600_000
 
 /** Calls back after `ms` real milliseconds, but at most one hour. All timers of the emulator process are created here. */
 export function later(ms: number, call: () => void): Cancel {
-  const timer = setTimeout(call, Math.min(ms, MAX_DELAY))
-  return () => clearTimeout(timer)
+  const timer = real.setTimeout(call, Math.min(ms, MAX_DELAY))
+  return () => real.clearTimeout(timer)
 }
 
-// Bound when this module is loaded, because a test may replace the timers with fake ones later.
-const [startInterval, stopInterval] = [setInterval, clearInterval]
-
-/** Calls back every `ms` real milliseconds, also while timers are faked. Does not keep the process alive. */
+/** Calls back every `ms` real milliseconds. Does not keep the process alive. */
 export function repeatEvery(ms: number, call: () => void): Cancel {
-  const timer = startInterval(call, ms).unref()
-  return () => stopInterval(timer)
+  const timer = real.setInterval(call, ms).unref()
+  return () => real.clearInterval(timer)
 }
 
-/** Calls back in the next turn of the event loop, also while timers are faked. */
-export const inNextTurn: (call: () => void) => void = setImmediate
+/** Calls back in the next turn of the event loop. */
+export const inNextTurn: (call: () => void) => void = real.setImmediate

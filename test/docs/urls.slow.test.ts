@@ -82,7 +82,7 @@ test.concurrent.for<[how: string, args: readonly string[], printed: RegExp, link
   [
     'a suite of Playwright',
     [PLAYWRIGHT, 'test', '-c', 'test/examples/browser'],
-    /2 passed/,
+    /3 passed/,
     ['/rate_limit_exceeded', '/consent/connections/'],
   ],
 ])(

@@ -1,7 +1,8 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { keepAwake } from '../../src/adapters/keep-awake.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { DAY } from '../../src/core/time/instant.ts'
+import { real } from '../../src/core/time/real.ts'
 import { baseCollections } from '../support/base-state.ts'
 import { alive, dataFolder, filesIn } from '../support/data-folder.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
@@ -112,17 +113,14 @@ test('a write to a sandbox that is no longer kept awake sets no timer', async ()
   })
   const { sandbox } = emulator
   await emulator.close()
-  vi.useFakeTimers()
-  try {
-    const stop = keepAwake(sandbox)
-    sandbox.setClock({ rate: 1 })
-    expect(vi.getTimerCount()).toBe(1)
-    stop()
-    sandbox.setClock({ rate: 2 })
-    expect(vi.getTimerCount()).toBe(0)
-  } finally {
-    vi.useRealTimers()
-  }
+  const started = vi.spyOn(real, 'setTimeout')
+  onTestFinished(() => started.mockRestore())
+  const stop = keepAwake(sandbox)
+  sandbox.setClock({ rate: 1 })
+  expect(started).toHaveBeenCalledTimes(1)
+  stop()
+  sandbox.setClock({ rate: 2 })
+  expect(started).toHaveBeenCalledTimes(1)
 })
 
 test('deleting a sandbox ends waits for its requests at once, with the reason', async () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import type { ClientConnection, Evidence } from '../../core/log/evidence.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
+import { real } from '../../core/time/real.ts'
 
 /** How long an idle connection stays open. Milliseconds. */
 export const KEEP_ALIVE_TIMEOUT = 65_900
@@ -199,7 +200,7 @@ export class Connections {
       if (this.#closing) socket.destroySoon()
     } else if (isFirst) {
       // Gives other connections a turn: the requests of a single read must not block the event loop until all are served.
-      setImmediate(() => serveFirst(socket, connection))
+      real.setImmediate(() => serveFirst(socket, connection))
     }
   }
 

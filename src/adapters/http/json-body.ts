@@ -7,6 +7,7 @@ import type { Evidence } from '../../core/log/evidence.ts'
 import { type AnyOperation, inputOf } from '../../core/operation.ts'
 import type { CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { nextTurn } from '../../core/time/real.ts'
 import { sentence } from '../../core/words.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
 import { announcesBody, type BodyRefusal, readBody, tooLarge } from './body.ts'
@@ -62,12 +63,6 @@ export async function readJsonBody(req: IncomingMessage, bounds: BodyBounds): Pr
 
 /** From this number of bytes on, parsing takes more than a few milliseconds. */
 const LARGE = 500_000
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
-}
 
 /** Parses bytes as a JSON body within bounds, with the same refusals as for the body of a request. */
 export function parseJsonBody(bytes: Buffer, bounds: BodyBounds): CallBody {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../core/request/response.ts'
-import { nextTurn } from '../../core/time/turn.ts'
+import { nextTurn } from '../../core/time/real.ts'
 import type { HeaderPair } from './guard.ts'
 
 /** Writes a response, whose body the pipeline has already serialised. Undefined when there was nothing to wait for. */

@@ -5,6 +5,7 @@ import { circleOf } from '../../core/scenarios/hooks.ts'
 import { type ScenarioCall, scenarioCalls } from '../../core/scenarios/row.ts'
 import type { ScenarioCommand, ScenarioSource } from '../../core/scenarios/source.ts'
 import { ScriptFault } from '../../core/scenarios/source.ts'
+import { real } from '../../core/time/real.ts'
 import type { PendingWork } from '../../core/time/turn.ts'
 
 interface CallerOptions {
@@ -75,7 +76,7 @@ export class FunctionCaller implements PendingWork {
 
   // A microtask, so that calls never start inside another transaction.
   readonly #plan = (): void => {
-    queueMicrotask(() => void this.#work())
+    real.queueMicrotask(() => void this.#work())
   }
 
   async #work(): Promise<void> {

@@ -1,5 +1,6 @@
 import { Refusal, refuse } from '../../core/errors.ts'
 import type { Commit, Journal } from '../../core/state/commit.ts'
+import { real } from '../../core/time/real.ts'
 import { errorMessage, type Files, temporary, writeAll } from './files.ts'
 import { commitLine, encodeLine, headerLine, type KnownFile } from './journal-format.ts'
 
@@ -93,9 +94,11 @@ export class JournalWriter implements Journal {
   #isLost(): boolean {
     if (this.#isChecked) return false
     this.#isChecked = true
-    setImmediate(() => {
-      this.#isChecked = false
-    }).unref()
+    real
+      .setImmediate(() => {
+        this.#isChecked = false
+      })
+      .unref()
     return (this.#options.files.sizeAt(this.path, this.#inode) ?? -1) < this.#end
   }
 

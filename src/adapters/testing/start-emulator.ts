@@ -1,3 +1,4 @@
+import { isFakeTime } from '../../core/time/real.ts'
 import type { ListenError, RunningEmulator } from '../../emulator.ts'
 import type { EmulatorOptions } from '../../options.ts'
 import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
@@ -40,6 +41,7 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
   extend: Extend<Sandbox>,
   options: EmulatorOptions = {},
 ): Promise<RunningOf<Sandbox>> {
+  if (isFakeTime) throw new Error(FAKE)
   // In a bundle of a user, this is the first to fail, with a message that says so.
   shippedFile('package.json')
   const { startOptions } = await import('../../options.ts')
@@ -74,6 +76,9 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
     [Symbol.asyncDispose]: close,
   }
 }
+
+const FAKE =
+  'The timers were already fake when agent-workspace-emulator was imported, so an emulator would wait forever. Import it before the call of vi.useFakeTimers().'
 
 // The emulator is loaded by the first start: a test that only imports the library does not wait for it.
 async function start(options: EmulatorOptions): Promise<RunningEmulator> {

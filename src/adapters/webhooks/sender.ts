@@ -1,6 +1,7 @@
 import { refOf } from '../../core/operation.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { parseDuration } from '../../core/time/instant.ts'
+import { real } from '../../core/time/real.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
 import type { RanEvent } from '../../core/time/scheduler.ts'
 import type { PendingWork } from '../../core/time/turn.ts'
@@ -121,7 +122,7 @@ export class WebhookSender implements PendingWork {
   readonly #plan = (): void => {
     if (this.#planned) return
     this.#planned = true
-    queueMicrotask(() => {
+    real.queueMicrotask(() => {
       this.#planned = false
       if (this.#isRunning) this.#work()
     })

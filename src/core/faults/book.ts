@@ -37,6 +37,8 @@ export class FaultBook {
   /** Created when a connection is held: most sandboxes never hold one. */
   #release: AbortController | undefined
   readonly #holds = new Map<string, Hold>()
+  /** Number of connections that are held open now, until their client leaves. */
+  held = 0
 
   constructor(store: Store, primitives: PrimitiveMap, facts: BookFacts) {
     this.#store = store

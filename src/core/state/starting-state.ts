@@ -8,6 +8,7 @@ import { acceptStubs, writeStubs } from '../scenarios/stub.ts'
 import { armRecord, type Service } from '../service.ts'
 import { clockRow, END_OF_TIME, type HostTime } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
+import { nextTurn } from '../time/real.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
 import type { AnyCollection, Collection, RecordMaker } from './collection.ts'
 import type { Row } from './commit.ts'
@@ -152,12 +153,6 @@ async function acceptInTurns(
     for (const row of part) if (isAccepted(row)) rows.push(row)
   }
   return { rows, isPlaced }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve)
-  })
 }
 
 // The events that the records need are part of the starting state. Its history begins after them, at revision 0.

@@ -27,6 +27,8 @@ export interface Goal {
 export interface AdvanceLimits {
   /** Number of events after which it stops. Absent: no limit. */
   readonly maxEvents?: number
+  /** The instant at which an advance until a goal stops. Absent: no limit. */
+  readonly maxTo?: number
   /** Aborted when the client no longer waits for the advance. */
   readonly signal?: AbortSignal
 }
@@ -99,6 +101,7 @@ function refuseAborted({ clock }: Sandbox): never {
 class Advance {
   readonly #sandbox: Sandbox
   readonly #maxEvents: number
+  readonly #maxTo: number
   readonly #signal: AbortSignal | undefined
   readonly #replacements: number
   readonly #turn: Turn
@@ -109,9 +112,13 @@ class Advance {
   #isStopped = false
   #stopListening = (): void => {}
 
-  constructor(sandbox: Sandbox, { maxEvents = Number.POSITIVE_INFINITY, signal }: AdvanceLimits) {
+  constructor(
+    sandbox: Sandbox,
+    { maxEvents = Number.POSITIVE_INFINITY, maxTo = Number.POSITIVE_INFINITY, signal }: AdvanceLimits,
+  ) {
     this.#sandbox = sandbox
     this.#maxEvents = maxEvents
+    this.#maxTo = maxTo
     this.#signal = signal
     this.#replacements = sandbox.replacements
     this.#turn = new Turn(sandbox.clock)
@@ -181,15 +188,20 @@ class Advance {
   async until({ milestone, goal }: Goal): Promise<void> {
     const sandbox = this.#sandbox
     const ref = milestone.ref(goal)
+    let limit = Number.POSITIVE_INFINITY
     for (;;) {
       await this.#deliver()
       const reached = milestone.reachedAt(sandbox.scope('until'), goal)
       if (reached !== undefined && reached <= sandbox.clock.now) return
+      this.#isStopped = sandbox.clock.now >= limit
+      if (this.#isStopped) return
       const next = nextEventOf(sandbox, ref)
-      const instant = Math.min(reached ?? Number.POSITIVE_INFINITY, dueOf(next?.due_at))
+      const instant = Math.min(reached ?? Number.POSITIVE_INFINITY, dueOf(next?.due_at), this.#maxTo)
       if (instant > END_OF_TIME) this.#unreachable(ref)
       await this.to(instant)
       if (this.#isStopped) return
+      // Only now: at its start the clock may be there already, and events due then belong to this advance.
+      if (instant === this.#maxTo) limit = instant
     }
   }
 

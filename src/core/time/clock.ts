@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { refuse } from '../errors.ts'
 import { timestamp } from '../fields.ts'
 import { formatInstant } from './instant.ts'
+import { real } from './real.ts'
 
 /** The host's time in milliseconds since the Unix epoch. */
 export interface HostTime {
@@ -10,14 +11,11 @@ export interface HostTime {
   readonly elapsed?: () => number
 }
 
-/**
- * Real milliseconds since the process started; only differences are meaningful. Bound when this module is loaded, because a
- * test may replace timers with fake ones later.
- */
-export const elapsedTime: () => number = performance.now.bind(performance)
+/** Real milliseconds since the process started; only differences are meaningful. */
+export const elapsedTime: () => number = real.elapsed
 
 /** The only reader of the host's clock. Everything else gets the time as an argument. */
-export const hostTime: HostTime = Object.assign(() => Date.now(), { elapsed: elapsedTime })
+export const hostTime: HostTime = Object.assign(() => real.now(), { elapsed: elapsedTime })
 
 /** The last instant of a clock. It leaves a year for later timestamps of the usual form, such as the end of a retention. */
 export const END_OF_TIME = Date.UTC(9998, 11, 31, 23, 59, 59, 999)

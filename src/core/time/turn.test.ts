@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { joinPendingWork, nextTurn, type PendingWork, Turn } from './turn.ts'
+import { nextTurn } from './real.ts'
+import { joinPendingWork, type PendingWork, Turn } from './turn.ts'
 
 test('a turn is over after 10 ms, and the next one starts again after a round of the event loop', async () => {
   const clock = { elapsed: 0 }

@@ -1,17 +1,10 @@
 import { Refusal } from '../errors.ts'
 import type { Clock } from './clock.ts'
 import { formatInstant } from './instant.ts'
-
-// Read when this module is loaded, because a test may replace timers with fake ones later.
-const { setImmediate } = globalThis
+import { nextTurn } from './real.ts'
 
 /** Real milliseconds of events after which other requests are served. */
 const TURN_MS = 10
-
-/** Resolves after the event loop has had a round. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
-}
 
 /** Divides the events of a long run into turns. */
 export class Turn {

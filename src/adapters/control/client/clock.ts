@@ -17,6 +17,8 @@ export type TargetOf<Goal> = (
    * Stop after this number of events, 1 to 1,000,000. The result then has `stopped: 'limit'`, and `to` is the reached instant.
    */
   readonly max_events?: number | undefined
+  /** With `until`: stop at this instant, ISO 8601 with a zone. The result then has `stopped: 'limit'`. */
+  readonly max_to?: string | undefined
 }
 
 /** Options of an advance. */
@@ -68,14 +70,14 @@ export async function advanceToTarget<Goal>(
   if (next === undefined) return first
   const tally = new EventTally()
   tally.addAll(first)
-  let { to } = first
+  let { to, stopped } = first
   while (next !== undefined) {
     const result = await call(piece(next))
     tally.addAll(result)
-    to = result.to
+    ;({ to, stopped } = result)
     next = rest(next, result)
   }
-  return tally.result({ from: first.from, to })
+  return tally.result({ from: first.from, to, ...(stopped && { stopped }) })
 }
 
 // The result of a stopped call does not contain the number of its steps, so no call requests more steps than the limit.
@@ -83,10 +85,17 @@ function piece<Goal>(target: TargetOf<Goal>): TargetOf<Goal> {
   return 'steps' in target && target.steps > MAX_EVENTS ? { steps: MAX_EVENTS } : target
 }
 
-function rest<Goal>(target: TargetOf<Goal>, { from, stopped }: AdvanceResult): TargetOf<Goal> | undefined {
+function rest<Goal>(
+  target: TargetOf<Goal>,
+  { from, to, stopped }: AdvanceResult,
+): TargetOf<Goal> | undefined {
   if ('steps' in target) return target.steps > MAX_EVENTS ? { steps: target.steps - MAX_EVENTS } : undefined
-  if (stopped === undefined) return undefined
+  if (stopped === undefined || isAtLimit(target, to)) return undefined
   // A duration counts from the start of the first call.
   if ('by' in target) return { to: formatInstant(Date.parse(from) + (parseDuration(target.by) ?? 0)) }
   return target
+}
+
+function isAtLimit<Goal>({ max_to }: TargetOf<Goal>, to: string): boolean {
+  return max_to !== undefined && Date.parse(to) >= Date.parse(max_to)
 }

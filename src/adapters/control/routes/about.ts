@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import type { ShapeOf } from '../../../core/fields.ts'
+import { real } from '../../../core/time/real.ts'
 import { BASE, route } from '../route.ts'
 
 /** Every route of the control interface. */
@@ -128,7 +129,7 @@ export const aboutRoutes = [
         })
       }
       // The response is sent first, like the responses of all requests in flight.
-      setImmediate(shutdown)
+      real.setImmediate(shutdown)
       return { status: 202, body: { status: 'stopping' as const, process } }
     },
   }),

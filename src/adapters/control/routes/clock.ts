@@ -14,7 +14,7 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
 import type { AdvanceTarget } from '../../../core/time/advance.ts'
 import { advance } from '../../../core/time/advance.ts'
-import { END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
+import { clockInstant, END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
 import { MAX_EVENTS } from '../../../core/time/event-tally.ts'
 import { frozenNote } from '../../../core/time/frozen.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
@@ -41,6 +41,8 @@ const clockView = () =>
     /** Virtual milliseconds that `now` lags, because due events have not run yet; 0 when the clock keeps up. */
     lag_ms: z.number(),
     next: futureEvent().nullable(),
+    /** Connections that a fault holds open until the client leaves. */
+    held: z.number(),
     /** Why nothing progresses, and the fix; null while time passes, or while no work is pending. */
     frozen: z.string().nullable(),
   })
@@ -79,10 +81,14 @@ const givenTarget = (milestones: readonly AnyMilestone[]) => {
       steps: intBetween(1, MAX_EVENTS_AT_ONE_INSTANT).optional(),
       ...(goals.length > 0 && { until: (goals.length === 1 ? goals[0] : z.union(goals))?.optional() }),
       max_events: intBetween(1, MAX_EVENTS_AT_ONE_INSTANT).optional().meta({ default: MAX_EVENTS }),
+      max_to: clockInstant().optional(),
     })
-    .refine(({ max_events: _, ...target }) => Object.keys(target).length === 1, {
+    .refine(({ max_events: _, max_to: __, ...target }) => Object.keys(target).length === 1, {
       error:
         'must have exactly one of by (a duration), to (an instant), steps (a number of events) and until (a goal)',
+    })
+    .refine(({ max_to, until }) => max_to === undefined || until !== undefined, {
+      error: 'may have max_to only with until: the other targets say themselves where they end',
     })
 }
 
@@ -121,7 +127,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       path: '/clock/advance',
       summary: 'Advance the clock: every due event runs, and its webhooks are delivered',
       returns:
-        'The events that ran, in order: the first 1,000 one by one, the number of the others by kind in omitted. With ?stable=true they have no real times. With stopped: "limit", max_events have run, and the clock has only reached the instant in to.',
+        'The events that ran, in order: the first 1,000 one by one, the number of the others by kind in omitted. With ?stable=true they have no real times. With stopped: "limit", max_events have run or max_to is reached before the goal, and the clock is at the instant in to.',
       runsDueEvents: true,
       input: () => ({
         body: givenTarget(milestones),
@@ -129,8 +135,9 @@ export const clockRoutes = ({ milestones }: Service) =>
       }),
       output: advanceResult,
       handle: async ({ host, sandbox, gone, query, body }) => {
-        const { max_events: maxEvents = MAX_EVENTS, ...target } = body
-        const limits = { maxEvents, signal: AbortSignal.any([gone, host.closing]) }
+        const { max_events: maxEvents = MAX_EVENTS, max_to, ...target } = body
+        const maxTo = max_to === undefined ? undefined : Date.parse(max_to)
+        const limits = { maxEvents, ...(maxTo && { maxTo }), signal: AbortSignal.any([gone, host.closing]) }
         const result = await advance(sandbox, targetOf(target, milestones), limits)
         return { body: query.stable === 'true' ? stableResult(result) : result }
       },
@@ -167,6 +174,7 @@ function clockOf(sandbox: Sandbox): ClockView {
     skip_on_poll: sandbox.skipsOnPoll,
     lag_ms: sandbox.lag,
     next: next === undefined ? null : eventOf(next),
+    held: sandbox.faults.held,
     frozen: frozenNote(sandbox),
   }
 }
@@ -175,7 +183,7 @@ function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent): F
   return { at: due_at, kind, ref, urgency, description }
 }
 
-type GivenTarget = Omit<z.output<ReturnType<typeof givenTarget>>, 'max_events'>
+type GivenTarget = Omit<z.output<ReturnType<typeof givenTarget>>, 'max_events' | 'max_to'>
 
 // The schema has checked that exactly one field is set, and that its value is valid.
 function targetOf({ by, to, steps, until }: GivenTarget, milestones: readonly AnyMilestone[]): AdvanceTarget {

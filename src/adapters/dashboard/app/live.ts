@@ -182,8 +182,10 @@ function back(): void {
   )
 }
 
+const NO_CLOCK = { lag_ms: 0, next: null, held: 0, frozen: null }
+
 function seeClock(change: Pick<Clock, 'now' | 'rate' | 'skip_on_poll'>): void {
-  clockState.value = { lag_ms: 0, next: null, frozen: null, ...clockState.value, ...change, seen: pageTime() }
+  clockState.value = { ...NO_CLOCK, ...clockState.value, ...change, seen: pageTime() }
 }
 
 async function readClock(): Promise<void> {

@@ -76,7 +76,7 @@ export class RequestFaults {
     const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
     if (wire === undefined) return write()
     const report = (sent: Sent): void => {
-      noteEnd(this.#evidence, sent.end)
+      this.#noteEnd(sent.end)
       wire.report(sent)
     }
     const reported = { ...wire, report }
@@ -156,8 +156,18 @@ export class RequestFaults {
     return new ExchangeTimeout(this.#req.socket, [released, this.#closing], limit)
   }
 
-  #log(call: Decided, stage: string, end: Sent['end']): void {
+  #noteEnd(end: Sent['end']): void {
     noteEnd(this.#evidence, end)
+    const { faults } = this.#sandbox
+    if (end !== 'held') return
+    faults.held += 1
+    this.#req.socket.once('close', () => {
+      faults.held -= 1
+    })
+  }
+
+  #log(call: Decided, stage: string, end: Sent['end']): void {
+    this.#noteEnd(end)
     call.hooks.report.sent = { stage, bytes: 0, end }
     cutOff(this.#sandbox, call, stage === 'before-handler')
   }

@@ -1,9 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
+import { real } from '../../../core/time/real.ts'
 import { type Cancel, later } from '../../realtime.ts'
-
-// Read when this module is loaded: a test can replace the timers by fake ones later.
-const { setImmediate, clearImmediate } = globalThis
 
 interface Waiter {
   readonly wake: () => void
@@ -59,8 +57,8 @@ export class ExchangeTimeout {
     await this.#wait(false, (done) => later(ms, done))
     // In a process that was blocked, due timers run before pending reads: a client in the same process gets this turn to read.
     await this.#wait(false, (done) => {
-      const turn = setImmediate(done)
-      return () => clearImmediate(turn)
+      const turn = real.setImmediate(done)
+      return () => real.clearImmediate(turn)
     })
     return this.#over === undefined
   }

@@ -1,0 +1,172 @@
+import { EventTally } from '../../core/time/event-tally.ts'
+import { formatInstant, parseDuration } from '../../core/time/instant.ts'
+import { real } from '../../core/time/real.ts'
+import type { AdvanceResult } from '../../core/time/scheduler.ts'
+import type { AdvanceOptions, ClockTarget, SandboxClient } from '../../index.ts'
+import type { ClientActivity } from './client-activity.ts'
+
+/** Two clocks that advance together. */
+export interface SyncedClock extends Disposable {
+  /** Gives both their own clocks again. Further calls have no effect. */
+  restore(): void
+}
+
+/** The instant that `Date` of a client shows, and when its next timer is due. The name is for errors. */
+export interface TimersNow {
+  readonly now: number
+  readonly next: { readonly due: number; readonly name: string } | undefined
+}
+
+/** The fake timers of a client. */
+export interface FakeTimers {
+  show(): Promise<TimersNow>
+  /** Runs the next timer, at its instant. */
+  runNext(): Promise<void>
+  /** Moves to an instant before the next timer. */
+  moveTo(instant: number): Promise<void>
+  /** Lets the code of the client go on. @returns whether it waits for the system, for example for a file */
+  turn(): Promise<boolean>
+  /** Turns without any activity after which the client is quiet. */
+  readonly turns: number
+}
+
+/** Real milliseconds after which an unanswered request is an error. */
+const PATIENCE = 10_000
+
+/** Steps after which an advance to a goal asks the sandbox whether time alone can reach it. */
+const MAX_STEPS = 5_000
+
+/** Advances the clock of a sandbox and the timers of a client together, one event or one timer at a time. */
+export class ClockPair {
+  readonly #sandbox: SandboxClient
+  readonly #timers: FakeTimers
+  readonly #activity: ClientActivity
+  readonly #advance: SandboxClient['clock']['advance']
+  #isRunning = false
+
+  constructor(sandbox: SandboxClient, timers: FakeTimers, activity: ClientActivity) {
+    this.#sandbox = sandbox
+    this.#timers = timers
+    this.#activity = activity
+    this.#advance = sandbox.clock.advance
+    sandbox.clock.advance = (target, options) => this.advance(target, options)
+  }
+
+  /** Gives the sandbox its own clock again. */
+  restore(): void {
+    this.#sandbox.clock.advance = this.#advance
+  }
+
+  /** Advances both by milliseconds of the client. */
+  async advanceBy(ms: number): Promise<void> {
+    await this.advance({ to: formatInstant((await this.#timers.show()).now + ms) })
+  }
+
+  /** Advances both to a target, and until both are quiet there. */
+  async advance(target: string | ClockTarget, options: AdvanceOptions = {}): Promise<AdvanceResult> {
+    const goal = typeof target === 'string' ? { by: target } : target
+    if ('max_events' in goal || 'max_to' in goal) throw new TypeError(NO_LIMITS)
+    if (this.#isRunning) throw new Error(BUSY)
+    this.#isRunning = true
+    try {
+      return await this.#run(goal, options)
+    } finally {
+      this.#isRunning = false
+    }
+  }
+
+  async #run(target: ClockTarget, options: AdvanceOptions): Promise<AdvanceResult> {
+    const { now: from } = await this.#sandbox.clock.show()
+    const { now } = await this.#timers.show()
+    const start = Math.max(now, Date.parse(from))
+    const tally = new EventTally()
+    await this.#settle(now)
+    // Each may have moved alone since the last advance.
+    if (now > Date.parse(from)) tally.addAll(await this.#advance({ to: formatInstant(now) }, options))
+    await this.#follow(start)
+    const ms = 'by' in target ? parseDuration(target.by) : undefined
+    let goal = ms === undefined ? target : { to: formatInstant(start + ms) }
+    let left = 'steps' in goal ? goal.steps : 1
+    for (let steps = 1; ; steps += 1) {
+      options.signal?.throwIfAborted()
+      const result = await this.#step(goal, options, steps > MAX_STEPS)
+      const ran = result.events.length + result.failed.length
+      tally.addAll(result)
+      if (ran > 0) await this.#settle(Date.parse(result.to))
+      const isQuiet = !(await this.#follow(Date.parse(result.to)))
+      if (result.stopped !== undefined) continue
+      left -= ran > 0 ? 1 : left
+      if ('to' in goal && isQuiet) return tally.result({ from, to: result.to })
+      // The goal is reached. What is due at its instant still runs.
+      if (!('steps' in goal) || left <= 0) goal = { to: result.to }
+    }
+  }
+
+  // At most up to the next instant at which anything happens. `stopped` when the goal is not reached.
+  async #step(goal: ClockTarget, options: AdvanceOptions, isLate: boolean): Promise<AdvanceResult> {
+    const { next: event, now } = await this.#sandbox.clock.show()
+    const timers = await this.#timers.show()
+    const due = Math.ceil(timers.next?.due ?? Number.POSITIVE_INFINITY)
+    const eventDue = event === null ? Number.POSITIVE_INFINITY : Date.parse(event.at)
+    const goalDue = 'to' in goal ? Date.parse(goal.to) : Number.POSITIVE_INFINITY
+    const instant = Math.max(Date.parse(now), Math.min(due, eventDue, goalDue))
+    // The receiver of a webhook sees the instant of its event. Timers that are due then run after it.
+    const before = Math.min(instant, due - 1)
+    if (before > timers.now && Number.isFinite(before)) await this.#timers.moveTo(before)
+    if ('steps' in goal && (event === null || instant === eventDue))
+      return this.#advance({ steps: 1 }, options)
+    const isWrong = 'by' in goal || ('until' in goal && isLate)
+    if (isWrong || !Number.isFinite(instant) || instant >= goalDue) return this.#advance(goal, options)
+    const to = formatInstant(instant)
+    if ('until' in goal) return this.#advance({ ...goal, max_to: to }, options)
+    return { ...(await this.#advance({ to }, options)), stopped: 'limit' }
+  }
+
+  // Runs the timers of the client up to an instant, one after the other. @returns whether there were any
+  async #follow(instant: number): Promise<boolean> {
+    for (let ran = false; ; ran = true) {
+      const { now, next } = await this.#timers.show()
+      if (next === undefined || next.due > instant) {
+        if (instant > now) await this.#timers.moveTo(instant)
+        return ran
+      }
+      this.#activity.add(next.name)
+      await this.#timers.runNext()
+      await this.#settle(next.due)
+    }
+  }
+
+  // Waits until the requests of the client are answered and its code has gone on.
+  async #settle(instant: number): Promise<void> {
+    for (let quiet = 0, seen = '', since = real.elapsed(); ; ) {
+      this.#activity.refuseEndless(instant)
+      const isWaiting = await this.#timers.turn()
+      const { state, open } = this.#activity
+      if (state !== seen) [quiet, seen, since] = [0, state, real.elapsed()]
+      else quiet = isWaiting ? 0 : quiet + 1
+      const isLate = real.elapsed() - since > PATIENCE
+      if (quiet < this.#timers.turns && !isLate) continue
+      // A request that a fault holds open has no answer, and the client goes on without one.
+      if (open.length === 0 || open.length <= (await this.#sandbox.clock.show()).held) return
+      if (isLate) throw new Error(unanswered(open))
+      quiet = 0
+    }
+  }
+}
+
+/** The instant of a sandbox. Refuses one whose clock runs. */
+export async function stoppedAt({ clock, name }: SandboxClient): Promise<number> {
+  const { now, rate } = await clock.show()
+  if (rate === 0) return Date.parse(now)
+  throw new Error(
+    `syncClock() needs a clock that stands still, and the clock of the sandbox "${name}" runs at the rate ${rate}. Stop it first: await sandbox.clock.set({ rate: 0 }).`,
+  )
+}
+
+const BUSY = 'The synced clocks are already advancing. Await that advance before the next one.'
+
+const NO_LIMITS = 'An advance of synced clocks has no max_events and no max_to. Give a target that is nearer.'
+
+function unanswered(open: readonly string[]): string {
+  return `The synced clocks stopped: ${open.join(' and ')} got no whole response in ${PATIENCE / 1000} s of real time. Read or cancel the body of each response. Delays of a fault (pace) are real time: for a client that gives up, hold the response instead, with {"cut": {"at": "before-head", "how": "pause"}}.`
+}

@@ -1,0 +1,334 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { aBatch, type SandboxClient, startEmulator } from 'agent-workspace-emulator'
+import { expect, syncClock, test } from 'agent-workspace-emulator/vitest'
+import got from 'got'
+import { describe, onTestFinished, vi } from 'vitest'
+import { real } from '../../src/core/time/real.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+
+/** Advances, prints the real time that it took, and asserts that the emulator has waited for no real timer. */
+async function advance({ clock }: SandboxClient, duration: string): Promise<void> {
+  const [timers, turns] = [vi.spyOn(real, 'setTimeout'), vi.spyOn(real, 'setImmediate')]
+  const [start, cpu] = [real.elapsed(), process.cpuUsage()]
+  await clock.advance(duration)
+  const [took, { user }] = [real.elapsed() - start, process.cpuUsage(cpu)]
+  console.info(
+    `${duration}: ${Math.round(took)} ms, ${Math.round(user / 1000)} ms of CPU, ${turns.mock.calls.length} turns of the event loop`,
+  )
+  // The limit of a held response is longer, and nothing waits for it.
+  expect(timers.mock.calls.filter(([, ms = 0]) => ms < MINUTE)).toEqual([])
+  timers.mockRestore()
+  turns.mockRestore()
+}
+
+const headersOf = ({ apiKey }: SandboxClient) => ({ authorization: `Bearer ${apiKey}` })
+const nowOf = async ({ clock }: SandboxClient) => Date.parse((await clock.show()).now)
+
+async function createBatch(sandbox: SandboxClient, in_progress = '1h'): Promise<string> {
+  const response = await sandbox.fetch('/batch-predictions', { json: aBatch() })
+  const { id } = (await response.json()) as { readonly id: string }
+  await sandbox.batches.change(id, { pace: { in_progress } })
+  return id
+}
+
+async function statusOf(sandbox: SandboxClient, id: string): Promise<string> {
+  const response = await sandbox.fetch(`/batch-predictions/${id}`)
+  return ((await response.json()) as { readonly status: string }).status
+}
+
+test('got waits for an hour of Retry-After with its default retries', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  const start = Date.now()
+  const quota = { remaining: 0, reset_in_s: 3600, reject: true }
+  await sandbox.faults.arm({ match: 'everything', do: [{ quota }], times: 1 })
+  const page = got.get(`${sandbox.baseUrl}/data-views`, { headers: headersOf(sandbox) })
+  await advance(sandbox, '2h')
+  expect((await page).statusCode).toBe(200)
+  expect((await sandbox.requests.list()).map(({ status, at }) => [status, Date.parse(at) - start])).toEqual([
+    [429, 0],
+    [200, HOUR],
+  ])
+  await expect(sandbox).toHaveRespectedRetryAfter()
+})
+
+test('each poll of an interval arrives at its own instant of the sandbox', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  const start = Date.now()
+  const poll = setInterval(() => void sandbox.fetch('/data-views').then((each) => each.json()), 10 * MINUTE)
+  await advance(sandbox, '1h')
+  clearInterval(poll)
+  expect((await sandbox.requests.list()).map(({ at }) => Date.parse(at) - start)).toEqual(
+    Array.from({ length: 6 }, (_, n) => (n + 1) * 10 * MINUTE),
+  )
+})
+
+test('a client polls a batch of 24 hours to its end', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  const start = Date.now()
+  const id = await createBatch(sandbox, '23h')
+  const poll = async (): Promise<number> => {
+    while ((await statusOf(sandbox, id)) !== 'completed')
+      await new Promise((resolve) => setTimeout(resolve, 4 * HOUR))
+    return Date.now() - start
+  }
+  const done = poll()
+  await advance(sandbox, '24h')
+  expect(await done).toBe(24 * HOUR)
+})
+
+/** Just enough of a page for Preact. */
+function aPage() {
+  const node = (name: string): Record<string, unknown> => {
+    const children: Record<string, unknown>[] = []
+    const insertBefore = (child: Record<string, unknown>, before: unknown) => {
+      if (children.includes(child)) children.splice(children.indexOf(child), 1)
+      const at = children.indexOf(before as never)
+      children.splice(at < 0 ? children.length : at, 0, Object.assign(child, { parentNode: self }))
+      return child
+    }
+    const removeChild = (child: never) => void children.splice(children.indexOf(child), 1)
+    const text = () => children.map((child) => child.data ?? (child.text as () => string)()).join('')
+    const self = { localName: name, nodeType: 1, childNodes: children, insertBefore, removeChild, text }
+    return Object.assign(self, {
+      appendChild: (child: never) => insertBefore(child, null),
+      setAttribute: () => {},
+      removeAttribute: () => {},
+      get firstChild() {
+        return children[0]
+      },
+    })
+  }
+  const createTextNode = (data: string) => ({ nodeType: 3, data })
+  const document = {
+    createElement: node,
+    createElementNS: (_: string, name: string) => node(name),
+    createTextNode,
+  }
+  vi.stubGlobal('document', document)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const root = Object.assign(node('main'), { ownerDocument: document })
+  return { root, text: root.text as () => string }
+}
+
+test('a component shows an error when the time-out of its request has passed', async ({ sandbox }) => {
+  // Not by their names: their types would declare everything of a browser for all tests.
+  const { h, render } = await import('preact' as string)
+  const { useEffect, useState } = await import('preact/hooks' as string)
+  const Views = () => {
+    const [state, show] = useState('loading')
+    useEffect(() => {
+      const abort = new AbortController()
+      const timeout = setTimeout(() => abort.abort(), 30_000)
+      sandbox
+        .fetch('/data-views', { signal: abort.signal })
+        .then(
+          () => show('loaded'),
+          () => show('the service does not respond'),
+        )
+        .finally(() => clearTimeout(timeout))
+    }, [])
+    return h('p', null, state)
+  }
+  await sandbox.faults.arm({ match: 'everything', do: [{ cut: { at: 'before-head', how: 'pause' } }] })
+  await syncClock(sandbox)
+  const page = aPage()
+  render(h(Views, null), page.root as never)
+  await advance(sandbox, '30s')
+  expect(page.text()).toBe('loading')
+  // Preact runs an effect after the next frame, and only then the 30 seconds begin.
+  await sandbox.clock.advance('50ms')
+  expect(page.text()).toBe('the service does not respond')
+})
+
+test('Date and performance of the client agree with the clock of the sandbox', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  expect(Date.now()).toBe(await nowOf(sandbox))
+  const [start, began] = [Date.now(), performance.now()]
+  await sandbox.clock.advance('36h')
+  expect([Date.now() - start, performance.now() - began]).toEqual([36 * HOUR, 36 * HOUR])
+  expect(Date.now()).toBe(await nowOf(sandbox))
+})
+
+test('an advance of the timers of Vitest advances the sandbox', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  const id = await createBatch(sandbox, '23h')
+  await vi.advanceTimersByTimeAsync(24 * HOUR)
+  expect(await statusOf(sandbox, id)).toBe('completed')
+  expect(Date.now()).toBe(await nowOf(sandbox))
+})
+
+test('the requests of a client without a network are awaited, too', async () => {
+  await using emulator = await startEmulator({ listen: false, ephemeral: true, rate: 0 })
+  const { defaultSandbox: sandbox, baseUrl, fetch } = emulator
+  await syncClock(sandbox)
+  let statuses: number[] = []
+  const ask = async () => {
+    const { status } = await fetch(`${baseUrl}/data-views`, { headers: headersOf(sandbox) })
+    statuses = [...statuses, status]
+  }
+  // The first one loads a part of the emulator.
+  await ask()
+  const poll = setInterval(ask, HOUR)
+  await sandbox.clock.advance('3h')
+  clearInterval(poll)
+  expect(statuses).toEqual([200, 200, 200, 200])
+})
+
+test('a clock that has moved alone is followed at the next advance', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  const start = Date.now()
+  vi.advanceTimersByTime(HOUR)
+  await sandbox.clock.advance('1h')
+  expect([Date.now() - start, (await nowOf(sandbox)) - start]).toEqual([2 * HOUR, 2 * HOUR])
+  await sandbox.clock.set({ now: new Date(start + 3 * HOUR).toISOString() })
+  await sandbox.clock.advance('1h')
+  expect([Date.now() - start, (await nowOf(sandbox)) - start]).toEqual([4 * HOUR, 4 * HOUR])
+})
+
+test('a timer that a webhook starts runs before later events of the sandbox', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  const server = createServer((req, res) => {
+    req.resume().on('end', () => res.end())
+    setTimeout(() => void sandbox.fetch('/data-views').then((response) => response.json()), 1_000)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => void server.close())
+  await sandbox.webhooks.create({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` })
+  await createBatch(sandbox)
+  const { to } = await sandbox.clock.advance('2h')
+  const [, request] = await sandbox.requests.list()
+  expect(Date.parse(request?.at ?? '')).toBe(Date.parse(to) - HOUR + 4_000)
+})
+
+test('an advance to a goal runs the timers of the client until then, and none after it', async ({
+  sandbox,
+}) => {
+  await syncClock(sandbox)
+  const id = await createBatch(sandbox, '1h')
+  const start = Date.now()
+  const ran: number[] = []
+  for (const at of [HOUR, 2 * HOUR]) setTimeout(() => ran.push(Date.now() - start), at)
+  await sandbox.clock.advance({ until: { batch: id } })
+  expect(ran).toEqual([HOUR])
+  expect(Date.now() - start).toBe(HOUR + 3_000)
+})
+
+test('an advance over events runs the timers of the client in between', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  await createBatch(sandbox, '1h')
+  const start = Date.now()
+  const ran: number[] = []
+  setTimeout(() => ran.push(Date.now() - start), MINUTE)
+  const { events } = await sandbox.clock.advance({ steps: 2 })
+  expect([events.length, ran, Date.now() - start]).toEqual([2, [MINUTE], HOUR + 2_000])
+})
+
+test('a client that polls without a pause is named, with its timer and its request', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  const poll = (): void => {
+    const views = sandbox.fetch('/data-views').then((response) => response.json())
+    // The last one comes after the end of the test.
+    views.then(
+      () => setTimeout(poll, 0),
+      () => {},
+    )
+  }
+  poll()
+  const error = await sandbox.clock.advance('1h').catch((reason: Error) => reason.message)
+  expect(error).toMatch(
+    /^The client does not become quiet: the synced clocks stopped at .*Z, after more than 500 of/,
+  )
+  expect(error).toMatch(/GET http:\/\/127\.0\.0\.1:\d+\/@[\w-]+\/v1\/data-views \(\d+ times\)/)
+  expect(error).toMatch(/Timeout of 0 ms \(\d+ times\)/)
+})
+
+test('a request without an answer is named', async ({ sandbox }) => {
+  await syncClock(sandbox)
+  await sandbox.faults.arm({ match: 'everything', do: [{ pace: { before_head_ms: 60_000 } }] })
+  const elapsed = vi.spyOn(real, 'elapsed').mockImplementation(() => 100 * elapsed.mock.calls.length)
+  onTestFinished(() => elapsed.mockRestore())
+  const views = sandbox.fetch('/data-views').catch(() => {})
+  await expect(sandbox.clock.advance('1h')).rejects.toThrow(
+    /^The synced clocks stopped: GET http.*\/v1\/data-views got no whole response in 2 s of real time\. Read/,
+  )
+  await sandbox.faults.clear()
+  await views
+})
+
+test('a clock that runs is refused', async ({ sandbox }) => {
+  await sandbox.clock.set({ rate: 1 })
+  await expect(syncClock(sandbox)).rejects.toThrow('Stop it first: await sandbox.clock.set({ rate: 0 })')
+  expect(vi.isFakeTimers()).toBe(false)
+})
+
+test('restore() gives both their own clocks again', async ({ sandbox }) => {
+  const own = sandbox.clock.advance
+  const { advanceTimersByTimeAsync } = vi
+  {
+    using _clock = await syncClock(sandbox)
+    expect(sandbox.clock.advance).not.toBe(own)
+    await expect(syncClock(sandbox)).rejects.toThrow('The timers are already synced with the sandbox')
+  }
+  expect(sandbox.clock.advance).toBe(own)
+  expect(vi.advanceTimersByTimeAsync).toBe(advanceTimersByTimeAsync)
+  expect(vi.isFakeTimers()).toBe(false)
+})
+
+describe('in a hook', () => {
+  test.beforeEach(async ({ sandbox }) => {
+    await syncClock(sandbox)
+  })
+
+  test.for([1, 2])('each test has timers of its own (%i)', async (_, { sandbox }) => {
+    expect(Date.now()).toBe(await nowOf(sandbox))
+    await sandbox.clock.advance('1h')
+    expect(Date.now()).toBe(await nowOf(sandbox))
+  })
+})
+
+describe('traps', () => {
+  test('AbortSignal.timeout waits in real time', async ({ sandbox }) => {
+    await syncClock(sandbox)
+    const signal = AbortSignal.timeout(HOUR)
+    await sandbox.clock.advance('2h')
+    expect(signal.aborted).toBe(false)
+  })
+
+  test('setTimeout of node:timers/promises, imported by its name, waits in real time', async ({
+    sandbox,
+  }) => {
+    await syncClock(sandbox)
+    const stop = new AbortController()
+    let isOver = false
+    const slept = sleep(HOUR, undefined, { signal: stop.signal }).then(
+      () => {
+        isOver = true
+      },
+      () => {},
+    )
+    await sandbox.clock.advance('2h')
+    expect(isOver).toBe(false)
+    stop.abort()
+    await slept
+  })
+
+  test('a timer that a microtask or another timer starts runs within the same advance', async ({
+    sandbox,
+  }) => {
+    await syncClock(sandbox)
+    const start = Date.now()
+    const ran: number[] = []
+    const note = () => ran.push(Date.now() - start)
+    setTimeout(() => {
+      note()
+      queueMicrotask(() => setTimeout(() => void Promise.resolve().then(note), MINUTE))
+    }, MINUTE)
+    await sandbox.clock.advance('2m')
+    expect(ran).toEqual([MINUTE, 2 * MINUTE])
+  })
+})
