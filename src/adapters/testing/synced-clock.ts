@@ -31,7 +31,7 @@ export interface FakeTimers {
 }
 
 /** Real milliseconds after which an unanswered request is an error. */
-const PATIENCE = 10_000
+const PATIENCE = 5_000
 
 /** Steps after which an advance to a goal asks the sandbox whether time alone can reach it. */
 const MAX_STEPS = 5_000
