@@ -1,9 +1,23 @@
 import * as z from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { IssueList } from './issue-list.ts'
-import { type Immutable, type Issue, pointer } from './json.ts'
+import { type Immutable, type Issue, type Json, pointer } from './json.ts'
 import { sentence } from './words.ts'
 import { parsed, zodIssues } from './zod-issues.ts'
+
+/** An exchange with the real service, as a client has recorded it. */
+export interface RecordedExchange {
+  /** Name of the operation. */
+  readonly operation: string
+  readonly status: number
+  readonly query: Readonly<Record<string, string | readonly string[]>>
+  /** Headers of the response, by lower-case name. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The body of the request; undefined if there was none or it was not recorded. */
+  readonly sent: Json | undefined
+  /** The body of the response; of a stream, the list of its lines. */
+  readonly received: Json | undefined
+}
 
 /**
  * A choice that the specification leaves open and that a user can make.
@@ -21,6 +35,8 @@ export interface Setting<T> {
   readonly strict?: NoInfer<T>
   /** Key of a setting that must not have the same value. */
   readonly unlike?: string
+  /** The value under which the emulator would respond as in an exchange; undefined if the exchange does not show it. */
+  readonly observe?: (exchange: RecordedExchange) => NoInfer<T> | undefined
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: settings of every value type are in one list; each checks its own value.

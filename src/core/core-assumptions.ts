@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { setting } from './assumptions.ts'
 import { boolean, intBetween } from './fields.ts'
-import type { PolicySyntax } from './request/rate-limiter.ts'
+import { isObject } from './json.ts'
+import { DEFAULT_LIMIT, type PolicySyntax } from './request/rate-limiter.ts'
+import { SECOND } from './time/instant.ts'
 
 export const unknownFields = setting<'ignore' | 'reject'>({
   key: 'unknown_fields',
@@ -88,6 +90,14 @@ export const limitOverrides = setting<readonly LimitOverride[]>({
     'Operations with their own limit: [{"operation": "pages.create", "limit": 5, "window_s": 60}].',
   schema: () => z.array(limitOverride),
   default: [],
+  observe: ({ operation, status, headers }) => {
+    const limit = Number(headers['x-ratelimit-limit'])
+    // On a 429 the headers may describe another rule.
+    if (!(limit > 0) || status === 429) return undefined
+    return limit === DEFAULT_LIMIT.limit
+      ? []
+      : [{ operation, limit, window_s: DEFAULT_LIMIT.window / SECOND }]
+  },
 })
 
 export const successRead = success('read', 'reads and lists')
@@ -122,6 +132,12 @@ export function requiredFlag(operation: string, member: string, value: boolean) 
     description: `Whether ${operation} requires the field ${member}.`,
     schema: () => z.boolean(),
     default: value,
+    observe: (exchange) => {
+      const isAccepted = exchange.operation === operation && exchange.status < 300
+      return isAccepted && isObject(exchange.sent) && !Object.hasOwn(exchange.sent, member)
+        ? false
+        : undefined
+    },
   })
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type AnySetting, type Reliance, type Setting, type Settings, setting } from './assumptions.ts'
 import { boolean, intBetween, nonEmptyText } from './fields.ts'
 import { isRemainder, problemCount } from './issue-list.ts'
-import type { Issue, JsonObject } from './json.ts'
+import { type Issue, isObject, type JsonObject, valueAt } from './json.ts'
 import type { Admission } from './request/rate-limiter.ts'
 
 /** The two error formats of the service: its standard body, and RFC 9457 problem details on batch endpoints. */
@@ -294,6 +294,8 @@ export const deprecatedStatusCode = setting({
   description: 'Whether standard error bodies carry the deprecated field statusCode.',
   schema: () => boolean(),
   default: true,
+  observe: ({ received }) =>
+    isObject(received) && 'status_code' in received ? 'statusCode' in received : undefined,
 })
 
 /** A placeholder in settings for the control interface of the sandbox, as an absolute URL. */
@@ -312,6 +314,11 @@ export const errorTypeBase = setting({
     'The beginning of the type URL of a problem; a slash and the code follow. {emulator} is replaced by the URL of the control interface of the sandbox, at the origin of the request.',
   schema: () => nonEmptyText(),
   default: `${EMULATOR}/problems`,
+  observe: ({ received }) => {
+    const base = /^(https?:\/\/[^?#]+)\/[^/?#]+$/.exec(String(valueAt(received, '/type')))?.[1]
+    // Where the traffic is that of an emulator, the URL has its address.
+    return base?.replace(/^.*\/__emulator\b.*(?=\/problems$)/, EMULATOR)
+  },
 })
 
 /** The standard error body. Specification: Errors / Standard error body. */

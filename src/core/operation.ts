@@ -325,3 +325,24 @@ export const inputOf = oncePerSettings(
   ({ input }: AnyOperation, settings): Input =>
     input?.(fieldKit(settings.get(unknownFields)), settings) ?? {},
 )
+
+/** The codes of the errors that an operation can respond with. */
+export function codesOf(
+  { path, principal, idempotent, contract, missingOrForbidden, refusals = [] }: AnyOperation,
+  { query, body }: Input,
+): ErrorCode[] {
+  return [
+    'unauthorized',
+    ...(missingOrForbidden === undefined ? (['forbidden'] as const) : []),
+    'rate_limit_exceeded',
+    ...(query === undefined && body === undefined ? [] : (['validation_failed'] as const)),
+    ...(path.includes('{') ? (['not_found'] as const) : []),
+    ...(body !== undefined
+      ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const)
+      : []),
+    ...(principal === undefined ? [] : [principal.code]),
+    ...(idempotent === true ? (['idempotency_key_reused'] as const) : []),
+    ...(contract ? [] : (['emulator_contract_unspecified'] as const)),
+    ...refusals,
+  ]
+}

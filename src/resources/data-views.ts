@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type Settings, setting } from '../core/assumptions.ts'
 import { successRead } from '../core/core-assumptions.ts'
 import { nonEmptyText, queryInt, queryText, timestamp } from '../core/fields.ts'
-import { isObject } from '../core/json.ts'
+import { isObject, valueAt } from '../core/json.ts'
 import { operation } from '../core/operation.ts'
 import { defaultPageSize, listOrder, ordered } from '../core/request/pagination.ts'
 import type { Resource } from '../core/service.ts'
@@ -18,6 +18,11 @@ const warehouse = setting({
   description: 'The word before _dataset_name in a data view; records always have dataset_name.',
   schema: nonEmptyText,
   default: 'warehouse',
+  observe: ({ operation, received }) => {
+    const view = operation === 'data-views.list' ? valueAt(received, '/data/0') : undefined
+    const name = isObject(view) ? Object.keys(view).find((key) => key.endsWith('_dataset_name')) : undefined
+    return name?.slice(0, -'_dataset_name'.length)
+  },
 })
 
 const shownMember = (settings: Settings) => `${settings.get(warehouse)}_dataset_name`

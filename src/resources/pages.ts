@@ -3,6 +3,7 @@ import { type Reliance, setting } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../core/errors.ts'
 import { anyObject, timestamp } from '../core/fields.ts'
+import { isObject, valueAt } from '../core/json.ts'
 import { operation, type Request } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
 import type { Resource } from '../core/service.ts'
@@ -54,6 +55,11 @@ const missingParent = setting({
   description: 'How a page that has no parent shows it: parent is left out, or null.',
   schema: () => z.enum(['omit', 'null']),
   default: 'omit',
+  observe: ({ operation, status, sent, received }) => {
+    if (operation !== 'pages.create' || status >= 300 || !isObject(received)) return undefined
+    if (valueAt(sent, '/parent') !== undefined) return undefined
+    return Object.hasOwn(received, 'parent') ? 'null' : 'omit'
+  },
 })
 
 const defaultScope = setting({
@@ -62,6 +68,8 @@ const defaultScope = setting({
   description: 'Scope of a page that is created through the API.',
   schema: () => z.enum(['teamspace', 'organization']),
   default: 'teamspace',
+  observe: ({ operation, received }) =>
+    operation === 'pages.create' ? (valueAt(received, '/scope') as Page['scope'] | undefined) : undefined,
 })
 
 const nameRequired = requiredFlag('pages.create', 'name', true)

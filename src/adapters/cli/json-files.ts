@@ -32,9 +32,10 @@ export class UnusableFile extends CommandFailed {
 
 /** Reads a file that holds any JSON. Throws {@link UnusableFile}. */
 async function readJson(file: string): Promise<{ readonly text: string; readonly value: Json }> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+  const read = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new UnusableFile(file, 0, unreadable(codeOf(error)))
   })
+  const text = read.replace(/^\uFEFF/, '')
   const syntax = syntaxIssue(text)
   if (syntax === undefined) return { text, value: JSON.parse(text) as Json }
   const { line } = lineAndColumn(text, Math.min(syntax.offset, text.trimEnd().length))

@@ -58,6 +58,9 @@ const emulatorUrl = kind(
       : undefined,
 )
 
+/** The base URL of an API. */
+const baseUrl = kind('url', z.url(), 'is not a URL. Give one such as https://api.example.com/v1.')
+
 /** The columns that a table of requests can have. */
 const REQUEST_COLUMNS = [
   ...['id', 'at', 'status', 'request', 'operation', 'error', 'method', 'path', 'key', 'idempotency_key'],
@@ -148,6 +151,7 @@ const optionTable = {
   }),
   stable: toggle('without real-time fields, so that equal runs print equal text'),
   har: text('file', 'HAR file to write; an existing one is replaced', 'stdout'),
+  base: optional(baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
   exactly: optional(number, 'at least 1', 'how many requests must have come'),
   count: option(count, 1, { description: 'how many requests to wait for' }),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),

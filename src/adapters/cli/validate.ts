@@ -21,8 +21,9 @@ import {
 } from './json-files.ts'
 import { type Line, styled } from './line.ts'
 import { show } from './print.ts'
+import { checkTraffic, type TrafficReport, trafficLines } from './traffic/report.ts'
 
-type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'json' | 'noColor'>
+type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'base' | 'json' | 'noColor'>
 
 /** A file and all its issues. */
 interface Verdict {
@@ -30,6 +31,8 @@ interface Verdict {
   /** Undefined when the file cannot be read. */
   readonly kind: Kind | undefined
   readonly issues: readonly LocatedIssue[]
+  /** What a HAR file shows. */
+  readonly traffic?: TrafficReport
 }
 
 /** The options of the start that the files are checked for. */
@@ -38,6 +41,8 @@ interface Under {
   readonly settings: JsonObject
   /** Directory of the scenarios. */
   readonly scenarios: string
+  /** Base URL of the exchanges in a HAR file. */
+  readonly base: string | undefined
 }
 
 /** `validate`: checks files by starting a sandbox with each, exactly as `start` would. */
@@ -45,7 +50,12 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const { args, options } = invocation
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
   const inForce = settings !== undefined && 'document' in settings ? settings.document : {}
-  const under = { fixtures: options.fixtures, settings: inForce, scenarios: options.scenarios }
+  const under = {
+    fixtures: options.fixtures,
+    settings: inForce,
+    scenarios: options.scenarios,
+    base: options.base,
+  }
   const alone: Verdict[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
@@ -76,8 +86,10 @@ function inUse({ options, given }: ValidateInvocation): string[] {
   return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : [])]
 }
 
-function linesOf({ file, kind, issues }: Verdict): Line[] {
-  return issues.length === 0 ? [[`${file}: `, styled('green', 'ok'), ` (${kind})`]] : issues.map(issueLine)
+function linesOf({ file, kind, issues, traffic }: Verdict): Line[] {
+  const lines: Line[] =
+    issues.length === 0 ? [[`${file}: `, styled('green', 'ok'), ` (${kind})`]] : issues.map(issueLine)
+  return traffic === undefined ? lines : [...lines, ...trafficLines(traffic)]
 }
 
 /** The verdict on one file. Scenarios are checked together, after the other files. */
@@ -93,8 +105,14 @@ async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenari
   if (isScenario) return 'scenario'
   const read = await readJsonFile(fixturesFile(file))
   if (read instanceof UnusableFile) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
-  const kind = kindOf(read.document)
+  const kind = extname(file) === '.har' ? 'HAR' : kindOf(read.document)
   if (kind === 'scenario') return kind
+  if (kind === 'HAR') {
+    const checked = await inSandbox({ ...under, fixtures: 'empty' }, (sandbox) =>
+      checkTraffic(read.document, sandbox, under.base),
+    )
+    return { file, kind, ...checked, issues: located(file, read.text, checked.issues) }
+  }
   if (kind === 'fixtures') {
     const error = await failureOf({ fixtures: file, settings: under.settings })
     const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []
@@ -188,6 +206,7 @@ type Kind =
   | 'scenario'
   | 'fault rule'
   | 'state'
+  | 'HAR'
   | 'helper'
   | 'directory without scenarios'
 
@@ -223,6 +242,7 @@ export function kindOf(document: JsonObject): Kind {
   const hasOne = (fields: readonly string[]) => keys.some((key) => fields.includes(key))
   const hasSimilar = (fields: readonly string[]) => keys.some((key) => didYouMean(key, fields) !== '')
   if (keys.some((key) => key.includes('.'))) return 'settings'
+  if (isObject(document.log)) return 'HAR'
   if (hasOne(STATE_FIELDS)) return 'state'
   if (hasOne(RULE_FIELDS)) return 'fault rule'
   if (hasOne(SCENARIO_FIELDS) && !('collections' in document)) return 'scenario'

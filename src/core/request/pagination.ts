@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { setting } from '../assumptions.ts'
 import { intBetween, queryInt, queryText } from '../fields.ts'
+import { valueAt } from '../json.ts'
 import { chanceOf } from '../random.ts'
 
 export const defaultPageSize = setting({
@@ -9,6 +10,11 @@ export const defaultPageSize = setting({
   description: 'The number of records of a page when the request has no limit.',
   schema: () => intBetween(1, 100),
   default: 20,
+  observe: ({ query, received }) => {
+    const rows = valueAt(received, '/data')
+    const isFull = valueAt(received, '/has_more') === true && query.limit === undefined
+    return isFull && query.before === undefined && Array.isArray(rows) ? rows.length : undefined
+  },
 })
 
 export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
@@ -18,6 +24,16 @@ export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
     'Order of lists: newest first, oldest first, or a fixed shuffle that shows which clients rely on order.',
   schema: () => z.enum(['newest', 'oldest', 'shuffled']),
   default: 'newest',
+  observe: ({ received }) => {
+    const rows = valueAt(received, '/data')
+    const times = Array.isArray(rows)
+      ? rows.map((row) => Date.parse(String(valueAt(row, '/created_at'))))
+      : []
+    const steps = times.slice(1).map((time, n) => Math.sign(time - (times[n] ?? time)))
+    if (steps.every((step) => step === 0) || steps.some(Number.isNaN)) return undefined
+    if (steps.every((step) => step <= 0)) return 'newest'
+    return steps.every((step) => step >= 0) ? 'oldest' : 'shuffled'
+  },
 })
 
 export const badCursor = setting<'reject' | 'empty'>({

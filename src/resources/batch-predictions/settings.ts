@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import { setting } from '../../core/assumptions.ts'
+import { type RecordedExchange, setting } from '../../core/assumptions.ts'
 import { requiredFlag } from '../../core/core-assumptions.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'
+import { isObject, type Json, valueAt } from '../../core/json.ts'
 import { paceChangeSchema, phaseDuration } from './pace.ts'
 import { outcomeRulesSchema } from './schema.ts'
 
@@ -15,6 +16,19 @@ function memberName() {
     .nullable()
 }
 
+/** The name and the items of the only list in a request that has created a batch. */
+function listIn({
+  operation,
+  status,
+  sent,
+}: RecordedExchange): readonly [string, readonly Json[]] | undefined {
+  if (operation !== 'batch-predictions.create' || status >= 300 || !isObject(sent)) return undefined
+  const lists = Object.entries(sent).flatMap(([name, value]) =>
+    Array.isArray(value) ? [[name, value] as const] : [],
+  )
+  return lists.length === 1 ? lists[0] : undefined
+}
+
 export const itemsName = setting({
   key: 'batch.names.items',
   item: 'U035',
@@ -22,6 +36,7 @@ export const itemsName = setting({
   schema: memberName,
   default: 'items',
   strict: null,
+  observe: (exchange) => listIn(exchange)?.[0],
 })
 
 export const fileRefName = setting({
@@ -31,6 +46,11 @@ export const fileRefName = setting({
   schema: memberName,
   default: 'file_id',
   strict: null,
+  observe: (exchange) => {
+    const [one] = listIn(exchange)?.[1] ?? []
+    const names = isObject(one) ? Object.keys(one).filter((name) => !TAKEN.includes(name)) : []
+    return names.length === 1 ? names[0] : undefined
+  },
 })
 
 export const windowRequired = requiredFlag('batch-predictions.create', 'completion_window', false)
@@ -132,6 +152,12 @@ export const cancelTerminal = setting({
     'A cancel of a batch that is finalizing, completed, failed or expired: refused, or returns the unchanged batch.',
   schema: () => z.enum(['reject', 'unchanged']),
   default: 'reject',
+  observe: ({ operation, status, received }) => {
+    if (operation !== 'batch-predictions.cancel') return undefined
+    if (status === 409) return 'reject'
+    const state = valueAt(received, '/status')
+    return ['finalizing', 'completed', 'failed', 'expired'].includes(`${state}`) ? 'unchanged' : undefined
+  },
 })
 
 export const expireInValidating = setting({
@@ -158,6 +184,11 @@ export const batchError = setting({
   schema: () => z.enum(['problem', 'empty']),
   default: 'problem',
   strict: 'empty',
+  observe: ({ operation, received }) => {
+    const error = operation.startsWith('batch-predictions.') ? valueAt(received, '/error') : undefined
+    if (!isObject(error)) return undefined
+    return Object.keys(error).length === 0 ? 'empty' : 'problem'
+  },
 })
 
 export const unsatisfiable = setting({
@@ -188,6 +219,11 @@ export const resultsUrlBase = setting({
     'What results_url is relative to: the root of the server (with /v1), or the base URL (without).',
   schema: () => z.enum(['absolute_path', 'base_relative']),
   default: 'absolute_path',
+  observe: ({ received }) => {
+    const url = valueAt(received, '/results_url')
+    if (typeof url !== 'string' || !url.startsWith('/')) return undefined
+    return url.includes('/v1/') ? 'absolute_path' : 'base_relative'
+  },
 })
 
 export const resultsOrder = setting({

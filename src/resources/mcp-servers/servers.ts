@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
 import { intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
+import { valueAt } from '../../core/json.ts'
 import { operation } from '../../core/operation.ts'
 import { listOrder, ordered } from '../../core/request/pagination.ts'
 import { collection } from '../../core/state/collection.ts'
@@ -18,6 +19,16 @@ export const nullValues = setting({
     'Whether last_synced_at and managed_by_app of an MCP server can be null, although their types are plain.',
   schema: () => z.boolean(),
   default: false,
+  observe: ({ operation, received }) => {
+    const servers = operation === 'mcp-servers.list' ? valueAt(received, '/data') : undefined
+    const values = Array.isArray(servers)
+      ? servers.flatMap((each) => [
+          valueAt(each, '/metadata/last_synced_at'),
+          valueAt(each, '/managed_by_app'),
+        ])
+      : []
+    return values.includes(null) ? true : undefined
+  },
 })
 
 export const listHasMore = setting({
@@ -27,6 +38,10 @@ export const listHasMore = setting({
     'Whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
   schema: () => z.enum(['present', 'absent']),
   default: 'present',
+  observe: ({ operation, status, received }) => {
+    if (operation !== 'mcp-servers.list' || status >= 300 || received === undefined) return undefined
+    return valueAt(received, '/has_more') === undefined ? 'absent' : 'present'
+  },
 })
 
 function plain<T>(settings: Settings, schema: z.ZodType<T>): z.ZodType<T | null> {

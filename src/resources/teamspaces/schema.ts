@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
-import type { Issue } from '../../core/json.ts'
+import { type Issue, valueAt } from '../../core/json.ts'
 import { collection } from '../../core/state/collection.ts'
 import type { Index } from '../../core/state/store.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
@@ -26,6 +26,10 @@ export const cloudB = setting({
   schema: nonEmptyText,
   default: 'cloud_b',
   unlike: 'names.cloud_a',
+  observe: ({ operation, sent, received }) =>
+    operation === 'teamspaces.create' && valueAt(sent, '/cloud_provider') === undefined
+      ? (valueAt(received, '/cloud_provider') as string | undefined)
+      : undefined,
 })
 
 const clouds = ['cloud_a', 'cloud_b'] as const

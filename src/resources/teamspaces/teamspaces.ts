@@ -10,6 +10,7 @@ import {
 } from '../../core/core-assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
 import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import { valueAt } from '../../core/json.ts'
 import { operation, type Request } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { oneOfNames } from '../records.ts'
@@ -33,6 +34,10 @@ export const defaultAccess = setting({
   description: 'Access of a teamspace that is created without one.',
   schema: access,
   default: 'closed',
+  observe: ({ operation, sent, received }) =>
+    operation === 'teamspaces.create' && valueAt(sent, '/access') === undefined
+      ? (valueAt(received, '/access') as 'open' | 'closed' | undefined)
+      : undefined,
 })
 
 export const nameRequired = requiredFlag('teamspaces.create', 'name', true)

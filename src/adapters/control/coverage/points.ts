@@ -2,10 +2,10 @@ import { Settings } from '../../../core/assumptions.ts'
 import { errorFacts, Refusal } from '../../../core/errors.ts'
 import { codePoints } from '../../../core/fields.ts'
 import { isObject, type Json, type JsonObject } from '../../../core/json.ts'
-import { type AnyOperation, inputOf } from '../../../core/operation.ts'
+import { type AnyOperation, codesOf, inputOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
 import { type CoveredPoint, POINT_KINDS } from '../client/coverage.ts'
-import { codesOf, workspaceDocument } from '../openapi/workspace.ts'
+import { workspaceDocument } from '../openapi/workspace.ts'
 
 /** One fact of the contract that a client can meet. */
 type Point = Omit<CoveredPoint, 'met'>

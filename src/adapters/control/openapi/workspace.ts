@@ -1,7 +1,7 @@
 import { oncePerSettings, type Settings } from '../../../core/assumptions.ts'
-import { type ErrorCode, type ErrorFormat, errorFacts, Refusal } from '../../../core/errors.ts'
+import { type ErrorFormat, errorFacts, Refusal } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { type AnyOperation, type Input, inputOf } from '../../../core/operation.ts'
+import { type AnyOperation, codesOf, type Input, inputOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
 import { NamedSchemas } from './named.ts'
 import {
@@ -147,27 +147,6 @@ function errors(
       },
     },
   }
-}
-
-/** The codes of the errors that an operation can respond with. */
-export function codesOf(
-  { path, principal, idempotent, contract, missingOrForbidden, refusals = [] }: AnyOperation,
-  { query, body }: Input,
-): ErrorCode[] {
-  return [
-    'unauthorized',
-    ...(missingOrForbidden === undefined ? (['forbidden'] as const) : []),
-    'rate_limit_exceeded',
-    ...(query === undefined && body === undefined ? [] : (['validation_failed'] as const)),
-    ...(path.includes('{') ? (['not_found'] as const) : []),
-    ...(body !== undefined
-      ? (['malformed_json', 'payload_too_large', 'unsupported_media_type'] as const)
-      : []),
-    ...(principal === undefined ? [] : [principal.code]),
-    ...(idempotent === true ? (['idempotency_key_reused'] as const) : []),
-    ...(contract ? [] : (['emulator_contract_unspecified'] as const)),
-    ...refusals,
-  ]
 }
 
 const IDEMPOTENCY_KEY: JsonObject = {
