@@ -163,6 +163,7 @@ test('src contains only the layers, the entry points and the composition root', 
   expect([...top].sort()).toEqual([
     'adapters',
     'core',
+    'documents.ts',
     'emulator.ts',
     'index.ts',
     'json-schema',
@@ -276,6 +277,7 @@ const isUser = (module: string) => ['cli', 'testing', 'dashboard'].includes(modu
 const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/random.ts', 'core/regex.ts']
 // Users may also ask which process uses a data folder, and whether it still runs.
 const ENTRY_POINTS = [
+  'documents.ts',
   'emulator.ts',
   'index.ts',
   'options.ts',
