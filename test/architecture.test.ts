@@ -191,21 +191,21 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_031,
-  'adapters/cli': 5_874,
+  adapters: 1_033,
+  'adapters/cli': 5_912,
   'adapters/cli/certify': 1_004,
   'adapters/consent': 217,
   'adapters/control': 6_918,
   'adapters/dashboard': 8_136,
   'adapters/http': 4_526,
-  'adapters/scenarios': 1_900,
+  'adapters/scenarios': 1_905,
   'adapters/storage': 1_982,
   'adapters/testing': 1_123,
   'adapters/webhooks': 757,
-  core: 17_532,
+  core: 17_542,
   'json-schema': 2_851,
   resources: 8_844,
-  src: 1_877,
+  src: 2_010,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
