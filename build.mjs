@@ -20,7 +20,7 @@ require.cache[file] = { id: file, filename: file, loaded: true, exports: message
 require('./main.js').main()
 `
 /** Written last, so that a build that has failed counts as out of date. */
-const LAST = 'dist/package.json'
+const LAST = 'dist/openapi.json'
 
 if (process.argv.includes('--types')) await buildTypes()
 else if (!process.argv.includes('--if-changed')) await buildScripts()
@@ -54,15 +54,14 @@ async function buildScripts() {
     checks: { pluginTimings: false, ineffectiveDynamicImport: false },
   }
   const output = { dir: 'dist', format: 'cjs', sourcemap: true, comments: false, chunkFileNames: '[name].js' }
-  // `import()` becomes `require()`, which loads ES modules, too, and is faster.
-  const scripts = { ...output, dynamicImportInCjs: false }
   fs.rmSync('dist', { recursive: true, force: true })
   const [{ output: built }] = await Promise.all([
     build({
       ...shared,
-      input: { library: 'src/index.ts', main: 'src/adapters/cli/main.ts' },
+      input: { library: 'src/index.ts', main: 'src/adapters/cli/main.ts', documents: 'src/documents.ts' },
       plugins: [beside('src/adapters/cli/mcp/sdk.ts', './mcp-sdk.js')],
-      output: { ...scripts, codeSplitting: { groups: [{ name: startFile }] } },
+      // `import()` becomes `require()`, which loads ES modules, too, and is faster.
+      output: { ...output, dynamicImportInCjs: false, codeSplitting: { groups: [{ name: startFile }] } },
     }),
     // Vitest and Vite have only modules; Playwright's loader works better with scripts.
     ...['vitest', 'vite'].map((entry) =>
@@ -79,7 +78,9 @@ async function buildScripts() {
   const { exports } = built.find(({ name, isEntry }) => isEntry && name === 'library')
   fs.writeFileSync('dist/index.js', libraryEntry(exports))
   fs.writeFileSync('dist/cli.js', COMMAND, { mode: 0o755 })
-  fs.writeFileSync(LAST, `${JSON.stringify({ type: 'commonjs' })}\n`)
+  fs.writeFileSync('dist/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`)
+  for (const [file, make] of Object.entries(require('./dist/documents.js').documentFiles))
+    fs.writeFileSync(join('dist', file), `${JSON.stringify(make())}\n`)
 }
 
 /** Each file costs time at a start: what the library imports is one file, what a start imports besides is another one. */

@@ -12,7 +12,7 @@ import { parseJsonBody, readJsonBody } from './adapters/http/json-body.ts'
 import { applicationOf, routerOf } from './adapters/http/mount.ts'
 import { close, listen } from './adapters/http/server.ts'
 import { openWhenDue } from './adapters/open-when-due.ts'
-import { CONTRACT_VERSION, packageVersion, shippedFile } from './adapters/package.ts'
+import { CONTRACT, packageVersion, shippedFile } from './adapters/package.ts'
 import { later } from './adapters/realtime.ts'
 import type { OnScenarioNotice } from './adapters/scenarios/problem.ts'
 import { ScenarioRunner } from './adapters/scenarios/runner.ts'
@@ -175,7 +175,7 @@ async function serve(
     service: sandboxes.default.service,
     version: packageVersion(),
     startedAt: formatInstant(hostTime()),
-    contract: { title: 'Agent Workspace Service', version: CONTRACT_VERSION },
+    contract: CONTRACT,
     token: options.controlToken,
     sandboxes,
     scenarios: scenarios.runner,

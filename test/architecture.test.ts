@@ -190,21 +190,21 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_030,
-  'adapters/cli': 6_551,
+  adapters: 1_032,
+  'adapters/cli': 6_589,
   'adapters/cli/certify': 1_004,
   'adapters/consent': 217,
-  'adapters/control': 6_897,
+  'adapters/control': 6_902,
   'adapters/dashboard': 8_138,
   'adapters/http': 4_530,
-  'adapters/scenarios': 1_901,
+  'adapters/scenarios': 1_906,
   'adapters/storage': 1_985,
   'adapters/testing': 1_560,
   'adapters/webhooks': 758,
-  core: 17_642,
+  core: 17_652,
   'json-schema': 2_851,
   resources: 8_919,
-  src: 1_881,
+  src: 2_014,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

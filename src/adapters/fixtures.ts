@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
+import { schemaKey } from '../core/fields.ts'
 import { IssueList } from '../core/issue-list.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { endpointOf } from '../core/scenarios/stub.ts'
@@ -24,7 +25,8 @@ const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object'
 const text = () => z.string({ error: 'must be a string' }).optional()
 
 /** The shape of a fixtures document. Its records are validated later, with the whole starting state. */
-const fixturesDocument = strictObject({
+export const fixturesDocument = strictObject({
+  $schema: schemaKey(),
   extends: text(),
   description: text(),
   organization: object(),

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The version of the specification that is emulated. */
-export const CONTRACT_VERSION = '0.1.1'
+/** The name and the version of the specification that is emulated. */
+export const CONTRACT = { title: 'Agent Workspace Service', version: '0.1.1' } as const
 
 /** The version of this package. */
 export function packageVersion(): string {

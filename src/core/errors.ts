@@ -321,6 +321,9 @@ export const errorTypeBase = setting({
   },
 })
 
+/** The header of every 401 (RFC 9110, 15.5.2), also of one that a setting chooses. */
+export const CHALLENGE = [['WWW-Authenticate', 'Bearer']] as const
+
 /** The standard error body. Specification: Errors / Standard error body. */
 export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, settings: Settings): JsonObject {
   const { detail, issues, details } = refusal.options

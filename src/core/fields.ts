@@ -122,6 +122,9 @@ export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, u
   return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta(ANY_OBJECT)
 }
 
+/** The key under which a JSON file names its JSON Schema, for editors. It has no effect. */
+export const schemaKey = () => z.string({ error: 'must be the path or URL of a JSON Schema' }).optional()
+
 /** The schema of a missing body, or of no parameters: an empty object. */
 export const nothing = () => z.strictObject({}).prefault({})
 

@@ -12,7 +12,7 @@ const MAX_NAMES = 20
 
 /** An object that refuses unknown fields. The message suggests the most similar known name, or lists all known names. */
 export function strictObject<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strict> {
-  const known = Object.keys(shape)
+  const known = Object.keys(shape).filter((name) => name !== '$schema')
   const unknown = z.custom<never>(() => false, {
     error: ({ path }) =>
       `is not a known field.${hintFor(String(path?.at(-1) ?? ''), known, listOf('Known fields:', known))}`,

@@ -136,6 +136,8 @@ const OTHERS = [
   'mcp',
   'validate',
   'doctor',
+  'openapi',
+  'schema',
   'version',
   'completion',
   'webhook listen',

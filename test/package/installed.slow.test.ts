@@ -32,6 +32,16 @@ test('the packages that run are installed beside it, where npm finds them', asyn
   expect(Object.keys(own)).toContain('express')
 })
 
+test('the OpenAPI document and the schemas can be imported by their names', async () => {
+  const program = `
+    const names = ['openapi.json', 'fixtures.schema.json', 'state.schema.json']
+    console.log(names.map((name) => typeof require('agent-workspace-emulator/' + name)).join())
+  `
+  await write(user.folder, { 'documents.cjs': program })
+  const { out } = await succeed(user.folder, process.execPath, ['documents.cjs'])
+  expect(out.trim()).toBe('object,object,object')
+})
+
 test('npx runs the command of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
   const said = await succeed(user.folder, 'npx', ['--offline', 'workspace-emulator', '--version'])

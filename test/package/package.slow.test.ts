@@ -3,9 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { documentFiles } from '../../src/documents.ts'
 import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
@@ -45,12 +48,18 @@ test('the package contains its code, types, licences, fixtures, scenarios, templ
 const EXPECTED = [
   'dist/cli.js',
   'dist/dashboard/LICENSES.txt',
+  'dist/fault-rule.schema.json',
+  'dist/fixtures.schema.json',
   'dist/index.js',
   'dist/library.js',
   'dist/mcp-sdk-LICENSES.txt',
   'dist/mcp-sdk.js',
+  'dist/openapi.json',
   'dist/package.json',
   'dist/playwright.js',
+  'dist/scenario.schema.json',
+  'dist/settings.schema.json',
+  'dist/state.schema.json',
   'dist/types/index.d.ts',
   'dist/types/playwright.d.ts',
   'dist/types/vite-client.d.ts',
@@ -158,6 +167,31 @@ test('no file of the package contains a name of this machine, a registry or a se
   expect(found).toEqual([])
 })
 
+test('the documents of the package are those of this version', () => {
+  for (const [file, make] of Object.entries(documentFiles))
+    expect([file, JSON.parse(textOf(`dist/${file}`))]).toEqual([file, make()])
+})
+
+test('a $schema that refers to the installed package accepts good fixtures, and refuses bad ones', () => {
+  const $schema = './node_modules/agent-workspace-emulator/dist/fixtures.schema.json'
+  const [, file = ''] = $schema.split('agent-workspace-emulator/')
+  const ajv = new Ajv2020({ strictTypes: false })
+  formats.default(ajv)
+  const validate = ajv.compile(JSON.parse(textOf(file)))
+  const page = {
+    id: 'page-1',
+    name: 'Plans',
+    teamspace_id: 'teamspace-depot',
+    scope: 'teamspace',
+    created_at: '-1d',
+  }
+  expect(validate({ $schema, extends: 'demo', collections: { pages: [page] } })).toBe(true)
+  expect(validate({ $schema, extends: 'demo', collections: { pages: [{ ...page, scope: 'all' }] } })).toBe(
+    false,
+  )
+  expect(validate({ $schema, extends: 'demo', collections: { pagees: [page] } })).toBe(false)
+})
+
 test('no file of dist contains the path of the build', () => {
   const files = readdirSync('dist', { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
@@ -238,6 +272,7 @@ const ACCEPTED = [
   'NoResolution ./vite node10',
   'NoResolution ./vite/client node10',
   'NoResolution ./playwright node10',
+  'NoResolution ./openapi.json node10',
 ]
 
 test('the types are correct for every way to import', async () => {

@@ -136,6 +136,18 @@ test('each 401 is described with the header WWW-Authenticate, which is required 
   expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
 })
 
+test('the document names error codes as the settings name them', async () => {
+  const emulator = await testEmulator({ settings: { 'errors.codes': { validation_failed: 'invalid' } } })
+  const document = await documentOf(emulator)
+  const { description, content } = itemOf(document, 'pages.create').responses[400]
+  expect(description).toContain('(invalid)')
+  const { body } = await emulator.post('/pages', {})
+  const isValid = judgeOf(document)
+  const { anyOf } = content['application/json'].schema
+  const verdicts = (error: string) => anyOf.filter((schema: Any) => isValid(schema, { ...body, error }))
+  expect([body.error, verdicts('invalid').length, verdicts('validation_failed')]).toEqual(['invalid', 1, []])
+})
+
 test('like is an integer, 1 or -1', { tags: ['R126'] }, async () => {
   const document = await documentOf(await testEmulator())
   const schema = bodySchema(document, 'messages.feedback')

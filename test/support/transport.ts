@@ -14,6 +14,7 @@ import { urlToHttpOptions } from 'node:url'
 import express from 'express'
 import request, { type Response as SuperResponse } from 'supertest'
 import type { RunningEmulator } from '../../src/emulator.ts'
+import { recorded } from '../prism/record.ts'
 
 const TRANSPORTS = ['socket', 'express', 'fetch'] as const
 
@@ -52,6 +53,14 @@ export type Send = (path: string, sent: Sent) => Promise<Received>
 
 /** Over a socket to node:http, with supertest to an Express application that mounts the router, or through `fetch`. */
 export function transportTo(emulator: RunningEmulator): Send {
+  const send = plainTransport(emulator)
+  return EXCHANGES === undefined ? send : recorded(send, emulator, EXCHANGES)
+}
+
+/** The folder in which `test/prism/run.ts` collects the exchanges of tests. */
+const EXCHANGES = process.env.TEST_EXCHANGES
+
+function plainTransport(emulator: RunningEmulator): Send {
   if (transport === 'socket') return (path, sent) => overSocket(emulator.url + path, sent)
   if (transport === 'fetch') return (path, sent) => throughFetch(emulator, path, sent)
   const mount = mountPath()

@@ -48,15 +48,16 @@ function unreadable(code: string): string {
   return `cannot be read (${code}); check its permissions`
 }
 
-/** The text and the object of a regular JSON file. Throws {@link UnusableFile}. */
+/** The text and the object of a regular JSON file, without the path of its JSON Schema. Throws {@link UnusableFile}. */
 export async function requireJsonFile(
   file: string,
 ): Promise<{ readonly text: string; readonly document: JsonObject }> {
   const special = await specialFile(file)
   if (special !== undefined) throw new UnusableFile(file, 0, special)
   const { text, value } = await readJson(file)
-  if (isObject(value)) return { text, document: value }
-  throw new UnusableFile(file, 1, 'must be a JSON object')
+  if (!isObject(value)) throw new UnusableFile(file, 1, 'must be a JSON object')
+  const { $schema, ...document } = value
+  return { text, document: typeof $schema === 'string' ? document : value }
 }
 
 /** As {@link requireJsonFile}, but returns the error instead of throwing it. */

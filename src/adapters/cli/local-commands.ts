@@ -89,6 +89,19 @@ export const localCommands = [
     run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
   }),
   command({
+    name: 'openapi',
+    description: 'Print the OpenAPI document of the emulated API under the default settings',
+    options: ['json', 'noColor'],
+    run: async (invocation) => (await import('./documents-commands.ts')).openapi(invocation),
+  }),
+  command({
+    name: 'schema',
+    description: 'Print the JSON Schema of a kind of JSON files, or list the kinds',
+    args: { '[name]': 'such as fixtures' },
+    options: ['json', 'noColor'],
+    run: async (invocation) => (await import('./documents-commands.ts')).schema(invocation),
+  }),
+  command({
     name: 'version',
     description: 'Print the version of the package',
     options: ['json', 'noColor'],

@@ -3,7 +3,7 @@ import { formatInstant } from '../../core/time/instant.ts'
 import type { RunningEmulator } from '../../emulator.ts'
 import type { Logger } from '../../options.ts'
 import { plainKeys } from '../fixtures.ts'
-import { CONTRACT_VERSION, packageVersion } from '../package.ts'
+import { CONTRACT, packageVersion } from '../package.ts'
 import { type PlainKey, readyKeys } from '../plain-keys.ts'
 import { type Invocation, OK, type Terminal } from './command.ts'
 import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions, stateFile } from './launch.ts'
@@ -69,7 +69,7 @@ export type Facts = ReturnType<typeof factsOf>
 function factsOf({ baseUrl, controlUrl, sandbox }: RunningEmulator, options: StartOptions) {
   return {
     version: packageVersion(),
-    contract_version: CONTRACT_VERSION,
+    contract_version: CONTRACT.version,
     base_url: baseUrl,
     control_url: controlUrl,
     state_file: options.ephemeral ? null : stateFile(options),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { duration, timestamp } from '../../core/fields.ts'
+import { duration, schemaKey, timestamp } from '../../core/fields.ts'
 import { type Issue, isObject } from '../../core/json.ts'
 import type { ScenarioDefinition } from '../../core/scenarios/source.ts'
 import { strictObject } from '../../core/strict-input.ts'
@@ -31,12 +31,18 @@ export interface ScenarioVocabulary {
 }
 
 /** The schema of a scenario, with {@link FUNCTION} in place of each function. */
-export function scenarioSchema({ events, checks }: ScenarioVocabulary): z.ZodType<ScenarioData> {
+export function scenarioSchema(vocabulary: ScenarioVocabulary): z.ZodType<ScenarioData> {
+  return strictObject(scenarioFields(vocabulary)) as unknown as z.ZodType<ScenarioData>
+}
+
+/** The fields of a scenario. */
+export function scenarioFields({ events, checks }: ScenarioVocabulary) {
   const steps = strictObject({
     at: duration(),
     do: z.unknown().superRefine(step(checks.action)).transform(named),
   })
-  const shape = {
+  return {
+    $schema: schemaKey(),
     description: z.string().optional(),
     fixtures: checked(checks.fixtures).optional(),
     clock: clock().optional(),
@@ -48,7 +54,6 @@ export function scenarioSchema({ events, checks }: ScenarioVocabulary): z.ZodTyp
     timeline: z.array(steps).default([]),
     on: hooks(events).default([]),
   }
-  return strictObject(shape) as unknown as z.ZodType<ScenarioData>
 }
 
 function clock() {

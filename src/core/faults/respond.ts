@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { catalog, type ErrorCode, Refusal, type RefusalOptions } from '../errors.ts'
+import { CHALLENGE, catalog, type ErrorCode, Refusal, type RefusalOptions } from '../errors.ts'
 import { intBetween, nonEmptyText } from '../fields.ts'
 import type { Json } from '../json.ts'
 import type { Content, Exchange } from '../request/exchange.ts'
@@ -117,7 +117,7 @@ function refusalOf({ status, code, detail }: Respond): Refusal {
   const more: Partial<RefusalOptions> = {
     // A 5xx of a fault is temporary, so that a retry can succeed.
     ...(status >= 500 && { retryable: true }),
-    ...(status === 401 && { headers: [['WWW-Authenticate', 'Bearer']] as const }),
+    ...(status === 401 && { headers: CHALLENGE }),
   }
   const said = detail ?? DETAILS[word] ?? `The request was refused: ${catalog[word].title.toLowerCase()}.`
   return new Refusal(word, { status, detail: said, ...more })

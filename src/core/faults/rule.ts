@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
-import { duration, intBetween, nonEmptyText, type ShapeOf, timestamp } from '../fields.ts'
+import { duration, intBetween, nonEmptyText, type ShapeOf, schemaKey, timestamp } from '../fields.ts'
 import { fitsGlob } from '../log/glob.ts'
 import { requestMembers } from '../log/request-criteria.ts'
 import { FAULT_COUNTERS, FAULTS, type TableOf } from '../state/transaction.ts'
@@ -63,6 +63,7 @@ export const ALL_PRESETS = 'GET /__emulator/fault-presets lists every preset.'
 export function draftRule(names: RuleNames, settings: Settings) {
   const { match, actions, named } = parts(names, settings)
   return strictObject({
+    $schema: schemaKey(),
     /** Default: the name of the preset, or `fault`, followed by a number if that is taken. */
     id: ruleId().optional(),
     preset: nameAmong([...names.presets.keys()], 'preset', ` ${ALL_PRESETS}`).optional(),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../assumptions.ts'
-import { refuse } from '../errors.ts'
+import { CHALLENGE, refuse } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'
 import { isSealed, seal } from '../secrets.ts'
 import { collection } from '../state/collection.ts'
@@ -190,7 +190,7 @@ export class Authenticator {
 }
 
 function unauthorized(detail: string): never {
-  return refuse('unauthorized', { detail, headers: [['WWW-Authenticate', 'Bearer']] })
+  return refuse('unauthorized', { detail, headers: CHALLENGE })
 }
 
 // HTTP schemes are case-insensitive; the token is one run of visible characters.

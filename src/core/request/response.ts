@@ -1,4 +1,4 @@
-import { bodyReliances, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
+import { bodyReliances, CHALLENGE, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import type { Json } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
 import { logEntry, textsOf } from '../log/log-entry.ts'
@@ -106,7 +106,8 @@ export function fail(exchange: Exchange, refusal: Refusal): Content {
     ? problemBody(refusal, facts, exchange, call.path)
     : standardBody(refusal, facts, settings)
   const type = problem ? PROBLEM_TYPE : JSON_TYPE
-  const headers = [...(refusal.options.headers ?? []), ['Content-Type', type] as const]
+  const { headers: own = facts.status === 401 ? CHALLENGE : [] } = refusal.options
+  const headers = [...own, ['Content-Type', type] as const]
   return { status: facts.status, headers, text: JSON.stringify(body), lines: undefined }
 }
 

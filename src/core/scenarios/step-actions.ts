@@ -38,7 +38,8 @@ function stateSchema(service: Service, settings: Settings): z.ZodType<FaultParam
 
 export type StepAction = z.output<z.ZodObject<ReturnType<typeof stepFields>>>
 
-function stepAction(service: Service, settings: Settings) {
+/** The schema of an action of a step. */
+export function stepAction(service: Service, settings: Settings) {
   const shape = stepFields(service, settings)
   return strictObject(shape).refine((value) => membersOf(value).length === 1, {
     error: `must have exactly one of ${Object.keys(shape).join(', ')}`,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
-import { timestamp } from '../fields.ts'
+import { schemaKey, timestamp } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
@@ -29,7 +29,7 @@ import { Store } from './store.ts'
 const OPEN_KEYS = ['settings', 'collections']
 
 /** Fields of a state file about the file itself; they are not loaded. */
-const FILE_KEYS = ['wakes_at']
+export const fileFields = { $schema: schemaKey(), wakes_at: timestamp().nullable().optional() }
 
 /** The state of a valid document, or all issues of an invalid one. A document is never loaded in part. */
 export type CheckedDocument =
@@ -89,7 +89,7 @@ function logAt({ counters: { requests } }: Document): SavedLog {
 }
 
 function addUnknownKeys(raw: JsonObject, issues: IssueList): void {
-  const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...FILE_KEYS]
+  const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...Object.keys(fileFields)]
   issues.addUnknown(Object.keys(raw), known, (key) => ({
     pointer: pointer(key),
     detail: `is not part of a state document.${didYouMean(key, known)}`,
@@ -163,7 +163,7 @@ function unusableIds(raw: unknown, collections: AcceptedRecords): ReadonlySet<st
 }
 
 /** The schema of a record in each of core's own lists; `service.rules` checks the lists about faults. */
-const records = {
+export const listedRecords = {
   schedule: scheduledEvent,
   failed: failedEvent,
   idempotency: z.strictObject({
@@ -185,16 +185,16 @@ const records = {
 export function acceptLists(raw: JsonObject, service: Service, issues: IssueList) {
   const accept = <T extends Row>(key: string, schema: z.ZodType<T>) =>
     acceptRows(schema, listAt(raw, key), pointer(key), issues)
-  const schedule = accept('schedule', records.schedule)
+  const schedule = accept('schedule', listedRecords.schedule)
   issues.addAll(checkSchedule(schedule, service))
   return {
     schedule,
-    failed: accept('failed', records.failed),
-    idempotency: accept('idempotency', records.idempotency),
-    scenario_calls: accept('scenario_calls', records.scenario_calls),
-    stubs: accept('stubs', records.stubs),
-    places: accept('places', records.places),
-    limits: accept('limits', records.limits),
+    failed: accept('failed', listedRecords.failed),
+    idempotency: accept('idempotency', listedRecords.idempotency),
+    scenario_calls: accept('scenario_calls', listedRecords.scenario_calls),
+    stubs: accept('stubs', listedRecords.stubs),
+    places: accept('places', listedRecords.places),
+    limits: accept('limits', listedRecords.limits),
   }
 }
 

@@ -58,7 +58,8 @@ export interface BuiltState {
   readonly isTimeless: boolean
 }
 
-const MAX_GENERATED = 1_000_000
+/** The maximum number of records of one collection that a fixtures document generates. */
+export const MAX_GENERATED = 1_000_000
 
 /**
  * Builds the state that a sandbox starts from. Timestamps may be written relative to the start (`"-30d"`). Generated

@@ -425,8 +425,8 @@ test('a service key is refused whatever its permissions', { tags: ['R228'] }, as
 
 test('a setting changes the status for a service key', { tags: ['R147'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'status.oauth_principal': 401 } })
-  const { status, body } = await callback(emulator, proof, { key: 'KS' })
-  expect([status, body.status_code]).toEqual([401, 401])
+  const { status, body, headers } = await callback(emulator, proof, { key: 'KS' })
+  expect([status, body.status_code, headers.get('www-authenticate')]).toEqual([401, 401, 'Bearer'])
 })
 
 test.for<

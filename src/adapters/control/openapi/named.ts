@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ErrorCode, ErrorFormat } from '../../../core/errors.ts'
+import type { ErrorFormat } from '../../../core/errors.ts'
 import { isObject, type Json, type JsonObject } from '../../../core/json.ts'
 import { fieldError, problemDetails, ref, standardError } from './parts.ts'
 
@@ -44,7 +44,7 @@ export class NamedSchemas {
   }
 
   /** A reference to the error body of a code. */
-  ofError(code: ErrorCode, format: ErrorFormat, status: number, title: string): JsonObject {
+  ofError(code: string, format: ErrorFormat, status: number, title: string): JsonObject {
     const isProblem = format === 'problem'
     const own = isProblem
       ? { status: { const: status }, title: { const: title } }

@@ -1,5 +1,5 @@
 import { oncePerSettings, type Settings } from '../../../core/assumptions.ts'
-import { type ErrorFormat, errorFacts, Refusal } from '../../../core/errors.ts'
+import { type ErrorFormat, errorFacts, Refusal, shownCode } from '../../../core/errors.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import { type AnyOperation, codesOf, type Input, inputOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
@@ -123,9 +123,10 @@ function errors(
   const byStatus = new Map<number, { readonly title: string; readonly schema: JsonObject }[]>()
   for (const code of codesOf(operation, input)) {
     const { kind, status } = errorFacts(new Refusal(code, { detail: '' }), settings)
+    const shown = shownCode(code, settings)
     const described = {
-      title: `${kind.title} (${code})`,
-      schema: schemas.ofError(code, errorFormat, status, kind.title),
+      title: `${kind.title} (${shown})`,
+      schema: schemas.ofError(shown, errorFormat, status, kind.title),
     }
     byStatus.set(status, [...(byStatus.get(status) ?? []), described])
   }

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { expect, test } from 'vitest'
+import { documentFiles, fileSchemas } from '../../src/documents.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { running } from './running.ts'
+
+type Kind = keyof typeof fileSchemas
+
+/** The pointers of what a schema refuses in a value; empty for a valid one. */
+function refused(kind: Kind, value: unknown): string[] {
+  const ajv = new Ajv2020({ strictTypes: false, allErrors: true })
+  formats.default(ajv)
+  const validate = ajv.compile(fileSchemas[kind]())
+  return validate(value) ? [] : (validate.errors ?? []).map(({ instancePath }) => instancePath)
+}
+
+test('openapi prints, without an emulator, the document of a new emulator at the default address', async () => {
+  const { code, out, err } = await command(['openapi'])
+  expect([code, err]).toEqual([0, ''])
+  const printed = JSON.parse(out)
+  expect(printed.servers).toEqual([{ url: 'http://127.0.0.1:4010/v1' }])
+  const { emulator, url } = await running()
+  const given = await (await fetch(`${url}/__emulator/openapi.json?api=workspace`)).json()
+  expect({ ...printed, servers: [{ url: emulator.baseUrl }] }).toEqual(given)
+})
+
+test('schema lists the kinds of files, and prints the schema of one', async () => {
+  const kinds = Object.keys(fileSchemas)
+  expect(await command(['schema'])).toEqual({ code: 0, out: kinds.join('\n'), err: '' })
+  expect((await command(['schema', '--json'])).out).toBe(JSON.stringify({ schemas: kinds }))
+  for (const kind of kinds) {
+    const { code, out } = await command(['schema', kind])
+    expect([kind, code, JSON.parse(out)]).toEqual([kind, 0, documentFiles[`${kind}.schema.json`]?.()])
+  }
+})
+
+test.for([
+  ['fixtres', 'Did you mean "fixtures"?'],
+  ['everything', 'Give one of fixtures, settings, fault-rule, scenario, state.'],
+])('schema %s names the schemas that exist', async ([name = '', hint]) => {
+  expect(await command(['schema', name])).toEqual({
+    code: 2,
+    out: '',
+    err: `<name>: there is no schema "${name}". ${hint}`,
+  })
+})
+
+test.for(['demo', 'empty', 'large'])('the schema of fixtures accepts %s, which is shipped', (name) => {
+  expect(refused('fixtures', JSON.parse(readFileSync(`fixtures/${name}.json`, 'utf8')))).toEqual([])
+})
+
+test('the schema of a state accepts the state of an emulator that has been used, and refuses a wrong record', async () => {
+  const { emulator, run } = await running({ fixtures: 'demo', settings: { 'status.conflict': 422 } })
+  await run('faults', 'add', 'rate-limited')
+  await run('webhook', 'add')
+  await run('stub', 'add', '{"method": "POST", "path": "/search", "body": {}}')
+  await fetch(`${emulator.baseUrl}/data-views`)
+  const state = JSON.parse(JSON.stringify(emulator.sandbox.document()))
+  expect(refused('state', { ...state, wakes_at: null })).toEqual([])
+  state.collections.users[0].created_at = '-30d'
+  expect(refused('state', state)).toEqual(['/collections/users/0/created_at'])
+})
+
+const USER = {
+  id: 'u',
+  organization_id: 'org-larkmoor',
+  email: 'a@example.com',
+  first_name: 'A',
+  last_name: 'B',
+}
+
+const FILES: Readonly<
+  Record<Exclude<Kind, 'state'>, { readonly good: object; readonly bad: object; readonly at: string }>
+> = {
+  fixtures: {
+    good: {
+      extends: 'demo',
+      generate: { pages: 2 },
+      collections: { users: [{ ...USER, created_at: '-30d' }] },
+    },
+    bad: { extends: 'demo', collections: { users: [{ ...USER, created_at: 'soon' }] } },
+    at: '/collections/users/0/created_at',
+  },
+  settings: { good: { 'status.conflict': 422 }, bad: { 'status.conflict': 999 }, at: '/status.conflict' },
+  'fault-rule': {
+    good: { preset: 'rate-limited', match: { operation: 'pages.create' }, times: 2 },
+    bad: { preset: 'rate-limited', match: { operation: 'pages.make' } },
+    at: '/match/operation',
+  },
+  scenario: {
+    good: { pace: { validating: '2s' }, timeline: [{ at: '10m', do: [{ state: { batch: 'fail' } }] }] },
+    bad: { timeline: [{ at: '10m', do: [{ state: { batch: 'fail' }, wait: '2s' }] }] },
+    at: '/timeline/0/do/0',
+  },
+}
+
+test.for(Object.entries(FILES))(
+  'the schema %s accepts what validate accepts, and refuses a mistake at its place',
+  async ([kind, { good, bad, at }]) => {
+    const $schema = `./node_modules/agent-workspace-emulator/dist/${kind}.schema.json`
+    const folder = temporaryDirectory()
+    const validated = async (value: object) => {
+      const file = temporaryFile('file.json', JSON.stringify({ $schema, ...value }))
+      return (await command(['validate', file, '--scenarios', folder])).code
+    }
+    expect([refused(kind as Kind, { $schema, ...good }), await validated(good)]).toEqual([[], 0])
+    expect([refused(kind as Kind, bad), await validated(bad)]).toEqual([expect.arrayContaining([at]), 1])
+  },
+)
+
+test('every reader of JSON files accepts the key $schema, which has no effect', async () => {
+  const fileOf = (name: string, value: object) =>
+    temporaryFile(name, JSON.stringify({ $schema: 'https://example.com/schema.json', ...value }))
+  const scenarios = dirname(fileOf('calm.json', { description: 'calm' }))
+  const { emulator, run } = await running({
+    fixtures: fileOf('fixtures.json', { extends: 'demo' }),
+    scenarios,
+  })
+  const calls = [
+    ['sandbox', 'create', 'w1', '--settings', fileOf('settings.json', { 'status.conflict': 422 })],
+    ['sandbox', 'create', 'w2', '--fixtures', fileOf('fixtures.json', { extends: 'empty' })],
+    ['faults', 'add', fileOf('rule.json', { preset: 'rate-limited' })],
+    ['state', 'merge', fileOf('more.json', { collections: {} })],
+    ['scenario', 'start', 'calm'],
+    ['state', 'import', fileOf('state.json', emulator.sandbox.document())],
+    ['validate', fileOf('state.json', emulator.sandbox.document())],
+  ]
+  for (const call of calls) {
+    const { code, err } = await (call[0] === 'validate' ? command(call) : run(...call))
+    expect([call, code, err]).toEqual([call, 0, ''])
+  }
+  expect(emulator.sandboxes.get('w1')?.settings.overrides).toEqual({ 'status.conflict': 422 })
+  expect(JSON.stringify(emulator.sandbox.document())).not.toContain('$schema')
+})
