@@ -54,6 +54,27 @@ export const localCommands = [
     run: async (invocation) => (await import('./certify/certify.ts')).certify(invocation),
   }),
   command({
+    name: 'hunt',
+    description:
+      'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error',
+    args: OTHER_COMMAND,
+    usage: '[flags] -- <command> [arguments...]',
+    options: [...START_OPTIONS, 'budget', 'run', 'timeout', 'findings'],
+    help: {
+      port: { description: 'TCP port; 0 chooses a free port for each run', shown: '0' },
+      data: { description: 'directory of the state; without it everything stays in memory', shown: 'none' },
+      seed: { description: 'seed of the data, and of the order of the sequences of two faults' },
+      run: { description: 'only faults with this name; * is any run of characters' },
+      timeout: {
+        description: 'real time for one run, after which the command hangs',
+        shown: 'five times as long as without faults, at least 10s',
+      },
+      logLevel: { shown: 'warn' },
+      json: { description: 'the findings as one line of JSON on stdout instead of text' },
+    },
+    run: async (invocation) => (await import('./hunt/hunt.ts')).hunt(invocation),
+  }),
+  command({
     name: 'init',
     description:
       'Write fixtures, a scenario, a test, a compose file and a CI job into the current directory; existing files are left as they are',

@@ -118,12 +118,13 @@ function matchOf(operations: readonly AnyOperation[]): FaultMatch {
   return { method: operations[0]?.method ?? 'GET', path: { regex: `^/v1(?:${paths.join('|')})$` } }
 }
 
-function isGeneral({ match }: Preset): boolean {
+/** Whether a preset is about requests of any operation. */
+export function isGeneral({ match }: Preset): boolean {
   return match === 'everything' || !('operation' in match || 'path' in match || 'webhook' in match)
 }
 
 /** The operation that a preset is about; undefined for one about any request, or about webhooks. */
-function operationOf(preset: Preset, all: readonly AnyOperation[]): AnyOperation | undefined {
+export function operationOf(preset: Preset, all: readonly AnyOperation[]): AnyOperation | undefined {
   const { match } = preset
   if (match === 'everything' || isGeneral(preset)) return undefined
   return all.find(({ name, method, path }) =>
