@@ -84,7 +84,7 @@ function failureLines(findings: readonly SandboxFinding[]): string[] {
 }
 
 /** The options of `start`, with defaults that do not disturb another emulator and leave nothing on disk. */
-export function withOwnDefaults({ options, given }: Invocation<keyof StartOptions>): StartOptions {
+function withOwnDefaults({ options, given }: Invocation<keyof StartOptions>): StartOptions {
   const { port, ephemeral, logLevel, controlToken, ...start } = options
   return {
     ...start,

@@ -1,6 +1,6 @@
 import { packageVersion } from '../package.ts'
 import { command } from './command.ts'
-import { CERTIFY_OPTIONS, START_OPTIONS } from './options.ts'
+import { CERTIFY_OPTIONS, HUNTED_OPTIONS, START_OPTIONS } from './options.ts'
 import { show } from './print.ts'
 
 const OTHER_COMMAND = { '<command...>': 'after --, such as -- npm test; it runs without a shell' }
@@ -59,17 +59,14 @@ export const localCommands = [
       'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error',
     args: OTHER_COMMAND,
     usage: '[flags] -- <command> [arguments...]',
-    options: [...START_OPTIONS, 'budget', 'run', 'timeout', 'findings'],
+    options: ['budget', 'run', 'timeout', 'findings', ...HUNTED_OPTIONS, 'json', 'noColor'],
     help: {
-      port: { description: 'TCP port; 0 chooses a free port for each run', shown: '0' },
-      data: { description: 'directory of the state; without it everything stays in memory', shown: 'none' },
       seed: { description: 'seed of the data, and of the order of the sequences of two faults' },
       run: { description: 'only faults with this name; * is any run of characters' },
       timeout: {
         description: 'real time for one run, after which the command hangs',
         shown: 'five times as long as without faults, at least 10s',
       },
-      logLevel: { shown: 'warn' },
       json: { description: 'the findings as one line of JSON on stdout instead of text' },
     },
     run: async (invocation) => (await import('./hunt/hunt.ts')).hunt(invocation),

@@ -221,6 +221,12 @@ export const CERTIFY_OPTIONS = [
   'json',
 ] as const
 
+/** The options of `hunt` for the emulator of each run. */
+export const HUNTED_OPTIONS = [
+  ...(['fixtures', 'settings', 'seed', 'clock', 'rate', 'skipOnPoll', 'auth', 'limits', 'strict'] as const),
+  ...(['scenarios', 'scenario'] as const),
+]
+
 /** The texts that the command line gives for each option, in order. */
 export type Flags = ReadonlyMap<OptionName, readonly string[]>
 

@@ -8,9 +8,15 @@ import { workspaceService } from '../../../service.ts'
 import { findingLines, findingsFrom } from '../../finding-lines.ts'
 import { shellWord } from '../../shell-word.ts'
 import { CommandFailed, commandAfterDashes, FAILED, type Invocation, OK } from '../command.ts'
-import { withOwnDefaults } from '../exec.ts'
-import type { StartOptions } from '../launch.ts'
-import { isNpmScript, UsageError } from '../options.ts'
+import {
+  flagOf,
+  HUNTED_OPTIONS,
+  isNpmScript,
+  optionOf,
+  resolveOptions,
+  START_OPTIONS,
+  UsageError,
+} from '../options.ts'
 import { printable } from '../print.ts'
 import { EXIT_CODES, onSignals } from '../signals.ts'
 import { writeText } from '../text-file.ts'
@@ -18,7 +24,9 @@ import { type Failure, failureOf, KINDS } from './judge.ts'
 import { type Candidate, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntSetup, type Trial, tryOut } from './trial.ts'
 
-type HuntInvocation = Invocation<keyof StartOptions | 'budget' | 'run' | 'timeout' | 'findings'>
+type HuntInvocation = Invocation<
+  (typeof HUNTED_OPTIONS)[number] | 'budget' | 'run' | 'timeout' | 'findings' | 'json'
+>
 
 /** A failure with the smallest faults that cause it. */
 interface HuntFinding extends Failure, Candidate {
@@ -40,7 +48,8 @@ export async function hunt(invocation: HuntInvocation): Promise<number> {
   const { given, terminal, env } = invocation
   const { budget, run: pattern, timeout, findings: folder, json, ...start } = invocation.options
   const command = commandAfterDashes('hunt', invocation)
-  const options = withOwnDefaults({ ...invocation, options: { ...start, json } })
+  // Each run has an emulator that leaves nothing on disk.
+  const options = { ...resolveOptions(START_OPTIONS, new Map(), {}), ...start, port: 0, ephemeral: true }
   const setup: HuntSetup = { command, options, given, env }
   const say = (text: string): void => (json ? undefined : terminal.err(printable(text)))
   // Child processes end with this one.
@@ -119,26 +128,26 @@ class Search {
   /** Runs with every single fault, then with sequences of two until the time is over. */
   async all(single: readonly Candidate[], seed: number): Promise<void> {
     const { pattern = '*', say } = this.#options
-    const isSequence = pattern.includes('+')
-    const chosen = single.filter(({ name }) => !isSequence && fitsGlob(pattern, name))
-    const survived: Candidate[] = isSequence ? [...single] : []
-    for (const [n, each] of chosen.entries()) {
+    const parts = pattern.split('+')
+    const chosen = single.filter(({ name }) => parts.some((part) => fitsGlob(part, name)))
+    if (chosen.length === 0)
+      throw new UsageError([
+        `--run: no fault matches "${pattern}". Names are OPERATION/PRESET, such as ${single[0]?.name}, with /lasting behind it for a fault without an end, and with + between two of them.`,
+      ])
+    const survived: Candidate[] = parts.length > 1 ? chosen : []
+    for (const [n, each] of (parts.length > 1 ? [] : chosen).entries()) {
       if (n > 0 && n % 20 === 0)
         say(`${n} of ${counted(chosen.length, 'fault')}, ${counted(this.#findings.length, 'finding')}.`)
       if (await this.#survives(each)) survived.push(each)
     }
-    if (pattern !== '*' && !isSequence) {
-      if (chosen.length === 0) throw new UsageError([noSuch(pattern, single)])
-      return
-    }
-    let tried = 0
-    for (const each of pairs(survived, seed)) {
+    if (parts.length === 1 && pattern !== '*') return
+    for (const [n, each] of pairs(survived, seed)
+      .filter(({ name }) => fitsGlob(pattern, name))
+      .entries()) {
       if (this.#isOver) break
-      if (!fitsGlob(pattern, each.name)) continue
-      if (tried++ === 0) say('Sequences of two faults.')
+      if (n % 20 === 0) say(`${n} sequences of two faults.`)
       await this.#survives(each)
     }
-    if (isSequence && tried === 0) throw new UsageError([noSuch(pattern, single)])
   }
 
   result() {
@@ -207,23 +216,19 @@ class Search {
   }
 }
 
-/** Whether two failures are the same defect: numbers and names of records differ from run to run. */
+/** Whether two failures are the same defect. What differs from run to run does not count: numbers, names of records, bad JSON. */
 function isSame(a: Failure, b: Failure): boolean {
   const plain = ({ kind, message, conduct }: Failure) =>
-    kind === 'conduct' ? conduct.join() : message.replaceAll(/[\da-f]{6,}|\d+/g, '#')
+    kind === 'conduct' ? conduct.join() : message.replaceAll(/[\da-f]{6,}|\d+|(?<=SyntaxError: ).*/g, '#')
   return a.kind === b.kind && plain(a) === plain(b)
 }
 
-function noSuch(pattern: string, single: readonly Candidate[]): string {
-  return `--run: no fault matches "${pattern}". Names are OPERATION/PRESET, such as ${single[0]?.name}, with /lasting behind it for a fault without an end, and with + between two of them.`
-}
-
 function repeatOf({ name }: Candidate, { setup: { command, given, options } }: SearchOptions): string {
-  const flags = [
-    ...(['fixtures', 'settings', 'clock', 'rate', 'seed', 'scenario', 'scenarios'] as const).flatMap(
-      (option) => (given.has(option) ? [`--${option}`, String(options[option])] : []),
-    ),
-  ]
+  const flags = HUNTED_OPTIONS.filter((option) => given.has(option)).flatMap((option) => {
+    const value = options[option]
+    if (optionOf(option).kind === 'switch') return value === true ? [flagOf(option)] : []
+    return [flagOf(option), typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)]
+  })
   return ['workspace-emulator', 'hunt', ...flags, '--run', name, '--', ...command].map(shellWord).join(' ')
 }
 
@@ -263,10 +268,18 @@ function findingText({
       ...(conduct.length > 0 ? [`Conduct: ${conduct.join(', ')}`] : []),
       ...(isRepeated ? [] : ['It did not fail in the same way a second time.']),
       `Fault: ${rules.map((rule) => JSON.stringify(rule)).join(', then ')}`,
-      ...(also.length > 0 ? [`Also under: ${also.join(', ')}`] : []),
+      ...(also.length > 0 ? [`Also under: ${named(also)}`] : []),
       `Again: ${repeat}`,
     ].map(indented),
   ]
+}
+
+/** Maximum number of faults that are named. */
+const MAX_NAMED = 5
+
+function named(names: readonly string[]): string {
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : ''
+  return names.slice(0, MAX_NAMED).join(', ') + more
 }
 
 const indented = (text: string): string => `    ${text}`

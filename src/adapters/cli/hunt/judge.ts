@@ -105,9 +105,14 @@ const DEFECT =
 const ASSERTION = /\bAssertionError\b|\bassert(?:ion)? failed|^E {3,}assert /im
 const ERROR = /\b\w*(?:Error|Exception)\b.*: .|^error: /im
 
-/** The first line of the output that a pattern matches. */
+/** An error that another one has as its cause: in JavaScript below it, in Python above it. */
+const CAUSES =
+  /^.*(?:\[cause\]|Caused by): .*$|^Traceback (?:(?!Traceback)[\s\S])*?\n\n(?=The above exception|During handling)/gm
+
+/** The first line of the output that a pattern matches, apart from causes. */
 function lineWith(output: string, pattern: RegExp): string | undefined {
-  const line = output.split('\n').find((each) => pattern.test(each))
+  const lines = output.replaceAll(CAUSES, '').split('\n')
+  const line = lines.find((each) => pattern.test(each))
   return line?.trim().slice(0, 200)
 }
 

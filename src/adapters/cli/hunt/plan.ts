@@ -1,7 +1,7 @@
 import type { Preset } from '../../../core/faults/preset.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
-import { Chance } from '../../../core/random.ts'
+import { hash } from '../../../core/random.ts'
 import type { Service } from '../../../core/service.ts'
 import { isGeneral, operationOf } from '../certify/programme.ts'
 import type { Trial } from './trial.ts'
@@ -46,24 +46,18 @@ export function singles(service: Service, met: Met): Candidate[] {
 }
 
 /** Sequences of two faults that the command survives one at a time, in an order that depends on the seed. */
-export function* pairs(survived: readonly Candidate[], seed: number): Iterable<Candidate> {
-  const chance = new Chance(seed, 'pairs of faults')
-  const all = survived.flatMap((a) => survived.filter((b) => b !== a).map((b) => [a, b] as const))
-  while (all.length > 0) {
-    const [[a, b]] = all.splice(chance.int(0, all.length - 1), 1) as [readonly [Candidate, Candidate]]
-    yield { name: `${a.name}+${b.name}`, rules: [...a.rules, ...b.rules] }
-  }
+export function pairs(survived: readonly Candidate[], seed: number): Candidate[] {
+  const all = survived.flatMap((a) => survived.filter((b) => b !== a).map((b) => joined([a, b])))
+  const place = new Map(all.map((each) => [each, hash(seed, each.name)]))
+  return all.sort((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0))
 }
 
 /** The smaller sequences that may fail in the same way, the smallest ones first. */
 export function smaller({ name, rules }: Candidate): Candidate[] {
-  const names = name.split('+')
-  const parts = names.map((each, n) => ({ name: each, rules: rules.slice(n, n + 1) }))
+  const parts = name.split('+').map((each, n) => ({ name: each, rules: rules.slice(n, n + 1) }))
   const ended = parts.map((part) => (part.name.endsWith(LASTING) ? onceOf(part) : part))
-  const shorter = ended.filter((part, n) => part !== parts[n] || parts.length > 1)
-  return parts.length === 1
-    ? shorter
-    : [...shorter, ...parts, joined(ended)].filter((each) => each.name !== name)
+  const all = [...ended, ...parts, joined(ended)]
+  return all.filter((each, n) => each.name !== name && all.findIndex((one) => one.name === each.name) === n)
 }
 
 const LASTING = '/lasting'
