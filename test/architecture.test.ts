@@ -191,10 +191,10 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_031,
-  'adapters/cli': 5_874,
-  'adapters/cli/certify': 1_004,
+  'adapters/cli': 6_597,
+  'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 6_918,
+  'adapters/control': 6_900,
   'adapters/dashboard': 8_136,
   'adapters/http': 4_526,
   'adapters/scenarios': 1_900,
