@@ -4,7 +4,6 @@ import { fitsGlob } from '../../../core/log/glob.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
 import { formatDuration, SECOND } from '../../../core/time/instant.ts'
 import { counted } from '../../../core/words.ts'
-import { workspaceService } from '../../../service.ts'
 import { findingLines, findingsFrom } from '../../finding-lines.ts'
 import { shellWord } from '../../shell-word.ts'
 import { CommandFailed, commandAfterDashes, FAILED, type Invocation, OK } from '../command.ts'
@@ -20,8 +19,8 @@ import {
 import { printable } from '../print.ts'
 import { EXIT_CODES, onSignals } from '../signals.ts'
 import { writeText } from '../text-file.ts'
-import { type Failure, failureOf, KINDS } from './judge.ts'
-import { type Candidate, metIn, pairs, singles, smaller } from './plan.ts'
+import { failureOf, type HuntFailure, KINDS } from './judge.ts'
+import { type FaultPlan, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntSetup, type Trial, tryOut } from './trial.ts'
 
 type HuntInvocation = Invocation<
@@ -29,7 +28,7 @@ type HuntInvocation = Invocation<
 >
 
 /** A failure with the smallest faults that cause it. */
-interface HuntFinding extends Failure, Candidate {
+interface HuntFinding extends HuntFailure, FaultPlan {
   readonly exit_code: number
   readonly ms: number
   /** Whether a second run with the same faults had a failure of the same kind. */
@@ -63,7 +62,7 @@ export async function hunt(invocation: HuntInvocation): Promise<number> {
     say(
       `Without faults: ${counted(clean.entries.length, 'request')} to ${counted(met.operations.size, 'operation')} in ${seconds(clean.ms)}.`,
     )
-    await search.all(singles(workspaceService, met), options.seed)
+    await search.all(singles(clean.service, met), options.seed)
     const report = {
       object: 'hunt' as const,
       command,
@@ -119,14 +118,14 @@ class Search {
   readonly #options: SearchOptions
   readonly #findings: HuntFinding[] = []
   readonly #counts = { runs: 0, passed: 0, never_fired: 0, not_run: 0 }
-  #known = new Map<string, { readonly failure: Failure | undefined; readonly isFired: boolean }>()
+  #known = new Map<string, { readonly failure: HuntFailure | undefined; readonly isFired: boolean }>()
 
   constructor(options: SearchOptions) {
     this.#options = options
   }
 
   /** Runs with every single fault, then with sequences of two until the time is over. */
-  async all(single: readonly Candidate[], seed: number): Promise<void> {
+  async all(single: readonly FaultPlan[], seed: number): Promise<void> {
     const { pattern = '*', say } = this.#options
     const parts = pattern.split('+')
     const chosen = single.filter(({ name }) => parts.some((part) => fitsGlob(part, name)))
@@ -134,7 +133,7 @@ class Search {
       throw new UsageError([
         `--run: no fault matches "${pattern}". Names are OPERATION/PRESET, such as ${single[0]?.name}, with /lasting behind it for a fault without an end, and with + between two of them.`,
       ])
-    const survived: Candidate[] = parts.length > 1 ? chosen : []
+    const survived: FaultPlan[] = parts.length > 1 ? chosen : []
     for (const [n, each] of (parts.length > 1 ? [] : chosen).entries()) {
       if (n > 0 && n % 20 === 0)
         say(`${n} of ${counted(chosen.length, 'fault')}, ${counted(this.#findings.length, 'finding')}.`)
@@ -160,7 +159,7 @@ class Search {
   }
 
   /** Whether the command passes although all the faults have happened. A failure becomes a finding. */
-  async #survives(candidate: Candidate): Promise<boolean> {
+  async #survives(candidate: FaultPlan): Promise<boolean> {
     if (this.#isOver) {
       this.#counts.not_run++
       return false
@@ -172,18 +171,18 @@ class Search {
     return isFired && failure === undefined
   }
 
-  async #run(candidate: Candidate) {
+  async #run(candidate: FaultPlan) {
     const { setup, clean, limit } = this.#options
     this.#counts.runs++
     const trial = await tryOut(setup, candidate.rules, limit)
     const isFired = trial !== undefined && trial.fired >= candidate.rules.length
-    const comparison = { service: workspaceService, clean, rules: candidate.rules, limit }
+    const comparison = { clean, rules: candidate.rules, limit }
     const failure = isFired ? failureOf(trial, comparison) : undefined
     this.#known.set(candidate.name, { failure, isFired })
     return { trial, failure, isFired }
   }
 
-  async #found(candidate: Candidate, failure: Failure, trial: Trial): Promise<void> {
+  async #found(candidate: FaultPlan, failure: HuntFailure, trial: Trial): Promise<void> {
     const same = this.#findings.find((each) => isSame(each, failure))
     if (same !== undefined) {
       same.also.push(candidate.name)
@@ -207,7 +206,7 @@ class Search {
   }
 
   /** The smallest part of a sequence that fails in the same way. */
-  async #shrunk(candidate: Candidate, failure: Failure): Promise<Candidate> {
+  async #shrunk(candidate: FaultPlan, failure: HuntFailure): Promise<FaultPlan> {
     for (const each of smaller(candidate)) {
       const known = this.#known.get(each.name) ?? (await this.#run(each))
       if (known.failure?.kind === failure.kind) return this.#shrunk(each, failure)
@@ -217,13 +216,13 @@ class Search {
 }
 
 /** Whether two failures are the same defect. What differs from run to run does not count: numbers, names of records, bad JSON. */
-function isSame(a: Failure, b: Failure): boolean {
-  const plain = ({ kind, message, conduct }: Failure) =>
+function isSame(a: HuntFailure, b: HuntFailure): boolean {
+  const plain = ({ kind, message, conduct }: HuntFailure) =>
     kind === 'conduct' ? conduct.join() : message.replaceAll(/[\da-f]{6,}|\d+|(?<=SyntaxError: ).*/g, '#')
   return a.kind === b.kind && plain(a) === plain(b)
 }
 
-function repeatOf({ name }: Candidate, { setup: { command, given, options } }: SearchOptions): string {
+function repeatOf({ name }: FaultPlan, { setup: { command, given, options } }: SearchOptions): string {
   const flags = HUNTED_OPTIONS.filter((option) => given.has(option)).flatMap((option) => {
     const value = options[option]
     if (optionOf(option).kind === 'switch') return value === true ? [flagOf(option)] : []

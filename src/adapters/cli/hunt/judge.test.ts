@@ -14,6 +14,7 @@ const passed: Trial = {
   entries: [],
   findings: [],
   deliveries: 0,
+  service: workspaceService,
   fired: 1,
 }
 
@@ -30,7 +31,7 @@ const finding = {
 }
 
 function failure(trial: Partial<Trial>, clean: Partial<Trial> = {}, rules: readonly FaultDraft[] = []) {
-  const comparison = { service: workspaceService, clean: { ...passed, ...clean }, rules, limit: 10_000 }
+  const comparison = { clean: { ...passed, ...clean }, rules, limit: 10_000 }
   return failureOf({ ...passed, ...trial }, comparison)
 }
 

@@ -11,11 +11,11 @@ import type { Trial } from './trial.ts'
 
 /** The kinds of failures, the worst first. The last one can be right: a client has to give up at some time. */
 export const KINDS = ['hang', 'crash', 'duplicate', 'wrong result', 'conduct', 'clear error'] as const
-export type Kind = (typeof KINDS)[number]
+export type FailureKind = (typeof KINDS)[number]
 
 /** What is wrong after one run. */
-export interface Failure {
-  readonly kind: Kind
+export interface HuntFailure {
+  readonly kind: FailureKind
   readonly message: string
   /** The verdicts on the conduct of the client that the run without faults does not have, as `severity code`. */
   readonly conduct: readonly string[]
@@ -23,7 +23,6 @@ export interface Failure {
 
 /** A run with the faults of the command, and the run without faults. */
 export interface Comparison {
-  readonly service: Service
   readonly clean: Trial
   readonly rules: readonly FaultDraft[]
   /** Real milliseconds after which the run was ended. */
@@ -31,7 +30,7 @@ export interface Comparison {
 }
 
 /** The worst failure of a run; undefined if the command passes as it does without faults. */
-export function failureOf(trial: Trial, comparison: Comparison): Failure | undefined {
+export function failureOf(trial: Trial, comparison: Comparison): HuntFailure | undefined {
   const conduct = newConduct(trial, comparison.clean)
   const [first] = KINDS.flatMap((kind) => {
     const message = CHECKS[kind](trial, comparison)
@@ -43,7 +42,7 @@ export function failureOf(trial: Trial, comparison: Comparison): Failure | undef
 }
 
 /** For each kind: a sentence about the failure, or undefined. */
-const CHECKS: Readonly<Record<Kind, (trial: Trial, comparison: Comparison) => string | undefined>> = {
+const CHECKS: Readonly<Record<FailureKind, (trial: Trial, comparison: Comparison) => string | undefined>> = {
   hang: ({ isLate, entries }, { limit }) => {
     const last = entries.at(-1)
     if (!isLate || waitsAsTold(last, limit)) return undefined
@@ -63,7 +62,7 @@ const CHECKS: Readonly<Record<Kind, (trial: Trial, comparison: Comparison) => st
     // Bodies with a random part differ from run to run.
     const most = (operation: string) => {
       const counts = [...before.values()].filter((each) => each.operation === operation)
-      return Math.max(1, ...counts.map(({ count }) => count))
+      return counts.reduce((most, { count }) => Math.max(most, count), 1)
     }
     const [found] = [...now].filter(([key, { operation, count }]) => {
       return count > (before.get(key)?.count ?? most(operation))
@@ -72,8 +71,8 @@ const CHECKS: Readonly<Record<Kind, (trial: Trial, comparison: Comparison) => st
     const [key, { operation, count }] = found
     return `${operation} with the same content took effect ${counted(count, 'time')}, without faults ${counted(before.get(key)?.count ?? most(operation), 'time')}.`
   },
-  'wrong result': (trial, { clean, rules, service }) => {
-    if (trial.isLate || rules.some((rule) => changesData(rule, service))) return undefined
+  'wrong result': (trial, { clean, rules }) => {
+    if (trial.isLate || rules.some((rule) => changesData(rule, trial.service))) return undefined
     if (trial.exit_code !== 0) return lineWith(trial.output, ASSERTION)
     const [before, now] = [perOperation(clean), perOperation(trial)]
     const [lost] = [...before].filter(([operation, count]) => (now.get(operation) ?? 0) < count)

@@ -5,6 +5,7 @@ import type { FaultDraft } from '../../../core/faults/rule.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import type { Service } from '../../../core/service.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
 import { deliveries } from '../../../core/webhooks/records.ts'
@@ -42,6 +43,7 @@ export interface Trial {
   readonly findings: readonly Finding[]
   /** How many webhooks were sent. */
   readonly deliveries: number
+  readonly service: Service
   /** How many of the rules have fired. */
   readonly fired: number
 }
@@ -60,13 +62,15 @@ export async function tryOut(
   limit: number,
 ): Promise<Trial | undefined> {
   const emulator = await launch(options, given, SILENT)
-  const [entries, findings]: [LogEntry[], Finding[]] = [[], []]
+  const entries: LogEntry[] = []
+  let findings: readonly Finding[] = []
   const tally = new Tally()
   let [sent, refusal]: [number, unknown] = [0, undefined]
   const prepare = (sandbox: Sandbox): void => {
     sandbox.log.onEntry((entry) => void entries.push(entry))
     sandbox.onClosed(() => {
-      findings.push(...conductOf(sandbox, sandbox.log.entries(), { except: ['fault.not-met'] }).data)
+      const { data } = conductOf(sandbox, sandbox.log.entries(), { except: ['fault.not-met'] })
+      findings = findings.concat(data)
       sent += sandbox.store.rows(deliveries.name).size
     })
     try {
@@ -80,12 +84,14 @@ export async function tryOut(
     for (const { sandbox } of emulator.sandboxes.list()) prepare(sandbox)
     if (refusal !== undefined) return undefined
     emulator.sandboxes.onMade(prepare)
+    const { service } = emulator.sandbox
     const variables = await variablesOf(emulator, options, SILENT)
     const run = await runWithin(limit, command, { ...env, ...variables })
     await settled(entries)
     await emulator.close()
     return {
       ...run,
+      service,
       entries,
       findings,
       deliveries: sent,
