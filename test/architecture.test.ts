@@ -191,10 +191,10 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_032,
-  'adapters/cli': 6_589,
-  'adapters/cli/certify': 1_004,
+  'adapters/cli': 7_320,
+  'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 6_902,
+  'adapters/control': 6_898,
   'adapters/dashboard': 8_138,
   'adapters/http': 4_530,
   'adapters/scenarios': 1_906,

@@ -34,7 +34,7 @@ const DEFAULT_COMMAND = 'start'
 /** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
 const MODULES: readonly (readonly [words: string, load: () => Promise<readonly Declaration[]>])[] = [
   [
-    'start exec certify init mcp validate doctor openapi schema version',
+    'start exec certify hunt init mcp validate doctor openapi schema version',
     async () => (await import('./local-commands.ts')).localCommands,
   ],
   ['wait status reset open stop', async () => (await import('./control-commands.ts')).controlCommands],

@@ -27,8 +27,8 @@ type ExecInvocation = Invocation<keyof StartOptions | 'coverage' | 'conduct'>
 export async function exec(invocation: ExecInvocation): Promise<number> {
   const { given, terminal, env } = invocation
   const command = commandAfterDashes('exec', invocation)
-  const options = withOwnDefaults(invocation)
-  const { coverage, conduct } = invocation.options
+  const { coverage, conduct, ...start } = invocation.options
+  const options = withOwnDefaults({ ...invocation, options: start })
   // A file that cannot be used must not be found after a long run.
   if (coverage !== undefined && existsSync(coverage)) await readCoverage(coverage)
   const logger = loggerOf(options, terminal)
@@ -36,7 +36,8 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
   const interruption = interruptionOf(child, logger)
   const stopListening = onSignals(interruption.onSignal, isNpmScript(env))
   try {
-    const emulator = await launch(options, given, logger)
+    const countCoverage = options.countCoverage || coverage !== undefined
+    const emulator = await launch({ ...options, countCoverage }, given, logger)
     const variables = await variablesOf(emulator, options, logger)
     const [tally, conducts] = [new Tally(), new ConductTally()]
     const watch = (sandbox: Sandbox): void => {
@@ -83,11 +84,10 @@ function failureLines(findings: readonly SandboxFinding[]): string[] {
 }
 
 /** The options of `start`, with defaults that do not disturb another emulator and leave nothing on disk. */
-function withOwnDefaults({ options, given }: ExecInvocation): StartOptions {
-  const { port, ephemeral, logLevel, controlToken, coverage, conduct: _, ...start } = options
+function withOwnDefaults({ options, given }: Invocation<keyof StartOptions>): StartOptions {
+  const { port, ephemeral, logLevel, controlToken, ...start } = options
   return {
     ...start,
-    countCoverage: start.countCoverage || coverage !== undefined,
     logLevel: given.has('logLevel') ? logLevel : 'warn',
     port: given.has('port') ? port : 0,
     ephemeral: ephemeral || !given.has('data'),
@@ -96,7 +96,7 @@ function withOwnDefaults({ options, given }: ExecInvocation): StartOptions {
 }
 
 /** The environment variables for the command. A variable stays unchanged when the sandbox has no key for it. */
-async function variablesOf(
+export async function variablesOf(
   { baseUrl, sandbox }: RunningEmulator,
   { fixtures, controlToken, host }: StartOptions,
   logger: Logger,

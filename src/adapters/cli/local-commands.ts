@@ -1,6 +1,6 @@
 import { packageVersion } from '../package.ts'
 import { command } from './command.ts'
-import { CERTIFY_OPTIONS, START_OPTIONS } from './options.ts'
+import { CERTIFY_OPTIONS, HUNTED_OPTIONS, START_OPTIONS } from './options.ts'
 import { show } from './print.ts'
 
 /** The argument of a command that runs another one. */
@@ -55,6 +55,24 @@ export const localCommands = [
       json: { description: 'the whole report as one line of JSON on stdout instead of text' },
     },
     run: async (invocation) => (await import('./certify/certify.ts')).certify(invocation),
+  }),
+  command({
+    name: 'hunt',
+    description:
+      'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error',
+    args: OTHER_COMMAND,
+    usage: '[flags] -- <command> [arguments...]',
+    options: ['budget', 'run', 'timeout', 'findings', ...HUNTED_OPTIONS, 'json', 'noColor'],
+    help: {
+      seed: { description: 'seed of the data, and of the order of the sequences of two faults' },
+      run: { description: 'only faults with this name; * is any run of characters' },
+      timeout: {
+        description: 'real time for one run, after which the command hangs',
+        shown: 'five times as long as without faults, at least 10s',
+      },
+      json: { description: 'the findings as one line of JSON on stdout instead of text' },
+    },
+    run: async (invocation) => (await import('./hunt/hunt.ts')).hunt(invocation),
   }),
   command({
     name: 'init',

@@ -179,6 +179,11 @@ const optionTable = {
       'run this many copies of the command in one sandbox, under one limit, and report their attempts',
   }),
   run: text('glob', 'only cases with this name; * is any run of characters', 'all'),
+  budget: option(duration, 5 * 60 * SECOND, {
+    shown: '5m',
+    description: 'real time after which no further run begins',
+  }),
+  findings: text('directory', 'directory for a fault rule and a test of each finding', 'none'),
   skipFrom: text('file', 'file with the cases that are skipped: on each line a pattern and the reason'),
   junit: text('file', 'file for the results as JUnit XML; an existing one is replaced'),
   failOn: optional(severity, 'none', `exit with 1 if there is a finding ${OF_SEVERITY}`),
@@ -219,6 +224,12 @@ export const CERTIFY_OPTIONS = [
   'timeout',
   'json',
 ] as const
+
+/** The options of `hunt` for the emulator of each run. */
+export const HUNTED_OPTIONS = [
+  ...(['fixtures', 'settings', 'seed', 'clock', 'rate', 'skipOnPoll', 'auth', 'limits', 'strict'] as const),
+  ...(['scenarios', 'scenario'] as const),
+]
 
 /** The texts that the command line gives for each option, in order. */
 export type Flags = ReadonlyMap<OptionName, readonly string[]>

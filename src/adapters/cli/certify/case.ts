@@ -61,10 +61,7 @@ async function judged(
 ): Promise<Pick<CaseOutcome, 'result' | 'reason' | 'findings'>> {
   const entries = sandbox.log.entries()
   const last = entries.at(-1)
-  // The connections of a process that has ended may close a little later.
-  let looks = isLate ? 0 : 20
-  while (looks-- > 0 && entries.some(({ timing }) => timing?.took === undefined))
-    await new Promise<void>((resolve) => void later(10, resolve))
+  if (!isLate) await settled(entries)
   const except = ['fault.not-met', ...(isLate ? ABSENCES : [])]
   const { data } = conductOf(sandbox, entries, { retries, except })
   const findings = [...(concluded?.findings ?? []), ...data, ...(isLate ? stuckIn(last, limit) : [])]
@@ -90,8 +87,15 @@ function notReached({ rule, faults, hasKey }: Case, fired: number, entries: read
   return hasKey === undefined || isMet ? undefined : `The create had ${hasKey ? 'no' : 'an'} Idempotency-Key.`
 }
 
-// A client that was told to wait for longer than the limit is right to wait.
-function waitsAsTold(last: LogEntry | undefined, limit: number): boolean {
+/** Waits a little for the connections of a process that has ended: they may close later. */
+export async function settled(entries: readonly LogEntry[]): Promise<void> {
+  let looks = 20
+  while (looks-- > 0 && entries.some(({ timing }) => timing?.took === undefined))
+    await new Promise<void>((resolve) => void later(10, resolve))
+}
+
+/** Whether the last response told the client to wait for longer than the limit: it is then right to wait. */
+export function waitsAsTold(last: LogEntry | undefined, limit: number): boolean {
   const { headers = [] } = last?.response?.show() ?? {}
   const value = headers.find(({ name }) => name.toLowerCase() === 'retry-after')?.value ?? ''
   const wait = /^\d+$/.test(value) ? Number(value) * SECOND : Date.parse(value) - Date.parse(last?.at ?? '')

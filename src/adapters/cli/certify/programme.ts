@@ -82,7 +82,7 @@ export function programmeOf(service: Service, settings: Settings, hasAdapter: bo
     if (operations.some(({ method }) => method !== 'GET')) names.push(AFTER_EFFECT)
     const general = presets.filter((preset) => isGeneral(preset) && names.includes(preset.name))
     const own = presets.filter((preset) => {
-      const operation = operationOf(preset, all)
+      const operation = presetOperation(preset, all)
       return operation && CLASSES.find((each) => each.has(operation, settings))?.name === kind
     })
     const pairs = PAIRS.map((pair) => pair.flatMap((name) => service.presets.get(name) ?? []))
@@ -118,12 +118,13 @@ function matchOf(operations: readonly AnyOperation[]): FaultMatch {
   return { method: operations[0]?.method ?? 'GET', path: { regex: `^/v1(?:${paths.join('|')})$` } }
 }
 
-function isGeneral({ match }: Preset): boolean {
+/** Whether a preset is about requests of any operation. */
+export function isGeneral({ match }: Preset): boolean {
   return match === 'everything' || !('operation' in match || 'path' in match || 'webhook' in match)
 }
 
 /** The operation that a preset is about; undefined for one about any request, or about webhooks. */
-function operationOf(preset: Preset, all: readonly AnyOperation[]): AnyOperation | undefined {
+export function presetOperation(preset: Preset, all: readonly AnyOperation[]): AnyOperation | undefined {
   const { match } = preset
   if (match === 'everything' || isGeneral(preset)) return undefined
   return all.find(({ name, method, path }) =>

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { anEntry, type Step } from '../../../../test/support/observed-log.ts'
+import type { FaultDraft } from '../../../core/faults/rule.ts'
+import { workspaceService } from '../../../service.ts'
+import { failureOf } from './judge.ts'
+import type { Trial } from './trial.ts'
+
+const passed: Trial = {
+  exit_code: 0,
+  signal: null,
+  isLate: false,
+  ms: 100,
+  output: '',
+  entries: [],
+  findings: [],
+  deliveries: 0,
+  service: workspaceService,
+  fired: 1,
+}
+
+const created = (n: number, step: Step = {}) =>
+  anEntry({ operation: 'pages.create', body: { name: 'a' }, created: [`pages/${n}`], ...step }, n)
+
+const finding = {
+  severity: 'warning' as const,
+  message: 'The client did not wait.',
+  requests: [],
+  evidence: {},
+  section: 'Limits',
+  fix: 'Wait.',
+}
+
+function failure(trial: Partial<Trial>, clean: Partial<Trial> = {}, rules: readonly FaultDraft[] = []) {
+  const comparison = { clean: { ...passed, ...clean }, rules, limit: 10_000 }
+  return failureOf({ ...passed, ...trial }, comparison)
+}
+
+const failed = (output: string): Partial<Trial> => ({ exit_code: 1, output })
+
+test.for<[what: string, kind: string | undefined, trial: Partial<Trial>, clean?: Partial<Trial>]>([
+  ['it passes', undefined, {}],
+  ['it still runs', 'hang', { isLate: true, entries: [created(1)] }],
+  ['it still runs, and sent nothing', 'hang', { isLate: true }],
+  [
+    'it still waits as it was told',
+    'clear error',
+    { isLate: true, entries: [created(1, { status: 429, retryAfter: '3600' })] },
+  ],
+  ['a signal ends it', 'crash', { exit_code: 134, signal: 'SIGABRT' }],
+  ['an error of the program itself', 'crash', failed('TypeError: x is not a function')],
+  ['a response that is not JSON', 'crash', failed(' SyntaxError: Unexpected token < in JSON')],
+  ['a panic', 'crash', failed('panic: runtime error: invalid memory address')],
+  ['an error of the program that passes', undefined, { output: 'TypeError: x is not a function' }],
+  ['an error of fetch', 'clear error', failed('TypeError: fetch failed')],
+  [
+    'an error with a cause',
+    'clear error',
+    failed('CallError: not JSON\n  [cause]: SyntaxError: Unexpected token'),
+  ],
+  [
+    'an error with a cause in Python',
+    'clear error',
+    failed(
+      'Traceback (most recent call last):\n  a\nKeyError: 1\n\nThe above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n  b\nClientError: status 500',
+    ),
+  ],
+  ['an exit code alone', 'clear error', failed('it did not work')],
+  ['an assertion', 'wrong result', failed('AssertionError [ERR_ASSERTION]: 22 !== 23')],
+  ['an assertion of pytest', 'wrong result', failed('E   assert 22 == 23')],
+  ['the same content twice', 'duplicate', { entries: [created(1), created(2)] }, { entries: [created(1)] }],
+  [
+    'the same content as often as without faults',
+    undefined,
+    { entries: [created(1), created(2)] },
+    { entries: [created(1), created(2)] },
+  ],
+  [
+    'contents with a random part',
+    undefined,
+    { entries: [created(1, { body: { name: 'x' } }), created(2, { body: { name: 'y' } })] },
+    { entries: [created(1, { body: { name: 'v' } }), created(2, { body: { name: 'w' } })] },
+  ],
+  ['it passes without what it should have created', 'wrong result', {}, { entries: [created(1)] }],
+  ['a finding that is new', 'conduct', { findings: [{ ...finding, code: 'wait.none' }] }],
+  [
+    'a finding that is there without faults',
+    undefined,
+    { findings: [{ ...finding, code: 'wait.none' }] },
+    { findings: [{ ...finding, code: 'wait.none' }] },
+  ],
+  ['a note', undefined, { findings: [{ ...finding, severity: 'note', code: 'page.stopped-early' }] }],
+])('%s: %s', ([, kind, trial, clean]) => {
+  expect(failure(trial, clean)?.kind).toBe(kind)
+})
+
+test('the worst failure counts, and the verdicts on conduct are beside it', () => {
+  const found = failure({
+    ...failed('AssertionError: 2 !== 1'),
+    entries: [created(1), created(2)],
+    findings: [{ ...finding, code: 'key.missing', severity: 'error' }],
+  })
+  expect(found).toEqual({
+    kind: 'duplicate',
+    message: 'pages.create with the same content took effect 2 times, without faults 1 time.',
+    conduct: ['error key.missing'],
+  })
+})
+
+test('other results are right when the fault has changed the records', () => {
+  const trial = failed('AssertionError: 22 !== 23')
+  expect(failure(trial, {}, [{ preset: 'page-cursor-deleted' }])?.kind).toBe('clear error')
+  expect(failure(trial, {}, [{ preset: 'webhook-dropped' }])?.kind).toBe('clear error')
+  expect(failure(trial, {}, [{ preset: 'page-empty-has-more' }])?.kind).toBe('wrong result')
+})

@@ -1,0 +1,95 @@
+import type { Preset } from '../../../core/faults/preset.ts'
+import type { FaultDraft } from '../../../core/faults/rule.ts'
+import type { AnyOperation } from '../../../core/operation.ts'
+import { hash } from '../../../core/random.ts'
+import type { Service } from '../../../core/service.ts'
+import { isGeneral, presetOperation } from '../certify/programme.ts'
+import type { Trial } from './trial.ts'
+
+/** The faults of one run of the command. */
+export interface FaultPlan {
+  /** `pages.create/rate-limited`; with `/lasting` behind it, the fault does not end; with `+` between them, two faults. */
+  readonly name: string
+  readonly rules: readonly FaultDraft[]
+}
+
+/** What the command does without faults. */
+interface Met {
+  readonly operations: ReadonlySet<string>
+  /** The operations that it sends with an Idempotency-Key. */
+  readonly keyed: ReadonlySet<string>
+  readonly hasWebhooks: boolean
+}
+
+export function metIn({ entries, deliveries }: Trial): Met {
+  const named = entries.flatMap(({ operation, headers }) => {
+    return operation === undefined ? [] : [{ operation, hasKey: headers['idempotency-key'] !== undefined }]
+  })
+  return {
+    operations: new Set(named.map(({ operation }) => operation)),
+    keyed: new Set(named.filter(({ hasKey }) => hasKey).map(({ operation }) => operation)),
+    hasWebhooks: deliveries > 0,
+  }
+}
+
+/** Every single fault that can apply: first those that end, then the same ones without an end. */
+export function singles(service: Service, met: Met): FaultPlan[] {
+  const all = [...service.operations.values()]
+  const presets = [...service.presets.values()]
+  const once = presets.flatMap((preset) => {
+    return operationsFor(preset, all, met).map((operation) => candidate(preset, operation))
+  })
+  const lasting = presets.filter(isEndless).flatMap((preset) => {
+    return operationsFor(preset, all, met).map((operation) => candidate(preset, operation, true))
+  })
+  return [...once, ...lasting]
+}
+
+/** Sequences of two faults that the command survives one at a time, in an order that depends on the seed. */
+export function pairs(survived: readonly FaultPlan[], seed: number): FaultPlan[] {
+  const all = survived.flatMap((a) => survived.filter((b) => b !== a).map((b) => joined([a, b])))
+  const place = new Map(all.map((each) => [each, hash(seed, each.name)]))
+  return all.sort((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0))
+}
+
+/** The smaller sequences that may fail in the same way, the smallest ones first. */
+export function smaller({ name, rules }: FaultPlan): FaultPlan[] {
+  const parts = name.split('+').map((each, n) => ({ name: each, rules: rules.slice(n, n + 1) }))
+  const ended = parts.map((part) => (part.name.endsWith(LASTING) ? onceOf(part) : part))
+  const all = [...ended, ...parts, joined(ended)]
+  return all.filter((each, n) => each.name !== name && all.findIndex((one) => one.name === each.name) === n)
+}
+
+const LASTING = '/lasting'
+
+function onceOf({ name, rules }: FaultPlan): FaultPlan {
+  return { name: name.slice(0, -LASTING.length), rules: rules.map((rule) => ({ ...rule, times: 1 })) }
+}
+
+function joined(parts: readonly FaultPlan[]): FaultPlan {
+  return { name: parts.map(({ name }) => name).join('+'), rules: parts.flatMap(({ rules }) => rules) }
+}
+
+/** The operations that a preset can meet, `webhook` for those about webhooks. */
+function operationsFor(preset: Preset, all: readonly AnyOperation[], met: Met): string[] {
+  const { match } = preset
+  if (match !== 'everything' && match.webhook !== undefined) return met.hasWebhooks ? ['webhook'] : []
+  if (isGeneral(preset)) return [...met.operations]
+  const { name = '' } = presetOperation(preset, all) ?? {}
+  const needsKey = match !== 'everything' && match.headers?.['idempotency-key'] !== undefined
+  return (needsKey ? met.keyed : met.operations).has(name) ? [name] : []
+}
+
+// A preset that counts its matches decides itself when it ends.
+function isEndless({ when, times }: Preset): boolean {
+  return when === undefined && times === undefined
+}
+
+function candidate(preset: Preset, operation: string, isLasting = false): FaultPlan {
+  const rule = {
+    preset: preset.name,
+    ...(isGeneral(preset) && { match: { operation } }),
+    ...(isEndless(preset) && !isLasting && { times: 1 }),
+  }
+  return { name: `${operation}/${preset.name}${isLasting ? LASTING : ''}`, rules: [rule] }
+}

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { command, temporaryDirectory } from './in-process.ts'
+
+/** Reads one page of data views, and checks that there are some. */
+const READER = `
+  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
+  const send = () => fetch(base + '/data-views', { headers: { authorization: 'Bearer ' + key } })
+  const check = (value) => { if (!(value.data.length > 0)) throw new Error('no rows') }`
+const CARELESS = `${READER}
+  send().then((response) => response.json()).then(check)`
+const CAREFUL = `${READER}
+  const read = async (left) => {
+    try {
+      const response = await send()
+      if (!response.ok) throw new Error('status ' + response.status)
+      return await response.json()
+    } catch (error) {
+      if (left === 0) throw error
+      return read(left - 1)
+    }
+  }
+  read(2).then(check)`
+
+function hunt(flags: readonly string[], script: string) {
+  return command(['hunt', ...flags, '--', process.execPath, '-e', script], { PATH: process.env.PATH ?? '' })
+}
+
+test('a client that parses an error page as JSON is a finding, with the fault and the command that repeats it', async () => {
+  const { code, out, err } = await hunt(['--run', '*/html-error-page'], CARELESS)
+  expect(code).toBe(1)
+  const [title, message, fault, again, total] = out.split('\n').map((line) => line.trim())
+  expect(title).toBe('CRASH: data-views.list/html-error-page')
+  expect(message).toContain('SyntaxError: Unexpected token')
+  expect(fault).toBe('Fault: {"preset":"html-error-page","match":{"operation":"data-views.list"},"times":1}')
+  expect(again).toContain('Again: workspace-emulator hunt --run data-views.list/html-error-page -- ')
+  expect(total).toMatch(/^2 runs in \S+ s: 1 finding; 0 passed\.$/)
+  expect(err).toMatch(/^Without faults: 1 request to 1 operation in \S+ s\.\nFound: crash under /)
+})
+
+test('a client that repeats the request passes, and a fault that cannot happen is counted', async () => {
+  const { code, out } = await hunt(['--run', '*/{server-error,stale-keepalive}', '--json'], CAREFUL)
+  expect(code).toBe(0)
+  expect(JSON.parse(out)).toMatchObject({ runs: 2, passed: 1, never_fired: 1, not_run: 0, findings: [] })
+})
+
+test('two faults are found when one is not enough', async () => {
+  const twice = CAREFUL.replace('read(2)', 'read(1)')
+  const name = 'data-views.list/html-error-page+data-views.list/malformed-json'
+  const { code, out } = await hunt(['--run', name, '--json'], twice)
+  expect(code).toBe(1)
+  const { findings } = JSON.parse(out)
+  expect(findings).toMatchObject([{ kind: 'crash', name, isRepeated: true }])
+  expect(findings[0].rules.map(({ preset }: { preset: string }) => preset)).toEqual([
+    'html-error-page',
+    'malformed-json',
+  ])
+})
+
+test('each finding is written as fault rules and as a test', async () => {
+  const folder = join(temporaryDirectory(), 'findings')
+  await hunt(['--run', '*/html-error-page', '--findings', folder], CARELESS)
+  const base = 'data-views.list-html-error-page'
+  expect(readdirSync(folder)).toEqual([`${base}.faults.json`, `${base}.test.ts`])
+  const checked = await command(['validate', join(folder, `${base}.faults.json`)])
+  expect(checked).toMatchObject({ code: 0 })
+  expect(readFileSync(join(folder, `${base}.test.ts`), 'utf8')).toContain(
+    'await sandbox.faults.arm({"preset":"html-error-page","match":{"operation":"data-views.list"},"times":1})',
+  )
+})
+
+test.for([
+  ['a command that fails anyway', 'process.exit(3)', [], 1, 'fails without faults (exit code 3)'],
+  [
+    'a command that sends nothing',
+    '',
+    [],
+    1,
+    'sent no request to the emulator. It has to use WORKSPACE_BASE_URL',
+  ],
+  ['a name without a fault', CAREFUL, ['--run', 'nope/*'], 2, '--run: no fault matches "nope/*". Names are'],
+  [
+    'a command that takes too long',
+    'setTimeout(() => {}, 60000)',
+    ['--timeout', '300ms'],
+    1,
+    'Raise --timeout or',
+  ],
+] as const)('%s is refused', async ([, script, flags, code, message]) => {
+  const refused = await hunt(flags, script)
+  expect(refused.code).toBe(code)
+  expect(refused.err).toContain(message)
+})
+
+test('what the budget does not reach is counted', async () => {
+  const { code, out } = await hunt(['--budget', '1ms', '--timeout', '20s'], CAREFUL)
+  expect(code).toBe(0)
+  expect(out).toMatch(/^0 runs in \S+ s: 0 findings; 0 passed, \d\d+ were not run: raise --budget\.$/)
+})
