@@ -27,12 +27,7 @@ import {
 import { Store } from '../state/store.ts'
 import { Clock, type ClockRow, clockRow, END_OF_TIME, type HostTime, hostTime } from '../time/clock.ts'
 import { formatDuration, formatInstant } from '../time/instant.ts'
-import {
-  type AdvanceResult,
-  MAX_EVENTS_AT_ONE_INSTANT,
-  type RanEvent,
-  Scheduler,
-} from '../time/scheduler.ts'
+import { type AdvanceResult, MAX_EVENTS_AT_ONE_INSTANT, type RanEvent, Scheduler } from '../time/scheduler.ts'
 import { InstantLimit, type PendingWork } from '../time/turn.ts'
 import { type Delivery, deliveries } from '../webhooks/records.ts'
 
