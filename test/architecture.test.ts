@@ -191,19 +191,19 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_030,
-  'adapters/cli': 5_910,
+  'adapters/cli': 5_921,
   'adapters/cli/certify': 1_004,
   'adapters/consent': 217,
-  'adapters/control': 6_918,
-  'adapters/dashboard': 8_138,
+  'adapters/control': 6_947,
+  'adapters/dashboard': 8_193,
   'adapters/http': 4_530,
   'adapters/scenarios': 1_901,
   'adapters/storage': 1_985,
   'adapters/testing': 1_560,
   'adapters/webhooks': 758,
-  core: 17_566,
+  core: 17_582,
   'json-schema': 2_851,
-  resources: 8_846,
+  resources: 8_849,
   src: 1_881,
 }
 
