@@ -222,7 +222,7 @@ export type { RequestEntry } from './adapters/control/request-entry.ts'
 export type { Removed } from './adapters/control/route.ts'
 export type { HealthView, RouteIndex, StorageView } from './adapters/control/routes/about.ts'
 export type { AssumptionView, SettingsView } from './adapters/control/routes/assumptions.ts'
-export type { ClockChange, ClockView } from './adapters/control/routes/clock.ts'
+export type { ClockChange, ClockView, LatestAdvance } from './adapters/control/routes/clock.ts'
 export type { EventType, SandboxEvent } from './adapters/control/routes/events.ts'
 export type {
   FaultView,

@@ -191,19 +191,19 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_032,
-  'adapters/cli': 7_320,
+  'adapters/cli': 7_327,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 6_898,
-  'adapters/dashboard': 8_138,
+  'adapters/control': 6_927,
+  'adapters/dashboard': 8_193,
   'adapters/http': 4_530,
   'adapters/scenarios': 1_906,
   'adapters/storage': 1_985,
   'adapters/testing': 1_560,
   'adapters/webhooks': 758,
-  core: 17_652,
+  core: 17_668,
   'json-schema': 2_851,
-  resources: 8_919,
+  resources: 8_922,
   src: 2_014,
 }
 

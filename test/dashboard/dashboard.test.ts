@@ -2,7 +2,14 @@ import type { Browser, Page } from '@playwright/test'
 import { connect, type SandboxClient } from 'agent-workspace-emulator'
 import { afterAll, test as base, beforeAll, expect, vi } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator.ts'
-import { type OpenPage, openBrowser, openFrozenEmulator, openPage, violations } from './browser.ts'
+import {
+  createBatch,
+  type OpenPage,
+  openBrowser,
+  openFrozenEmulator,
+  openPage,
+  violations,
+} from './browser.ts'
 
 // Drawing and checking a page takes a browser seconds on a busy machine, and a test opens up to fourteen.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -31,23 +38,6 @@ function release(opened: OpenPage): void {
   const next = waiting.shift()
   if (next === undefined) free.push(opened)
   else next(opened)
-}
-
-/** Creates a batch. @returns its id */
-async function createBatch(sandbox: SandboxClient, items: number): Promise<string> {
-  const response = await sandbox.fetch('/batch-predictions', {
-    json: {
-      prompt: 'Read the total.',
-      output_schema: { type: 'object', properties: { total: { type: 'number' } } },
-      model: 'any-model',
-      metadata: { label: 'invoices' },
-      items: Array.from({ length: items }, (_, n) => ({
-        file_id: 'file-invoice-1',
-        custom_id: `report-${n}`,
-      })),
-    },
-  })
-  return ((await response.json()) as { id: string }).id
 }
 
 type View = OpenPage & { readonly sandbox: SandboxClient }
@@ -158,6 +148,117 @@ test('a batch is on the timeline, and clicks advance the clock until it is done'
   await page.getByRole('button', { name: '+1 h' }).click()
   await page.getByText('Last advance').waitFor()
   await expect.poll(async () => Date.parse((await sandbox.clock.show()).now)).toBe(before + 3_600_000)
+})
+
+/** The next event in the header, whatever view is open. */
+const nextOf = (page: Page) => page.getByRole('region', { name: 'Clock' }).locator('.next')
+
+test('the next event in the header follows each change, and is never older than what was reported', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await goTo('limits')
+  await nextOf(page).getByText('The automation fires').waitFor()
+  const id = await createBatch(sandbox, 3)
+  await nextOf(page).getByText('Validation ends').waitFor()
+  await sandbox.batches.change(id, { hold: true })
+  await nextOf(page).getByText('The completion window ends').waitFor()
+  // The clock is read before the batch is released, and the response arrives after the report of the new next event.
+  await page.route('**/__emulator/clock', async (route) => {
+    const response = await route.fetch()
+    await sandbox.batches.change(id, { hold: false })
+    await nextOf(page).getByText('Validation ends').waitFor()
+    await route.fulfill({ response })
+  })
+  const read = page.waitForResponse(/\/__emulator\/clock$/)
+  await sandbox.clock.set({ skip_on_poll: false })
+  await (await read).finished()
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))')
+  expect(await nextOf(page).textContent()).toContain('Validation ends')
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+test('Go advances to the shown event, and it is no error when a running clock passes the event first', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await createBatch(sandbox, 3)
+  await goTo('limits')
+  const go = page.getByRole('button', { name: 'Go to the next event' })
+  const { next } = await sandbox.clock.show()
+  await go.click()
+  await expect.poll(async () => (await sandbox.clock.show()).now).toBe(next?.at)
+  await page.route('**/clock/advance', async (route) => {
+    await sandbox.clock.advance('1h')
+    await route.continue()
+  })
+  await go.click()
+  await page.getByText('The running clock has already passed this instant.').waitFor()
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
+test('the timeline shows an advance that another client has requested', async ({
+  view: { page, goTo, sandbox },
+}) => {
+  await goTo('timeline')
+  const last = page.getByRole('region', { name: 'Last advance' })
+  await last.getByText('The events of the advance are listed here.').waitFor()
+  await createBatch(sandbox, 3)
+  await sandbox.clock.advance('1h')
+  await last.getByText('1 h · 09:00:00 to 10:00:00 · 3 events').waitFor()
+  await last.getByText('finalizing to completed').waitFor()
+})
+
+test('a save in the frame of the last key saves that key', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  const [record] = (await sandbox.state.list('pages')) as [{ id: string }]
+  await goTo(`data/pages/${record.id}`)
+  const field = page.getByLabel('Record as JSON')
+  await field.evaluate(
+    async (element, text) => {
+      const field = element as unknown as { value: string; dispatchEvent(event: Event): void }
+      field.value = text
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+      // The page is drawn after the event, and no frame passes.
+      for (let n = 0; n < 5; n++) await undefined
+      const key = Object.assign(new Event('keydown', { bubbles: true }), { key: 's', ctrlKey: true })
+      field.dispatchEvent(key)
+    },
+    JSON.stringify({ ...record, name: 'the last key' }),
+  )
+  await page.getByText(`${record.id} is saved.`).waitFor()
+  expect(await sandbox.state.get('pages', record.id)).toMatchObject({ name: 'the last key' })
+})
+
+test('a link to a new rule applies in a composer that is open, and Escape closes every panel', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await sandbox.fetch('/data-views')
+  const [request] = await sandbox.requests.list()
+  const batch = await createBatch(sandbox, 1)
+  await goTo('faults/new?preset=rate-limited')
+  const editor = page.getByLabel('Rule as JSON')
+  await expect.poll(() => editor.inputValue()).toContain('rate-limited')
+  await goTo('faults/new?preset=server-error&operation=pages.create')
+  await expect.poll(() => editor.inputValue()).toContain('pages.create')
+  await editor.focus()
+  await page.keyboard.press('Escape')
+  await editor.waitFor({ state: 'detached' })
+  for (const place of [
+    'faults/new',
+    `requests/${request?.id}`,
+    `batches/${batch}`,
+    'data/pages/page-handbook',
+  ]) {
+    await goTo(place)
+    const panel = page.getByRole('complementary')
+    await panel.waitFor()
+    await page.keyboard.press('Escape')
+    await panel.waitFor({ state: 'detached' })
+  }
 })
 
 test('a preset can be armed with a click and fails the next request; a custom rule is checked while it is typed', async ({

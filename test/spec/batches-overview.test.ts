@@ -23,6 +23,11 @@ test('the list of batches predicts when the next phases begin, and they begin th
   })
 })
 
+test('the list of batches names the file of the first item', async () => {
+  const { listed } = await withBatch()
+  expect(await listed()).toMatchObject({ first_file_id: 'file-1' })
+})
+
 test('a held batch has no predicted instants', async () => {
   const { emulator, id, listed } = await withBatch()
   await emulator.control('PATCH', `/batches/${id}`, { hold: true })

@@ -57,6 +57,23 @@ test('an advance runs due events and responds with all of them, in order', async
   expect((await emulator.call('GET', '/clock/horizon')).body).toEqual({ object: 'list', data: [] })
 })
 
+test('the last advance is shown whoever requested it, until the state is replaced', async () => {
+  const emulator = await controlEmulator()
+  const latest = async () => (await emulator.call('GET', '/clock/advance')).body
+  expect(await latest()).toEqual({ running: false, result: null })
+  await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
+  const { body } = await emulator.call('POST', '/clock/advance', { by: '1h' })
+  expect(body.events).toHaveLength(1)
+  expect(await latest()).toEqual({ running: false, result: body })
+  // A refused advance leaves it unchanged.
+  expect((await emulator.call('POST', '/clock/advance', { to: NOON })).status).toBe(409)
+  expect(await latest()).toEqual({ running: false, result: body })
+  await emulator.call('PATCH', '/clock', { now: '2026-03-01T14:00:00.000Z' })
+  expect((await latest()).result).toMatchObject({ from: body.to, to: '2026-03-01T14:00:00.000Z' })
+  await emulator.call('POST', '/reset')
+  expect(await latest()).toEqual({ running: false, result: null })
+})
+
 test('a failed event is listed as failed, and time continues', async () => {
   const emulator = await controlEmulator({ forgiving: true })
   await emulator.call('PATCH', '/state/shelves/s1', { name: 'cursed' })

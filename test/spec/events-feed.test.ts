@@ -36,7 +36,7 @@ test('the feed is an event stream with no-store, and its first event describes t
       revision: expect.any(Number),
       version: '0.0.0-test',
       started_at: '2026-03-01T00:00:00.000Z',
-      types: ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'sandbox'],
+      types: ['request', 'event', 'delivery', 'transition', 'clock', 'schedule', 'scenario', 'sandbox'],
     },
   })
 })
@@ -69,6 +69,27 @@ test('an advance reports each transition, its event, and the instant of the cloc
     ['clock', { now: LATER, rate: 0, skip_on_poll: false }],
   ])
   expect(feed.events.map(({ id }) => id)).toEqual([1, 2, 3, 4])
+})
+
+test('each change of the next event is reported, and no other change of the schedule', async () => {
+  const { emulator, feed } = await followed('?types=schedule')
+  await emulator.call('POST', '/shelves/s1/close', { after: '10m' })
+  await emulator.call('POST', '/shelves/s2/close', { after: '20m' })
+  await emulator.call('PATCH', '/state/shelves/s1', { note: 'dusted' })
+  await emulator.call('POST', '/shelves/s2/close', { after: '5m' })
+  await emulator.call('POST', '/clock/advance', { steps: 2 })
+  const told = []
+  for (let n = 0; n < 4; n++) {
+    const { at, next } = (await feed.next('schedule')).data
+    told.push([at, next?.ref, next?.at])
+  }
+  const [five, ten] = ['2026-03-01T12:05:00.000Z', '2026-03-01T12:10:00.000Z']
+  expect(told).toEqual([
+    [NOON, 'shelves/s1', ten],
+    [NOON, 'shelves/s2', five],
+    [five, 'shelves/s1', ten],
+    [ten, undefined, undefined],
+  ])
 })
 
 test('an event whose handler failed is reported with its error', async () => {
@@ -120,7 +141,7 @@ test('each unknown type is refused, with the nearest name', async () => {
   const emulator = await controlEmulator()
   const { status, body } = await emulator.call('GET', '/events?types=request,deliveries,')
   expect(status).toBe(400)
-  const known = 'request, event, delivery, transition, clock, scenario, sandbox'
+  const known = 'request, event, delivery, transition, clock, schedule, scenario, sandbox'
   expect(body.details.errors).toEqual([
     {
       pointer: '/query/types',

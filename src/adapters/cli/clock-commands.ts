@@ -194,6 +194,8 @@ function happened({ type, data }: FollowedEvent): string[] {
       return [`${data.at}  ${data.ref} ${data.from ?? 'new'} to ${data.to ?? 'removed'}`]
     case 'clock':
       return [`${data.now}  clock ${data.rate === 0 ? 'frozen' : `rate ${data.rate}`}`]
+    case 'schedule':
+      return [`${data.at}  next: ${nextEvent(data.next)}`]
     case 'scenario':
       return [`${data.at}  scenario ${data.active ?? 'stopped'}`]
     case 'sandbox':

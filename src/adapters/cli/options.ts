@@ -76,7 +76,16 @@ const severity = choiceOption('severity', ['error', 'warning'])
 const OF_SEVERITY = 'of this severity or a more severe one'
 const topic = choiceOption('topic', TOPICS)
 
-const EVENT_TYPES = ['request', 'event', 'delivery', 'transition', 'clock', 'scenario', 'sandbox'] as const
+const EVENT_TYPES = [
+  'request',
+  'event',
+  'delivery',
+  'transition',
+  'clock',
+  'schedule',
+  'scenario',
+  'sandbox',
+] as const
 const eventType = kind(
   'type',
   z.enum(EVENT_TYPES),

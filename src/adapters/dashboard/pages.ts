@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import type { Refusal } from '../../core/errors.ts'
-import { mountOf } from '../selection.ts'
+import { mountOf, pathPrefixOf } from '../selection.ts'
 
 /** The path of the dashboard. */
 const HOME = '/__emulator/ui/'
@@ -72,9 +72,16 @@ export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
     if (refusal !== undefined) refuse(req, res, refusal)
     else if (target === undefined) next()
     else if (target.startsWith('/'))
-      redirect(res, mountOf(req) + (query === undefined ? target : `${target}?${query}`))
+      redirect(res, sandboxOf(req) + (query === undefined ? target : `${target}?${query}`))
     else void serve(target, req, res).then((served) => (served ? undefined : next()), next)
   }
+}
+
+/** The path at which the emulator is mounted, with the `/@name` that the request chose. */
+function sandboxOf(req: IncomingMessage): string {
+  const { originalUrl = '' } = req as { readonly originalUrl?: string }
+  const mount = mountOf(req)
+  return mount + pathPrefixOf(originalUrl.slice(mount.length))
 }
 
 /** The name of a file, or a path to redirect to (with a slash); undefined when the request is not for the dashboard. */

@@ -27,7 +27,7 @@ import {
 import { Store } from '../state/store.ts'
 import { Clock, type ClockRow, clockRow, END_OF_TIME, type HostTime, hostTime } from '../time/clock.ts'
 import { formatDuration, formatInstant } from '../time/instant.ts'
-import { MAX_EVENTS_AT_ONE_INSTANT, type RanEvent, Scheduler } from '../time/scheduler.ts'
+import { type AdvanceResult, MAX_EVENTS_AT_ONE_INSTANT, type RanEvent, Scheduler } from '../time/scheduler.ts'
 import { InstantLimit, type PendingWork } from '../time/turn.ts'
 import { type Delivery, deliveries } from '../webhooks/records.ts'
 
@@ -72,6 +72,13 @@ export const sandboxDefaults = {
   onWarning: () => {},
 } as const
 
+interface LatestAdvance {
+  readonly running: boolean
+  readonly result: AdvanceResult | null
+}
+
+const noAdvance = (): LatestAdvance => ({ running: false, result: null })
+
 /**
  * One isolated sandbox: its state, clock, schedule, rate windows and log. The pipeline, `run-events.ts`, `advance.ts` and
  * `change.ts` work on it.
@@ -95,6 +102,8 @@ export class Sandbox {
   running: 'advance' | 'backlog' | undefined
   /** Resolves at the end of the advance that began last. */
   advanceEnd: Promise<void> = Promise.resolve()
+  /** The running advance up to now, or the last one. It has no result before the first one, and after the state was replaced. */
+  latestAdvance: () => LatestAdvance = noAdvance
   /** The revision of the last commit that changed content, see {@link isContent}. An edit of an older state is outdated. */
   contentRevision: number
   #settings: Settings
@@ -220,6 +229,7 @@ export class Sandbox {
     this.log.load(log)
     this.clock.restart(this.#clockRow())
     this.#replacements += 1
+    this.latestAdvance = noAdvance
     this.instantLimit.reset()
     this.faults.release()
     for (const listener of this.#replaceListeners) listener()

@@ -54,6 +54,25 @@ async function emulatorWithTicks(...seconds: number[]): Promise<Sandbox> {
   return sandbox
 }
 
+test('a running advance is shown with its events up to now, and a failed one with those that ran', async () => {
+  const sandbox = await emulatorWithTicks(1, 2)
+  expect(sandbox.latestAdvance()).toEqual({ running: false, result: null })
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const client = new AbortController()
+  const passage = advance(sandbox, by(5 * SECOND), { signal: client.signal })
+  await expect.poll(() => work.waits.length).toBe(1)
+  expect(sandbox.latestAdvance()).toMatchObject({ running: true, result: { events: [{ ref: 'r/1' }] } })
+  client.abort()
+  await expect(passage).rejects.toThrow(Refusal)
+  const { running, result } = sandbox.latestAdvance()
+  expect([running, result?.events.length, result?.to]).toEqual([
+    false,
+    1,
+    new Date(START + SECOND).toISOString(),
+  ])
+})
+
 test('an advance waits at each instant until the webhooks of its events are delivered', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   const work = new SlowWork(sandbox)

@@ -54,10 +54,12 @@ export async function advance(
   try {
     // A stopped clock has nothing to catch up with: events that an earlier step left due are part of this advance.
     if (sandbox.clock.rate > 0) await passage.catchUp()
+    // A refused target is not an advance, so that the last one stays the latest.
+    const instant = 'to' in target ? target.to(sandbox.clock.now) : undefined
     passage.begin()
     if ('steps' in target) await passage.steps(target.steps)
     else if ('until' in target) await passage.until(target.until)
-    else await passage.to(target.to(sandbox.clock.now))
+    else if (instant !== undefined) await passage.to(instant)
     sandbox.setClock()
     return passage.result()
   } catch (error) {
@@ -143,6 +145,7 @@ class Advance {
   begin(): void {
     this.#from = this.#sandbox.clock.now
     this.#stopListening = this.#sandbox.onEvent((event) => this.#tally.add(event))
+    this.#sandbox.latestAdvance = () => ({ running: true, result: this.result() })
   }
 
   /** Lets the clock run on from the instant reached by a failed advance. Events that it had to catch up with stay due. */
@@ -152,9 +155,12 @@ class Advance {
     if (isOurs && this.#from !== undefined && sandbox.clock.now !== this.#from) sandbox.setClock()
   }
 
-  /** Stops collecting events. */
+  /** Stops collecting events. The result stays that of the last advance, unless the state was replaced. */
   end(): void {
     this.#stopListening()
+    if (this.#from === undefined || this.#sandbox.replacements !== this.#replacements) return
+    const ended = { running: false, result: this.result() }
+    this.#sandbox.latestAdvance = () => ended
   }
 
   result(): AdvanceResult {

@@ -17,6 +17,8 @@ import { amongFirst, finishedAt, finishedItems } from './work.ts'
 const batchSummary = () =>
   batchResponse().extend({
     teamspace_id: z.string(),
+    /** The file of its first item. */
+    first_file_id: z.string(),
     /** Items that are finished now. */
     finished: z.int(),
     held: z.boolean(),
@@ -123,10 +125,11 @@ function triggered(scope: Scope, { type, batch: id, data = {} }: WebhookTrigger)
 }
 
 function summaryOf(scope: Scope, batch: Batch): BatchSummary {
-  const { teamspace_id, progress } = batch._emulator
+  const { teamspace_id, progress, request } = batch._emulator
   return {
     ...shownBatch(batch, scope),
     teamspace_id,
+    first_file_id: request.items[0]?.file_id ?? '',
     finished: finishedItems(batch, scope.now),
     held: progress.held,
     predicted: predictedFor(batch),

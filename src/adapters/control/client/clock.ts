@@ -1,7 +1,7 @@
 import { EventTally, MAX_EVENTS } from '../../../core/time/event-tally.ts'
 import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
 import type { AdvanceResult, FutureEvent } from '../../../core/time/scheduler.ts'
-import type { ClockChange, ClockView } from '../routes/clock.ts'
+import type { ClockChange, ClockView, LatestAdvance } from '../routes/clock.ts'
 import { type CallControl, dataOf, refuseUnknownOptions } from './ask.ts'
 
 /** The target of an advance: exactly one of the four fields. `Goal`: the state of a record that a resource can wait for. */
@@ -36,6 +36,8 @@ export interface ClockOf<Goal> {
    * @param target a duration (`'24h'`), or an object with one target
    */
   advance(target: string | TargetOf<Goal>, options?: AdvanceOptions): Promise<AdvanceResult>
+  /** The running advance up to now, or the last one, whoever has requested it. */
+  latestAdvance(): Promise<LatestAdvance>
   /** Changes how time passes, or moves the clock forward. Rejects with `conflict` for an instant in the past. */
   set(change: ClockChange): Promise<ClockView>
   /** Every future event, in the order in which they will happen. */
@@ -51,6 +53,7 @@ export function clockOver<Goal>(ask: CallControl): ClockOf<Goal> {
       const call = (body: TargetOf<Goal>) => ask('POST /clock/advance', { body, signal })
       return advanceToTarget(call, typeof target === 'string' ? { by: target } : target)
     },
+    latestAdvance: () => ask('GET /clock/advance'),
     set: (change) => ask('PATCH /clock', { body: change }),
     horizon: () => dataOf(ask('GET /clock/horizon')),
   }

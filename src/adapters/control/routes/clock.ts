@@ -92,6 +92,10 @@ const givenTarget = (milestones: readonly AnyMilestone[]) => {
     })
 }
 
+const latestAdvance = () => z.strictObject({ running: z.boolean(), result: advanceResult().nullable() })
+
+export type LatestAdvance = ShapeOf<typeof latestAdvance>
+
 /** The virtual clock of the sandbox. */
 export const clockRoutes = ({ milestones }: Service) =>
   [
@@ -143,6 +147,16 @@ export const clockRoutes = ({ milestones }: Service) =>
       },
     }),
     route({
+      name: 'clock.latest-advance',
+      method: 'GET',
+      path: '/clock/advance',
+      summary: 'Show the running advance, or the last one, whoever has requested it',
+      returns:
+        'With running: true, the events up to now; otherwise the result of the last advance. result is null before the first advance, and after a reset, a restore or a restart.',
+      output: latestAdvance,
+      handle: ({ sandbox }) => ({ body: sandbox.latestAdvance() }),
+    }),
+    route({
       name: 'clock.horizon',
       method: 'GET',
       path: '/clock/horizon',
@@ -179,7 +193,7 @@ function clockOf(sandbox: Sandbox): ClockView {
   }
 }
 
-function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent): FutureEvent {
+export function eventOf({ due_at, kind, ref, urgency, description }: ScheduledEvent): FutureEvent {
   return { at: due_at, kind, ref, urgency, description }
 }
 

@@ -8,10 +8,11 @@ import { type Change, type Commit, transitionOf } from '../../../core/state/comm
 import { CLOCK, SANDBOX_TABLE } from '../../../core/state/state.ts'
 import type { ClockRow } from '../../../core/time/clock.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
-import { ranEvent } from '../../../core/time/scheduler.ts'
+import { futureEvent, ranEvent } from '../../../core/time/scheduler.ts'
 import { type FeedSource, Feeds } from '../feed.ts'
 import type { ControlHost } from '../host.ts'
 import { route } from '../route.ts'
+import { eventOf } from './clock.ts'
 
 /** The present instant, rate and revision of a sandbox. */
 const sandboxMark = () =>
@@ -61,6 +62,8 @@ const sandboxEvent = () =>
     ),
     /** The clock was set, or its rate or `skip_on_poll` changed. */
     event('clock', z.strictObject({ now: timestamp(), rate: z.number(), skip_on_poll: z.boolean() })),
+    /** The next event of the schedule is another one now, or its instant has changed; null when none is left. */
+    event('schedule', z.strictObject({ at: timestamp(), next: futureEvent().nullable() })),
     /** A scenario was started, replaced by a newer version, or stopped. */
     event(
       'scenario',
@@ -108,6 +111,15 @@ const sources = {
         if (table === SANDBOX_TABLE && id === CLOCK && after !== undefined) tell(clockOf(after as ClockRow))
       }
     }),
+  schedule: ({ store, scheduler }: Sandbox, tell: Hear) => {
+    let told = scheduler.peek()
+    return store.onCommit(({ at }) => {
+      const next = scheduler.peek()
+      if (next === told) return
+      told = next
+      tell({ at, next: next === undefined ? null : eventOf(next) })
+    })
+  },
   scenario: ({ store }: Sandbox, tell: Hear) =>
     store.onCommit(({ at, changes }) => {
       for (const { table, id, after } of changes) {

@@ -62,8 +62,8 @@ export function useToken(text: string): void {
   needsToken.value = false
 }
 
-// Not only the origin: another server may have mounted the emulator at a path.
-const url = new URL('../..', location.href).href.slice(0, -1)
+// Not only the origin: another server may have mounted the emulator at a path. The sandbox is in the hash.
+const url = new URL('../..', location.href).href.slice(0, -1).replace(/\/@[^/]*$/, '')
 
 /** The address of the emulator that has served this page. */
 export function emulatorAddress(): EmulatorAddress {

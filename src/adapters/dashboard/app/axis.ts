@@ -1,84 +1,113 @@
-/** A stretch of the axis: instants in virtual milliseconds, and where they are in px. */
-interface Stretch {
+import { MINUTE } from '../../../core/time/instant.ts'
+
+/** A time between two instants, in virtual milliseconds. */
+export interface Span {
   readonly from: number
   readonly to: number
+}
+
+/** A stretch of the axis: instants, and where they are in px. */
+interface Stretch extends Span {
   readonly left: number
   readonly right: number
   readonly isFolded: boolean
 }
 
-/** The axis of virtual time. Gaps without events that are wider than a fifth of it are folded. */
-export interface Axis {
+/** The axis of virtual time. */
+export interface Axis extends Span {
   readonly stretches: readonly Stretch[]
-  readonly from: number
-  readonly to: number
   readonly width: number
   /** The place of an instant, in px. An instant outside the axis is at its nearer end. */
   at(instant: number): number
-  /** Whether an instant is on the axis, and in no fold. */
-  shows(instant: number): boolean
   /** The instant at a place. */
   instantAt(px: number): number
 }
 
-const FOLDED_WIDTH = 40
-const FOLDED_SHARE = 0.2
+/** Px before the first and after the last of the contents, so that marks there are whole. */
+const ROOM = 24
 
-/** The gaps between points that are folded, and how much time is left without them. */
-function foldsOf(from: number, to: number, points: readonly number[]) {
-  const span = Math.max(1, to - from)
-  const inside = [from, ...points.filter((each) => each > from && each < to), to].sort((a, b) => a - b)
-  const wide = inside.slice(1).flatMap((end, index) => {
-    const start = inside[index] as number
-    return end - start > span * FOLDED_SHARE ? [{ from: start, to: end }] : []
-  })
-  return { wide, left: span - wide.reduce((sum, gap) => sum + gap.to - gap.from, 0) }
+/** Maximum px of a gap. A gap that would be wider is folded, except for a margin at both of its ends. */
+const GAP = 64
+const MARGIN = 12
+
+/** The part of the axis that all gaps together have at most. The rest shows batches. */
+const GAPS_SHARE = 0.4
+
+const lengthOf = ({ from, to }: Span) => to - from
+const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0)
+
+/** An axis on which every px has the same duration. */
+export function linearAxis({ from, to }: Span, width: number): Axis {
+  return axisOf([{ from, to, left: 0, right: width, isFolded: false }], width)
 }
 
-/** A range with a margin at both ends: 6 % of the time that is not folded, so that empty days do not make it wider. */
-export function withRoom(from: number, to: number, points: readonly number[]) {
-  const room = 0.06 * foldsOf(from, to, points).left
-  return { from: from - room, to: to + room }
-}
-
-/** @param points instants of the marks on the axis */
-export function axisOf(from: number, to: number, width: number, points: readonly number[]): Axis {
-  const span = Math.max(1, to - from)
-  const { wide, left: active } = foldsOf(from, to, points)
-  // Some time next to each fold stays unfolded, so that the points there are not at its edge.
-  const margin = Math.max(0.08 * active, span * 0.0001)
-  const gaps = wide
-    .map((gap) => ({ from: gap.from + margin, to: gap.to - margin }))
-    .filter((gap) => gap.to > gap.from)
-  const foldedTime = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
-  const scale = Math.max(0, width - gaps.length * FOLDED_WIDTH) / Math.max(1, span - foldedTime)
+/**
+ * An axis from the first to the last of its contents. The longest gaps between them are folded, so that batches take most of
+ * it. Without batches it is linear.
+ * @param contents the times of batches, and times without a length for all other instants that it should show
+ */
+export function fittedAxis(contents: readonly Span[], width: number): Axis {
+  const spans = joined(contents)
+  const [first, last] = [spans[0]?.from ?? 0, spans.at(-1)?.to ?? 0]
+  const inner = Math.max(1, width - 2 * ROOM)
+  const gaps = spans.slice(1).map(({ from }, index) => ({ from: (spans[index] as Span).to, to: from }))
+  const most = Math.min(GAP, (GAPS_SHARE * inner) / Math.max(1, gaps.length))
+  const margin = Math.min(MARGIN, most / 4)
+  const busy = sum(spans.map(lengthOf))
+  const scale = busy === 0 ? inner / Math.max(MINUTE, last - first) : scaleOf(busy, gaps, inner, most)
   const stretches: Stretch[] = []
+  let from = first - ROOM / scale
   let left = 0
-  let begun = from
-  const add = (end: number, isFolded: boolean) => {
-    const right = left + (isFolded ? FOLDED_WIDTH : (end - begun) * scale)
-    stretches.push({ from: begun, to: end, left, right, isFolded })
+  const add = (to: number, folded?: number) => {
+    const right = left + (folded ?? (to - from) * scale)
+    stretches.push({ from, to, left, right, isFolded: folded !== undefined })
+    from = to
     left = right
-    begun = end
   }
-  for (const gap of gaps) {
-    add(gap.from, false)
-    add(gap.to, true)
+  for (const gap of busy === 0 ? [] : gaps) {
+    if (lengthOf(gap) * scale <= most) continue
+    add(gap.from + margin / scale)
+    add(gap.to - margin / scale, most - 2 * margin)
   }
-  add(to, false)
+  add(from + (width - left) / scale)
+  return axisOf(stretches, width)
+}
+
+/** Times in order, those that overlap as one. */
+function joined(spans: readonly Span[]): readonly Span[] {
+  const result: Span[] = []
+  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
+    const last = result.at(-1)
+    if (last === undefined || span.from > last.to) result.push(span)
+    else result[result.length - 1] = { from: last.from, to: Math.max(last.to, span.to) }
+  }
+  return result
+}
+
+/** Px per millisecond outside folds: everything has `width` px together, and no gap has more than `most`. */
+function scaleOf(busy: number, gaps: readonly Span[], width: number, most: number): number {
+  const lengths = gaps.map(lengthOf).sort((a, b) => a - b)
+  let [time, px] = [busy + sum(lengths), width]
+  for (;;) {
+    const longest = lengths.pop()
+    if (longest === undefined || (longest * px) / time <= most) return px / time
+    time -= longest
+    px -= most
+  }
+}
+
+function axisOf(stretches: readonly Stretch[], width: number): Axis {
+  const [first, last] = [stretches[0], stretches.at(-1)] as [Stretch, Stretch]
   const at = (instant: number) => {
-    const stretch = stretches.find((each) => instant <= each.to) ?? (stretches.at(-1) as Stretch)
-    const share = (instant - stretch.from) / Math.max(1, stretch.to - stretch.from)
-    return Math.min(width, Math.max(0, stretch.left + share * (stretch.right - stretch.left)))
+    const { from, to, left, right } = stretches.find((each) => instant <= each.to) ?? last
+    const share = (instant - from) / Math.max(1, to - from)
+    return Math.min(width, Math.max(0, left + share * (right - left)))
   }
   const instantAt = (px: number) => {
-    const stretch = stretches.find((each) => px <= each.right) ?? (stretches.at(-1) as Stretch)
-    const share = (px - stretch.left) / Math.max(1, stretch.right - stretch.left)
-    return stretch.from + share * (stretch.to - stretch.from)
+    const { from, to, left, right } = stretches.find((each) => px <= each.right) ?? last
+    return from + ((px - left) / Math.max(1, right - left)) * (to - from)
   }
-  const shows = (instant: number) =>
-    stretches.some((each) => !each.isFolded && instant >= each.from && instant <= each.to)
-  return { stretches, from, to, width, at, shows, instantAt }
+  return { stretches, from: first.from, to: last.to, width, at, instantAt }
 }
 
 const STEPS = [
@@ -86,16 +115,20 @@ const STEPS = [
   7.776e9,
 ]
 
-/** Instants that get a label: round ones, at least 96 px apart, none in a fold. */
-export function labelsOf(axis: Axis): readonly number[] {
-  return axis.stretches
+/** Px of a label with its time alone. */
+const LABEL = 48
+
+/** Instants that get a label: round ones, at least 96 px apart, none in a fold or cut by one. */
+export function labelsOf({ stretches, at }: Axis): readonly number[] {
+  return stretches
     .filter(({ isFolded }) => !isFolded)
     .flatMap(({ from, to, left, right }) => {
       const perPx = (to - from) / Math.max(1, right - left)
       const step = STEPS.find((each) => each / perPx >= 96) ?? (STEPS.at(-1) as number)
       const first = Math.ceil(from / step) * step
       const count = Math.min(40, Math.floor((to - first) / step) + 1)
-      return Array.from({ length: Math.max(0, count) }, (_, index) => first + index * step)
+      const labels = Array.from({ length: Math.max(0, count) }, (_, index) => first + index * step)
+      return labels.filter((instant) => right - at(instant) >= LABEL)
     })
 }
 
@@ -105,8 +138,8 @@ export function clustered<T>(
   placeOf: (item: T) => number,
 ): { px: number; items: T[] }[] {
   const groups: { px: number; items: T[] }[] = []
-  for (const item of [...items].sort((a, b) => placeOf(a) - placeOf(b))) {
-    const px = placeOf(item)
+  const placed = items.map((item) => ({ item, px: placeOf(item) }))
+  for (const { item, px } of placed.sort((a, b) => a.px - b.px)) {
     const last = groups.at(-1)
     if (last !== undefined && px - last.px < 24) last.items.push(item)
     else groups.push({ px, items: [item] })

@@ -1,4 +1,5 @@
 import { ask, type Output } from './api.ts'
+import type { Span } from './axis.ts'
 import { shortId } from './format.ts'
 import { sharedLive } from './loaded.ts'
 
@@ -32,6 +33,16 @@ export const useBatches = sharedLive(loadBatches, ['transition', 'event', 'write
 export function endOf(batch: BatchRow): number | undefined {
   const end = batch.completed_at ?? batch.failed_at ?? batch.cancelled_at ?? batch.expired_at
   return end === null ? undefined : Date.parse(end)
+}
+
+/** The time of the bar of a batch, as far as it is known, and the instant of its deadline while it is unfinished. */
+export function timesOf(batch: BatchRow, now: number): readonly Span[] {
+  const from = Date.parse(batch.created_at)
+  const predicted = Date.parse(batch.predicted.completed_at ?? '')
+  const end = endOf(batch)
+  const bar = { from, to: end ?? (predicted || Math.max(now, from)) }
+  const deadline = Date.parse(batch.expires_at)
+  return end === undefined ? [bar, { from: deadline, to: deadline }] : [bar]
 }
 
 /** The state of a batch: `held` for an unfinished one that is held, otherwise its status. */

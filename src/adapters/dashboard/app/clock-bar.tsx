@@ -1,13 +1,12 @@
 import { signal } from '@preact/signals'
-import { EventTally } from '../../../core/time/event-tally.ts'
 import { parseDuration } from '../../../core/time/instant.ts'
-import type { AdvanceResult } from '../../../index.ts'
+import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, type Output, wordsOf } from './api.ts'
 import { batchName, isUnfinished, useBatches } from './batch-data.ts'
-import { after, pageTime } from './browser.ts'
+import { after } from './browser.ts'
 import { dateTime, durationText, numberText, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
-import { act, changed, clockState, isLost, lastEvent, ticking } from './live.ts'
+import { act, changed, clockState, isLost, lastEvent, missingSandbox, ticking } from './live.ts'
 import { Menu, MenuForm } from './menu.tsx'
 import { toast } from './toasts.ts'
 import { Button, moveByArrows } from './ui.tsx'
@@ -17,12 +16,6 @@ type Target = Parameters<typeof ask<'POST /clock/advance'>>[1]['body']
 /** The advance in progress. `isLong` after 400 ms: only then it gets a button that stops it. */
 export const advancing = signal<{ readonly label: string; readonly isLong: boolean } | undefined>(undefined)
 
-/** An advance that has finished. `took`: real milliseconds. */
-export type Advance = AdvanceResult & { readonly label: string; readonly took: number }
-
-/** The last advance that has finished. */
-export const lastAdvance = signal<Advance | undefined>(undefined)
-
 let stopper: AbortController | undefined
 
 /** Stops the advance in progress. The clock keeps the instant that it has reached. */
@@ -30,31 +23,32 @@ export function stopAdvance(): void {
   stopper?.abort()
 }
 
-/** Advances virtual time, in calls of at most 1,000 events each, so that it can be stopped in between. */
-export async function advanceBy(label: string, target: Record<string, unknown>): Promise<void> {
+/** Advances to an instant that the page shows as future. A running clock may have passed it by then, which is no error. */
+export function goToInstant(at: string, label: string): void {
+  void advanceBy(label, { to: at }, 'The running clock has already passed this instant.')
+}
+
+/** Advances virtual time. @param passed shown instead of an error when the clock is already beyond the target */
+export async function advanceBy(
+  label: string,
+  target: Record<string, unknown>,
+  passed?: string,
+): Promise<void> {
   if (advancing.value !== undefined || isLost.value) return
   const own = new AbortController()
   stopper = own
-  const began = pageTime()
   advancing.value = { label, isLong: false }
   lastEvent.value = undefined
   const cancel = after(400, () => {
     if (advancing.value !== undefined) advancing.value = { label, isLong: true }
   })
   try {
-    const body = { ...(await fixed(target)), max_events: 1_000 } as Target
-    const tally = new EventTally()
-    const next = async (): Promise<AdvanceResult> => {
-      const result = await ask('POST /clock/advance', { body, signal: own.signal })
-      tally.addAll(result)
-      return result
-    }
-    const { from, ...first } = await next()
-    let { to, stopped } = first
-    while (stopped !== undefined) ({ to, stopped } = await next())
-    lastAdvance.value = { ...tally.result({ from, to }), label, took: pageTime() - began }
+    const body = { ...target, max_events: 1_000_000 } as Target
+    const { stopped } = await ask('POST /clock/advance', { body, signal: own.signal })
+    if (stopped !== undefined) toast('info', '1,000,000 events have run. Advance again to continue.')
   } catch (error) {
     if (own.signal.aborted) toast('info', 'Stopped. The clock stays at the time reached.')
+    else if (passed !== undefined && (await isBeyond(String(target.to), error))) toast('info', passed)
     else toast('error', wordsOf(error))
   }
   cancel()
@@ -62,21 +56,25 @@ export async function advanceBy(label: string, target: Record<string, unknown>):
   changed()
 }
 
-// Turns a duration into an instant, so that all calls of one advance have the same target.
-async function fixed(target: Record<string, unknown>): Promise<Record<string, unknown>> {
-  const ms = typeof target.ms === 'number' ? target.ms : undefined
-  if (ms === undefined) return target
-  const { now } = await ask('GET /clock')
-  return { to: new Date(Date.parse(now) + ms).toISOString() }
+async function isBeyond(instant: string, error: unknown): Promise<boolean> {
+  if (!(error instanceof EmulatorError) || error.status !== 409) return false
+  return Date.parse((await ask('GET /clock')).now) > Date.parse(instant)
 }
 
 const RATES = [0, 1, 10, 60, 600, 3_600]
 const JUMPS = [
-  ['+1 m', 60_000],
-  ['+1 h', 3_600_000],
-  ['+24 h', 86_400_000],
-  ['+29 d', 29 * 86_400_000],
+  ['+1 m', '1m'],
+  ['+1 h', '1h'],
+  ['+24 h', '24h'],
+  ['+29 d', '29d'],
 ] as const
+
+/** The jumps that are not in the bar of a phone, or of any page narrower than a desk. */
+const WIDTHS: Readonly<Record<string, string>> = {
+  '+1 m': 'wide-only',
+  '+24 h': 'desk-only',
+  '+29 d': 'desk-only',
+}
 
 export const rateLabel = (rate: number) => (rate === 0 ? 'frozen' : `${numberText(rate)}×`)
 
@@ -101,20 +99,27 @@ export function stepOnce(): void {
 /** Advances by the duration of the button with this label: `+1 m`. */
 export function jump(label: string): void {
   const found = JUMPS.find(([each]) => each === label)
-  if (found !== undefined) void advanceBy(label, { ms: found[1] })
+  if (found !== undefined) void advanceBy(label, { by: found[1] })
 }
 
 export function advanceToNext(): void {
   const next = clockState.value?.next
-  if (next) void advanceBy('Next event', { to: next.at })
+  if (next) goToInstant(next.at, 'Next event')
 }
 
 export function ClockBar() {
   const shown = clockState.value
   const rate = shown?.rate ?? 0
+  const isMissing = missingSandbox.value !== undefined
   const isOff = isLost.value || shown === undefined
   const isBusy = advancing.value !== undefined
-  const off = isOff ? 'The emulator is not connected.' : isBusy ? 'Time is being advanced.' : undefined
+  const off = isMissing
+    ? 'There is no such sandbox.'
+    : isOff
+      ? 'The emulator is not connected.'
+      : isBusy
+        ? 'Time is being advanced.'
+        : undefined
   return (
     <section class="clock-bar" aria-label="Clock">
       <Now />
@@ -145,7 +150,7 @@ export function ClockBar() {
           <button
             type="button"
             key={label}
-            class={label === '+1 h' ? '' : 'wide-only'}
+            class={WIDTHS[label]}
             aria-disabled={off !== undefined}
             onClick={() => jump(label)}
           >
@@ -169,7 +174,7 @@ function Now() {
       <time dateTime={now === undefined ? undefined : new Date(now).toISOString()}>
         {now === undefined ? '–' : dateTime(now)}
       </time>
-      <span>Virtual time, UTC · {how}</span>
+      <span>Virtual time, UTC{now !== undefined && ` · ${how}`}</span>
     </div>
   )
 }
@@ -195,7 +200,12 @@ function Until({ disabled }: { disabled: boolean }) {
     <span class="until">
       <Menu
         label="Advance until a batch is done"
-        button={<span class="wide-only">Until batch is done</span>}
+        button={
+          <>
+            <Icon name="flag" size={14} />
+            <span class="wide-only">Until batch is done</span>
+          </>
+        }
         disabled={disabled}
         items={items}
         empty="There is no unfinished batch."
@@ -208,8 +218,7 @@ function Until({ disabled }: { disabled: boolean }) {
 
 function OwnTarget({ onDone }: { onDone: () => void }) {
   const go = (text: string) => {
-    const ms = parseDuration(text)
-    void advanceBy(text, ms === undefined ? { to: instantOf(text) } : { ms })
+    void advanceBy(text, parseDuration(text) === undefined ? { to: instantOf(text) } : { by: text })
     onDone()
   }
   const example = '90s, 2h, 2026-12-01T09:00:00Z'

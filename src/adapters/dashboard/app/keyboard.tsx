@@ -51,9 +51,10 @@ export function startKeyboard(): void {
       return
     }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-    if (isField(event.target) || !hasLetterKeys.value || document.querySelector('dialog[open]') !== null)
-      return
+    if (document.querySelector('dialog[open]') !== null) return
     const { key } = event
+    if (key === 'Escape') return viewKeys.get(key)?.()
+    if (isField(event.target) || !hasLetterKeys.value) return
     const before = first
     first = undefined
     const found = before === undefined ? single(event) : second(before, key)

@@ -15,6 +15,7 @@ export type ChangeKind =
   | 'delivery'
   | 'transition'
   | 'clock'
+  | 'schedule'
   | 'scenario'
   | 'sandbox'
   | 'reload'
@@ -130,6 +131,7 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
         }
         if (type === 'end') continue
         if (type === 'clock') seeClock(data)
+        if (type === 'schedule') seeNext(data.next)
         if ('at' in data) lastEvent.value = { type, at: data.at }
         if (type === 'request' && data.method !== 'GET') tell('write')
         tell(type === 'dropped' ? 'reload' : type)
@@ -139,6 +141,7 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
     }
     if (signal.aborted) return
     missingSandbox.value = reason instanceof EmulatorError && reason.status === 404 ? name : undefined
+    if (missingSandbox.value !== undefined) clockState.value = undefined
     if (reason !== undefined && /control token/.test(wordsOf(reason))) needsToken.value = true
     const pause = PAUSES[Math.min(failures, PAUSES.length - 1)] as number
     failures += 1
@@ -188,10 +191,21 @@ function seeClock(change: Pick<Clock, 'now' | 'rate' | 'skip_on_poll'>): void {
   clockState.value = { ...NO_CLOCK, ...clockState.value, ...change, seen: pageTime() }
 }
 
+/** The number of reported next events. One that arrives while the clock is read is newer than what is read. */
+let nexts = 0
+
+function seeNext(next: Clock['next']): void {
+  nexts += 1
+  if (clockState.value !== undefined) clockState.value = { ...clockState.value, next }
+}
+
 async function readClock(): Promise<void> {
+  const [name, before] = [sandboxName.peek(), nexts]
   try {
     const shown = await ask('GET /clock')
-    clockState.value = { ...shown, seen: pageTime() }
+    if (name !== sandboxName.peek()) return
+    const { next } = nexts === before ? shown : (clockState.peek() ?? shown)
+    clockState.value = { ...shown, next, seen: pageTime() }
     ticking.value = virtualNow()
   } catch {
     // The clock is read again as soon as the stream opens again.

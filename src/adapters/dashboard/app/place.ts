@@ -9,6 +9,9 @@ export interface Here {
   readonly query: Readonly<Record<string, string>>
 }
 
+/** The sandbox of a page that was opened below `/@name`, for an address without one in its hash. */
+const ofPath = /\/@([^/]+)\/__emulator\/ui\//.exec(location.pathname)?.[1]
+
 export const here = signal<Here>(read(location.hash))
 
 /** The sandbox whose data the page shows. */
@@ -22,7 +25,7 @@ function read(hash: string): Here {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [sandbox = '', view = '', ...rest] = path.split('/').map(decoded)
   return {
-    sandbox: sandbox || 'default',
+    sandbox: sandbox || ofPath || 'default',
     view,
     path: rest.filter((part) => part !== ''),
     query: Object.fromEntries(new URLSearchParams(query)),

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
@@ -108,7 +108,8 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
       setIssues(issuesOf(error))
     }
   }
-  useEffect(() => {
+  // An effect that runs after the next frame would still save the text before the last key.
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault()

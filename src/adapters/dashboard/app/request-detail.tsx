@@ -81,7 +81,7 @@ export function RequestDetail(props: {
       toast('ok', `Sent again: status ${again.status}.`)
     })
   const fail = () => goTo(linkTo('faults', ['new'], ruleFor(data, row)))
-  useKeys({ c: curl, r: resend, f: fail, Escape: onClose })
+  useKeys({ c: curl, r: resend, f: fail })
   const off = disabled ? 'The emulator is not connected.' : undefined
   const head = (
     <>

@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
 import { after, coalesced, every, perFrame } from './browser.ts'
-import { isLost, isReloadDue, onKinds } from './live.ts'
+import { isLost, isReloadDue, missingSandbox, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
 
 export type LogRow = Output<'GET /requests'>['data'][number]
@@ -128,6 +128,9 @@ export async function startRequests(): Promise<boolean> {
   })
   every(1_000, () => {
     if (!document.hidden && !isLost.peek() && settledFrom(log.entries) > 0) load()
+  })
+  effect(() => {
+    if (missingSandbox.value !== undefined) keepLog({ ...NOTHING, isLoaded: true })
   })
   effect(() => setBadge('requests', logRows.value.entries.length))
   return new Promise((resolve) => {

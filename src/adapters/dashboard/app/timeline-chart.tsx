@@ -1,8 +1,8 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Axis, axisOf, labelsOf } from './axis.ts'
-import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
-import { durationText, shortId, shortTime, timeOfDay } from './format.ts'
+import { type Axis, labelsOf } from './axis.ts'
+import { type BatchRow, batchName, stateOf } from './batch-data.ts'
+import { countOf, durationText, shortId, shortTime, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
@@ -11,18 +11,20 @@ import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx
 interface ChartProps {
   readonly batches: readonly BatchRow[]
   readonly marks: readonly Mark[]
-  readonly range: { readonly from: number; readonly to: number }
+  /** The axis in this many px. */
+  readonly axisIn: (width: number) => Axis
   readonly now: number
-  readonly isNarrow: boolean
   /** Moves the range by a share of its span. */
   readonly onPan: (share: number) => void
 }
 
 const AXIS = 32
 const ROW = 36
+/** Px of a fold that is drawn. Many narrow ones would hide the axis. */
+const MIN_FOLD = 6
 const LANES = ['Webhooks', 'Faults', 'Schedule'] as const
 
-export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProps) {
+export function Chart({ batches, marks, axisIn, now, onPan }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(800)
   const [picked, setPicked] = useState<Picked | undefined>(undefined)
@@ -33,12 +35,7 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
-  const points = [
-    ...batches.flatMap(pointsOf),
-    ...marks.map(({ at }) => at).filter((at) => at < 2 * now - range.from),
-    now,
-  ]
-  const axis = axisOf(range.from, range.to, width, points)
+  const axis = axisIn(width)
   const height = AXIS + (batches.length + LANES.length) * ROW
   const [first, last] = useRowsInSight(frame, batches.length)
   const inSight = batches.slice(first, last)
@@ -54,7 +51,7 @@ export function Chart({ batches, marks, range, now, isNarrow, onPan }: ChartProp
       onKeyDown={(event) => event.key === 'Escape' && setPicked(undefined)}
     >
       <div class="chart-body">
-        <Labels batches={inSight} first={first} count={batches.length} isNarrow={isNarrow} />
+        <Labels batches={inSight} first={first} count={batches.length} />
         <div
           class="plot"
           ref={frame}
@@ -120,27 +117,8 @@ function useRowsInSight(plot: RefObject<HTMLElement | null>, count: number): rea
   return [Math.min(range[0], count), Math.min(range[1], count)]
 }
 
-/** Instants at which the chart shows a part of a batch, and some inside its bar, so that the bar is not folded. */
-function pointsOf(batch: BatchRow): number[] {
-  const { predicted, created_at, in_progress_at, finalizing_at, expires_at } = batch
-  const all = [
-    created_at,
-    in_progress_at,
-    finalizing_at,
-    predicted.in_progress_at,
-    predicted.finalizing_at,
-    predicted.completed_at,
-    isUnfinished(batch) ? expires_at : null,
-  ]
-  const instants = [...all.filter((each) => each !== null).map(Date.parse)]
-  const begin = Date.parse(created_at)
-  const end = endOf(batch) ?? Date.parse(predicted.completed_at ?? created_at)
-  const inside = [0.25, 0.5, 0.75, 1].map((share) => begin + share * (end - begin))
-  return [...instants, ...inside]
-}
-
-function Labels(props: { batches: readonly BatchRow[]; first: number; count: number; isNarrow: boolean }) {
-  const { batches, first, count, isNarrow } = props
+function Labels(props: { batches: readonly BatchRow[]; first: number; count: number }) {
+  const { batches, first, count } = props
   return (
     <ul class="chart-labels" style={{ paddingTop: `${AXIS + first * ROW}px` }}>
       {batches.map((batch) => (
@@ -150,10 +128,8 @@ function Labels(props: { batches: readonly BatchRow[]; first: number; count: num
           </span>
           <a href={linkTo('batches', [batch.id])} title={batch.id}>
             {batchName(batch)}
+            <span class="hint">{aboutBatch(batch)}</span>
           </a>
-          {!isNarrow && batchName(batch) !== shortId(batch.id) && (
-            <span class="hint">{shortId(batch.id).slice(1)}</span>
-          )}
         </li>
       ))}
       {LANES.map((lane, index) => (
@@ -169,9 +145,14 @@ function Labels(props: { batches: readonly BatchRow[]; first: number; count: num
   )
 }
 
+const aboutBatch = ({ request_counts, model, first_file_id }: BatchRow) =>
+  `${countOf(request_counts.total, 'item')} · ${shortId(first_file_id)} · ${model}`
+
 /** The axis, the future, the folds, and now. */
 function Ground({ axis, now }: { axis: Axis; now: number }) {
   const nowPx = axis.at(now)
+  // At an end of the axis, the time is beside the line.
+  const inside = Math.max(0, 40 - nowPx) + Math.min(0, axis.width - 40 - nowPx)
   return (
     <>
       <div class="future" style={{ left: `${nowPx}px` }} />
@@ -183,14 +164,14 @@ function Ground({ axis, now }: { axis: Axis; now: number }) {
           </span>
         ))}
       {axis.stretches
-        .filter(({ isFolded }) => isFolded)
+        .filter(({ isFolded, left, right }) => isFolded && right - left >= MIN_FOLD)
         .map(({ left, right, from, to }) => (
           <span key={left} class="fold" style={{ left: `${left}px`, width: `${right - left}px` }}>
-            <span>{durationText(to - from)}</span>
+            {right - left >= 16 && <span>{durationText(to - from)}</span>}
           </span>
         ))}
       <div class="now-line" style={{ left: `${nowPx}px` }}>
-        <span>{timeOfDay(now)}</span>
+        <span style={{ marginLeft: `${inside}px` }}>{timeOfDay(now)}</span>
       </div>
     </>
   )

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { type Axis, clustered } from './axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
-import { advanceBy } from './clock-bar.tsx'
+import { advanceBy, goToInstant } from './clock-bar.tsx'
 import { dateTime, durationText, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { goTo, linkTo } from './place.ts'
@@ -35,6 +35,9 @@ interface BarProps {
   readonly onPick: (px: number) => void
 }
 
+/** Px of the shortest bar: its phases can be told apart. */
+const MIN_BAR = 16
+
 export function Bar({ batch, axis, now, top, onPick }: BarProps) {
   const begin = Date.parse(batch.created_at)
   const end = endOf(batch)
@@ -44,8 +47,9 @@ export function Bar({ batch, axis, now, top, onPick }: BarProps) {
   const last = end ?? instantOf(predicted.completed_at) ?? Math.max(now, begin)
   const worked = instantOf(batch.finalizing_at, predicted.finalizing_at) ?? last
   const started = instantOf(batch.in_progress_at, predicted.in_progress_at) ?? last
-  const left = axis.at(begin)
-  const right = Math.max(axis.at(last), left + 4)
+  // A short bar is wider than its time, but not beyond now when the batch has ended.
+  const left = Math.min(axis.at(begin), Math.max(0, axis.at(last) - (end === undefined ? 0 : MIN_BAR)))
+  const right = Math.max(axis.at(last), left + MIN_BAR)
   const px = (instant: number) => Math.min(right, Math.max(left, axis.at(instant))) - left
   const [tone, icon] = stateLook(stateOf(batch))
   const share = batch.finished / Math.max(1, batch.request_counts.total)
@@ -100,16 +104,18 @@ export function Lane(props: {
   onPick: (picked: Picked) => void
 }) {
   const { axis, now, top, onPick } = props
-  const inside = props.marks.filter(({ at }) => axis.shows(at))
+  const inside = props.marks.filter(({ at }) => at >= axis.from && at <= axis.to)
   return (
     <>
       {clustered(inside, ({ at }) => axis.at(at)).map(({ px, items }) => {
-        const [mark] = items as [Mark]
+        // The colour of a group is that of its worst mark.
+        const mark = items.find(({ tone }) => tone === 'error') ?? (items[0] as Mark)
+        const failed = items.filter(({ tone }) => tone === 'error').length
         const isFuture = mark.to !== undefined && mark.at > now
         const label =
           items.length === 1
             ? `${mark.label}, ${dateTime(mark.at)}`
-            : `${items.length} of ${mark.lane}, from ${dateTime(mark.at)}`
+            : `${items.length} of ${mark.lane}, from ${dateTime((items[0] as Mark).at)}${failed > 0 ? `, ${failed} failed` : ''}`
         return (
           <button
             type="button"
@@ -159,7 +165,7 @@ function Jump(props: { instant: number; label: string | undefined; now: number; 
   const { instant, label, now, onClose } = props
   const go = () => {
     onClose()
-    void advanceBy(`To ${shortTime(instant, now)}`, { to: new Date(instant).toISOString() })
+    goToInstant(new Date(instant).toISOString(), `To ${shortTime(instant, now)}`)
   }
   return (
     <>

@@ -3,6 +3,7 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { after, copyText } from './browser.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { toast } from './toasts.ts'
+import { useKeys } from './view-keys.ts'
 
 interface ButtonProps {
   readonly children?: ComponentChildren
@@ -293,14 +294,9 @@ export function Detail(props: {
   head: ComponentChildren
   children: ComponentChildren
 }) {
+  useKeys({ Escape: props.onClose })
   return (
-    <aside
-      class="detail"
-      aria-label={props.label}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') props.onClose()
-      }}
-    >
+    <aside class="detail" aria-label={props.label}>
       <header class="detail-head">
         <span class="back">
           <Button icon="back" kind="ghost" label="Back to the list" onClick={props.onClose} />

@@ -96,7 +96,7 @@ export default function Faults() {
         {path.length > 0 && (
           <Panel name="rule" width={384}>
             <RuleComposer
-              key={path[0]}
+              key={[...path, query.preset, query.operation, query.key].join()}
               presets={presets}
               rule={edited}
               start={query}

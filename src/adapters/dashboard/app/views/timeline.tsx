@@ -1,17 +1,16 @@
 import { useEffect, useState } from 'preact/hooks'
 import { summaryOfEvents } from '../../../advance-summary.ts'
 import { ask, type Output } from '../api.ts'
-import { withRoom } from '../axis.ts'
-import { type BatchRow, batchName, endOf, isUnfinished, useBatches } from '../batch-data.ts'
-import { type Advance, advanceBy, eventName, lastAdvance } from '../clock-bar.tsx'
+import { fittedAxis, linearAxis, type Span } from '../axis.ts'
+import { type BatchRow, batchName, timesOf, useBatches } from '../batch-data.ts'
+import { eventName, goToInstant } from '../clock-bar.tsx'
 import { type DeliveryRow, useDeliveries } from '../deliveries.ts'
-import { countOf, durationText, shortTime, timeOfDay } from '../format.ts'
+import { countOf, durationText, shortTime } from '../format.ts'
 import { Icon, type IconName } from '../icon.tsx'
 import { ticking } from '../live.ts'
 import { useLive } from '../loaded.ts'
 import { linkTo } from '../place.ts'
 import { faultedRows } from '../requests.ts'
-import { useNarrow } from '../table.tsx'
 import { Chart } from '../timeline-chart.tsx'
 import type { Mark } from '../timeline-marks.tsx'
 import { Button, Card, Empty, Problem, Segments, Skeleton, ViewHead } from '../ui.tsx'
@@ -28,7 +27,7 @@ const SPANS: Readonly<Record<Exclude<Zoom, 'fit'>, number>> = {
 const MAX_ROWS = 200
 
 /** The kinds of events that change the future. */
-const FUTURE = ['transition', 'event', 'delivery', 'clock', 'write'] as const
+const FUTURE = ['transition', 'event', 'delivery', 'clock', 'schedule', 'write'] as const
 
 interface Data {
   readonly batches: readonly BatchRow[]
@@ -49,15 +48,20 @@ export default function Timeline() {
   const [isFollowing, setFollowing] = useState(true)
   const [offset, setOffset] = useState(0)
   const now = useSecond()
-  const isNarrow = useNarrow()
   if (batches === undefined || future === undefined || now === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const horizon = future.data
   const data: Data = { batches, horizon, deliveries }
-  const range = rangeOf(zoom, now - (isFollowing ? 0 : offset), data)
+  const marks = marksOf(data)
+  const axisIn = (width: number) =>
+    zoom === 'fit'
+      ? fittedAxis(contentsOf(data, marks, now), width)
+      : linearAxis(rangeOf(SPANS[zoom], now - (isFollowing ? 0 : offset)), width)
+  // What fits cannot be moved.
   const pan = (share: number) => {
+    if (zoom === 'fit') return
     setFollowing(false)
-    setOffset((before) => before - share * (range.to - range.from))
+    setOffset((before) => before - share * SPANS[zoom])
   }
   return (
     <>
@@ -65,14 +69,12 @@ export default function Timeline() {
         title="Timeline"
         summary={`${countOf(batches.length, 'batch', 'batches')} · ${countOf(horizon.length, 'upcoming event')}`}
       >
-        {!isNarrow && (
-          <Segments
-            label="Zoom"
-            options={{ '1m': '1 m', '1h': '1 h', '24h': '24 h', '30d': '30 d', fit: 'Fit' }}
-            value={zoom}
-            onChoose={setZoom}
-          />
-        )}
+        <Segments
+          label="Zoom"
+          options={{ '1m': '1 m', '1h': '1 h', '24h': '24 h', '30d': '30 d', fit: 'Fit' }}
+          value={zoom}
+          onChoose={setZoom}
+        />
         <Button
           icon="flag"
           pressed={isFollowing}
@@ -101,14 +103,7 @@ export default function Timeline() {
             text="Create a batch, or let time pass. Batches, webhooks, faults and scheduled events appear here."
           />
         ) : (
-          <Chart
-            batches={batches.slice(0, MAX_ROWS)}
-            marks={marksOf(data)}
-            range={range}
-            now={now}
-            isNarrow={isNarrow}
-            onPan={pan}
-          />
+          <Chart batches={batches.slice(0, MAX_ROWS)} marks={marks} axisIn={axisIn} now={now} onPan={pan} />
         )}
         {batches.length > MAX_ROWS && (
           <p class="hint pad">
@@ -139,34 +134,23 @@ function useSecond(): number | undefined {
   return now
 }
 
-function rangeOf(zoom: Zoom, now: number, { batches, horizon }: Data): { from: number; to: number } {
-  if (zoom !== 'fit') {
-    const span = SPANS[zoom]
-    return { from: now - 0.6 * span, to: now + 0.4 * span }
-  }
-  const instants = [
-    ...batches.slice(0, MAX_ROWS).flatMap(spanOf),
-    ...faultedRows.value.map(({ at }) => Date.parse(at)),
+const rangeOf = (span: number, now: number) => ({ from: now - 0.6 * span, to: now + 0.4 * span })
+
+/** Everything that an axis that fits shows: the future at most as long as the past, and always the next event. */
+function contentsOf({ batches, horizon }: Data, marks: readonly Mark[], now: number): readonly Span[] {
+  const happened = marks.filter(({ to }) => to === undefined)
+  const past = [
+    ...batches.slice(0, MAX_ROWS).flatMap((batch) => timesOf(batch, now)),
+    ...happened.map(instantOf),
   ]
-  const from = instants.reduce((least, at) => Math.min(least, at), now - 60_000)
-  const near = horizon.map(({ at }) => Date.parse(at)).filter((at) => at < nearFuture(now, from))
-  const to = [...instants, ...near].reduce((most, at) => Math.max(most, at), now + 60_000)
-  return withRoom(from, to, [...instants, ...near, now])
+  const from = past.reduce((least, each) => Math.min(least, each.from), now)
+  const near = horizon
+    .map(({ at }) => ({ at: Date.parse(at) }))
+    .filter(({ at }, n) => n === 0 || at < 2 * now - from)
+  return [...past, ...near.map(instantOf), instantOf({ at: now })]
 }
 
-/** The future on the axis is at most as long as the past, so that late events do not make the axis longer. */
-const nearFuture = (now: number, from: number) => now + (now - from)
-
-/** The instants between which a batch is shown. */
-function spanOf(batch: BatchRow): number[] {
-  const { completed_at } = batch.predicted
-  const deadline = isUnfinished(batch) ? [Date.parse(batch.expires_at)] : []
-  return [
-    Date.parse(batch.created_at),
-    endOf(batch) ?? (completed_at === null ? Date.parse(batch.created_at) : Date.parse(completed_at)),
-    ...deadline,
-  ]
-}
+const instantOf = ({ at }: { readonly at: number }): Span => ({ from: at, to: at })
 
 function marksOf({ horizon, deliveries }: Data): readonly Mark[] {
   const webhooks = deliveries.flatMap(({ id, type, attempts }) =>
@@ -239,7 +223,7 @@ function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> &
               type="button"
               class="link"
               aria-label={`Go to ${shortTime(event.at, now)}, ${eventName(event)}`}
-              onClick={() => void advanceBy('Go', { to: event.at })}
+              onClick={() => goToInstant(event.at, 'Go')}
             >
               Go
             </button>
@@ -253,23 +237,25 @@ function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> &
   )
 }
 
+type Advance = NonNullable<Output<'GET /clock/advance'>['result']>
+
+/** The last advance, whoever has requested it. */
 function LastAdvance({ batches, now }: Pick<Data, 'batches'> & { now: number }) {
-  const last = lastAdvance.value
-  if (last === undefined) {
-    return (
-      <Card title="Last advance">
-        <p class="pad hint">Advance the clock above. The events of the advance are listed here.</p>
-      </Card>
-    )
-  }
-  return <Advanced last={last} batches={batches} now={now} />
+  const { data } = useLive(() => ask('GET /clock/advance'), ['clock'])
+  const title = data?.running === true ? 'Advance in progress' : 'Last advance'
+  if (data?.result) return <Advanced title={title} last={data.result} batches={batches} now={now} />
+  return (
+    <Card title={title}>
+      <p class="pad hint">Advance the clock above. The events of the advance are listed here.</p>
+    </Card>
+  )
 }
 
 /** Maximum number of events in the list. */
 const MAX_EVENTS_SHOWN = 200
 
-function Advanced(props: Pick<Data, 'batches'> & { last: Advance; now: number }) {
-  const { last, batches, now } = props
+function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance; now: number }) {
+  const { title, last, batches, now } = props
   const [whole, setWhole] = useState<Advance | undefined>(undefined)
   const { events, failed, omitted = {} } = last
   const short = summaryOfEvents(events)
@@ -280,8 +266,8 @@ function Advanced(props: Pick<Data, 'batches'> & { last: Advance; now: number })
   const left = total - shown.length - groups.reduce((sum, { count }) => sum + count, 0)
   return (
     <Card
-      title="Last advance"
-      hint={`${last.label} · ${timeOfDay(last.from)} to ${timeOfDay(last.to)} · ${countOf(total, 'event')} in ${durationText(last.took)}`}
+      title={title}
+      hint={`${durationText(Date.parse(last.to) - Date.parse(last.from))} · ${shortTime(last.from, now)} to ${shortTime(last.to, now)} · ${countOf(total, 'event')}`}
       actions={
         short.groups.length > 0 && (
           <Button pressed={whole === last} onClick={() => setWhole(whole === last ? undefined : last)}>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
-import { advanceBy } from '../clock-bar.tsx'
+import { goToInstant } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
 import { type DeliveryRow, deliveryState, isInbox, receiverName, useDeliveries } from '../deliveries.ts'
 import { TextField } from '../fields.tsx'
@@ -166,11 +166,7 @@ function DeliveryDetail({ delivery, now }: { delivery: DeliveryRow; now: number 
           </Button>
         )}
         {retry_at !== null && (
-          <Button
-            icon="step"
-            disabled={isLost.value}
-            onClick={() => void advanceBy('To the retry', { to: retry_at })}
-          >
+          <Button icon="step" disabled={isLost.value} onClick={() => goToInstant(retry_at, 'To the retry')}>
             Advance to retry
           </Button>
         )}

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createBatch, type Dashboard, openDashboard, violations } from './browser.ts'
+
+let dashboard: Dashboard
+
+beforeAll(async () => {
+  dashboard = await openDashboard()
+})
+
+afterAll(() => dashboard?.close())
+
+test('lanes have the items, file and model of their batch, bars fill the axis, and failed webhooks are red', async () => {
+  const { page, goTo, problems } = dashboard
+  const sandbox = dashboard.client.defaultSandbox
+  await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
+  for (let n = 0; n < 2; n++) await createBatch(sandbox, 3)
+  await sandbox.clock.advance('2h')
+  await createBatch(sandbox, 24)
+  await goTo('timeline')
+  await page.getByText('24 items · file-invoice-1 · any-model').waitFor()
+  const failed = page.getByRole('button', { name: /^2 of Webhooks, .*, 2 failed$/ })
+  expect(await failed.getAttribute('class')).toContain('error')
+  expect(await violations(page)).toEqual([])
+  const widths = async () => {
+    const boxes = await Promise.all((await page.locator('.bar').all()).map((bar) => bar.boundingBox()))
+    return boxes.map((box) => box?.width ?? 0)
+  }
+  const plot = async () => (await page.locator('.plot').boundingBox())?.width ?? 0
+  const [latest = 0, first = 0] = await widths()
+  expect(latest + first).toBeGreaterThan((await plot()) / 2)
+  await page.getByRole('button', { name: '24 h', exact: true }).click()
+  await page.setViewportSize({ width: 390, height: 844 })
+  await expect.poll(plot).toBeLessThan(390)
+  for (const width of await widths()) expect(width).toBeGreaterThanOrEqual(16)
+  await page.getByRole('button', { name: 'Fit' }).click()
+  expect(await violations(page)).toEqual([])
+  await page.setViewportSize({ width: 1280, height: 800 })
+  expect(problems).toEqual([])
+})
+
+test('on a tablet the next event stays in the header, on a phone the range, the next free request and code', async () => {
+  const { page, goTo, problems } = dashboard
+  const sandbox = dashboard.client.defaultSandbox
+  await sandbox.fetch('/data-views')
+  await page.setViewportSize({ width: 768, height: 1024 })
+  for (const place of ['timeline', 'requests', 'limits']) {
+    await goTo(place)
+    await page.getByRole('heading', { name: place }).first().waitFor()
+    const box = await page.getByRole('button', { name: 'Go to the next event' }).boundingBox()
+    expect((box?.x ?? 768) + (box?.width ?? 0)).toBeLessThanOrEqual(768)
+    expect(
+      (await page.getByRole('region', { name: 'Clock' }).locator('.next').getByText('Next in').boundingBox())
+        ?.width,
+    ).toBeGreaterThan(60)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(768)
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  await page.getByText('Next free in').first().waitFor()
+  await goTo('timeline')
+  await page.getByRole('group', { name: 'Zoom' }).waitFor()
+  await goTo('connect')
+  const code = page.getByRole('group', { name: 'Code' })
+  await code.waitFor()
+  expect(await code.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0)
+  await page.setViewportSize({ width: 1280, height: 800 })
+  expect(problems).toEqual([])
+})
