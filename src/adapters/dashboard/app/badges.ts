@@ -1,9 +1,10 @@
-import { signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask } from './api.ts'
 import { isUnfinished, useBatches } from './batch-data.ts'
 import { useDeliveries } from './deliveries.ts'
 import { useLive } from './loaded.ts'
+import { sandboxName } from './place.ts'
 
 /** The numbers next to the name of a view: its items, and how many of them are problems. */
 export interface Badge {
@@ -13,6 +14,12 @@ export interface Badge {
 
 /** Badges by the name of their view. */
 export const badges = signal<Readonly<Record<string, Badge>>>({})
+
+// The numbers of another sandbox would stay for one that does not exist.
+effect(() => {
+  void sandboxName.value
+  badges.value = {}
+})
 
 export function setBadge(view: string, count: number, problems = 0): void {
   const before = badges.peek()[view]

@@ -34,18 +34,25 @@ function difference(ref: string, before: Row | undefined, after: Row | undefined
   return lines.length === 0 ? undefined : { ref, what: 'changed', lines }
 }
 
-/** The differences between two versions of one object, field by field. */
-export function fieldDifferences(before: object, after: object): Lines {
+/**
+ * The differences between two versions of one object, field by field. Fields inside fields are named by their path: `a/0/b`.
+ * @param at the path of the object, with a slash at its end
+ */
+export function fieldDifferences(before: object, after: object, at = ''): Lines {
   const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((field): Lines => {
-    const [was, is] = [pretty(old.get(field)), pretty(now.get(field))]
-    if (was === is) return []
+    const [was, is] = [old.get(field), now.get(field)]
+    if (pretty(was) === pretty(is)) return []
+    if (isBranch(was) && isBranch(is) && Array.isArray(was) === Array.isArray(is))
+      return fieldDifferences(was, is, `${at}${field}/`)
     return [
-      ...(old.has(field) ? [['-', `${field}: ${was}`] as const] : []),
-      ...(now.has(field) ? [['+', `${field}: ${is}`] as const] : []),
+      ...(old.has(field) ? [['-', `${at}${field}: ${pretty(was)}`] as const] : []),
+      ...(now.has(field) ? [['+', `${at}${field}: ${pretty(is)}`] as const] : []),
     ]
   })
 }
+
+const isBranch = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 export function DiffLines({ lines }: { lines: Lines }) {
   return (

@@ -3,6 +3,7 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { after, copyText } from './browser.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { toast } from './toasts.ts'
+import { useKeys } from './view-keys.ts'
 
 interface ButtonProps {
   readonly children?: ComponentChildren
@@ -293,6 +294,7 @@ export function Detail(props: {
   head: ComponentChildren
   children: ComponentChildren
 }) {
+  useKeys({ Escape: props.onClose })
   return (
     <aside
       class="detail"
