@@ -34,8 +34,9 @@ function release(opened: OpenPage): void {
 }
 
 /** Creates a batch. @returns its id */
-async function createBatch(sandbox: SandboxClient, items: number): Promise<string> {
+async function createBatch(sandbox: SandboxClient, items: number, headers = {}): Promise<string> {
   const response = await sandbox.fetch('/batch-predictions', {
+    headers,
     json: {
       prompt: 'Read the total.',
       output_schema: { type: 'object', properties: { total: { type: 'number' } } },
@@ -89,7 +90,7 @@ test('a new user opens the address of the emulator and sees how to connect, and 
 
 const PHONE_VIEWS = [
   ...['timeline', 'requests', 'faults', 'batches', 'data', 'settings'],
-  ...['webhooks', 'webhooks?tab=inbox', 'limits', 'coverage', 'scenarios', 'connect'],
+  ...['webhooks', 'webhooks?tab=inbox', 'limits', 'conduct', 'coverage', 'scenarios', 'sandboxes', 'connect'],
 ]
 
 test('on a phone no view scrolls sideways, and every view satisfies WCAG', async ({
@@ -548,7 +549,14 @@ test('coverage lists the points that the client has not met, and all of them wit
   expect(await page.getByRole('row', { name: /status mcp-servers\.list 200/ }).count()).toBe(0)
   await page.getByRole('button', { name: 'All' }).click()
   await page.getByRole('row', { name: /^met status mcp-servers\.list 200/ }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('row', { name: /^met status/ }).click()
+  await page.keyboard.press('j')
+  const detail = page.getByRole('complementary', { name: /^Point / })
+  await detail.getByRole('heading', { name: 'How to meet it' }).waitFor()
   expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await detail.waitFor({ state: 'detached' })
 })
 
 test('a finding about the client leads to its requests', async ({
@@ -559,6 +567,9 @@ test('a finding about the client leads to its requests', async ({
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
   await goTo('conduct')
+  await page.getByLabel('Filter findings').fill('nothing')
+  await page.getByText('The filter "nothing" hides').waitFor()
+  await page.getByRole('button', { name: 'Clear filter' }).click()
   await page.getByRole('row', { name: /wait\.date-ignored/ }).click()
   const detail = page.getByRole('complementary', { name: 'Finding wait.date-ignored' })
   await detail.getByRole('heading', { name: 'Fix' }).waitFor()
@@ -567,6 +578,78 @@ test('a finding about the client leads to its requests', async ({
   const id = await link.textContent()
   await link.click()
   await page.getByRole('complementary', { name: `Request ${id}` }).waitFor()
+})
+
+test('a request, its repetitions, its batch and the deliveries about it lead to each other, in order of time', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
+  const create = () => createBatch(sandbox, 1, { 'Idempotency-Key': 'order-1' })
+  const id = await create()
+  await sandbox.clock.advance('1s')
+  await create()
+  await sandbox.fetch('/pages', { json: {}, headers: { 'Idempotency-Key': 'order-1' } })
+  await sandbox.clock.advance({ until: { batch: id } })
+  const names = [
+    'POST /batch-predictions',
+    'invoices',
+    'POST /batch-predictions',
+    'batch_prediction.completed',
+  ]
+  const chain = page.getByRole('list', { name: 'Chain' })
+  const isShown = async (current: number) => {
+    await chain.getByText('1 attempt').waitFor()
+    expect(await chain.getByRole('link').allTextContents()).toEqual(names)
+    const marks = await chain.getByRole('listitem').evaluateAll((all) => all.map((each) => each.ariaCurrent))
+    expect(marks.indexOf('true')).toBe(current)
+  }
+  await goTo(`requests/${sandbox.name}-000001`)
+  await isShown(0)
+  await chain.getByText('replay').waitFor()
+  expect(await violations(page)).toEqual([])
+  for (const part of [1, 3, 2]) {
+    await chain.getByRole('link').nth(part).click()
+    await isShown(part)
+  }
+})
+
+test('two requests are compared, and only what differs is shown', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await sandbox.fetch('/pages', { json: { name: 'Roof', content: { floor: 1 } } })
+  await sandbox.fetch('/data-views')
+  await sandbox.fetch('/pages', { json: { name: 'Roof', content: { floor: 2 } } })
+  await goTo(`requests/${sandbox.name}-000003`)
+  await page.getByRole('button', { name: 'More about this request' }).click()
+  await page.getByRole('button', { name: 'Compare with' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Compare requests' })
+  await dialog.getByText('body/content/floor: 1').waitFor()
+  await dialog.getByText('body/content/floor: 2').waitFor()
+  expect(page.url()).toContain(`compare=${sandbox.name}-000001`)
+  expect(await dialog.getByText('body/name').count()).toBe(0)
+  expect(await violations(page)).toEqual([])
+  await dialog.getByLabel('With').selectOption(`${sandbox.name}-000002`)
+  await dialog.getByText('method: "GET"').waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await page.getByText('Copy as curl').waitFor()
+})
+
+test('the numbers of another sandbox are not shown for one that is missing', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await sandbox.faults.preset('rate-limited')
+  await goTo('timeline')
+  await page.getByRole('link', { name: /Faults\s*1/ }).waitFor()
+  await page.goto(`${emulator.url}/__emulator/ui/#/never-used/timeline`)
+  await page.getByRole('heading', { name: 'No sandbox never-used' }).waitFor()
+  expect(await page.locator('.badge').count()).toBe(0)
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Open default' }).click()
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
 })
 
 test('a missing sandbox is reported, and can be created with a click', async ({ expect, view: { page } }) => {
@@ -582,7 +665,9 @@ test('a missing sandbox is reported, and can be created with a click', async ({ 
 test('missing data is reported in a panel that can be closed, and a syntax error is explained', async ({
   view: { page, goTo, sandbox },
 }) => {
-  for (const place of ['batches/nope', 'webhooks/nope', 'data/pages/nope']) {
+  await sandbox.fetch('/pages', { json: {}, headers: { 'X-Emulator-Fault': 'retry-after-http-date' } })
+  const places = ['batches/nope', 'webhooks/nope', 'data/pages/nope', 'conduct/nope', 'coverage/nope']
+  for (const place of [...places, 'sandboxes/nope']) {
     await goTo(place)
     const panel = page.getByRole('complementary', { name: 'Not found' })
     await panel.getByText(/^There is no .* nope/).waitFor()
