@@ -85,23 +85,15 @@ export const ask: CallControl<DashboardCalls> = async (route, ...given) =>
   (await callTagged(route, ...given)).output
 
 /** Like {@link ask}, but also returns the entity tag of the response. */
-export const callTagged: CallControlTagged<DashboardCalls> = async (route, ...given) =>
-  taggedIn(sandboxName.value)(route, ...given)
-
-/** {@link ask} for any sandbox. */
-export function askIn(sandbox: string): CallControl<DashboardCalls> {
-  return async (route, ...given) => (await taggedIn(sandbox)(route, ...given)).output
-}
-
-function taggedIn(sandbox: string): CallControlTagged<DashboardCalls> {
-  const call = callTaggedOver<DashboardCalls>(overHttp(emulatorAddress()), sandbox)
-  return async (route, ...given) => {
-    try {
-      return await call(route, ...given)
-    } catch (error) {
-      if (error instanceof EmulatorError && error.status === 401) needsToken.value = true
-      throw error
-    }
+export const callTagged: CallControlTagged<DashboardCalls> = async (route, ...given) => {
+  try {
+    return await callTaggedOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(
+      route,
+      ...given,
+    )
+  } catch (error) {
+    if (error instanceof EmulatorError && error.status === 401) needsToken.value = true
+    throw error
   }
 }
 

@@ -20,15 +20,15 @@ function batchesOf({ changed, path }: LogRow): readonly string[] {
 const callOf = ({ operation, idempotency_key: key }: LogRow) =>
   key === null ? undefined : `${operation} ${key}`
 
-interface Part {
-  readonly id: string
-  readonly at: string
-  readonly href: string
-  readonly icon: IconName
-  readonly label: string
-  readonly hint: string
-  readonly tag: ComponentChildren
-}
+type Part = readonly [
+  icon: IconName,
+  view: string,
+  id: string,
+  at: string,
+  label: string,
+  hint: string,
+  tag: ComponentChildren,
+]
 
 /**
  * Everything that belongs to a request, a batch or a delivery, in order of time: the requests with one idempotency key, the
@@ -50,37 +50,35 @@ export function Chain({ current, about }: { current: string; about?: string }) {
   const requestParts = requests.map((row): Part => {
     const { id, at, method, path, idempotency } = row
     const hint = idempotency === 'replay' || idempotency === 'conflict' ? idempotency : ''
-    const [href, label] = [linkTo('requests', [id]), `${method} ${shortPath(path)}`]
-    return { id, at, href, icon: 'requests', label, hint, tag: <Status row={row} /> }
+    return ['requests', 'requests', id, at, `${method} ${shortPath(path)}`, hint, <Status row={row} />]
   })
   const batchParts = batches
     .filter(({ id }) => refs.has(BATCH + id))
     .map((batch): Part => {
-      const { id, created_at: at } = batch
-      const [href, label] = [linkTo('batches', [id]), batchName(batch)]
-      return { id, at, href, icon: 'batches', label, hint: '', tag: <StateTag state={stateOf(batch)} /> }
+      const tag = <StateTag state={stateOf(batch)} />
+      return ['batches', 'batches', batch.id, batch.created_at, batchName(batch), '', tag]
     })
   const deliveryParts = deliveries
     .filter(({ ref }) => refs.has(ref))
     .map((delivery): Part => {
-      const { id, type: label, created_at: at, attempts } = delivery
-      const [href, hint] = [linkTo('webhooks', [id]), countOf(attempts.length, 'attempt')]
-      return { id, at, href, icon: 'bell', label, hint, tag: <StateTag state={deliveryState(delivery)} /> }
+      const { id, type, created_at, attempts } = delivery
+      const tag = <StateTag state={deliveryState(delivery)} />
+      return ['bell', 'webhooks', id, created_at, type, countOf(attempts.length, 'attempt'), tag]
     })
   // Under a frozen clock all may have the same instant: a batch then follows the request that created it.
   const parts = [...requestParts.slice(0, 1), ...batchParts, ...requestParts.slice(1), ...deliveryParts].sort(
-    (a, b) => Date.parse(a.at) - Date.parse(b.at),
+    ([, , , a], [, , , b]) => Date.parse(a) - Date.parse(b),
   )
   if (parts.length < 2) return null
   return (
     <>
       <h3>Chain</h3>
       <ol class="chain" aria-label="Chain">
-        {parts.map(({ id, at, href, icon, label, hint, tag }) => (
+        {parts.map(([icon, view, id, at, label, hint, tag]) => (
           <li key={id} aria-current={id === current ? 'true' : undefined}>
             <Icon name={icon} />
             <time dateTime={at}>{shortTime(at, now)}</time>
-            <a href={href} title={id}>
+            <a href={linkTo(view, [id])} title={id}>
               {label}
             </a>
             <span class="hint">{hint}</span>

@@ -16,8 +16,7 @@ export function SandboxSwitcher() {
   const { data = [], reload } = useSandboxes()
   const [text, setText] = useState('')
   const own = data.find(({ name }) => name === sandboxName.value)
-  const others = data.filter(({ name }) => name !== sandboxName.value)
-  const found = [...(own === undefined ? [] : [own]), ...others].filter(({ name }) => name.includes(text))
+  const found = [...new Set([own ?? [], data].flat())].filter(({ name }) => name.includes(text))
   return (
     <div class="sandboxes">
       <Menu
@@ -51,52 +50,40 @@ export function SandboxSwitcher() {
 function Chooser(props: { onInput: (text: string) => void; onOpened: () => void; onDone: () => void }) {
   const { onInput, onOpened, onDone } = props
   useEffect(() => {
-    // Tests create sandboxes meanwhile, and no event tells it.
+    // No event tells that a test has created a sandbox.
     onOpened()
     return () => onInput('')
   }, [])
-  const openSandbox = (name: string) => {
+  const onSubmit = (name: string) => {
     onDone()
     goTo(linkIn(name, here.value.view))
   }
-  const field = { placeholder: 'w1', ...NAME_FIELD, onInput }
-  return <MenuForm label="Find, open or create" action="Open" {...field} onSubmit={openSandbox} />
+  const field = { placeholder: 'w1', ...NAME_FIELD, onInput, onSubmit }
+  return <MenuForm label="Find, open or create" action="Open" {...field} />
 }
 
-const text = (name: string) => `There is no sandbox ${name} yet. Its first request creates it.`
-
-function NextSteps({ name }: { name: string }) {
+/** Says that a sandbox has not been used yet, or was deleted: above a view, or instead of a view that would have no data. */
+export function MissingSandbox({ name, isWhole }: { name: string; isWhole: boolean }) {
   const make = () =>
     act(() => ask('POST /sandboxes', { body: { name } }), `${name} is created.`).then(retryNow)
-  return (
+  const text = `There is no sandbox ${name} yet. Its first request creates it.`
+  const steps = (
     <>
       <Button onClick={() => void make()}>Create it now</Button>
       <Button onClick={() => goTo(linkIn('default', here.value.view))}>Open default</Button>
     </>
   )
-}
-
-/** Shown above a view for a sandbox that has not been used yet, or that was deleted. */
-export function MissingBanner({ name }: { name: string }) {
+  if (isWhole)
+    return (
+      <Empty icon="sandboxes" title={`No sandbox ${name}`} text={text}>
+        <p class="row-actions">{steps}</p>
+      </Empty>
+    )
   return (
     <div class="banner info" role="alert">
       <Icon name="info" />
-      <p>{text(name)}</p>
-      <NextSteps name={name} />
+      <p>{text}</p>
+      {steps}
     </div>
-  )
-}
-
-/** Like {@link MissingBanner}, instead of a view that would have no data. */
-export function MissingSandbox({ name }: { name: string }) {
-  return (
-    <Empty icon="sandboxes" title={`No sandbox ${name}`} text={text(name)}>
-      <p class="row-actions">
-        <NextSteps name={name} />
-        <a class="button" href={linkTo('sandboxes')}>
-          All sandboxes
-        </a>
-      </p>
-    </Empty>
   )
 }

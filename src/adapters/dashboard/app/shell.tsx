@@ -11,7 +11,7 @@ import { Icon } from './icon.tsx'
 import { connection, isLost, missingSandbox, retryNow, ticking } from './live.ts'
 import { Menu } from './menu.tsx'
 import { goTo, here, linkTo, sandboxName } from './place.ts'
-import { MissingBanner, MissingSandbox, SandboxSwitcher } from './sandbox-switcher.tsx'
+import { MissingSandbox, SandboxSwitcher } from './sandbox-switcher.tsx'
 import { nextTheme, theme } from './theme.ts'
 import { dismiss, toasts } from './toasts.ts'
 import { Button, Problem, Skeleton } from './ui.tsx'
@@ -35,7 +35,7 @@ export function Shell() {
             ) : isShown(view) ? (
               <Lazy key={view.name} view={view} />
             ) : (
-              <MissingSandbox name={sandboxName.value} />
+              <MissingSandbox name={sandboxName.value} isWhole />
             )}
           </main>
         </div>
@@ -206,9 +206,9 @@ function BottomBar() {
 }
 
 function Banner() {
-  const view = viewNamed(here.value.view)
-  if (missingSandbox.value !== undefined)
-    return view !== undefined && !isShown(view) ? null : <MissingBanner name={missingSandbox.value} />
+  const missing = missingSandbox.value
+  if (missing !== undefined)
+    return TO_BEGIN_WITH.includes(here.value.view) ? <MissingSandbox name={missing} isWhole={false} /> : null
   const { nextTry, since } = connection.value
   if (!isLost.value || ticking.value === 0) return null
   const seconds = (ms: number) => Math.max(0, Math.round(ms / 1_000))

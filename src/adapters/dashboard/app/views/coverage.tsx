@@ -64,10 +64,10 @@ export default function Coverage() {
         )}
         {opened !== undefined && (
           <Panel name="point" width={464}>
-            {point === undefined ? (
-              <Missing text={`There is no point ${opened}.`} onClose={() => open([])} />
-            ) : (
+            {point ? (
               <PointDetail {...point} />
+            ) : (
+              <Missing text={`There is no point ${opened}.`} onClose={close} />
             )}
           </Panel>
         )}
@@ -85,17 +85,15 @@ async function coverage(): Promise<Output<'GET /coverage'> | 'not counted'> {
   }
 }
 
+const close = () => open([])
+
 function PointDetail({ id, how, met }: Point) {
-  const head = (
-    <h2>
-      <MetTag met={met} /> <code>{id}</code>
-    </h2>
-  )
   return (
-    <Detail label={`Point ${id}`} head={head} onClose={() => open([])}>
+    <Detail label={`Point ${id}`} head={<h2 class="mono">{id}</h2>} onClose={close}>
       <h3>How to meet it</h3>
       <Code label="How to meet it" text={how} />
       <p class="row-actions">
+        <MetTag met={met} />
         <CopyButton text={() => how}>Copy</CopyButton>
       </p>
     </Detail>
