@@ -195,7 +195,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/cli/certify': 1_004,
   'adapters/consent': 217,
   'adapters/control': 6_913,
-  'adapters/dashboard': 8_633,
+  'adapters/dashboard': 8_634,
   'adapters/http': 4_526,
   'adapters/scenarios': 1_900,
   'adapters/storage': 1_982,

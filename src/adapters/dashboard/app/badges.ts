@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { ask } from './api.ts'
 import { isUnfinished, useBatches } from './batch-data.ts'
 import { useDeliveries } from './deliveries.ts'
+import { missingSandbox } from './live.ts'
 import { useLive } from './loaded.ts'
 import { sandboxName } from './place.ts'
 
@@ -15,9 +16,9 @@ export interface Badge {
 /** Badges by the name of their view. */
 export const badges = signal<Readonly<Record<string, Badge>>>({})
 
-// The numbers of another sandbox would stay for one that does not exist.
+// The counts of another sandbox, or of one that was deleted, say nothing about this one.
 effect(() => {
-  void sandboxName.value
+  void [sandboxName.value, missingSandbox.value]
   badges.value = {}
 })
 

@@ -19,17 +19,17 @@ const RELOAD = 5_000
 
 const COLUMNS: readonly Column<SandboxRow>[] = [
   { name: 'name', label: 'Sandbox', cell: nameCell },
-  { name: 'now', label: 'Clock', width: 168, cell: clockOf },
-  { name: 'last', label: 'Last request', width: 168, cell: lastCell },
+  { name: 'now', label: 'Clock', width: 148, cell: clockOf },
+  { name: 'last', label: 'Last request', width: 148, cell: lastCell },
   { name: 'failed', label: 'Requests', width: 128, cell: requestsCell },
-  { name: 'conduct', label: 'Conduct', width: 120, cell: (row) => <Conduct row={row} /> },
+  { name: 'conduct', label: 'Conduct', width: 104, cell: (row) => <Conduct row={row} /> },
 ]
 
 function nameCell(row: SandboxRow) {
   const { name, state } = row
   return (
     <>
-      <a class="mono" href={linkIn(name, 'timeline')}>
+      <a class="mono" title={name} href={linkIn(name, 'timeline')}>
         {name}
       </a>{' '}
       {name === sandboxName.value && <Tag tone="accent">open here</Tag>}
@@ -95,7 +95,7 @@ export default function SandboxesView() {
   const deletion: Column<SandboxRow> = {
     name: 'delete',
     label: '',
-    width: 56,
+    width: 52,
     cell: ({ name }) =>
       name !== 'default' && (
         <Button
