@@ -5,7 +5,7 @@ import { Icon } from './icon.tsx'
 import { act, retryNow } from './live.ts'
 import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
-import { isOpen, useSandboxes } from './sandboxes.ts'
+import { isOpenSandbox, useSandboxes } from './sandboxes.ts'
 import { Button, Empty } from './ui.tsx'
 
 /** Maximum number of sandboxes in the menu; the view has all of them. */
@@ -25,7 +25,7 @@ export function SandboxSwitcher() {
           <>
             <Icon name="data" />
             <strong>{sandboxName.value}</strong>
-            <span class="hint">{own !== undefined && isOpen(own) ? `seed ${own.seed}` : ''}</span>
+            <span class="hint">{own !== undefined && isOpenSandbox(own) ? `seed ${own.seed}` : ''}</span>
           </>
         }
         items={[

@@ -1,13 +1,13 @@
 import { ask, type Output } from './api.ts'
 import { sharedLive } from './loaded.ts'
 
-type SandboxRow = Output<'GET /sandboxes'>['data'][number]
-export type OpenSandbox = Extract<SandboxRow, { readonly state: 'open' }>
-export type { SandboxRow }
+export type SandboxRow = Output<'GET /sandboxes'>['data'][number]
 
-export const isOpen = (row: SandboxRow): row is OpenSandbox => row.state === 'open'
+/** Whether a sandbox is open, not only on the disk. */
+export const isOpenSandbox = (row: SandboxRow): row is Extract<SandboxRow, { readonly state: 'open' }> =>
+  row.state === 'open'
 
-const rankOf = (row: SandboxRow) => (row.name === 'default' ? 0 : isOpen(row) ? 1 : 2)
+const rankOf = (row: SandboxRow) => (row.name === 'default' ? 0 : isOpenSandbox(row) ? 1 : 2)
 
 /** Every sandbox: the default one, then the open ones with the newest first, then those that are only on the disk. */
 export const useSandboxes = sharedLive(async (): Promise<readonly SandboxRow[]> => {

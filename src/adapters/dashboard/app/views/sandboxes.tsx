@@ -10,7 +10,7 @@ import { useLive } from '../loaded.ts'
 import { Confirm } from '../menu.tsx'
 import { goTo, linkIn, sandboxName } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { isOpen, type SandboxRow, useSandboxes } from '../sandboxes.ts'
+import { isOpenSandbox, type SandboxRow, useSandboxes } from '../sandboxes.ts'
 import { type Column, Table } from '../table.tsx'
 import { Button, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
@@ -33,7 +33,7 @@ function nameCell(row: SandboxRow) {
         {name}
       </a>{' '}
       {name === sandboxName.value && <Tag tone="accent">open here</Tag>}
-      {!isOpen(row) && (
+      {!isOpenSandbox(row) && (
         <span title={row.problem ?? 'Its first request opens it.'}>
           <Tag tone={state === 'broken' ? 'error' : 'neutral'}>{state.replace('_', ' ')}</Tag>
         </span>
@@ -43,23 +43,23 @@ function nameCell(row: SandboxRow) {
 }
 
 function clockOf(row: SandboxRow): string {
-  return isOpen(row) ? dateTime(row.now) : '–'
+  return isOpenSandbox(row) ? dateTime(row.now) : '–'
 }
 
 function lastCell(row: SandboxRow) {
-  if (!isOpen(row) || row.last_request === null) return '–'
+  if (!isOpenSandbox(row) || row.last_request === null) return '–'
   return <a href={linkIn(row.name, 'requests', [row.last_request.id])}>{dateTime(row.last_request.at)}</a>
 }
 
 function requestsCell(row: SandboxRow) {
-  if (!isOpen(row)) return '–'
+  if (!isOpenSandbox(row)) return '–'
   const { requests, failed_requests: failed } = row
   return failed === 0 ? requests : <Tag tone="error">{`${failed} of ${requests} failed`}</Tag>
 }
 
 /** The findings about the clients of a sandbox. They are judged only for rows in sight, and again after a request. */
 function Conduct({ row }: { row: SandboxRow }) {
-  const last = isOpen(row) ? row.last_request : null
+  const last = isOpenSandbox(row) ? row.last_request : null
   const askThere = callControlOver(overHttp(emulatorAddress()), row.name)
   const load = async () => (last === null ? [] : (await askThere('GET /conduct')).data)
   const { data } = useLive(load, [], last?.id)
@@ -83,7 +83,7 @@ export default function SandboxesView() {
   }, [])
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
-  const isFailed = (row: SandboxRow) => isOpen(row) && row.failed_requests > 0
+  const isFailed = (row: SandboxRow) => isOpenSandbox(row) && row.failed_requests > 0
   const text = filterText().toLowerCase()
   const rows = data.filter((row) => `${row.name} ${isFailed(row) ? 'failed' : ''}`.includes(text))
   const removable = rows.map(({ name }) => name).filter((name) => name !== 'default')
