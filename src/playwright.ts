@@ -3,7 +3,12 @@ import { requireFiredFaults } from './adapters/testing/fired-faults.ts'
 import { matchers } from './adapters/testing/matchers.ts'
 import { addReport, reportOn, type TestFailure } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
-import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
+import {
+  dashboardLine,
+  emulatorForTests,
+  isKeptAfterFailure,
+  startOfSandboxes,
+} from './adapters/testing/running.ts'
 
 /**
  * Playwright's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests
@@ -28,12 +33,12 @@ const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
       ...sandboxOptions,
     })
     await use(sandbox)
+    const isFailed = info.status !== info.expectedStatus
     try {
-      if (info.status !== info.expectedStatus) {
-        await tell(info, await reportOn(sandbox))
-      } else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
+      if (isFailed) await tell(info, `${await reportOn(sandbox)}\n${dashboardLine(emulator, sandbox)}`)
+      else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
     } finally {
-      await sandbox[Symbol.asyncDispose]()
+      if (!isFailed || !isKeptAfterFailure()) await sandbox[Symbol.asyncDispose]()
     }
   },
 })

@@ -5,7 +5,12 @@ import type { ExpectedCount } from './adapters/testing/matcher-result.ts'
 import { matchers } from './adapters/testing/matchers.ts'
 import { addReport, reportOn } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
-import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
+import {
+  dashboardLine,
+  emulatorForTests,
+  isKeptAfterFailure,
+  startOfSandboxes,
+} from './adapters/testing/running.ts'
 import type { SyncedClock } from './adapters/testing/synced-clock.ts'
 import { syncClock } from './adapters/testing/vitest-clock.ts'
 import type { ConductOptions, RequestMatch, SandboxClient } from './index.ts'
@@ -50,10 +55,11 @@ const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
     // Vitest runs hooks for failed tests after it has removed fixtures. Here the errors of this attempt are not yet reported.
     const error = task.result?.errors?.slice(earlier).at(-1)
     try {
-      if (error !== undefined) addReport(error, await reportOn(sandbox))
+      if (error !== undefined)
+        addReport(error, `${await reportOn(sandbox)}\n${dashboardLine(emulator, sandbox)}`)
       else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
     } finally {
-      await sandbox[Symbol.asyncDispose]()
+      if (error === undefined || !isKeptAfterFailure()) await sandbox[Symbol.asyncDispose]()
     }
   },
 })

@@ -79,7 +79,7 @@ test('a new user opens the address of the emulator and sees how to connect, and 
 
 const PHONE_VIEWS = [
   ...['timeline', 'requests', 'faults', 'batches', 'data', 'settings'],
-  ...['webhooks', 'webhooks?tab=inbox', 'limits', 'coverage', 'scenarios', 'connect'],
+  ...['webhooks', 'webhooks?tab=inbox', 'limits', 'conduct', 'coverage', 'scenarios', 'sandboxes', 'connect'],
 ]
 
 test('on a phone no view scrolls sideways, and every view satisfies WCAG', async ({
@@ -649,7 +649,14 @@ test('coverage lists the points that the client has not met, and all of them wit
   expect(await page.getByRole('row', { name: /status mcp-servers\.list 200/ }).count()).toBe(0)
   await page.getByRole('button', { name: 'All' }).click()
   await page.getByRole('row', { name: /^met status mcp-servers\.list 200/ }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('row', { name: /^met status/ }).click()
+  await page.keyboard.press('j')
+  const detail = page.getByRole('complementary', { name: /^Point / })
+  await detail.getByRole('heading', { name: 'How to meet it' }).waitFor()
   expect(await violations(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await detail.waitFor({ state: 'detached' })
 })
 
 test('a finding about the client leads to its requests', async ({
@@ -660,6 +667,9 @@ test('a finding about the client leads to its requests', async ({
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
   await goTo('conduct')
+  await page.getByLabel('Filter findings').fill('nothing')
+  await page.getByText('The filter "nothing" hides').waitFor()
+  await page.getByRole('button', { name: 'Clear filter' }).click()
   await page.getByRole('row', { name: /wait\.date-ignored/ }).click()
   const detail = page.getByRole('complementary', { name: 'Finding wait.date-ignored' })
   await detail.getByRole('heading', { name: 'Fix' }).waitFor()
@@ -668,6 +678,22 @@ test('a finding about the client leads to its requests', async ({
   const id = await link.textContent()
   await link.click()
   await page.getByRole('complementary', { name: `Request ${id}` }).waitFor()
+})
+
+test('the numbers of another sandbox are not shown for one that is missing', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await sandbox.faults.preset('rate-limited')
+  await goTo('timeline')
+  await page.getByRole('link', { name: /Faults\s*1/ }).waitFor()
+  await page.goto(`${emulator.url}/__emulator/ui/#/never-used/timeline`)
+  await page.getByRole('heading', { name: 'No sandbox never-used' }).waitFor()
+  expect(await page.locator('.badge').count()).toBe(0)
+  // An empty view has the same colours elsewhere.
+  expect(await violations(page, [])).toEqual([])
+  await page.getByRole('button', { name: 'Open default' }).click()
+  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
 })
 
 test('a missing sandbox is reported, and can be created with a click', async ({ expect, view: { page } }) => {
@@ -683,7 +709,9 @@ test('a missing sandbox is reported, and can be created with a click', async ({ 
 test('missing data is reported in a panel that can be closed, and a syntax error is explained', async ({
   view: { page, goTo, sandbox },
 }) => {
-  for (const place of ['batches/nope', 'webhooks/nope', 'data/pages/nope']) {
+  await sandbox.fetch('/pages', { json: {}, headers: { 'X-Emulator-Fault': 'retry-after-http-date' } })
+  const places = ['batches/nope', 'webhooks/nope', 'data/pages/nope', 'conduct/nope', 'coverage/nope']
+  for (const place of places) {
     await goTo(place)
     const panel = page.getByRole('complementary', { name: 'Not found' })
     await panel.getByText(/^There is no .* nope/).waitFor()

@@ -22,6 +22,8 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
       revision: 1,
       records: expect.any(Number),
       requests: 1,
+      failed_requests: 0,
+      last_request: { id: 'default-000001', at: '2026-03-01T12:00:00.000Z' },
       base_url_path: `${mountPath()}/v1`,
       control_url_path: `${mountPath()}/__emulator`,
     },
@@ -35,10 +37,22 @@ test('a list shows every sandbox: name, clock, seed, size and paths', async () =
       revision: 0,
       records: expect.any(Number),
       requests: 0,
+      failed_requests: 0,
+      last_request: null,
       base_url_path: `${mountPath()}/@w1/v1`,
       control_url_path: `${mountPath()}/@w1/__emulator`,
     },
   ])
+})
+
+test('failed requests are those that were refused, and those that a fault made fail', async () => {
+  const { control, post } = await testEmulator()
+  await control('POST', '/faults', { preset: 'server-error', times: 1 })
+  await post('/pages', { name: 'Plan' })
+  await post('/pages', { title: 'Plan' })
+  await post('/pages', { name: 'Plan' })
+  const { body } = await control('GET', '/sandboxes/default')
+  expect(body).toMatchObject({ requests: 3, failed_requests: 2, last_request: { id: 'default-000003' } })
 })
 
 test('the number of records is the sum over all collections', async () => {

@@ -60,7 +60,7 @@ export const localCommands = [
     name: 'hunt',
     description:
       'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error',
-    args: otherCommand('hunt'),
+    args: otherCommand('hunt', 'npm test'),
     usage: '[flags] -- <command> [arguments...]',
     options: ['budget', 'run', 'timeout', 'findings', ...HUNTED_OPTIONS, 'json', 'noColor'],
     help: {

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Emulator, startEmulator } from '../../index.ts'
-import { emulatorForTests, startOfSandboxes } from './running.ts'
+import { dashboardLine, emulatorForTests, startOfSandboxes } from './running.ts'
 
 let given: Emulator
 
@@ -38,6 +38,13 @@ test('sandboxes on a given emulator also start with a frozen clock, and are call
   expect(await sandbox.clock.show()).toMatchObject({ rate: 0 })
   expect((await client.sandboxes.show(sandbox.name)).seed).toBe(7)
   expect(sandbox.apiKey).toBe('service_demo')
+})
+
+test('a report leads to the dashboard of a given emulator, and otherwise says how to keep the sandbox', async () => {
+  const sandbox = await given.sandbox('w1')
+  expect(dashboardLine(given, sandbox)).toMatch(`${given.url}/__emulator/ui/#/w1/requests`)
+  vi.stubEnv('WORKSPACE_EMULATOR_URL', '')
+  expect(dashboardLine(given, sandbox)).toMatch(/WORKSPACE_EMULATOR_URL set to a running emulator$/)
 })
 
 test('options that only apply at the start are refused when the emulator is already running', async () => {

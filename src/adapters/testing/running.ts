@@ -87,9 +87,19 @@ function givenEmulator(): GivenEmulator | undefined {
   return url === '' ? undefined : { url, controlToken, apiKey }
 }
 
+/** Whether the sandbox of a failed test is kept: only on an emulator that another process has started, which outlives the test. */
+export const isKeptAfterFailure = (): boolean => givenEmulator() !== undefined
+
+/** How to open the sandbox of a failed test in the dashboard, as the last line of its report. */
+export function dashboardLine({ url }: EmulatorClient, { name }: SandboxClient): string {
+  return isKeptAfterFailure()
+    ? `  kept in the dashboard while the emulator runs: ${url}/__emulator/ui/#/${name}/requests`
+    : '  to keep it for the dashboard, run the tests with WORKSPACE_EMULATOR_URL set to a running emulator'
+}
+
 /** Fixtures of each test. */
 export interface WorkspaceFixtures {
-  /** A sandbox that is created for the test and removed after it. */
+  /** A sandbox that is created for the test and removed after it; kept if the test fails on an emulator that was running before. */
   readonly sandbox: SandboxClient
   /** How it starts: fixtures, seed, clock, rate, skipOnPoll, settings, scenario. Default: the options of the emulator. */
   readonly sandboxOptions: SandboxStart

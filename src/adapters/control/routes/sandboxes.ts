@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { refuseInvalid } from '../../../core/errors.ts'
 import { anyObject, list, listOf, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../../core/json.ts'
+import type { LogEntry } from '../../../core/log/request-log.ts'
 import { DEFAULT_SANDBOX, mountIn } from '../../../core/sandboxes/name.ts'
 import { nameField } from '../../../core/sandboxes/name-field.ts'
 import type { Origin } from '../../../core/sandboxes/origin.ts'
@@ -45,6 +46,10 @@ const sandboxView = () =>
     records: z.int(),
     /** Number of requests in the log. */
     requests: z.int(),
+    /** Number of them with a status from 400 on, or without a complete response. */
+    failed_requests: z.int(),
+    /** The newest of them; null for an empty log. */
+    last_request: z.strictObject({ id: z.string(), at: timestamp() }).nullable(),
     base_url_path: z.string(),
     control_url_path: z.string(),
   })
@@ -150,6 +155,8 @@ async function startOn({ sandboxes, scenarios }: ControlHost, name: string, scen
 // The clock of an idle sandbox is updated at its next use, so the present instant is computed here.
 function viewOf({ sandbox, persist }: SandboxEntry, controlUrl: string): SandboxView {
   const { name, clock, store, seed, log, service, lag } = sandbox
+  const entries = log.entries()
+  const last = entries.at(-1)
   return {
     name,
     state: 'open',
@@ -159,9 +166,15 @@ function viewOf({ sandbox, persist }: SandboxEntry, controlUrl: string): Sandbox
     seed,
     revision: store.revision,
     records: countRecords(store, service.collections.keys()),
-    requests: log.size,
+    requests: entries.length,
+    failed_requests: entries.filter(hasFailed).length,
+    last_request: last === undefined ? null : { id: last.id, at: last.at },
     ...pathsOf(name, controlUrl),
   }
+}
+
+function hasFailed({ status, faults }: LogEntry): boolean {
+  return status === 0 || status >= 400 || (faults?.end ?? null) !== null
 }
 
 // The files are not read: a thousand of them would make other requests wait.

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
 import { download } from './browser.ts'
+import { Chain } from './chain.tsx'
 import { advanceBy } from './clock-bar.tsx'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -117,6 +118,7 @@ export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () =
       <Phases batch={batch} />
       <ItemBar batch={batch} />
       <Counts batch={batch} />
+      <Chain current={id} about={`batch_predictions/${id}`} />
       {error !== undefined && <Problem text={error} onRetry={reload} />}
       {data === undefined ? (
         <Skeleton />

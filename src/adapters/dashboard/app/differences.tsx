@@ -1,4 +1,9 @@
-import { pretty } from './format.ts'
+import type { ComponentProps } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { ChoiceField } from './fields.tsx'
+import { countOf, pretty } from './format.ts'
+import type { Loaded } from './loaded.ts'
+import { Button, Note, Problem, Skeleton } from './ui.tsx'
 
 interface Row {
   readonly id: string
@@ -13,7 +18,8 @@ type Lines = readonly (readonly ['+' | '-', string])[]
 
 interface Difference {
   readonly ref: string
-  readonly what: 'added' | 'removed' | 'changed'
+  /** Such as `added`. */
+  readonly what: string
   readonly lines: Lines
 }
 
@@ -34,18 +40,25 @@ function difference(ref: string, before: Row | undefined, after: Row | undefined
   return lines.length === 0 ? undefined : { ref, what: 'changed', lines }
 }
 
-/** The differences between two versions of one object, field by field. */
-export function fieldDifferences(before: object, after: object): Lines {
+/**
+ * The differences between two versions of one object, field by field. Fields inside fields are named by their path: `a/0/b`.
+ * @param at the path of the object, with a slash at its end
+ */
+export function fieldDifferences(before: object, after: object, at = ''): Lines {
   const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((field): Lines => {
-    const [was, is] = [pretty(old.get(field)), pretty(now.get(field))]
-    if (was === is) return []
+    const [was, is] = [old.get(field), now.get(field)]
+    if (pretty(was) === pretty(is)) return []
+    if (isBranch(was) && isBranch(is) && Array.isArray(was) === Array.isArray(is))
+      return fieldDifferences(was, is, `${at}${field}/`)
     return [
-      ...(old.has(field) ? [['-', `${field}: ${was}`] as const] : []),
-      ...(now.has(field) ? [['+', `${field}: ${is}`] as const] : []),
+      ...(old.has(field) ? [['-', `${at}${field}: ${pretty(was)}`] as const] : []),
+      ...(now.has(field) ? [['+', `${at}${field}: ${pretty(is)}`] as const] : []),
     ]
   })
 }
+
+const isBranch = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 export function DiffLines({ lines }: { lines: Lines }) {
   return (
@@ -56,5 +69,58 @@ export function DiffLines({ lines }: { lines: Lines }) {
         </pre>
       ))}
     </>
+  )
+}
+
+/** Maximum number of differences that are shown; more are only counted. */
+const MAX_DIFFERENCES = 200
+
+/** The differences between two things that the user chooses. */
+export function CompareDialog(props: {
+  title: string
+  fields: readonly ComponentProps<typeof ChoiceField>[]
+  loaded: Loaded<readonly Difference[]>
+  /** What differs: `record`. */
+  noun: string
+  linkOf: (ref: string) => string
+  onClose: () => void
+}) {
+  const { title, fields, loaded, noun, linkOf, onClose } = props
+  const { data, error, reload } = loaded
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current?.showModal(), [])
+  const found = data ?? []
+  return (
+    <dialog ref={dialog} class="dialog wide" aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      <div class="compare-choice">
+        {fields.map((field) => (
+          <ChoiceField key={field.label} {...field} />
+        ))}
+      </div>
+      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {data === undefined && error === undefined && <Skeleton />}
+      {data !== undefined && found.length === 0 && <Note>{`No ${noun} differs.`}</Note>}
+      <section class="diff" tabIndex={0} aria-label="Differences">
+        {found.slice(0, MAX_DIFFERENCES).map(({ ref, what, lines }) => (
+          <section key={ref}>
+            <h3>
+              <a href={linkOf(ref)} onClick={onClose}>
+                {ref}
+              </a>{' '}
+              {what}
+            </h3>
+            <DiffLines lines={lines} />
+          </section>
+        ))}
+      </section>
+      <div class="actions">
+        <span class="hint">
+          {countOf(found.length, noun)} differ{found.length === 1 ? 's' : ''}
+          {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
+        </span>
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </dialog>
   )
 }

@@ -72,6 +72,15 @@ export function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? ''
 }
 
+/** The value of a JSON text; undefined for text that is not JSON, or is cut. */
+export function asJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Bytes in words: `511 bytes`, `2.4 kB`. */
 export function sizeOf(bytes: number): string {
   if (bytes < 1_000) return countOf(bytes, 'byte')

@@ -3,6 +3,7 @@ export {
   ArrowLeft as back,
   Ban as cancelled,
   BookMarked as scenarios,
+  Boxes as sandboxes,
   CalendarClock as schedule,
   Check as check,
   ChevronDown as down,

@@ -128,12 +128,17 @@ interface MenuFormProps extends FieldKind {
   readonly label: string
   /** The text of the button. */
   readonly action: string
+  readonly onInput?: (text: string) => void
   readonly onSubmit: (text: string) => void
 }
 
 /** A form of one field above the items of a menu. */
-export function MenuForm({ label, action, onSubmit, ...field }: MenuFormProps) {
+export function MenuForm({ label, action, onInput, onSubmit, ...field }: MenuFormProps) {
   const [text, setText] = useState('')
+  const change = (next: string) => {
+    setText(next)
+    onInput?.(next)
+  }
   return (
     <form
       class="menu-form"
@@ -144,7 +149,7 @@ export function MenuForm({ label, action, onSubmit, ...field }: MenuFormProps) {
     >
       <label>
         {label}
-        <input {...field} required value={text} onInput={(event) => setText(event.currentTarget.value)} />
+        <input {...field} required value={text} onInput={(event) => change(event.currentTarget.value)} />
       </label>
       <Button type="submit">{action}</Button>
     </form>

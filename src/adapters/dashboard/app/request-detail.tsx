@@ -1,13 +1,15 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { copyText } from './browser.ts'
+import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
-import { durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
+import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Menu, type MenuItem } from './menu.tsx'
-import { goTo, linkTo, open } from './place.ts'
+import { goTo, here, linkTo, open } from './place.ts'
+import { comparable, RequestCompare } from './request-compare.tsx'
 import type { LogRow } from './requests.ts'
 import { DEMO_KEYS, LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
@@ -80,6 +82,13 @@ export function RequestDetail(props: {
       open([again.id])
       toast('ok', `Sent again: status ${again.status}.`)
     })
+  const compareWith = (other: string) => open([id], { ...here.value.query, compare: other })
+  const compare = () => {
+    const [other] = comparable(id)
+    if (other === undefined) toast('info', 'There is no other request in the log.')
+    else compareWith(other.id)
+  }
+  const compared = here.value.query.compare
   const fail = () => goTo(linkTo('faults', ['new'], ruleFor(data, row)))
   useKeys({ c: curl, r: resend, f: fail })
   const off = disabled ? 'The emulator is not connected.' : undefined
@@ -100,53 +109,60 @@ export function RequestDetail(props: {
     headers: 'Headers',
   }
   return (
-    <Detail label={`Request ${id}`} head={head} onClose={onClose}>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Skeleton />}
-      {data !== undefined && (
-        <>
-          <p class="why">{why(data)}</p>
-          {data.cors !== undefined && <Note tone="warn">{data.cors.mitigation}</Note>}
-          {data.unread_query !== undefined && (
-            <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
-          )}
-          <p class="row-actions">
-            <Button icon="copy" onClick={curl}>
-              Copy as curl
-            </Button>
-            <Button icon="again" disabled={off} onClick={resend}>
-              Send again
-            </Button>
-            <Button icon="bolt" onClick={fail}>
-              Make this fail
-            </Button>
-            <Menu
-              label="More about this request"
-              items={[
-                ...entriesOf(LANGUAGES)
-                  .slice(1)
-                  .map(
-                    ([language, label]): MenuItem => ({
-                      label: `Copy as ${label}`,
-                      icon: 'copy',
-                      run: () => copyAs(language, label),
-                    }),
-                  ),
-                { label: 'Copy the link', icon: 'copy', run: () => void copied(location.href, 'a link') },
-              ]}
-            />
-          </p>
-          <Tabs label="Parts of the request" tabs={tabs} value={tab} onChoose={setTab} />
-          <div role="tabpanel" aria-label={tab}>
-            {tab === 'explain' && <Explain trace={data} />}
-            {tab === 'changes' && <Changes trace={data} />}
-            {tab === 'response' && <Response trace={data} />}
-            {tab === 'request' && <Request trace={data} />}
-            {tab === 'headers' && <Headers headers={data.request.headers} />}
-          </div>
-        </>
+    <>
+      <Detail label={`Request ${id}`} head={head} onClose={onClose}>
+        {error !== undefined && <Problem text={error} onRetry={reload} />}
+        {data === undefined && error === undefined && <Skeleton />}
+        {data !== undefined && (
+          <>
+            <p class="why">{why(data)}</p>
+            {data.cors !== undefined && <Note tone="warn">{data.cors.mitigation}</Note>}
+            {data.unread_query !== undefined && (
+              <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
+            )}
+            <p class="row-actions">
+              <Button icon="copy" onClick={curl}>
+                Copy as curl
+              </Button>
+              <Button icon="again" disabled={off} onClick={resend}>
+                Send again
+              </Button>
+              <Button icon="bolt" onClick={fail}>
+                Make this fail
+              </Button>
+              <Menu
+                label="More about this request"
+                items={[
+                  ...entriesOf(LANGUAGES)
+                    .slice(1)
+                    .map(
+                      ([language, label]): MenuItem => ({
+                        label: `Copy as ${label}`,
+                        icon: 'copy',
+                        run: () => copyAs(language, label),
+                      }),
+                    ),
+                  { label: 'Compare with…', icon: 'requests', run: compare },
+                  { label: 'Copy the link', icon: 'copy', run: () => void copied(location.href, 'a link') },
+                ]}
+              />
+            </p>
+            <Chain current={id} />
+            <Tabs label="Parts of the request" tabs={tabs} value={tab} onChoose={setTab} />
+            <div role="tabpanel" aria-label={tab}>
+              {tab === 'explain' && <Explain trace={data} />}
+              {tab === 'changes' && <Changes trace={data} />}
+              {tab === 'response' && <Response trace={data} />}
+              {tab === 'request' && <Request trace={data} />}
+              {tab === 'headers' && <Headers headers={data.request.headers} />}
+            </div>
+          </>
+        )}
+      </Detail>
+      {compared !== undefined && (
+        <RequestCompare id={id} other={compared} onChoose={compareWith} onClose={() => compareWith('')} />
       )}
-    </Detail>
+    </>
   )
 }
 
@@ -306,22 +322,13 @@ function ResponseBody({ response }: { response: NonNullable<Trace['response']> }
             ))}
         </ol>
       ) : (
-        <Code label="Body of the response" text={asJson(body)} />
+        <Code label="Body of the response" text={pretty(asJson(body)) || body} />
       )}
       {body !== null && !body_kept && <Note>{`These are the first 16 kB of ${sizeOf(body_bytes)}.`}</Note>}
       <h3>Headers</h3>
       <FactList facts={headers.map(({ name, value }) => [name, value])} />
     </>
   )
-}
-
-// Text that is not JSON, or is cut, is shown unchanged.
-function asJson(text: string): string {
-  try {
-    return pretty(JSON.parse(text))
-  } catch {
-    return text
-  }
 }
 
 type Evidence = NonNullable<Trace['evidence']>

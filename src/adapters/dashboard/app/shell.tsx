@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { ask, needsToken, useToken, wordsOf } from './api.ts'
+import { needsToken, useToken, wordsOf } from './api.ts'
 import { badges, useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
@@ -8,10 +8,10 @@ import { isCommandOpen } from './dialogs.ts'
 import { TextField } from './fields.tsx'
 import { numberText } from './format.ts'
 import { Icon } from './icon.tsx'
-import { act, connection, isLost, missingSandbox, retryNow, ticking } from './live.ts'
-import { useLive } from './loaded.ts'
-import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
-import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
+import { connection, isLost, missingSandbox, retryNow, ticking } from './live.ts'
+import { Menu } from './menu.tsx'
+import { goTo, here, linkTo, sandboxName } from './place.ts'
+import { MissingSandbox, SandboxSwitcher } from './sandbox-switcher.tsx'
 import { nextTheme, theme } from './theme.ts'
 import { dismiss, toasts } from './toasts.ts'
 import { Button, Problem, Skeleton } from './ui.tsx'
@@ -30,7 +30,13 @@ export function Shell() {
           <ClockBar />
           <Banner />
           <main id="main" class="view" tabIndex={-1}>
-            {view === undefined ? <Unknown /> : isShown(view) && <Lazy key={view.name} view={view} />}
+            {view === undefined ? (
+              <Unknown />
+            ) : isShown(view) ? (
+              <Lazy key={view.name} view={view} />
+            ) : (
+              <MissingSandbox name={sandboxName.value} isWhole />
+            )}
           </main>
         </div>
         <BottomBar />
@@ -42,7 +48,7 @@ export function Shell() {
 }
 
 /** The views that are shown for a sandbox that does not exist. The others would have no data. */
-const TO_BEGIN_WITH: readonly string[] = ['connect', 'requests']
+const TO_BEGIN_WITH: readonly string[] = ['connect', 'requests', 'sandboxes']
 
 const isShown = ({ name }: View) => missingSandbox.value === undefined || TO_BEGIN_WITH.includes(name)
 
@@ -166,44 +172,6 @@ function ConnectionState() {
   )
 }
 
-function SandboxSwitcher() {
-  const { data } = useLive(() => ask('GET /sandboxes'), ['sandbox'])
-  const names = data?.data ?? []
-  const own = names.find(({ name }) => name === sandboxName.value)
-  const seed = own !== undefined && 'seed' in own ? `seed ${own.seed}` : ''
-  return (
-    <div class="sandboxes">
-      <Menu
-        label="Choose a sandbox"
-        button={
-          <>
-            <Icon name="data" />
-            <strong>{sandboxName.value}</strong>
-            <span class="hint">{seed}</span>
-          </>
-        }
-        items={names.map(({ name }) => ({
-          label: name,
-          hint: name === sandboxName.value ? 'open' : undefined,
-          run: () => goTo(linkIn(name, here.value.view)),
-        }))}
-      >
-        {(close) => <NewSandbox onDone={close} />}
-      </Menu>
-    </div>
-  )
-}
-
-function NewSandbox({ onDone }: { onDone: () => void }) {
-  const openSandbox = (name: string) => {
-    onDone()
-    goTo(linkIn(name, here.value.view))
-  }
-  return (
-    <MenuForm label="Open or create" action="Open" placeholder="w1" {...NAME_FIELD} onSubmit={openSandbox} />
-  )
-}
-
 function BottomBar() {
   const main = ['timeline', 'requests', 'faults', 'batches'].flatMap((name) => viewNamed(name) ?? [])
   const others = views.filter((view) => !main.includes(view))
@@ -237,22 +205,10 @@ function BottomBar() {
   )
 }
 
-/** A sandbox that has not been used yet, or that was deleted. */
-function NoSandbox({ name }: { name: string }) {
-  const make = () =>
-    act(() => ask('POST /sandboxes', { body: { name } }), `${name} is created.`).then(retryNow)
-  return (
-    <div class="banner info" role="alert">
-      <Icon name="info" />
-      <p>There is no sandbox {name} yet. Its first request creates it.</p>
-      <Button onClick={() => void make()}>Create it now</Button>
-      <Button onClick={() => goTo(linkIn('default', here.value.view))}>Open default</Button>
-    </div>
-  )
-}
-
 function Banner() {
-  if (missingSandbox.value !== undefined) return <NoSandbox name={missingSandbox.value} />
+  const missing = missingSandbox.value
+  if (missing !== undefined)
+    return TO_BEGIN_WITH.includes(here.value.view) ? <MissingSandbox name={missing} isWhole={false} /> : null
   const { nextTry, since } = connection.value
   if (!isLost.value || ticking.value === 0) return null
   const seconds = (ms: number) => Math.max(0, Math.round(ms / 1_000))

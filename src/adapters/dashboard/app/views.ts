@@ -27,6 +27,7 @@ const VIEWS: Readonly<Record<string, Declared>> = {
   conduct: { icon: 'flag', group: 'Observe', key: 'o', load: () => import('./views/conduct.tsx') },
   coverage: { icon: 'ok', group: 'Observe', key: 'v', load: () => import('./views/coverage.tsx') },
   scenarios: { icon: 'scenarios', group: 'Control', key: 's', load: () => import('./views/scenarios.tsx') },
+  sandboxes: { icon: 'sandboxes', group: 'Set up', key: 'x', load: () => import('./views/sandboxes.tsx') },
   settings: { icon: 'settings', group: 'Set up', key: 'e', load: () => import('./views/settings.tsx') },
   connect: { icon: 'plug', group: 'Set up', key: 'c', load: () => import('./views/connect.tsx') },
 }

@@ -2,10 +2,23 @@ import { findingCounts } from '../../../finding-lines.ts'
 import { ask, type Output } from '../api.ts'
 import { countOf, pretty } from '../format.ts'
 import { useLive } from '../loaded.ts'
-import { goTo, here, linkTo } from '../place.ts'
+import { goTo, here, linkTo, open } from '../place.ts'
+import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { Panel } from '../splitter.tsx'
 import { besidePanel, type Column, Table } from '../table.tsx'
-import { Button, Detail, Empty, FactList, Note, Problem, Skeleton, Tag, type Tone, ViewHead } from '../ui.tsx'
+import {
+  Button,
+  Detail,
+  Empty,
+  FactList,
+  Missing,
+  Note,
+  Problem,
+  Skeleton,
+  Tag,
+  type Tone,
+  ViewHead,
+} from '../ui.tsx'
 
 type Finding = Output<'GET /conduct'>['data'][number]
 
@@ -17,7 +30,7 @@ const TONES: Readonly<Record<Finding['severity'], Tone>> = {
 
 const COLUMNS: readonly Column<Finding>[] = [
   { name: 'severity', label: 'Severity', width: 96, beside: 96, cell: (row) => <SeverityTag {...row} /> },
-  { name: 'code', label: 'Verdict', width: 208, beside: 'rest', cell: ({ code }) => code },
+  { name: 'code', label: 'Verdict', width: 208, beside: 'rest', cell: ({ code }) => <code>{code}</code> },
   { name: 'message', label: 'What happened', cell: ({ message }) => <span title={message}>{message}</span> },
   { name: 'requests', label: 'Requests', width: 88, align: 'right', cell: (row) => row.requests.length },
 ]
@@ -32,13 +45,16 @@ export default function ConductView() {
   const { data, judged, not_judged } = report
   const [opened] = here.value.path
   const finding = data.find((each) => idOf(each) === opened)
-  const close = () => goTo(linkTo('conduct'))
+  const close = () => open([])
+  const text = filterText().toLowerCase()
+  const rows = data.filter(({ severity, code, message }) =>
+    `${severity} ${code} ${message}`.toLowerCase().includes(text),
+  )
   return (
     <>
-      <ViewHead
-        title="Conduct"
-        summary={`${findingCounts(data)} in ${countOf(judged.requests, 'request')}`}
-      />
+      <ViewHead title="Conduct" summary={`${findingCounts(data)} in ${countOf(judged.requests, 'request')}`}>
+        <QueryFilter label="Filter findings" />
+      </ViewHead>
       {error !== undefined && <Problem text={error} onRetry={reload} />}
       {not_judged.map((reason) => (
         <Note key={reason}>{reason}</Note>
@@ -52,20 +68,26 @@ export default function ConductView() {
           >
             <Button onClick={() => goTo(linkTo('faults'))}>Arm a fault</Button>
           </Empty>
+        ) : rows.length === 0 ? (
+          <NoMatch title="No finding matches the filter" hidden={countOf(data.length, 'finding')} />
         ) : (
           <Table
             label="Findings, the most severe first"
-            rows={data}
-            columns={finding === undefined ? COLUMNS : besidePanel(COLUMNS)}
+            rows={rows}
+            columns={opened === undefined ? COLUMNS : besidePanel(COLUMNS)}
             idOf={idOf}
             selected={opened}
-            onOpen={(id) => goTo(linkTo('conduct', [id]))}
+            onOpen={(id) => open([id])}
             phone={(row) => <PhoneRow {...row} />}
           />
         )}
-        {finding !== undefined && (
+        {opened !== undefined && (
           <Panel name="finding" width={464}>
-            <FindingDetail finding={finding} onClose={close} />
+            {finding === undefined ? (
+              <Missing text={`There is no finding ${opened} in this sandbox.`} onClose={close} />
+            ) : (
+              <FindingDetail finding={finding} onClose={close} />
+            )}
           </Panel>
         )}
       </div>
@@ -85,7 +107,7 @@ function FindingDetail({ finding, onClose }: { finding: Finding; onClose: () => 
       onClose={onClose}
       head={
         <h2>
-          <SeverityTag {...finding} /> {code}
+          <SeverityTag {...finding} /> <code>{code}</code>
         </h2>
       }
     >
@@ -113,7 +135,7 @@ function SeverityTag({ severity }: Pick<Finding, 'severity'>) {
 function PhoneRow(row: Finding) {
   return (
     <span class="two-lines">
-      <span>{row.code}</span>
+      <code>{row.code}</code>
       <span class="hint">{row.message}</span>
       <SeverityTag {...row} />
     </span>

@@ -4,17 +4,18 @@ import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
 import { countOf } from '../format.ts'
 import { useLive } from '../loaded.ts'
-import { here, refine } from '../place.ts'
+import { here, open, refine } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { type Column, Table } from '../table.tsx'
-import { CopyButton, Empty, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { Panel } from '../splitter.tsx'
+import { besidePanel, type Column, Table } from '../table.tsx'
+import { CopyButton, Detail, Empty, Missing, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Point = Output<'GET /coverage'>['data'][number]
 
 const COLUMNS: readonly Column<Point>[] = [
-  { name: 'met', label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
-  { name: 'point', label: 'Point', cell: ({ id }) => <span title={id}>{id}</span> },
-  { name: 'how', label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
+  { name: 'met', label: 'Met', width: 112, beside: 112, cell: (point) => <MetTag {...point} /> },
+  { name: 'point', label: 'Point', beside: 'rest', cell: ({ id }) => <code title={id}>{id}</code> },
+  { name: 'how', label: 'How to meet it', cell: ({ how }) => <code title={how}>{how}</code> },
 ]
 
 export default function Coverage() {
@@ -24,6 +25,8 @@ export default function Coverage() {
   if (data === 'not counted') return <NotCounted />
   const text = filterText().toLowerCase()
   const isAll = here.value.query.show === 'all'
+  const [opened] = here.value.path
+  const point = data.data.find(({ id }) => id === opened)
   const rows = data.data.filter(({ id, met }) => (isAll || met === null) && id.toLowerCase().includes(text))
   return (
     <>
@@ -40,24 +43,35 @@ export default function Coverage() {
         <QueryFilter label="Filter points" />
       </ViewHead>
       {error !== undefined && <Problem text={error} onRetry={reload} />}
-      {rows.length > 0 ? (
-        <Table
-          label="Points of the contract, the cheapest first"
-          rows={rows}
-          columns={COLUMNS}
-          idOf={({ id }) => id}
-          onOpen={() => {}}
-          phone={(point) => <PhoneRow {...point} />}
-          isQuiet
-        />
-      ) : text === '' ? (
-        <Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />
-      ) : (
-        <NoMatch
-          title="No point matches the filter"
-          hidden={countOf(isAll ? data.total : data.total - data.met, 'point')}
-        />
-      )}
+      <div class="split">
+        {rows.length > 0 ? (
+          <Table
+            label="Points of the contract, the cheapest first"
+            rows={rows}
+            columns={opened === undefined ? COLUMNS : besidePanel(COLUMNS)}
+            idOf={({ id }) => id}
+            selected={opened}
+            onOpen={(id) => open([id])}
+            phone={(point) => <PhoneRow {...point} />}
+          />
+        ) : text === '' ? (
+          <Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />
+        ) : (
+          <NoMatch
+            title="No point matches the filter"
+            hidden={countOf(isAll ? data.total : data.total - data.met, 'point')}
+          />
+        )}
+        {opened !== undefined && (
+          <Panel name="point" width={464}>
+            {point ? (
+              <PointDetail {...point} />
+            ) : (
+              <Missing text={`There is no point ${opened}.`} onClose={close} />
+            )}
+          </Panel>
+        )}
+      </div>
     </>
   )
 }
@@ -71,6 +85,21 @@ async function coverage(): Promise<Output<'GET /coverage'> | 'not counted'> {
   }
 }
 
+const close = () => open([])
+
+function PointDetail({ id, how, met }: Point) {
+  return (
+    <Detail label={`Point ${id}`} head={<h2 class="mono">{id}</h2>} onClose={close}>
+      <h3>How to meet it</h3>
+      <Code label="How to meet it" text={how} />
+      <p class="row-actions">
+        <MetTag met={met} />
+        <CopyButton text={() => how}>Copy</CopyButton>
+      </p>
+    </Detail>
+  )
+}
+
 function MetTag({ met }: Pick<Point, 'met'>) {
   if (met === null) return <Tag>not met</Tag>
   return met === 'service' ? <Tag tone="ok">met</Tag> : <Tag tone="warn">by a fault</Tag>
@@ -79,7 +108,7 @@ function MetTag({ met }: Pick<Point, 'met'>) {
 function PhoneRow({ id, how, met }: Point) {
   return (
     <span class="two-lines">
-      <span>{id}</span>
+      <code>{id}</code>
       <span class="hint">{how}</span>
       <MetTag met={met} />
     </span>

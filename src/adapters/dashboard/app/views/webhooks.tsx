@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
+import { Chain } from '../chain.tsx'
 import { goToInstant } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
 import { type DeliveryRow, deliveryState, isInbox, receiverName, useDeliveries } from '../deliveries.ts'
@@ -125,7 +126,7 @@ export default function Webhooks() {
 }
 
 function DeliveryDetail({ delivery, now }: { delivery: DeliveryRow; now: number }) {
-  const { id, type, url, status, attempts, retry_at } = delivery
+  const { id, ref, type, url, status, attempts, retry_at } = delivery
   const { attempts: _, ...rest } = delivery
   const head = (
     <>
@@ -171,6 +172,7 @@ function DeliveryDetail({ delivery, now }: { delivery: DeliveryRow; now: number 
           </Button>
         )}
       </p>
+      <Chain current={id} about={ref} />
       <Card title="Attempts" hint={String(attempts.length)}>
         <ul class="rows">
           {attempts.map(({ attempt, at, outcome, status: code, error }) => (
