@@ -55,7 +55,7 @@ const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   {
     call: /\bDate\.now\(|\bperformance\.now\b/,
-    home: /^(core\/time\/clock|adapters\/dashboard\/app\/browser)\.ts$/,
+    home: /^(core\/time\/real|adapters\/dashboard\/app\/browser)\.ts$/,
     instead: 'use the `now` that handlers are given, clock.now, or elapsedTime for how long something took',
   },
   {
@@ -64,10 +64,14 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
     instead: 'use the `at` that handlers are given, or formatInstant(now)',
   },
   {
-    call: /\bsetTimeout\(|\bsetInterval\(/,
-    home: /^adapters\/(realtime|dashboard\/app\/browser)\.ts$/,
-    instead:
-      'schedule an event, or take `later` from adapters/realtime.ts, in the dashboard `after` from browser.ts',
+    call: /\breal\.set(?:Timeout|Interval)\(/,
+    home: /^adapters\/realtime\.ts$/,
+    instead: 'schedule an event, or take `later` from adapters/realtime.ts',
+  },
+  {
+    call: /(?<!\breal\s*\.)\b(?:(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask)\(/,
+    home: /^adapters\/dashboard\/app\//,
+    instead: 'a test may have replaced it with a fake one: use `real` from core/time/real.ts',
   },
   {
     call: /\bMath\.random\(|\brandomUUID\(/,
@@ -163,6 +167,7 @@ test('src contains only the layers, the entry points and the composition root', 
   expect([...top].sort()).toEqual([
     'adapters',
     'core',
+    'documents.ts',
     'emulator.ts',
     'index.ts',
     'json-schema',
@@ -278,6 +283,7 @@ const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/random.ts', 'core/regex.ts']
 const ENTRY_POINTS = [
   'emulator.ts',
   'index.ts',
+  'documents.ts',
   'options.ts',
   'adapters/storage/lock.ts',
   'adapters/storage/process-identity.ts',

@@ -22,7 +22,7 @@ export interface HuntFailure {
 }
 
 /** A run with the faults of the command, and the run without faults. */
-export interface Comparison {
+export interface RunComparison {
   readonly clean: Trial
   readonly rules: readonly FaultDraft[]
   /** Real milliseconds after which the run was ended. */
@@ -30,7 +30,7 @@ export interface Comparison {
 }
 
 /** The worst failure of a run; undefined if the command passes as it does without faults. */
-export function failureOf(trial: Trial, comparison: Comparison): HuntFailure | undefined {
+export function failureOf(trial: Trial, comparison: RunComparison): HuntFailure | undefined {
   const conduct = newConduct(trial, comparison.clean)
   const [first] = KINDS.flatMap((kind) => {
     const message = CHECKS[kind](trial, comparison)
@@ -42,7 +42,7 @@ export function failureOf(trial: Trial, comparison: Comparison): HuntFailure | u
 }
 
 /** For each kind: a sentence about the failure, or undefined. */
-const CHECKS: Readonly<Record<FailureKind, (trial: Trial, comparison: Comparison) => string | undefined>> = {
+const CHECKS: Readonly<Record<FailureKind, (trial: Trial, comparison: RunComparison) => string | undefined>> = {
   hang: ({ isLate, entries }, { limit }) => {
     const last = entries.at(-1)
     if (!isLate || waitsAsTold(last, limit)) return undefined
