@@ -2,11 +2,12 @@ import { percentOf } from '../../../control/client/coverage.ts'
 import { EmulatorError } from '../../../control/client/emulator-error.ts'
 import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
+import type { Column } from '../columns.ts'
 import { countOf } from '../format.ts'
 import { useLive } from '../loaded.ts'
 import { here, refine } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { type Column, Table } from '../table.tsx'
+import { Table } from '../table.tsx'
 import { CopyButton, Empty, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Point = Output<'GET /coverage'>['data'][number]

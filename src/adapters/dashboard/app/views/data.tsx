@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
+import { type Column, type Sorting, sorted } from '../columns.ts'
 import { countOf, numberText, shortId } from '../format.ts'
 import { useLive } from '../loaded.ts'
 import { here, linkTo, open } from '../place.ts'
@@ -7,7 +8,7 @@ import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { SandboxActions } from '../sandbox-actions.tsx'
 import { Panel } from '../splitter.tsx'
-import { type Column, type Sorting, sorted, Table, useNarrow } from '../table.tsx'
+import { Table, useNarrow } from '../table.tsx'
 import { Button, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const PAGE = 100
