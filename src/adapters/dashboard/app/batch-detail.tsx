@@ -227,7 +227,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
             </li>
           ))}
           <li>
-            <span class="grow">every other item</span>
+            <span class="grow">all remaining items</span>
             <StateTag state="succeeded" />
             <span class="hint">output from output_schema, seed {view.plan.seed}</span>
           </li>
