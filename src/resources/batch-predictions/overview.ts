@@ -17,6 +17,8 @@ import { amongFirst, finishedAt, finishedItems } from './work.ts'
 const batchSummary = () =>
   batchResponse().extend({
     teamspace_id: z.string(),
+    /** The beginning of its prompt. */
+    prompt: z.string(),
     /** Items that are finished now. */
     finished: z.int(),
     held: z.boolean(),
@@ -42,6 +44,9 @@ const plannedResult = () =>
   })
 
 export type PlannedResult = ShapeOf<typeof plannedResult>
+
+/** Maximum characters of a prompt in a list: it has up to a megabyte. */
+const SHOWN = 200
 
 /** The default and the largest number of results in a page. */
 const [PAGE, LARGEST_PAGE] = [1_000, 10_000]
@@ -123,10 +128,11 @@ function triggered(scope: Scope, { type, batch: id, data = {} }: WebhookTrigger)
 }
 
 function summaryOf(scope: Scope, batch: Batch): BatchSummary {
-  const { teamspace_id, progress } = batch._emulator
+  const { teamspace_id, progress, request } = batch._emulator
   return {
     ...shownBatch(batch, scope),
     teamspace_id,
+    prompt: request.prompt.slice(0, SHOWN),
     finished: finishedItems(batch, scope.now),
     held: progress.held,
     predicted: predictedFor(batch),

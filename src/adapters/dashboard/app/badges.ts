@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask } from './api.ts'
 import { isUnfinished, useBatches } from './batch-data.ts'
-import { useDeliveries } from './deliveries.ts'
+import { acknowledge, newFailures, seenFailures, useDeliveries } from './deliveries.ts'
 import { useLive } from './loaded.ts'
 
 /** The numbers next to the name of a view: its items, and how many of them are problems. */
@@ -30,9 +30,10 @@ export function useBadges(): void {
     if (batches !== undefined) setBadge('batches', batches.filter(isUnfinished).length)
   }, [batches])
   useEffect(() => {
-    const failed = deliveries?.filter(({ status }) => status === 'failed')
-    if (deliveries !== undefined) setBadge('webhooks', deliveries.length, failed?.length)
-  }, [deliveries])
+    if (deliveries === undefined) return
+    acknowledge([], deliveries)
+    setBadge('webhooks', deliveries.length, newFailures(deliveries).length)
+  }, [deliveries, seenFailures.value])
   useEffect(() => {
     const armed = faults?.data.filter(({ status }) => status === 'armed')
     if (armed !== undefined) setBadge('faults', armed.length)

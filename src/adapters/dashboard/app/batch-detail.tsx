@@ -16,7 +16,7 @@ import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from
 type View = Output<'GET /batches/{id}'>
 type Result = Output<'GET /batches/{id}/results'>['data'][number]
 
-/** The items of a batch as a bar: the finished ones, and the errored ones among them. */
+/** The items of a batch as a bar: the succeeded, errored, expired and cancelled ones. */
 export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) {
   const { total, errored, canceled, expired } = batch.request_counts
   const width = (count: number) => ({ width: `${(100 * count) / Math.max(1, total)}%` })
@@ -24,7 +24,8 @@ export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) 
     <span class={small === true ? 'items small' : 'items'} aria-hidden="true">
       <span class="good" style={width(Math.max(0, batch.finished - errored))} />
       <span class="bad" style={width(errored)} />
-      <span class="gone" style={width(canceled + expired)} />
+      <span class="late" style={width(expired)} />
+      <span class="gone" style={width(canceled)} />
     </span>
   )
 }
