@@ -4,7 +4,7 @@ import { ask } from './api.ts'
 export const MAX_EDITED = 256_000
 
 /** The part of JSON Schema that forms use. */
-interface JsonSchema {
+export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
   readonly const?: unknown
@@ -40,7 +40,8 @@ export function fieldsOf({ properties = {}, required = [] }: JsonSchema): Readon
   return new Map(given.map(([name, shape]) => [name, fieldOf(shape, required.includes(name))]))
 }
 
-function fieldOf(shape: JsonSchema, isRequired: boolean): FieldSchema {
+/** The facts that a form needs about a value with a schema. */
+export function fieldOf(shape: JsonSchema, isRequired: boolean): FieldSchema {
   const variants = shape.anyOf ?? shape.oneOf ?? [shape]
   const isNullable = variants.some(({ type }) => [type].flat().includes('null'))
   const others = variants.filter(({ type }) => type !== 'null')
