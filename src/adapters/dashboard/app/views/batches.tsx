@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<BatchRow>[] = [
   {
     name: 'name',
     label: 'Batch',
-    width: 200,
+    width: 176,
     cell: (batch) => (
       <span title={batch.id}>
         {batchName(batch)}{' '}
@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<BatchRow>[] = [
   {
     name: 'status',
     label: 'Status',
-    width: 120,
+    width: 116,
     cell: (batch) => (
       <span title={countsInWords(batch)}>
         <StateTag state={outcomeOf(batch)} />
@@ -54,11 +54,11 @@ const COLUMNS: readonly Column<BatchRow>[] = [
     ),
     sortBy: outcomeOf,
   },
-  { name: 'bar', label: 'Progress', width: 80, spare: 3, cell: (batch) => <ItemBar batch={batch} small /> },
+  { name: 'bar', label: 'Progress', width: 80, spare: 2, cell: (batch) => <ItemBar batch={batch} small /> },
   {
     name: 'items',
     label: 'Items',
-    width: 84,
+    width: 72,
     align: 'right',
     cell: ({ finished, request_counts }) => `${finished}/${request_counts.total}`,
     sortBy: ({ request_counts }) => request_counts.total,
@@ -66,21 +66,21 @@ const COLUMNS: readonly Column<BatchRow>[] = [
   {
     name: 'model',
     label: 'Model',
-    width: 128,
-    spare: 4,
+    width: 112,
+    spare: 3,
     cell: ({ model }) => <code title={model}>{model}</code>,
     sortBy: ({ model }) => model,
   },
   {
     name: 'prompt',
     label: 'Prompt',
-    spare: 2,
+    spare: 4,
     cell: ({ prompt }) => <span title={prompt}>{prompt}</span>,
   },
   {
     name: 'created',
     label: 'Created',
-    width: 152,
+    width: 168,
     spare: 1,
     cell: ({ created_at }) => (
       <time dateTime={created_at} title={created_at}>

@@ -53,7 +53,7 @@ function columnsOf(
     {
       name: 'id',
       label: 'id',
-      width: 160,
+      width: 192,
       cell: ({ id }) => <code title={id}>{shortId(id)}</code>,
       sortBy: ({ id }) => id,
     },
@@ -65,7 +65,12 @@ function columnsOf(
           const reference = referenceOf(name, row[name], names)
           const text = <span title={shown(row[name])}>{shown(row[name])}</span>
           if (reference === undefined) return text
-          return <a href={linkTo('data', [reference.collection, reference.id])}>{text}</a>
+          // The record that is opened has the same link for the keyboard.
+          return (
+            <a href={linkTo('data', [reference.collection, reference.id])} tabIndex={-1}>
+              {text}
+            </a>
+          )
         },
         sortBy: value(name),
       }),

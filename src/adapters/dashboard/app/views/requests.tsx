@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   {
     name: 'number',
     label: 'No.',
-    width: 64,
+    width: 60,
     spare: 2,
     cell: (row) => <span title={row.id}>{numberOf(row)}</span>,
     sortBy: numberOf,
@@ -83,7 +83,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   {
     name: 'operation',
     label: 'Operation',
-    width: 184,
+    width: 200,
     spare: 3,
     cell: ({ operation }) => <code title={operation ?? undefined}>{operation ?? '–'}</code>,
     sortBy: ({ operation }) => operation ?? '',

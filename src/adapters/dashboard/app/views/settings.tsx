@@ -184,7 +184,7 @@ function Value({ setting }: { setting: Setting }) {
         >
           {choices.map((choice) => (
             <option key={choice} value={JSON.stringify(choice)}>
-              {choice === null ? 'none' : String(choice)}
+              {String(choice)}
             </option>
           ))}
         </select>
