@@ -10,7 +10,7 @@ import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor
 import { act, changed, isLost, ticking } from './live.ts'
 import { useLive } from './loaded.ts'
 import { StateTag } from './status.tsx'
-import { Table } from './table.tsx'
+import { Table, texts } from './table.tsx'
 import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from './ui.tsx'
 
 type View = Output<'GET /batches/{id}'>
@@ -31,21 +31,15 @@ export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) 
 }
 
 const RESULTS: readonly Column<Result>[] = [
+  texts('custom_id', ({ custom_id }) => custom_id, { width: 136 }),
   {
-    name: 'custom_id',
-    label: 'custom_id',
-    width: 136,
-    cell: ({ custom_id }) => <code title={custom_id}>{custom_id}</code>,
-  },
-  {
-    name: 'status',
     label: 'Status',
     width: 152,
     cell: ({ status, finished }) => (
       <StateTag state={finished ? status : 'scheduled'}>{finished ? status : `planned ${status}`}</StateTag>
     ),
   },
-  { name: 'output', label: 'Output or error', cell: (row) => <code title={said(row)}>{said(row)}</code> },
+  texts('Output or error', said),
 ]
 
 function said({ output, error }: Result): string {

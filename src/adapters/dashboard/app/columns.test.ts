@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { type Column, fitting, nextSorting, sorted } from './columns.ts'
 
-const column = (name: string, width?: number, spare?: number): Column<string> => ({
-  name,
-  label: name,
+const column = (label: string, width?: number, spare?: number): Column<string> => ({
+  label,
   cell: (row) => row,
   sortBy: (row) => row.length,
   ...(width !== undefined && { width }),
@@ -11,7 +10,7 @@ const column = (name: string, width?: number, spare?: number): Column<string> =>
 })
 
 const columns = [column('path'), column('status', 80), column('caller', 100, 1), column('took', 70, 2)]
-const shown = (width: number) => fitting(columns, width).map(({ name }) => name)
+const shown = (width: number) => fitting(columns, width).map(({ label }) => label)
 
 test('a narrow table leaves out the columns with the highest number first, and never those without one', () => {
   expect(shown(450)).toEqual(['path', 'status', 'caller', 'took'])

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 
 /** A column of a table. */
 export interface Column<T> {
-  readonly name: string
+  /** Its head, which no other column of the table has. */
   readonly label: string
   /** In px. Default: the remaining width. */
   readonly width?: number
@@ -26,11 +26,8 @@ const REST = 200
 export function fitting<T>(columns: readonly Column<T>[], width: number): readonly Column<T>[] {
   const needed = columns.reduce((sum, column) => sum + (column.width ?? REST), 0)
   const most = Math.max(...columns.map(({ spare = 0 }) => spare))
-  if (needed <= width || most === 0) return columns
-  return fitting(
-    columns.filter(({ spare }) => spare !== most),
-    width,
-  )
+  const others = columns.filter(({ spare }) => spare !== most)
+  return needed <= width || most === 0 ? columns : fitting(others, width)
 }
 
 /** The order after a click on the head of a column: ascending, then descending, then the usual one (undefined). */
@@ -45,7 +42,7 @@ export function sorted<T>(
   columns: readonly Column<T>[],
   sorting: Sorting | undefined,
 ): readonly T[] {
-  const by = columns.find(({ name }) => name === sorting?.column)?.sortBy
+  const by = columns.find(({ label }) => label === sorting?.column)?.sortBy
   if (by === undefined) return rows
   const sign = sorting?.isDescending === true ? -1 : 1
   return [...rows].sort((a, b) => {

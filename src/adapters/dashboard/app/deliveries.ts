@@ -2,7 +2,6 @@ import { signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName } from './batch-data.ts'
 import { keep, kept } from './browser.ts'
-import { shortId } from './format.ts'
 import { startedAt } from './live.ts'
 import { sharedLive } from './loaded.ts'
 import { sandboxName } from './place.ts'
@@ -26,14 +25,10 @@ export function deliveryState({ status, retry_at }: DeliveryRow): string {
   return status === 'waiting' && retry_at !== null ? 'retrying' : status
 }
 
-/** The id of the batch that a delivery is about. */
-export const batchOf = ({ ref }: DeliveryRow) => ref.slice(ref.indexOf('/') + 1)
-
-/** The name of that batch: of a removed one, the end of its id. */
-export function subjectOf(delivery: DeliveryRow, batches: readonly BatchRow[] | undefined): string {
-  const id = batchOf(delivery)
-  const batch = batches?.find((each) => each.id === id)
-  return batch === undefined ? shortId(id) : batchName(batch)
+/** The batch that a delivery is about: its id, and its name or, of a removed one, the end of its id. */
+export function subjectOf({ ref }: DeliveryRow, batches: readonly BatchRow[] = []) {
+  const id = ref.slice(ref.indexOf('/') + 1)
+  return { id, name: batchName(batches.find((batch) => batch.id === id) ?? { id, metadata: {} }) }
 }
 
 const SEEN = 'seen-failures'

@@ -3,7 +3,7 @@ import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
 import { isCommandOpen, isHelpOpen } from './dialogs.ts'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
-import { dismissNewest } from './toasts.ts'
+import { toasts } from './toasts.ts'
 import { Button } from './ui.tsx'
 import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
@@ -53,7 +53,7 @@ export function startKeyboard(): void {
     }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
     if (document.querySelector('dialog[open]') !== null) return
-    if (event.key === 'Escape') dismissNewest()
+    if (event.key === 'Escape') toasts.value = toasts.value.slice(0, -1)
     if (isField(event.target) || !hasLetterKeys.value) return
     const { key } = event
     const before = first

@@ -221,7 +221,7 @@ function References({ record, collections }: { record: AnyRecord; collections: r
   const references = useMemo(() => referencesIn(record, collections), [record])
   if (references.length === 0) return null
   return (
-    <p class="references">
+    <p class="row-actions pad-top">
       <span class="hint">Refers to</span>
       {references.slice(0, MAX_LINKS).map(({ collection, id }) => (
         <a
@@ -233,7 +233,6 @@ function References({ record, collections }: { record: AnyRecord; collections: r
           {shortId(id)}
         </a>
       ))}
-      {references.length > MAX_LINKS && <span class="hint">and {references.length - MAX_LINKS} more</span>}
     </p>
   )
 }

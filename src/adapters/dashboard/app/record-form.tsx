@@ -60,7 +60,7 @@ function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.El
   }
   if (field?.kind === 'choice') {
     // The present value can always be chosen, even if the schema does not allow it.
-    const choices = new Set([...field.choices, value as string | null])
+    const choices = new Set([...field.choices, value as string | boolean | null])
     return (
       <select
         {...common}

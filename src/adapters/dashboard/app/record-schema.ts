@@ -20,7 +20,7 @@ export interface JsonSchema {
 export interface FieldSchema {
   readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'json'
   /** The values of a choice. */
-  readonly choices: readonly (string | null)[]
+  readonly choices: readonly (string | boolean | null)[]
   readonly isRequired: boolean
   readonly isNullable: boolean
   /** The value in a record that omits the field; undefined for none. */
@@ -52,9 +52,10 @@ export function fieldOf(shape: JsonSchema, isRequired: boolean): FieldSchema {
     choices.every((each) => typeof each === 'string')
   const types = new Set(others.flatMap(({ type = 'any' }) => type).filter((type) => type !== 'null'))
   const [type = 'any'] = types.size === 1 ? types : []
+  const values = isChoice ? choices : type === 'boolean' && isNullable ? [true, false] : []
   return {
-    kind: isChoice ? 'choice' : (KINDS[type] ?? 'json'),
-    choices: isChoice ? [...(choices as string[]), ...(isNullable ? [null] : [])] : [],
+    kind: values.length > 0 ? 'choice' : (KINDS[type] ?? 'json'),
+    choices: values.length > 0 ? [...(values as string[]), ...(isNullable ? [null] : [])] : [],
     isRequired,
     isNullable,
     default: shape.default,

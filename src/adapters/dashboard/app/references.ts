@@ -6,28 +6,19 @@ export interface Reference {
   readonly id: string
 }
 
-/**
- * The collection whose ids a field has, by its name: `teamspace_id` those of `teamspaces`, `server_id` those of `mcp_servers`;
- * undefined for none.
- */
+/** The collection whose ids a field has, by its name: `user_id` those of `users`, `server_id` those of `mcp_servers`. */
 export function collectionOf(field: string, collections: readonly string[]): string | undefined {
   const [, noun] = /^(.+)_ids?$/.exec(field) ?? []
-  if (noun === undefined) return undefined
   if (collections.includes(`${noun}s`)) return `${noun}s`
   const fits = collections.filter((name) => name.endsWith(`_${noun}s`))
   return fits.length === 1 ? fits[0] : undefined
 }
 
 /** The reference that a value of a field is; undefined for none. A field `ref` has `collection/id`. */
-export function referenceOf(
-  field: string,
-  value: unknown,
-  collections: readonly string[],
-): Reference | undefined {
+export function referenceOf(field: string, value: unknown, names: readonly string[]): Reference | undefined {
   if (typeof value !== 'string' || value === '') return undefined
-  const [collection, ...id] = field === 'ref' ? value.split('/') : [collectionOf(field, collections), value]
-  if (collection === undefined || !collections.includes(collection)) return undefined
-  return { collection, id: id.join('/') }
+  const [collection = '', ...id] = field === 'ref' ? value.split('/') : [collectionOf(field, names), value]
+  return names.includes(collection) ? { collection, id: id.join('/') } : undefined
 }
 
 /** Every reference of a record, also in its objects and lists, each once. */

@@ -3,6 +3,16 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { type Column, fitting, nextSorting, type Sorting } from './columns.ts'
 import { useKeys } from './view-keys.ts'
 
+/** A column of texts, each in full in its title. */
+export function texts<T>(
+  label: string,
+  textOf: (row: T) => string | null | undefined,
+  more: Partial<Column<T>> = {},
+): Column<T> {
+  const text = (row: T) => textOf(row) ?? '–'
+  return { label, cell: (row) => <code title={text(row)}>{text(row)}</code>, sortBy: text, ...more }
+}
+
 interface TableProps<T> {
   readonly label: string
   readonly rows: readonly T[]
@@ -84,8 +94,8 @@ export function Table<T>(props: TableProps<T>) {
       <table class={isPhone ? 'table phone' : 'table'} aria-rowcount={rows.length + 1}>
         <colgroup>
           {!isPhone &&
-            columns.map(({ name, width }) => (
-              <col key={name} style={width === undefined ? {} : { width: `${width}px` }} />
+            columns.map(({ label, width }) => (
+              <col key={label} style={width === undefined ? {} : { width: `${width}px` }} />
             ))}
         </colgroup>
         <thead>
@@ -94,7 +104,7 @@ export function Table<T>(props: TableProps<T>) {
               <th class="hidden">{props.label}</th>
             ) : (
               columns.map((column) => (
-                <Head key={column.name} column={column} sorting={sorting} onSort={onSort} />
+                <Head key={column.label} column={column} sorting={sorting} onSort={onSort} />
               ))
             )}
           </tr>
@@ -125,8 +135,8 @@ export function Table<T>(props: TableProps<T>) {
                 {isPhone ? (
                   <td>{props.phone?.(row)}</td>
                 ) : (
-                  columns.map(({ name, align, cell }) => (
-                    <td key={name} class={align}>
+                  columns.map(({ label, align, cell }) => (
+                    <td key={label} class={align}>
                       {cell(row)}
                     </td>
                   ))
@@ -151,13 +161,13 @@ function Head<T>(props: {
   onSort: ((sorting: Sorting | undefined) => void) | undefined
 }) {
   const { column, sorting, onSort } = props
-  const { name, label, align, sortBy } = column
+  const { label, align, sortBy } = column
   if (sortBy === undefined || onSort === undefined) return <th class={align}>{label}</th>
-  const isSorted = sorting?.column === name
+  const isSorted = sorting?.column === label
   const order = isSorted && sorting?.isDescending === true ? 'descending' : 'ascending'
   return (
     <th class={align} aria-sort={isSorted ? order : 'none'}>
-      <button type="button" onClick={() => onSort(nextSorting(name, sorting))}>
+      <button type="button" onClick={() => onSort(nextSorting(label, sorting))}>
         {label}
         {isSorted && (order === 'descending' ? ' ↓' : ' ↑')}
       </button>

@@ -24,11 +24,6 @@ export function toast(tone: Toast['tone'], text: string, action?: Toast['action'
   after(SECONDS[tone] * 1_000, () => dismiss(id))
 }
 
-/** Closes the newest message. */
-export function dismissNewest(): void {
-  toasts.value = toasts.value.slice(0, -1)
-}
-
 export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id)
 }

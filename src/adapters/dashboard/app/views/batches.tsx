@@ -19,7 +19,7 @@ import { logRows } from '../requests.ts'
 import { DEMO_KEYS, snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import { Table } from '../table.tsx'
+import { Table, texts } from '../table.tsx'
 import { CopyButton, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 /** The Idempotency-Key of the request that created each batch, as far as the log has it. */
@@ -32,7 +32,6 @@ const keyOf = ({ id }: BatchRow) => creationKeys.value.get(`batch_predictions/${
 
 const COLUMNS: readonly Column<BatchRow>[] = [
   {
-    name: 'name',
     label: 'Batch',
     width: 176,
     cell: (batch) => (
@@ -44,7 +43,6 @@ const COLUMNS: readonly Column<BatchRow>[] = [
     sortBy: batchName,
   },
   {
-    name: 'status',
     label: 'Status',
     width: 116,
     cell: (batch) => (
@@ -54,49 +52,18 @@ const COLUMNS: readonly Column<BatchRow>[] = [
     ),
     sortBy: outcomeOf,
   },
-  { name: 'bar', label: 'Progress', width: 80, spare: 2, cell: (batch) => <ItemBar batch={batch} small /> },
+  { label: 'Progress', width: 80, spare: 2, cell: (batch) => <ItemBar batch={batch} small /> },
   {
-    name: 'items',
     label: 'Items',
     width: 72,
     align: 'right',
     cell: ({ finished, request_counts }) => `${finished}/${request_counts.total}`,
     sortBy: ({ request_counts }) => request_counts.total,
   },
-  {
-    name: 'model',
-    label: 'Model',
-    width: 112,
-    spare: 3,
-    cell: ({ model }) => <code title={model}>{model}</code>,
-    sortBy: ({ model }) => model,
-  },
-  {
-    name: 'prompt',
-    label: 'Prompt',
-    spare: 4,
-    cell: ({ prompt }) => <span title={prompt}>{prompt}</span>,
-  },
-  {
-    name: 'created',
-    label: 'Created',
-    width: 168,
-    spare: 1,
-    cell: ({ created_at }) => (
-      <time dateTime={created_at} title={created_at}>
-        {dateTime(created_at)}
-      </time>
-    ),
-    sortBy: ({ created_at }) => created_at,
-  },
-  {
-    name: 'key',
-    label: 'Idempotency key',
-    width: 136,
-    spare: 5,
-    cell: (batch) => <code title={keyOf(batch)}>{keyOf(batch)}</code>,
-    sortBy: keyOf,
-  },
+  texts('Model', ({ model }) => model, { width: 112, spare: 3 }),
+  { label: 'Prompt', spare: 4, cell: ({ prompt }) => <span title={prompt}>{prompt}</span> },
+  texts('Created', ({ created_at }) => dateTime(created_at), { width: 168, spare: 1 }),
+  texts('Idempotency key', keyOf, { width: 136, spare: 5 }),
 ]
 
 export default function Batches() {

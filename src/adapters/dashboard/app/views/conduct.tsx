@@ -17,22 +17,10 @@ const TONES: Readonly<Record<Finding['severity'], Tone>> = {
 }
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { name: 'severity', label: 'Severity', width: 96, cell: (row) => <SeverityTag {...row} /> },
-  { name: 'code', label: 'Verdict', width: 208, cell: ({ code }) => code },
-  {
-    name: 'message',
-    label: 'What happened',
-    spare: 1,
-    cell: ({ message }) => <span title={message}>{message}</span>,
-  },
-  {
-    name: 'requests',
-    label: 'Requests',
-    width: 88,
-    spare: 2,
-    align: 'right',
-    cell: (row) => row.requests.length,
-  },
+  { label: 'Severity', width: 96, cell: (row) => <SeverityTag {...row} /> },
+  { label: 'Verdict', width: 208, cell: ({ code }) => code },
+  { label: 'What happened', spare: 1, cell: ({ message }) => <span title={message}>{message}</span> },
+  { label: 'Requests', width: 88, spare: 2, align: 'right', cell: (row) => row.requests.length },
 ]
 
 // A finding keeps its address while requests are added after it.

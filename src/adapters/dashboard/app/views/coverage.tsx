@@ -13,9 +13,9 @@ import { CopyButton, Empty, Problem, Segments, Skeleton, Tag, ViewHead } from '.
 type Point = Output<'GET /coverage'>['data'][number]
 
 const COLUMNS: readonly Column<Point>[] = [
-  { name: 'met', label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
-  { name: 'point', label: 'Point', cell: ({ id }) => <span title={id}>{id}</span> },
-  { name: 'how', label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
+  { label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
+  { label: 'Point', cell: ({ id }) => <span title={id}>{id}</span> },
+  { label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
 ]
 
 export default function Coverage() {

@@ -10,7 +10,7 @@ import { referenceOf } from '../references.ts'
 import { logRows } from '../requests.ts'
 import { SandboxActions } from '../sandbox-actions.tsx'
 import { Panel } from '../splitter.tsx'
-import { Table, useNarrow } from '../table.tsx'
+import { Table, texts, useNarrow } from '../table.tsx'
 import { Button, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const PAGE = 100
@@ -50,16 +50,9 @@ function columnsOf(
   const fields = [...new Set([...known, ...plain])].slice(0, most)
   const value = (name: string) => (row: AnyRecord) => shown(row[name])
   return [
-    {
-      name: 'id',
-      label: 'id',
-      width: 192,
-      cell: ({ id }) => <code title={id}>{shortId(id)}</code>,
-      sortBy: ({ id }) => id,
-    },
+    texts('id', ({ id }) => id, { width: 192, cell: ({ id }) => <code title={id}>{shortId(id)}</code> }),
     ...fields.map(
       (name): Column<AnyRecord> => ({
-        name,
         label: name,
         cell: (row) => {
           const reference = referenceOf(name, row[name], names)

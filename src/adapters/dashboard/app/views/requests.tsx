@@ -14,7 +14,7 @@ import { type LogRow, logRows } from '../requests.ts'
 import { snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { CorsTag, FaultTag, Status } from '../status.tsx'
-import { Table } from '../table.tsx'
+import { Table, texts } from '../table.tsx'
 import {
   Button,
   CopyButton,
@@ -36,80 +36,38 @@ const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
   faulted: ({ faults }) => faults.length > 0,
 }
 
+const FAULT = 'Fault'
+
 /** The number of a request in its id, which counts the requests of a sandbox in order of arrival. */
 const numberOf = ({ id }: LogRow) => Number(/\d+$/.exec(id)?.[0] ?? 0)
 
 const COLUMNS: readonly Column<LogRow>[] = [
   {
-    name: 'number',
     label: 'No.',
     width: 60,
     spare: 2,
     cell: (row) => <span title={row.id}>{numberOf(row)}</span>,
     sortBy: numberOf,
   },
-  {
-    name: 'at',
-    label: 'Time',
+  texts('Time', ({ at }) => at, {
     width: 84,
     cell: ({ at }) => (
       <time dateTime={at} title={at}>
         {timeOfDay(at)}
       </time>
     ),
-    sortBy: ({ at }) => at,
-  },
-  {
-    name: 'method',
-    label: 'Method',
+  }),
+  texts('Method', ({ method }) => method, {
     width: 80,
     cell: ({ method }) => <code class="method">{method}</code>,
-    sortBy: ({ method }) => method,
-  },
+  }),
+  texts('Path', ({ path }) => path, { cell: ({ path }) => <code title={path}>{shortPath(path)}</code> }),
+  { label: 'Status', width: 84, cell: (row) => <Status row={row} />, sortBy: ({ status }) => status },
+  { label: FAULT, width: 168, spare: 1, cell: (row) => <Interference row={row} /> },
+  texts('Operation', ({ operation }) => operation, { width: 200, spare: 3 }),
+  texts('Caller', ({ caller }) => caller?.key_id, { width: 112, spare: 4 }),
+  texts('Idempotency key', (row) => row.idempotency_key, { width: 136, spare: 5 }),
   {
-    name: 'path',
-    label: 'Path',
-    cell: ({ path }) => <code title={path}>{shortPath(path)}</code>,
-    sortBy: ({ path }) => path,
-  },
-  {
-    name: 'status',
-    label: 'Status',
-    width: 84,
-    cell: (row) => <Status row={row} />,
-    sortBy: ({ status }) => status,
-  },
-  { name: 'fault', label: 'Fault', width: 168, spare: 1, cell: (row) => <Interference row={row} /> },
-  {
-    name: 'operation',
-    label: 'Operation',
-    width: 200,
-    spare: 3,
-    cell: ({ operation }) => <code title={operation ?? undefined}>{operation ?? '–'}</code>,
-    sortBy: ({ operation }) => operation ?? '',
-  },
-  {
-    name: 'caller',
-    label: 'Caller',
-    width: 112,
-    spare: 4,
-    cell: ({ caller }) => (
-      <code title={caller === null ? undefined : `${caller.key_id}, ${caller.kind}, ${caller.teamspace_id}`}>
-        {caller?.key_id ?? '–'}
-      </code>
-    ),
-    sortBy: ({ caller }) => caller?.key_id ?? '',
-  },
-  {
-    name: 'key',
-    label: 'Idempotency key',
-    width: 136,
-    spare: 5,
-    cell: ({ idempotency_key: key }) => <code title={key ?? undefined}>{key ?? '–'}</code>,
-    sortBy: ({ idempotency_key }) => idempotency_key ?? '',
-  },
-  {
-    name: 'quota',
     label: 'Quota left',
     width: 96,
     spare: 6,
@@ -118,7 +76,6 @@ const COLUMNS: readonly Column<LogRow>[] = [
     sortBy: ({ admission }) => admission.remaining,
   },
   {
-    name: 'took',
     label: 'Took',
     width: 80,
     spare: 7,
@@ -129,7 +86,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
 ]
 
 /** While no request has a fault, its column would only take room from the paths. */
-const WITHOUT_FAULTS = COLUMNS.filter(({ name }) => name !== 'fault')
+const WITHOUT_FAULTS = COLUMNS.filter(({ label }) => label !== FAULT)
 
 const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
 

@@ -1,13 +1,13 @@
 import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
-import { dateTime, timeOfDay } from '../format.ts'
+import { countOf, dateTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { Panel } from '../splitter.tsx'
-import { Button, Card, Detail, FactList, Missing, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { Button, Card, Detail, Missing, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Scenario = Output<'GET /scenarios'>['data'][number]
 type Active = NonNullable<Output<'GET /scenarios'>['active']>
@@ -108,16 +108,18 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
         <Note>Nothing of it: the scenario is not active on this sandbox.</Note>
       ) : (
         <>
-          <FactList
-            facts={[
-              ['Since', dateTime(active.started_at)],
-              ['Generation', String(active.generation)],
-              ['Hooks', active.hooks.join(', ') || 'none'],
-              ['Calls to come', String(active.pending_calls)],
-              ['Stubs', stubs.map(({ id }) => id).join(', ') || 'none'],
-            ]}
-          />
+          <p>
+            {`Generation ${active.generation}, since ${dateTime(active.started_at)}. ${countOf(active.pending_calls, 'call')} to come.`}
+          </p>
           <ul class="links">
+            {active.hooks.map((hook) => (
+              <li key={hook}>Hook on {hook}</li>
+            ))}
+            {stubs.map(({ id, method, path: at }) => (
+              <li key={id}>
+                Stub {method} {at}
+              </li>
+            ))}
             {rules.map(({ id, status, fired, matched }) => (
               <li key={id}>
                 Fault rule <a href={linkTo('faults', [id])}>{id}</a> {status}, fired {fired} of {matched}
@@ -128,7 +130,7 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
         </>
       )}
       <h3>Source</h3>
-      <p class="hint wrap">{scenario.file}</p>
+      <p class="hint">{scenario.file}</p>
       {scenario.source === null ? (
         <Note>The scenario has no file that can be read.</Note>
       ) : (

@@ -7,7 +7,7 @@ import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
 import { refine } from '../place.ts'
 import { filterText, QueryFilter } from '../query-filter.tsx'
-import { type FieldSchema, fieldOf, type JsonSchema } from '../record-schema.ts'
+import { fieldOf, type JsonSchema } from '../record-schema.ts'
 import { chooseTheme, hasLetterKeys, setLetterKeys, theme } from '../theme.ts'
 import { Button, Card, Empty, Problem, Segments, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
 import { useVerdict } from '../verdict.ts'
@@ -78,12 +78,7 @@ export default function Settings() {
           </Empty>
         ) : (
           <ul class="card rows settings">
-            <li class="hint heads" aria-hidden="true">
-              <span>Id</span>
-              <span class="grow">The specification leaves open …</span>
-              <span class="values">Setting and value</span>
-              <span class="used">Used</span>
-            </li>
+            <li class="hint">The specification leaves open:</li>
             {shown.slice(0, MAX_SHOWN).map((item) => (
               <Question key={item.id} item={item} />
             ))}
@@ -161,7 +156,6 @@ function Value({ setting }: { setting: Setting }) {
   const save = async (next: unknown) => {
     if (await act(() => change(next), `${key} is changed.`)) setText(undefined)
   }
-  const choices = choicesOf(field)
   return (
     <form
       class="value"
@@ -173,17 +167,17 @@ function Value({ setting }: { setting: Setting }) {
     >
       <code>{key}</code>
       {isChanged(setting) && <Tag tone="accent">changed</Tag>}
-      {field.kind === 'boolean' && !field.isNullable ? (
+      {field.kind === 'boolean' ? (
         <Switch on={value === true} label={key} hideLabel onToggle={() => void save(value !== true)} />
-      ) : choices.length > 0 ? (
+      ) : field.kind === 'choice' ? (
         <select
           aria-label={key}
           disabled={isLost.value}
           value={JSON.stringify(value)}
           onChange={(event) => void save(JSON.parse(event.currentTarget.value))}
         >
-          {choices.map((choice) => (
-            <option key={choice} value={JSON.stringify(choice)}>
+          {field.choices.map((choice) => (
+            <option key={String(choice)} value={JSON.stringify(choice)}>
               {String(choice)}
             </option>
           ))}
@@ -216,12 +210,6 @@ function Value({ setting }: { setting: Setting }) {
       )}
     </form>
   )
-}
-
-/** The values of a setting that has few of them; empty for a setting whose value is typed. */
-function choicesOf({ kind, choices, isNullable }: FieldSchema): readonly (string | boolean | null)[] {
-  if (kind === 'choice') return choices
-  return kind === 'boolean' && isNullable ? [null, true, false] : []
 }
 
 // Text that is not JSON is sent as a string, so that the emulator's error describes the expected value.

@@ -5,7 +5,6 @@ import { advanceBy } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
 import {
   acknowledge,
-  batchOf,
   type DeliveryRow,
   deliveryState,
   isInbox,
@@ -120,7 +119,7 @@ export default function Webhooks() {
                       <strong class="mono">{delivery.type}</strong>
                       <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
                       <span>
-                        {subjectOf(delivery, batches)}{' '}
+                        {subjectOf(delivery, batches).name}{' '}
                         <span class="hint">to {receiverName(delivery.url)}</span>
                       </span>
                       <DeliveryTag delivery={delivery} now={now} />
@@ -145,7 +144,11 @@ export default function Webhooks() {
   )
 }
 
-function DeliveryDetail(props: { delivery: DeliveryRow; subject: string; now: number }) {
+function DeliveryDetail(props: {
+  delivery: DeliveryRow
+  subject: ReturnType<typeof subjectOf>
+  now: number
+}) {
   const { delivery, subject, now } = props
   const { id, type, url, status, attempts, retry_at } = delivery
   const { attempts: _, ...rest } = delivery
@@ -160,7 +163,7 @@ function DeliveryDetail(props: { delivery: DeliveryRow; subject: string; now: nu
   return (
     <Detail label={`Delivery ${id}`} head={head} onClose={() => open([])}>
       <p class="why">
-        About the batch <a href={linkTo('batches', [batchOf(delivery)])}>{subject}</a>.{' '}
+        About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
         {retry_at !== null &&
           ` The next is at ${shortTime(retry_at, now)}, in ${durationText(Math.max(0, Date.parse(retry_at) - now))}.`}
