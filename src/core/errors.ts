@@ -24,7 +24,7 @@ function status(word: string, item: string, value: number, when: string): Settin
   return setting({
     key: `status.${word}`,
     item,
-    description: `HTTP status of a response ${when}.`,
+    description: `Sets the HTTP status of a response ${when}.`,
     schema: () => intBetween(400, 599),
     default: value,
   })
@@ -252,7 +252,7 @@ export const errorCodes = setting<Readonly<Partial<Record<OwnCode, string>>>>({
   key: 'errors.codes',
   item: 'U067',
   description:
-    'Other words for error codes that the specification does not show: {"not_found": "resource_not_found"}. The request log keeps the words of the emulator.',
+    'Sets other words for error codes that the specification does not show: {"not_found": "resource_not_found"}. The request log keeps the words of the emulator.',
   schema: () => z.partialRecord(z.enum(ownCodes), nonEmptyText()),
   default: {},
 })
@@ -266,7 +266,7 @@ export function shownCode(code: ErrorCode, settings: Settings): string {
 export const rateLimitReason = setting({
   key: 'errors.rate_limit_reason',
   item: 'U065',
-  description: 'The reason in the details of a 429.',
+  description: 'Sets the reason in the details of a 429.',
   schema: () => nonEmptyText(),
   default: 'rate_limit_exceeded',
 })
@@ -274,7 +274,7 @@ export const rateLimitReason = setting({
 export const detailErrors = setting({
   key: 'errors.detail_errors',
   item: 'U065',
-  description: 'Whether the details of a standard error list every faulty field as errors.',
+  description: 'Decides whether the details of a standard error list every faulty field as errors.',
   schema: () => boolean(),
   default: true,
 })
@@ -282,7 +282,7 @@ export const detailErrors = setting({
 export const problemErrors = setting({
   key: 'errors.problem_errors',
   item: 'U076',
-  description: 'Whether a problem lists every faulty field in the extension errors.',
+  description: 'Decides whether a problem lists every faulty field in the extension errors.',
   schema: () => boolean(),
   default: true,
 })
@@ -291,7 +291,7 @@ export const problemErrors = setting({
 export const deprecatedStatusCode = setting({
   key: 'errors.deprecated_status_code',
   item: 'U073',
-  description: 'Whether standard error bodies carry the deprecated field statusCode.',
+  description: 'Decides whether standard error bodies carry the deprecated field statusCode.',
   schema: () => boolean(),
   default: true,
 })
@@ -309,7 +309,7 @@ export const errorTypeBase = setting({
   key: 'errors.type_base',
   item: 'U066',
   description:
-    'The beginning of the type URL of a problem; a slash and the code follow. {emulator} is replaced by the URL of the control interface of the sandbox, at the origin of the request.',
+    'Sets the beginning of the type URL of a problem; a slash and the code follow. {emulator} is replaced by the URL of the control interface of the sandbox, at the origin of the request.',
   schema: () => nonEmptyText(),
   default: `${EMULATOR}/problems`,
 })
