@@ -25,7 +25,7 @@ const REST = 200
 /** The columns for which a width has room. */
 export function fitting<T>(columns: readonly Column<T>[], width: number): readonly Column<T>[] {
   const needed = columns.reduce((sum, column) => sum + (column.width ?? REST), 0)
-  const most = Math.max(...columns.map(({ spare = 0 }) => spare))
+  const most = columns.reduce((most, { spare = 0 }) => (spare > most ? spare : most), 0)
   const others = columns.filter(({ spare }) => spare !== most)
   return needed <= width || most === 0 ? columns : fitting(others, width)
 }

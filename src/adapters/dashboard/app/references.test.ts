@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { collectionOf, referencesIn } from './references.ts'
+import { collectionNamed, referencesIn } from './references.ts'
 
 const collections = ['users', 'teamspaces', 'agents', 'mcp_servers', 'event_triggers', 'batch_predictions']
 
@@ -12,11 +12,11 @@ test.for([
   ['custom_id', undefined],
   ['teamspace', undefined],
 ] as const)('the field %s refers to %s', ([field, collection]) => {
-  expect(collectionOf(field, collections)).toBe(collection)
+  expect(collectionNamed(field, collections)).toBe(collection)
 })
 
 test('a name that fits the ends of two collections refers to neither', () => {
-  expect(collectionOf('server_id', [...collections, 'file_servers'])).toBe(undefined)
+  expect(collectionNamed('server_id', [...collections, 'file_servers'])).toBe(undefined)
 })
 
 test('references are found in objects and lists, each once', () => {

@@ -1,5 +1,3 @@
-import type { AnyRecord } from './record-editor.tsx'
-
 /** A value of a record that is the id of another record. */
 export interface Reference {
   readonly collection: string
@@ -7,7 +5,7 @@ export interface Reference {
 }
 
 /** The collection whose ids a field has, by its name: `user_id` those of `users`, `server_id` those of `mcp_servers`. */
-export function collectionOf(field: string, collections: readonly string[]): string | undefined {
+export function collectionNamed(field: string, collections: readonly string[]): string | undefined {
   const [, noun] = /^(.+)_ids?$/.exec(field) ?? []
   if (collections.includes(`${noun}s`)) return `${noun}s`
   const fits = collections.filter((name) => name.endsWith(`_${noun}s`))
@@ -17,12 +15,12 @@ export function collectionOf(field: string, collections: readonly string[]): str
 /** The reference that a value of a field is; undefined for none. A field `ref` has `collection/id`. */
 export function referenceOf(field: string, value: unknown, names: readonly string[]): Reference | undefined {
   if (typeof value !== 'string' || value === '') return undefined
-  const [collection = '', ...id] = field === 'ref' ? value.split('/') : [collectionOf(field, names), value]
+  const [collection = '', ...id] = field === 'ref' ? value.split('/') : [collectionNamed(field, names), value]
   return names.includes(collection) ? { collection, id: id.join('/') } : undefined
 }
 
 /** Every reference of a record, also in its objects and lists, each once. */
-export function referencesIn(record: AnyRecord, collections: readonly string[]): readonly Reference[] {
+export function referencesIn(record: object, collections: readonly string[]): readonly Reference[] {
   const found = new Map<string, Reference>()
   const search = (field: string, value: unknown): void => {
     if (Array.isArray(value)) for (const each of value) search(field, each)
