@@ -191,20 +191,20 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_030,
-  'adapters/cli': 5_910,
+  'adapters/cli': 5_915,
   'adapters/cli/certify': 1_004,
   'adapters/consent': 217,
-  'adapters/control': 6_931,
-  'adapters/dashboard': 8_557,
+  'adapters/control': 6_933,
+  'adapters/dashboard': 8_555,
   'adapters/http': 4_530,
   'adapters/scenarios': 1_916,
   'adapters/storage': 1_985,
   'adapters/testing': 1_560,
   'adapters/webhooks': 758,
-  core: 17_596,
+  core: 17_588,
   'json-schema': 2_851,
   resources: 8_858,
-  src: 1_881,
+  src: 1_886,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
