@@ -273,7 +273,12 @@ export type { CallerMatch, Missed, RequestMatch } from './core/log/request-match
 export type { Caller as RequestCaller } from './core/request/auth.ts'
 export type { SnapshotView } from './core/sandboxes/snapshots.ts'
 export type { ScenarioEvent } from './core/scenarios/row.ts'
-export type { ActiveScenario, ListedScenario, ScenarioFailure } from './core/scenarios/source.ts'
+export type {
+  ActiveScenario,
+  ListedScenario,
+  ScenarioFailure,
+  ShownScenario,
+} from './core/scenarios/source.ts'
 export type { StepAction } from './core/scenarios/step-actions.ts'
 export type { Stub, StubDraft, StubSource } from './core/scenarios/stub.ts'
 export type { Document as StateDocument } from './core/state/state.ts'

@@ -196,20 +196,20 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_032,
-  'adapters/cli': 7_327,
+  'adapters/cli': 7_333,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 6_940,
-  'adapters/dashboard': 8_685,
+  'adapters/control': 6_955,
+  'adapters/dashboard': 9_100,
   'adapters/http': 4_530,
-  'adapters/scenarios': 1_906,
+  'adapters/scenarios': 1_921,
   'adapters/storage': 1_985,
   'adapters/testing': 1_570,
   'adapters/webhooks': 758,
-  core: 17_668,
+  core: 17_685,
   'json-schema': 2_851,
-  resources: 8_922,
-  src: 2_029,
+  resources: 8_934,
+  src: 2_030,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

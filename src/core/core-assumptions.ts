@@ -8,7 +8,7 @@ import { SECOND } from './time/instant.ts'
 export const unknownFields = setting<'ignore' | 'reject'>({
   key: 'unknown_fields',
   item: 'U018',
-  description: 'Unknown fields and query parameters: ignored or refused.',
+  description: 'Decides what happens to unknown fields and query parameters: ignored or refused.',
   schema: () => z.enum(['ignore', 'reject']),
   default: 'ignore',
 })
@@ -16,7 +16,8 @@ export const unknownFields = setting<'ignore' | 'reject'>({
 export const compareBodies = setting<'json' | 'bytes'>({
   key: 'idempotency.compare',
   item: 'T10',
-  description: 'When two bodies under one Idempotency-Key are the same: as JSON values or byte for byte.',
+  description:
+    'Decides when two bodies under one Idempotency-Key are the same: as JSON values or byte for byte.',
   schema: () => z.enum(['json', 'bytes']),
   default: 'json',
 })
@@ -28,7 +29,7 @@ export const keyScope = setting<KeyScope>({
   key: 'idempotency.scope',
   item: 'U059',
   description:
-    'The scope of an Idempotency-Key, in addition to its operation: a teamspace, an organization, or an API key.',
+    'Sets the scope of an Idempotency-Key, in addition to its operation: a teamspace, an organization, or an API key.',
   schema: () => z.enum(['teamspace', 'organization', 'api_key']),
   default: 'teamspace',
 })
@@ -36,7 +37,7 @@ export const keyScope = setting<KeyScope>({
 export const keyLength = setting({
   key: 'idempotency.max_length',
   item: 'U059',
-  description: 'The maximum number of characters of an Idempotency-Key.',
+  description: 'Sets the maximum number of characters of an Idempotency-Key.',
   schema: () => intBetween(1, 8_000),
   default: 255,
 })
@@ -45,7 +46,7 @@ export const policySyntax = setting<PolicySyntax>({
   key: 'limits.admission.syntax',
   item: 'U064',
   description:
-    'The syntax of RateLimit and RateLimit-Policy: structured fields, as in the present IETF draft, or limit=5, remaining=0, reset=30, as in its version 7.',
+    'Sets the syntax of RateLimit and RateLimit-Policy: structured fields, as in the present IETF draft, or limit=5, remaining=0, reset=30, as in its version 7.',
   schema: () => z.enum(['structured', 'draft_07']),
   default: 'structured',
 })
@@ -53,7 +54,7 @@ export const policySyntax = setting<PolicySyntax>({
 export const pathKey = setting<'template' | 'concrete'>({
   key: 'limits.path_key',
   item: 'T03',
-  description: 'The scope of a rate window: the path template or the concrete path.',
+  description: 'Sets the scope of a rate window: the path template or the concrete path.',
   schema: () => z.enum(['template', 'concrete']),
   default: 'template',
 })
@@ -61,7 +62,7 @@ export const pathKey = setting<'template' | 'concrete'>({
 export const limitClock = setting<'virtual' | 'wall'>({
   key: 'limits.clock',
   item: 'T07',
-  description: 'The clock of rate windows.',
+  description: 'Sets the clock of rate windows.',
   schema: () => z.enum(['virtual', 'wall']),
   default: 'virtual',
 })
@@ -78,7 +79,8 @@ export type LimitOverride = z.output<typeof limitOverride>
 export const limitsEnforced = setting<boolean | null>({
   key: 'limits.enforced',
   item: 'U063',
-  description: 'Whether a full rate window refuses requests; null: as the option --limits of the emulator.',
+  description:
+    'Decides whether a full rate window refuses requests; null: as the option --limits of the emulator.',
   schema: () => boolean().nullable(),
   default: null,
 })
@@ -87,7 +89,7 @@ export const limitOverrides = setting<readonly LimitOverride[]>({
   key: 'limits.overrides',
   item: 'U063',
   description:
-    'Operations with their own limit: [{"operation": "pages.create", "limit": 5, "window_s": 60}].',
+    'Sets the operations with their own limit: [{"operation": "pages.create", "limit": 5, "window_s": 60}].',
   schema: () => z.array(limitOverride),
   default: [],
   observe: ({ operation, status, headers }) => {
@@ -106,7 +108,7 @@ export const successUpdate = success('update', 'updates')
 export const successDelete = setting({
   key: 'success.delete',
   item: 'U025',
-  description: 'Status of successful deletions: 204 without a body, or 200 with an empty object.',
+  description: 'Sets the status of successful deletions: 204 without a body, or 200 with an empty object.',
   schema: () => intBetween(200, 299),
   default: 204,
 })
@@ -115,7 +117,7 @@ function success(word: string, what: string) {
   return setting({
     key: `success.${word}`,
     item: 'U026',
-    description: `Status of successful ${what} that the specification does not show.`,
+    description: `Sets the status of successful ${what} that the specification does not show.`,
     schema: () =>
       intBetween(200, 299).refine((status) => status !== 204 && status !== 205, {
         error: 'must be a status whose response has a body: 200 to 299 without 204 and 205',
@@ -129,7 +131,7 @@ export function requiredFlag(operation: string, member: string, value: boolean) 
   return setting({
     key: `required.${operation}.${member}`,
     item: 'U015',
-    description: `Whether ${operation} requires the field ${member}.`,
+    description: `Decides whether ${operation} requires the field ${member}.`,
     schema: () => z.boolean(),
     default: value,
     observe: (exchange) => {
@@ -150,7 +152,7 @@ export const emptyPatch = setting<'noop' | 'reject'>({
   key: 'patch.empty',
   item: 'U016',
   description:
-    'A PATCH without a known field: the response is the unchanged object, or the request is refused.',
+    'Decides what happens to a PATCH without a known field: the response is the unchanged object, or the request is refused.',
   schema: () => z.enum(['noop', 'reject']),
   default: 'noop',
 })
@@ -158,7 +160,8 @@ export const emptyPatch = setting<'noop' | 'reject'>({
 export const immutableMembers = setting<'reject' | 'ignore'>({
   key: 'patch.immutable',
   item: 'U017',
-  description: 'A PATCH that gives an immutable field another value: refused, or the field is ignored.',
+  description:
+    'Decides what happens to a PATCH that gives an immutable field another value: refused, or the field is ignored.',
   schema: () => z.enum(['reject', 'ignore']),
   default: 'reject',
 })
@@ -166,7 +169,7 @@ export const immutableMembers = setting<'reject' | 'ignore'>({
 export const bodyLimit = setting({
   key: 'http.body_limit',
   item: 'U053',
-  description: 'The maximum body size in bytes, for operations without their own limit.',
+  description: 'Sets the maximum body size in bytes, for operations without their own limit.',
   schema: () => intBetween(1, 104_857_600),
   default: 1_048_576,
 })

@@ -24,7 +24,7 @@ function status(word: string, item: string, value: number, when: string): Settin
   return setting({
     key: `status.${word}`,
     item,
-    description: `HTTP status of a response ${when}.`,
+    description: `Sets the HTTP status of a response ${when}.`,
     schema: () => intBetween(400, 599),
     default: value,
   })
@@ -252,7 +252,7 @@ export const errorCodes = setting<Readonly<Partial<Record<OwnCode, string>>>>({
   key: 'errors.codes',
   item: 'U067',
   description:
-    'Other words for error codes that the specification does not show: {"not_found": "resource_not_found"}. The request log keeps the words of the emulator.',
+    'Sets other words for error codes that the specification does not show: {"not_found": "resource_not_found"}. The request log keeps the words of the emulator.',
   schema: () => z.partialRecord(z.enum(ownCodes), nonEmptyText()),
   default: {},
 })
@@ -266,7 +266,7 @@ export function shownCode(code: ErrorCode, settings: Settings): string {
 export const rateLimitReason = setting({
   key: 'errors.rate_limit_reason',
   item: 'U065',
-  description: 'The reason in the details of a 429.',
+  description: 'Sets the reason in the details of a 429.',
   schema: () => nonEmptyText(),
   default: 'rate_limit_exceeded',
 })
@@ -274,7 +274,7 @@ export const rateLimitReason = setting({
 export const detailErrors = setting({
   key: 'errors.detail_errors',
   item: 'U065',
-  description: 'Whether the details of a standard error list every faulty field as errors.',
+  description: 'Decides whether the details of a standard error list every faulty field as errors.',
   schema: () => boolean(),
   default: true,
 })
@@ -282,7 +282,7 @@ export const detailErrors = setting({
 export const problemErrors = setting({
   key: 'errors.problem_errors',
   item: 'U076',
-  description: 'Whether a problem lists every faulty field in the extension errors.',
+  description: 'Decides whether a problem lists every faulty field in the extension errors.',
   schema: () => boolean(),
   default: true,
 })
@@ -291,32 +291,27 @@ export const problemErrors = setting({
 export const deprecatedStatusCode = setting({
   key: 'errors.deprecated_status_code',
   item: 'U073',
-  description: 'Whether standard error bodies carry the deprecated field statusCode.',
+  description: 'Decides whether standard error bodies carry the deprecated field statusCode.',
   schema: () => boolean(),
   default: true,
-  observe: ({ received }) =>
-    isObject(received) && 'status_code' in received ? 'statusCode' in received : undefined,
+  observe: ({ received: body }) =>
+    isObject(body) && 'status_code' in body ? 'statusCode' in body : undefined,
 })
 
 /** A placeholder in settings for the control interface of the sandbox, as an absolute URL. */
 const EMULATOR = '{emulator}'
-
-/** A URL of a setting as a response shows it. @param controlUrl the control interface of the sandbox, as an absolute URL */
-function resolveUrl(template: string, controlUrl: string): string {
-  return template.replaceAll(EMULATOR, controlUrl)
-}
 
 /** The beginning of the type URL of problems. */
 export const errorTypeBase = setting({
   key: 'errors.type_base',
   item: 'U066',
   description:
-    'The beginning of the type URL of a problem; a slash and the code follow. {emulator} is replaced by the URL of the control interface of the sandbox, at the origin of the request.',
+    'Sets the beginning of the type URL of a problem; a slash and the code follow. {emulator} is replaced by the URL of the control interface of the sandbox, at the origin of the request.',
   schema: () => nonEmptyText(),
   default: `${EMULATOR}/problems`,
   observe: ({ received }) => {
     const base = /^(https?:\/\/[^?#]+)\/[^/?#]+$/.exec(String(valueAt(received, '/type')))?.[1]
-    // Where the traffic is that of an emulator, the URL has its address.
+    // The traffic of an emulator has its address.
     return base?.replace(/^.*\/__emulator\b.*(?=\/problems$)/, EMULATOR)
   },
 })
@@ -381,7 +376,7 @@ export interface ErrorTarget {
 
 /** The type of a problem: a URL that ends with its code. */
 export function problemType({ settings, controlUrl }: ErrorTarget, code: string): string {
-  return `${resolveUrl(settings.get(errorTypeBase), controlUrl)}/${code}`
+  return `${settings.get(errorTypeBase).replaceAll(EMULATOR, controlUrl)}/${code}`
 }
 
 /** The four fields that every problem has, also inside result lines. */

@@ -43,7 +43,7 @@ const redirectUrl = setting({
   key: 'connections.redirect_url',
   item: 'U030',
   description:
-    'The redirect_url: an absolute URL. {consent} in it is replaced by the URL of the consent page, {id} by the id of the connection, {emulator} by the URL of the control interface of the sandbox, at the origin of the request.',
+    'Sets the redirect_url: an absolute URL. {consent} in it is replaced by the URL of the consent page, {id} by the id of the connection, {emulator} by the URL of the control interface of the sandbox, at the origin of the request.',
   schema: () =>
     urlTemplate(
       '{consent} in it is replaced by the URL of the consent page, {id} by the id of the connection, {emulator} by the URL of the control interface',
@@ -55,7 +55,7 @@ const returnUrl = setting({
   key: 'connections.return_url',
   item: 'U080',
   description:
-    'The target of the consent page of a connection after the decision: an absolute URL, to which connection_id is added, and error when access was not granted. {id} in it is replaced by the id of the connection. Null: the page shows that the flow is finished.',
+    'Sets the target of the consent page of a connection after the decision: an absolute URL, to which connection_id is added, and error when access was not granted. {id} in it is replaced by the id of the connection. With null, the page shows that the flow is finished.',
   schema: () => urlTemplate('{id} in it is replaced by the id of the connection').nullable(),
   default: null,
 })

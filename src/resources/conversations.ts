@@ -112,7 +112,7 @@ function mayConverse(caller: Caller, { _emulator: { teamspace_id, user_ids } }: 
 const uiSurfaces = setting({
   key: 'names.ui_surfaces',
   item: 'U009',
-  description: 'The surfaces that feedback may name as ui_surface.',
+  description: 'Sets the surfaces that feedback may name as ui_surface.',
   schema: () => z.array(nonEmptyText()).min(1),
   default: ['service_web', 'construction_platform_embed', 'field_app_mobile'],
 })
@@ -226,7 +226,7 @@ const deletion = setting({
   key: 'conversations.delete',
   item: 'U044',
   description:
-    'The deletion of a conversation that is not a root: it is deleted, or refused with 501, because its response is not specified.',
+    'Decides what the deletion of a conversation that is not a root does: it is deleted, or refused with 501, because its response is not specified.',
   schema: () => z.enum(['delete', 'not_specified']),
   default: 'delete',
 })

@@ -15,7 +15,7 @@ import { teamspaces } from './teamspaces/schema.ts'
 const warehouse = setting({
   key: 'names.warehouse',
   item: 'U006',
-  description: 'The word before _dataset_name in a data view; records always have dataset_name.',
+  description: 'Sets the word before _dataset_name in a data view; records always have dataset_name.',
   schema: nonEmptyText,
   default: 'warehouse',
   observe: ({ operation, received }) => {

@@ -44,7 +44,8 @@ const pages = collection<Page>({
 const otherParents = setting({
   key: 'page.parent.other',
   item: 'U001',
-  description: 'A parent of another type than page: refused, or stored and returned unchanged.',
+  description:
+    'Decides what happens to a parent of another type than page: refused, or stored and returned unchanged.',
   schema: () => z.enum(['reject', 'passthrough']),
   default: 'reject',
 })
@@ -52,7 +53,7 @@ const otherParents = setting({
 const missingParent = setting({
   key: 'page.parent.missing',
   item: 'U001',
-  description: 'How a page that has no parent shows it: parent is left out, or null.',
+  description: 'Decides how a page that has no parent shows it: parent is left out, or null.',
   schema: () => z.enum(['omit', 'null']),
   default: 'omit',
   observe: ({ operation, status, sent, received }) => {
@@ -65,7 +66,7 @@ const missingParent = setting({
 const defaultScope = setting({
   key: 'page.scope.default',
   item: 'U002',
-  description: 'Scope of a page that is created through the API.',
+  description: 'Sets the scope of a page that is created through the API.',
   schema: () => z.enum(['teamspace', 'organization']),
   default: 'teamspace',
   observe: ({ operation, received }) =>

@@ -106,6 +106,7 @@ const CLIENTS: Readonly<
   'api problems': {},
   'scenario list': {},
   'scenario refresh': {},
+  'scenario show': { argv: ['calm'] },
   'scenario start': { argv: ['calm'] },
   'webhook trigger': { argv: ['batch_prediction.completed'] },
   'scenario stop': { before: ['scenario', 'start', 'calm'] },

@@ -28,6 +28,14 @@ test('the list of batches names the file of the first item', async () => {
   expect(await listed()).toMatchObject({ first_file_id: 'file-1' })
 })
 
+test('the list of batches has the first 200 characters of each prompt', async () => {
+  const { emulator } = await withBatch()
+  const prompt = 'Read the total. '.repeat(20)
+  await emulator.post('/batch-predictions', { ...batchBody(), prompt })
+  const { data } = (await emulator.control('GET', '/batches')).body
+  expect(data.at(-1).prompt).toBe(prompt.slice(0, 200))
+})
+
 test('a held batch has no predicted instants', async () => {
   const { emulator, id, listed } = await withBatch()
   await emulator.control('PATCH', `/batches/${id}`, { hold: true })

@@ -55,6 +55,19 @@ test('a script acts on the sandbox: a step fails the latest batch and calls a ho
   )
 })
 
+test('a scenario shows the text of its script, also while it is broken, and an unknown name gets the nearest one', async () => {
+  const broken = script(`{ timeline: 3 }`)
+  const emulator = await fileEmulator({ 'broken.ts': broken })
+  const shown = await emulator.control('GET', '/scenarios/broken')
+  expect(shown.body).toEqual({ ...(await emulator.listed('broken')), source: broken })
+  expect(shown.body.error).toContain('broken.ts')
+  const unknown = await emulator.control('GET', '/scenarios/brokn')
+  expect([unknown.status, unknown.body.message]).toEqual([
+    404,
+    'There is no scenario "brokn". Did you mean "broken"?',
+  ])
+})
+
 test('a function that throws is reported by file and line in the result, the list and the log', async () => {
   const emulator = await fileEmulator({
     'broken.ts': script(`{

@@ -23,7 +23,7 @@ const PLACES = {
   'GET /sandboxes': ['--sandbox', 'sandbox show', 'sandbox delete'],
   'GET /operations': ['--operation', 'limits fill', 'limits set', 'limits clear'],
   'GET /fault-presets': ['faults add', 'faults presets'],
-  'GET /scenarios': ['--scenario', 'scenario start'],
+  'GET /scenarios': ['--scenario', 'scenario show', 'scenario start'],
 } as const
 
 /** Milliseconds that an emulator has for its names: a person waits for them. */

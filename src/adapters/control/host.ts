@@ -3,7 +3,7 @@ import type { Refusal } from '../../core/errors.ts'
 import type { CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
-import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
+import type { ActiveScenario, ListedScenario, ShownScenario } from '../../core/scenarios/source.ts'
 import type { Service } from '../../core/service.ts'
 import type { SandboxState } from '../../core/state/state.ts'
 import type { CoveredPoint } from './client/coverage.ts'
@@ -20,6 +20,8 @@ export interface BodyBounds {
 interface ScenarioContext {
   /** Every script, with its problems and whether it is active on a sandbox. */
   list(sandbox: Sandbox): Promise<readonly ListedScenario[]>
+  /** One script with its text. Refuses an unknown name. */
+  show(sandbox: Sandbox, name: string): Promise<ShownScenario>
   /** Loads changed scripts at once. */
   refresh(): Promise<void>
   /** The scenario that is active on a sandbox; null for none. */

@@ -28,6 +28,12 @@ export const stableOrNot = () => ({
   stable: z.enum(['true', 'false'], { error: 'must be true or false' }).optional(),
 })
 
+/** A query with which a route only checks its body, and changes nothing. */
+export const dryRun = () =>
+  z
+    .strictObject({ dry_run: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
+    .prefault({})
+
 /** The input of a handler. */
 interface ControlRequest<Params, I extends Input> {
   readonly host: ControlHost

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute } from 'node:path'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal, refuse, refuseInvalid } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -7,8 +9,10 @@ import type {
   ActiveScenario,
   ListedScenario,
   ScenarioDefinition,
+  ScenarioEntry,
   ScenarioFailure,
   ScenarioSource,
+  ShownScenario,
 } from '../../core/scenarios/source.ts'
 import { startAnew, startScenario } from '../../core/scenarios/start.ts'
 import type { Fixtures } from '../../core/state/starting-state.ts'
@@ -92,6 +96,16 @@ export class ScenarioRunner {
     }))
   }
 
+  /** One script with its text. Refuses an unknown name. */
+  async show(sandbox: Sandbox, name: string): Promise<ShownScenario> {
+    await this.#load(name)
+    this.#entry(name)
+    const listed = (await this.list(sandbox)).find((each) => each.name === name) as ListedScenario
+    // The name of a scenario that is not in a file could be that of any file.
+    const source = isAbsolute(listed.file) ? await readFile(listed.file, 'utf8').catch(() => null) : null
+    return { ...listed, source }
+  }
+
   /** Loads changed scripts at once. Active scenarios are swapped before it resolves. */
   async refresh(): Promise<void> {
     await this.#load()
@@ -149,21 +163,22 @@ export class ScenarioRunner {
   #named(name: string): ScenarioDefinition {
     const found = this.#source.get(name)
     if (found !== undefined) return found
-    const all = this.#source.list()
-    const entry = all.find((each) => each.name === name)
-    if (entry === undefined) {
-      refuse('not_found', {
-        detail: `There is no scenario "${name}".${didYouMean(
-          name,
-          all.map((each) => each.name),
-        )}`,
-        mitigation: 'GET /__emulator/scenarios lists them.',
-      })
-    }
     return refuse('conflict', {
-      detail: `The scenario "${name}" is broken: ${entry.problems.map(problemLine).join('; ')}`,
+      detail: `The scenario "${name}" is broken: ${this.#entry(name).problems.map(problemLine).join('; ')}`,
       mitigation: 'Repair the file: it is loaded again when it is saved.',
     })
+  }
+
+  #entry(name: string): ScenarioEntry {
+    const all = this.#source.list()
+    const names = all.map((each) => each.name)
+    return (
+      all.find((each) => each.name === name) ??
+      refuse('not_found', {
+        detail: `There is no scenario "${name}".${didYouMean(name, names)}`,
+        mitigation: 'GET /__emulator/scenarios lists them.',
+      })
+    )
   }
 
   // The compiler of scripts takes a fifth of a second to load, so scripts are loaded only when they are needed.

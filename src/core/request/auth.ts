@@ -50,7 +50,7 @@ export type Caller = ShapeOf<typeof caller>
 export const userPrefix = setting({
   key: 'keys.user_prefix',
   item: 'U069',
-  description: 'The prefix of user-scoped keys; used only for unknown keys under --auth any.',
+  description: 'Sets the prefix of user-scoped keys; used only for unknown keys under --auth any.',
   schema: () => z.string().min(1),
   default: 'live_',
 })
@@ -58,7 +58,7 @@ export const userPrefix = setting({
 export const servicePrefix = setting({
   key: 'keys.service_prefix',
   item: 'U069',
-  description: 'The prefix of service keys; used only for unknown keys under --auth any.',
+  description: 'Sets the prefix of service keys; used only for unknown keys under --auth any.',
   schema: () => z.string().min(1),
   default: 'service_',
 })
@@ -67,7 +67,7 @@ export const teamspaceHeader = setting<string | null>({
   key: 'auth.teamspace_header',
   item: 'U070',
   description:
-    'Name of a request header that selects another teamspace of the same organization; null for none.',
+    'Sets the name of a request header that selects another teamspace of the same organization; null for none.',
   schema: () => z.string().min(1).nullable(),
   default: null,
 })

@@ -7,7 +7,7 @@ import { chanceOf } from '../random.ts'
 export const defaultPageSize = setting({
   key: 'lists.default_limit',
   item: 'U019',
-  description: 'The number of records of a page when the request has no limit.',
+  description: 'Sets the number of records of a page when the request has no limit.',
   schema: () => intBetween(1, 100),
   default: 20,
   observe: ({ query, received }) => {
@@ -21,7 +21,7 @@ export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
   key: 'lists.order',
   item: 'U020',
   description:
-    'Order of lists: newest first, oldest first, or a fixed shuffle that shows which clients rely on order.',
+    'Sets the order of lists: newest first, oldest first, or a fixed shuffle that shows which clients rely on order.',
   schema: () => z.enum(['newest', 'oldest', 'shuffled']),
   default: 'newest',
   observe: ({ received }) => {
@@ -39,7 +39,7 @@ export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
 export const badCursor = setting<'reject' | 'empty'>({
   key: 'lists.bad_cursor',
   item: 'U022',
-  description: 'An unknown cursor: refused, or the response is an empty page.',
+  description: 'Decides what happens to an unknown cursor: refused, or the response is an empty page.',
   schema: () => z.enum(['reject', 'empty']),
   default: 'reject',
 })
@@ -47,7 +47,7 @@ export const badCursor = setting<'reject' | 'empty'>({
 export const bothCursors = setting<'reject' | 'after'>({
   key: 'lists.both_cursors',
   item: 'T25',
-  description: 'A request with both after and before: refused, or after wins.',
+  description: 'Decides what happens to a request with both after and before: refused, or after wins.',
   schema: () => z.enum(['reject', 'after']),
   default: 'reject',
 })
@@ -56,7 +56,7 @@ export const hasMoreBefore = setting<'list_order' | 'travel'>({
   key: 'lists.has_more_before',
   item: 'T26',
   description:
-    'What has_more says about a page that was read with before: travel, whether rows exist before the page in list order; or list_order, whether rows exist after it.',
+    'Decides what has_more says about a page that was read with before: travel, whether rows exist before the page in list order; or list_order, whether rows exist after it.',
   schema: () => z.enum(['list_order', 'travel']),
   default: 'travel',
 })
@@ -65,7 +65,7 @@ export const deletedCursor = setting<'resume' | 'reject'>({
   key: 'lists.deleted_cursor',
   item: 'T28',
   description:
-    'A cursor whose record was deleted in any way: the page continues from its position, or the cursor is unknown.',
+    'Decides what happens to a cursor whose record was deleted in any way: the page continues from its position, or the cursor is unknown.',
   schema: () => z.enum(['resume', 'reject']),
   default: 'resume',
 })

@@ -24,14 +24,23 @@ export function change<T>(
   return { result, commit: sandbox.commit(scope) }
 }
 
-/** Replaces the settings, or refuses all of them with every issue. A masked secret means the stored one. */
-export function setSettings(sandbox: Sandbox, given: JsonObject): void {
+/**
+ * Refuses settings with every issue, also those of records that would no longer be valid.
+ * @returns the settings, with the stored secret for a masked one
+ */
+export function checkedSettings(sandbox: Sandbox, given: JsonObject): JsonObject {
   const values = withSecrets(given, sandbox.settings.overrides)
   refuseInvalid(sandbox.assumptions.check(values))
   // Records that were valid under the old settings may be invalid under the new ones.
   const document = { ...sandbox.document(), settings: values }
   const checked = checkDocument(document, sandbox.service, sandbox.assumptions, sandbox.options.strict)
   if ('issues' in checked) refuseInvalid(checked.issues)
+  return values
+}
+
+/** Replaces the settings, or refuses all of them with every issue. A masked secret means the stored one. */
+export function setSettings(sandbox: Sandbox, given: JsonObject): void {
+  const values = checkedSettings(sandbox, given)
   change(sandbox, ({ tx }) => tx.put(SANDBOX_TABLE, { id: SETTINGS, values } as Row))
 }
 

@@ -159,6 +159,15 @@ export const listedScenario = () =>
 
 export type ListedScenario = ShapeOf<typeof listedScenario>
 
+/** A script with its text. */
+export const shownScenario = () =>
+  listedScenario().extend({
+    /** Null for a scenario that is not in a file. */
+    source: z.string().nullable(),
+  })
+
+export type ShownScenario = ShapeOf<typeof shownScenario>
+
 /** A mistake in a user's script. It is reported to the user; nothing is wrong with the emulator. */
 export class ScriptFault extends Error {
   constructor(message: string) {

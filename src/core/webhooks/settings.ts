@@ -12,7 +12,7 @@ export const fixedSubscriptions = setting<readonly FixedSubscription[]>({
   key: 'webhooks.subscriptions',
   item: 'U046',
   description:
-    'Subscriptions that every sandbox has: [{"url": "http://127.0.0.1:9000/hook", "events": [...], "secret": "..."}]; without events, to all types.',
+    'Sets the subscriptions that every sandbox has: [{"url": "http://127.0.0.1:9000/hook", "events": [...], "secret": "..."}]; without events, to all types.',
   // Unchecked: `knownSubscriptions` has checked the value before it is read. Readers do not have the types of webhooks.
   schema: () => z.array(z.custom<FixedSubscription>()),
   default: [],
@@ -29,7 +29,7 @@ const headerName = () =>
 export const eventHeader = setting({
   key: 'webhooks.event_header',
   item: 'U060',
-  description: 'Header with the type of a webhook.',
+  description: 'Sets the header with the type of a webhook.',
   schema: headerName,
   default: 'X-Emulator-Event',
 })
@@ -37,7 +37,7 @@ export const eventHeader = setting({
 export const envelope = setting<'none' | 'typed'>({
   key: 'webhooks.envelope',
   item: 'U060',
-  description: 'Body of a webhook: the object alone, or {id, type, created_at, data} around it.',
+  description: 'Sets the body of a webhook: the object alone, or {id, type, created_at, data} around it.',
   schema: () => z.enum(['none', 'typed']),
   default: 'none',
 })
@@ -76,7 +76,7 @@ export const retrySchedule = setting<readonly string[]>({
   key: 'webhooks.retry',
   item: 'U060',
   description:
-    'Virtual durations from each failed attempt to the next one: ["10s", "5m", "1h"]. Empty for no retries.',
+    'Sets the virtual durations from each failed attempt to the next one: ["10s", "5m", "1h"]. An empty list means no retries.',
   schema: () => z.array(durationUpTo(MAX_DELAY)).max(100),
   default: [],
 })
@@ -84,7 +84,7 @@ export const retrySchedule = setting<readonly string[]>({
 export const deliveryTimeout = setting({
   key: 'webhooks.timeout',
   item: 'U060',
-  description: 'How long a receiver has to respond, in real time.',
+  description: 'Decides how long a receiver has to respond, in real time.',
   schema: () =>
     duration().refine((value) => isBetween(parseDuration(value), 1, MAX_TIMEOUT), {
       error: 'must be 1ms to 5m',
@@ -99,7 +99,8 @@ function isBetween(value: number | undefined, least: number, most: number): bool
 export const inboxStatus = setting({
   key: 'webhooks.inbox_status',
   item: 'U060',
-  description: 'Status with which the built-in inbox responds; it keeps a received webhook with any status.',
+  description:
+    'Sets the status with which the built-in inbox responds; it keeps a received webhook with any status.',
   schema: () => intBetween(200, 599),
   default: 200,
 })

@@ -64,7 +64,7 @@ export const fireAutomation: EventHandler = {
 export const queuedRuns = setting({
   key: 'automations.queued_runs',
   item: 'T35',
-  description: 'What happens to the queued runs of a deleted automation.',
+  description: 'Decides what happens to the queued runs of a deleted automation.',
   schema: () => z.enum(['execute', 'drop']),
   default: 'execute',
 })

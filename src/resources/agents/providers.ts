@@ -11,7 +11,7 @@ export type Provider = (typeof providers)[number]
 export const triggerSources = setting<readonly string[]>({
   key: 'names.trigger_sources',
   item: 'U008',
-  description: `Identifiers of the three providers whose events fire triggers, in this order: ${providers.join(', ')}.`,
+  description: `Sets the identifiers of the three providers whose events fire triggers, in this order: ${providers.join(', ')}.`,
   schema: () =>
     z.array(nonEmptyText()).refine((names) => names.length === 3 && new Set(names).size === 3, {
       error: 'must be three different names',

@@ -27,7 +27,7 @@ const EXECUTE = 'agent-run.execute'
 export const queueTime = setting({
   key: 'agent_runs.queue_time',
   item: 'T35',
-  description: 'How long a run of an agent is queued before it executes, at most 3650d.',
+  description: 'Decides how long a run of an agent is queued before it executes, at most 3650d.',
   schema: () => durationUpTo('3650d'),
   default: '1s',
 })
@@ -36,7 +36,7 @@ export const keptRuns = setting({
   key: 'agent_runs.keep',
   item: 'U075',
   description:
-    'How many runs of each automation, and of each event trigger, are kept; a queued run is never dropped.',
+    'Decides how many runs of each automation, and of each event trigger, are kept; a queued run is never dropped.',
   schema: () => intBetween(1, 1_000_000),
   default: 1_000,
 })

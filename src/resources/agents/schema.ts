@@ -111,7 +111,7 @@ export const triggerEvents = setting({
   key: 'names.trigger_events',
   item: 'U061',
   description:
-    'The event names that a trigger may have, as ResourceName:eventType; an empty list allows any of that form.',
+    'Sets the event names that a trigger may have, as ResourceName:eventType; an empty list allows any of that form.',
   schema: () => z.array(triggerEvent()),
   default: [],
 })

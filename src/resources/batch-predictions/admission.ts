@@ -35,7 +35,7 @@ export const concurrencyPolicy = setting({
   key: 'limits.admission.concurrency',
   item: 'U064',
   description:
-    'How many unfinished batches an organization may have: null for any number, 5, or {"limit": 5, "retry_after_s": 30}.',
+    'Decides how many unfinished batches an organization may have: null for any number, 5, or {"limit": 5, "retry_after_s": 30}.',
   schema: bound,
   default: null,
 })
@@ -44,7 +44,7 @@ export const enqueuedItemsPolicy = setting({
   key: 'limits.admission.enqueued_items',
   item: 'U064',
   description:
-    'How many unfinished items the batches of an organization may have together: null, 10000, or {"limit": 10000, "retry_after_s": 30}.',
+    'Decides how many unfinished items the batches of an organization may have together: null, 10000, or {"limit": 10000, "retry_after_s": 30}.',
   schema: bound,
   default: null,
 })
@@ -53,7 +53,7 @@ export const createRatePolicy = setting({
   key: 'limits.admission.create_rate',
   item: 'U064',
   description:
-    'How many batches an organization may create in a sliding window: null, 10 (per 60 s), or {"limit": 10, "window_s": 60}.',
+    'Decides how many batches an organization may create in a sliding window: null, 10 (per 60 s), or {"limit": 10, "window_s": 60}.',
   schema: () => {
     const rate = z.strictObject({ limit: intBetween(1, MAX_LIMIT), window_s: seconds() })
     return z.union([limit(), rate, z.null()], { error: `${FORM} {"limit": 10, "window_s": 60}` })
@@ -65,7 +65,7 @@ export const globalCapacityPolicy = setting({
   key: 'limits.admission.global_capacity',
   item: 'U064',
   description:
-    'How many unfinished batches all organizations may have together: null, 100, or {"limit": 0, "until": "2026-01-01T00:00:00Z", "retry_after_s": 30} for a shortage that ends.',
+    'Decides how many unfinished batches all organizations may have together: null, 100, or {"limit": 0, "until": "2026-01-01T00:00:00Z", "retry_after_s": 30} for a shortage that ends.',
   schema: () => {
     const shortage = { limit: limit(), retry_after_s: seconds().optional(), until: timestamp().optional() }
     return z.union([limit(), z.strictObject(shortage), z.null()], {

@@ -20,7 +20,7 @@ const MAX_CUSTOM_ID_LENGTH = 128
 export const emptyCustomIds = setting({
   key: 'batch.empty_custom_id',
   item: 'U050',
-  description: 'An item whose custom_id is the empty string: refused or accepted.',
+  description: 'Decides what happens to an item whose custom_id is the empty string: refused or accepted.',
   schema: () => z.enum(['reject', 'accept']),
   default: 'reject',
 })

@@ -19,6 +19,8 @@ const batchSummary = () =>
     teamspace_id: z.string(),
     /** The file of its first item. */
     first_file_id: z.string(),
+    /** The beginning of its prompt. */
+    prompt: z.string(),
     /** Items that are finished now. */
     finished: z.int(),
     held: z.boolean(),
@@ -44,6 +46,9 @@ const plannedResult = () =>
   })
 
 export type PlannedResult = ShapeOf<typeof plannedResult>
+
+/** Maximum characters of a prompt in a list: it has up to a megabyte. */
+const SHOWN = 200
 
 /** The default and the largest number of results in a page. */
 const [PAGE, LARGEST_PAGE] = [1_000, 10_000]
@@ -130,6 +135,7 @@ function summaryOf(scope: Scope, batch: Batch): BatchSummary {
     ...shownBatch(batch, scope),
     teamspace_id,
     first_file_id: request.items[0]?.file_id ?? '',
+    prompt: request.prompt.slice(0, SHOWN),
     finished: finishedItems(batch, scope.now),
     held: progress.held,
     predicted: predictedFor(batch),

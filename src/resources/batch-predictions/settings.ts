@@ -32,7 +32,8 @@ function listIn({
 export const itemsName = setting({
   key: 'batch.names.items',
   item: 'U035',
-  description: 'Name of the item list in a request that creates a batch; null: such requests get 501.',
+  description:
+    'Sets the name of the item list in a request that creates a batch; null: such requests get 501.',
   schema: memberName,
   default: 'items',
   strict: null,
@@ -42,7 +43,7 @@ export const itemsName = setting({
 export const fileRefName = setting({
   key: 'batch.names.file_ref',
   item: 'U035',
-  description: 'Name of the file reference in an item; null: requests that create a batch get 501.',
+  description: 'Sets the name of the file reference in an item; null: requests that create a batch get 501.',
   schema: memberName,
   default: 'file_id',
   strict: null,
@@ -70,7 +71,7 @@ export const models = setting({
   key: 'models',
   item: 'U036',
   description:
-    'The models and the clouds that have them: [{"id": "...", "clouds": ["cloud_b"], "runs_as": "..."}]; empty: any model id is accepted.',
+    'Sets the models and the clouds that have them: [{"id": "...", "clouds": ["cloud_b"], "runs_as": "..."}]; empty: any model id is accepted.',
   schema: () =>
     z.array(model()).superRefine((list, context) => {
       const issue = (index: number, field: string, message: string) =>
@@ -89,7 +90,7 @@ export const modelEcho = setting({
   key: 'batch.model.echo',
   item: 'U037',
   description:
-    'The model that a batch with a deprecated model id shows: the requested one, or the one that runs.',
+    'Sets the model that a batch with a deprecated model id shows: the requested one, or the one that runs.',
   schema: () => z.enum(['requested', 'effective']),
   default: 'requested',
 })
@@ -97,7 +98,7 @@ export const modelEcho = setting({
 export const unknownFiles = setting({
   key: 'batch.unknown_files',
   item: 'U039',
-  description: 'Whether validation rejects an item whose file this sandbox does not have.',
+  description: 'Decides whether validation rejects an item whose file this sandbox does not have.',
   schema: () => z.enum(['fail', 'accept']),
   default: 'fail',
 })
@@ -105,7 +106,7 @@ export const unknownFiles = setting({
 export const itemValidation = setting({
   key: 'batch.validation',
   item: 'U055',
-  description: 'An invalid item: the whole batch fails, or only the item is errored.',
+  description: 'Decides what happens to an invalid item: the whole batch fails, or only the item is errored.',
   schema: () => z.enum(['batch', 'item']),
   default: 'batch',
 })
@@ -114,7 +115,7 @@ export const defaultPace = setting({
   key: 'batch.pace',
   item: 'U054',
   description:
-    'How long the phases of a batch take. Each is "immediate", "hold", a duration or {"polls": N}; in_progress also {"per_item", "concurrency"}. Phases left out keep 2s, 200ms per item with 50 at a time, and 1s.',
+    'Decides how long the phases of a batch take. Each is "immediate", "hold", a duration or {"polls": N}; in_progress also {"per_item", "concurrency"}. Phases left out keep 2s, 200ms per item with 50 at a time, and 1s.',
   schema: paceChangeSchema,
   default: {},
 })
@@ -123,7 +124,7 @@ export const defaultOutcomes = setting({
   key: 'batch.outcomes',
   item: 'U054',
   description:
-    'Outcome rules that a new batch copies: [{"match": {"custom_id": "glob", "index": 0}, "every": N, "probability": p, "status": "succeeded" or "errored", "detail": "...", "output": {...}}]; the first that fits an item decides.',
+    'Sets the outcome rules that a new batch copies: [{"match": {"custom_id": "glob", "index": 0}, "every": N, "probability": p, "status": "succeeded" or "errored", "detail": "...", "output": {...}}]; the first that fits an item decides.',
   schema: outcomeRulesSchema,
   default: [],
 })
@@ -131,7 +132,7 @@ export const defaultOutcomes = setting({
 export const cancelDelay = setting({
   key: 'batch.cancel_delay',
   item: 'T15',
-  description: 'How long a batch stays cancelling.',
+  description: 'Decides how long a batch stays cancelling.',
   schema: phaseDuration,
   default: '1s',
 })
@@ -140,7 +141,7 @@ export const cancelInFlight = setting({
   key: 'batch.cancel_in_flight',
   item: 'T15',
   description:
-    'Items in progress when a cancel arrives: stopped at once, or finished while the batch is cancelling.',
+    'Decides what happens to items in progress when a cancel arrives: stopped at once, or finished while the batch is cancelling.',
   schema: () => z.enum(['stop', 'finish']),
   default: 'stop',
 })
@@ -149,7 +150,7 @@ export const cancelTerminal = setting({
   key: 'batch.cancel_terminal',
   item: 'U041',
   description:
-    'A cancel of a batch that is finalizing, completed, failed or expired: refused, or returns the unchanged batch.',
+    'Decides what happens to a cancel of a batch that is finalizing, completed, failed or expired: refused, or returns the unchanged batch.',
   schema: () => z.enum(['reject', 'unchanged']),
   default: 'reject',
   observe: ({ operation, status, received }) => {
@@ -164,7 +165,7 @@ export const expireInValidating = setting({
   key: 'batch.expire_in_validating',
   item: 'T13',
   description:
-    'A batch that is still validating when its completion window ends: expires, fails, or continues.',
+    'Decides what happens to a batch that is still validating when its completion window ends: expires, fails, or continues.',
   schema: () => z.enum(['expire', 'fail', 'wait']),
   default: 'expire',
 })
@@ -172,7 +173,7 @@ export const expireInValidating = setting({
 export const failedItems = setting({
   key: 'batch.failed_items',
   item: 'T17',
-  description: 'The status of the unfinished items of a failed batch.',
+  description: 'Sets the status of the unfinished items of a failed batch.',
   schema: () => z.enum(['errored', 'canceled']),
   default: 'errored',
 })
@@ -180,7 +181,7 @@ export const failedItems = setting({
 export const batchError = setting({
   key: 'batch.error',
   item: 'U010',
-  description: 'The error of a failed, cancelled or expired batch: problem details, or an empty object.',
+  description: 'Sets the error of a failed, cancelled or expired batch: problem details, or an empty object.',
   schema: () => z.enum(['problem', 'empty']),
   default: 'problem',
   strict: 'empty',
@@ -195,7 +196,7 @@ export const unsatisfiable = setting({
   key: 'batch.unsatisfiable',
   item: 'U079',
   description:
-    'A batch for whose output_schema no output exists or is found: it is accepted and its items are errored, or its creation is refused (if the schema is small enough to be checked at once).',
+    'Decides what happens to a batch for whose output_schema no output exists or is found: it is accepted and its items are errored, or its creation is refused (if the schema is small enough to be checked at once).',
   schema: () => z.enum(['errored', 'refuse']),
   default: 'errored',
 })
@@ -204,7 +205,7 @@ export const cleanup = setting({
   key: 'batch.cleanup',
   item: 'U056',
   description:
-    'When results that are 29 days old are removed: at_eligibility, manual (only by the control API), or this duration after.',
+    'Decides when results that are 29 days old are removed: at_eligibility, manual (only by the control API), or this duration after.',
   schema: () =>
     z.union([z.enum(['at_eligibility', 'manual']), phaseDuration()], {
       error: 'must be at_eligibility, manual, or a duration of at most 3650d such as 6h',
@@ -216,7 +217,7 @@ export const resultsUrlBase = setting({
   key: 'batch.results_url',
   item: 'U047',
   description:
-    'What results_url is relative to: the root of the server (with /v1), or the base URL (without).',
+    'Decides what results_url is relative to: the root of the server (with /v1), or the base URL (without).',
   schema: () => z.enum(['absolute_path', 'base_relative']),
   default: 'absolute_path',
   observe: ({ received }) => {
@@ -230,7 +231,7 @@ export const resultsOrder = setting({
   key: 'batch.results.order',
   item: 'U048',
   description:
-    'The order of result lines: that of submission, or a shuffle that is the same for the same seed.',
+    'Sets the order of result lines: that of submission, or a shuffle that is the same for the same seed.',
   schema: () => z.enum(['submission', 'shuffled']),
   default: 'submission',
 })
@@ -242,7 +243,7 @@ function itemProblem(code: string, title: string) {
   return setting({
     key: `errors.item_problem.${code}`,
     item: 'U049',
-    description: `Code, title and status of the problem in the result line of an item that is ${code}.`,
+    description: `Sets code, title and status of the problem in the result line of an item that is ${code}.`,
     schema: () =>
       z.strictObject({ code: nonEmptyText(), title: nonEmptyText(), status: intBetween(400, 599) }),
     default: { code, title, status: 422 },

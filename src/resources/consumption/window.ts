@@ -11,7 +11,8 @@ const MAX_DAYS = 90
 export const tooLong = setting({
   key: 'consumption.over_90',
   item: 'U027',
-  description: 'A window of more than 90 days: refused, cut to its last 90 days, or an empty list.',
+  description:
+    'Decides what happens to a window of more than 90 days: refused, cut to its last 90 days, or an empty list.',
   schema: () => z.enum(['reject', 'clamp', 'empty']),
   default: 'reject',
 })
@@ -20,7 +21,7 @@ export const dayCount = setting({
   key: 'consumption.day_count',
   item: 'T22',
   description:
-    'How the days of a window count: every date it touches, or the difference between its last date and its first.',
+    'Decides how the days of a window count: every date it touches, or the difference between its last date and its first.',
   schema: () => z.enum(['inclusive', 'difference']),
   default: 'inclusive',
 })
@@ -28,7 +29,7 @@ export const dayCount = setting({
 export const startAfterEnd = setting({
   key: 'consumption.start_after_end',
   item: 'U028',
-  description: 'A start_date after the end_date: an empty list, or refused.',
+  description: 'Decides what happens to a start_date after the end_date: an empty list, or refused.',
   schema: () => z.enum(['empty', 'reject']),
   default: 'empty',
 })
@@ -37,7 +38,7 @@ export const withoutDates = setting({
   key: 'consumption.without_dates',
   item: 'U028',
   description:
-    'A report without start_date or end_date: it ends now, or begins 90 days before its end; or it is refused.',
+    'Decides what happens to a report without start_date or end_date: it ends now, or begins 90 days before its end; or it is refused.',
   schema: () => z.enum(['last_90_days', 'reject']),
   default: 'last_90_days',
 })
@@ -45,7 +46,7 @@ export const withoutDates = setting({
 export const zoneless = setting({
   key: 'consumption.zoneless',
   item: 'T24',
-  description: 'A date-time without an offset: taken as UTC, or refused.',
+  description: 'Decides what happens to a date-time without an offset: taken as UTC, or refused.',
   schema: () => z.enum(['utc', 'reject']),
   default: 'utc',
 })
@@ -53,7 +54,8 @@ export const zoneless = setting({
 export const dateForms = setting({
   key: 'consumption.date_forms',
   item: 'U077',
-  description: 'The forms that dates may have: any calendar form of ISO 8601, or only those of RFC 3339.',
+  description:
+    'Sets the forms that dates may have: any calendar form of ISO 8601, or only those of RFC 3339.',
   schema: () => z.enum(['iso_8601', 'rfc_3339']),
   default: 'iso_8601',
 })

@@ -102,7 +102,8 @@ export const oauthFlows = collection<OAuthFlow>({
 export const stateReuse = setting({
   key: 'mcp.oauth.state_reuse',
   item: 'U032',
-  description: 'A state that has already completed a flow: refused, or accepted again.',
+  description:
+    'Decides what happens to a state that has already completed a flow: refused, or accepted again.',
   schema: () => z.enum(['reject', 'accept']),
   default: 'reject',
 })
@@ -110,7 +111,7 @@ export const stateReuse = setting({
 export const configuredAfter = setting({
   key: 'mcp.oauth_configured',
   item: 'T37',
-  description: 'Whether a completed flow sets metadata.oauth_configured of its server.',
+  description: 'Decides whether a completed flow sets metadata.oauth_configured of its server.',
   schema: () => z.enum(['set', 'keep']),
   default: 'set',
 })
@@ -118,7 +119,7 @@ export const configuredAfter = setting({
 export const callbackMessage = setting({
   key: 'mcp.oauth.message',
   item: 'U065',
-  description: 'The message of every OAuth callback result; null for a sentence about its outcome.',
+  description: 'Sets the message of every OAuth callback result; null for a sentence about its outcome.',
   schema: () => nonEmptyText().nullable(),
   default: null,
 })

@@ -16,7 +16,7 @@ export const nullValues = setting({
   key: 'mcp.null_values',
   item: 'T32',
   description:
-    'Whether last_synced_at and managed_by_app of an MCP server can be null, although their types are plain.',
+    'Decides whether last_synced_at and managed_by_app of an MCP server can be null, although their types are plain.',
   schema: () => z.boolean(),
   default: false,
   observe: ({ operation, received }) => {
@@ -35,7 +35,7 @@ export const listHasMore = setting({
   key: 'mcp.list.has_more',
   item: 'U031',
   description:
-    'Whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
+    'Decides whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
   schema: () => z.enum(['present', 'absent']),
   default: 'present',
   observe: ({ operation, status, received }) => {

@@ -29,7 +29,7 @@ export const selfJoined = setting<readonly string[]>({
   key: 'teamspace.self_joined.operations',
   item: 'U003',
   description:
-    'The operations, as globs of their names, that a user may call who joined an open teamspace without approval.',
+    'Sets the operations, as globs of their names, that a user may call who joined an open teamspace without approval.',
   schema: () => z.array(nonEmptyText()).readonly(),
   default: ['converse.*'],
 })
@@ -38,7 +38,7 @@ export const serviceManagers = setting({
   key: 'teamspace.of_service_key',
   item: 'U078',
   description:
-    'Who manages a teamspace that a service key has created: the key and account admins of its organization, or only the key.',
+    'Decides who manages a teamspace that a service key has created: the key and account admins of its organization, or only the key.',
   schema: () => z.enum(['account_admins', 'key']),
   default: 'account_admins',
 })

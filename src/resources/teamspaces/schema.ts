@@ -12,7 +12,8 @@ import { missing, refersTo } from '../records.ts'
 export const cloudA = setting({
   key: 'names.cloud_a',
   item: 'U009',
-  description: 'How requests and responses name the first cloud provider; records always have cloud_a.',
+  description:
+    'Decides how requests and responses name the first cloud provider; records always have cloud_a.',
   schema: nonEmptyText,
   default: 'cloud_a',
   unlike: 'names.cloud_b',
@@ -22,7 +23,7 @@ export const cloudB = setting({
   key: 'names.cloud_b',
   item: 'U009',
   description:
-    'How requests and responses name the second cloud provider, the default; records always have cloud_b.',
+    'Decides how requests and responses name the second cloud provider, the default; records always have cloud_b.',
   schema: nonEmptyText,
   default: 'cloud_b',
   unlike: 'names.cloud_a',

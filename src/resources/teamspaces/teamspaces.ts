@@ -31,7 +31,7 @@ import {
 export const defaultAccess = setting({
   key: 'teamspace.access.default',
   item: 'U024',
-  description: 'Access of a teamspace that is created without one.',
+  description: 'Sets the access of a teamspace that is created without one.',
   schema: access,
   default: 'closed',
   observe: ({ operation, sent, received }) =>

@@ -13,7 +13,7 @@ export const searchMode = setting({
   key: 'users.search',
   item: 'U021',
   description:
-    'How search compares with first name, last name, both, and e-mail address; letter case does not matter.',
+    'Decides how search compares with first name, last name, both, and e-mail address; letter case does not matter.',
   schema: () => z.enum(['substring', 'prefix', 'exact']),
   default: 'substring',
 })

@@ -42,55 +42,56 @@ export function failureOf(trial: Trial, comparison: RunComparison): HuntFailure 
 }
 
 /** For each kind: a sentence about the failure, or undefined. */
-const CHECKS: Readonly<Record<FailureKind, (trial: Trial, comparison: RunComparison) => string | undefined>> = {
-  hang: ({ isLate, entries }, { limit }) => {
-    const last = entries.at(-1)
-    if (!isLate || waitsAsTold(last, limit)) return undefined
-    const about =
-      last === undefined
-        ? 'It had sent no request.'
-        : `Its last request was ${last.method} ${last.path}, ${isCutOrOpen(last) ? 'which has no whole response' : `with the status ${last.status}`}.`
-    return `The command still ran after ${formatDuration(limit)}. ${about}`
-  },
-  crash: ({ signal, isLate, exit_code, output }) => {
-    if (isLate || exit_code === 0) return undefined
-    const line = lineWith(output, DEFECT)
-    return line ?? (signal === null ? undefined : `The command was ended by ${signal}.`)
-  },
-  duplicate: (trial, { clean }) => {
-    const [before, now] = [creations(clean), creations(trial)]
-    // Bodies with a random part differ from run to run.
-    const most = (operation: string) => {
-      const counts = [...before.values()].filter((each) => each.operation === operation)
-      return counts.reduce((most, { count }) => Math.max(most, count), 1)
-    }
-    const [found] = [...now].filter(([key, { operation, count }]) => {
-      return count > (before.get(key)?.count ?? most(operation))
-    })
-    if (found === undefined) return undefined
-    const [key, { operation, count }] = found
-    return `${operation} with the same content took effect ${counted(count, 'time')}, without faults ${counted(before.get(key)?.count ?? most(operation), 'time')}.`
-  },
-  'wrong result': (trial, { clean, rules }) => {
-    if (trial.isLate || rules.some((rule) => changesData(rule, trial.service))) return undefined
-    if (trial.exit_code !== 0) return lineWith(trial.output, ASSERTION)
-    const [before, now] = [perOperation(clean), perOperation(trial)]
-    const [lost] = [...before].filter(([operation, count]) => (now.get(operation) ?? 0) < count)
-    if (lost === undefined) return undefined
-    const [operation, count] = lost
-    return `The command passed, although ${operation} took effect ${counted(now.get(operation) ?? 0, 'time')} instead of ${count}.`
-  },
-  conduct: (trial, { clean }) => {
-    const [first] = newConduct(trial, clean)
-    return first?.message
-  },
-  'clear error': ({ exit_code, isLate, output }, { limit }) => {
-    if (isLate)
-      return `The command still waited after ${formatDuration(limit)}, as the last response had asked.`
-    if (exit_code === 0) return undefined
-    return lineWith(output, ERROR) ?? `The command ended with the exit code ${exit_code}.`
-  },
-}
+const CHECKS: Readonly<Record<FailureKind, (trial: Trial, comparison: RunComparison) => string | undefined>> =
+  {
+    hang: ({ isLate, entries }, { limit }) => {
+      const last = entries.at(-1)
+      if (!isLate || waitsAsTold(last, limit)) return undefined
+      const about =
+        last === undefined
+          ? 'It had sent no request.'
+          : `Its last request was ${last.method} ${last.path}, ${isCutOrOpen(last) ? 'which has no whole response' : `with the status ${last.status}`}.`
+      return `The command still ran after ${formatDuration(limit)}. ${about}`
+    },
+    crash: ({ signal, isLate, exit_code, output }) => {
+      if (isLate || exit_code === 0) return undefined
+      const line = lineWith(output, DEFECT)
+      return line ?? (signal === null ? undefined : `The command was ended by ${signal}.`)
+    },
+    duplicate: (trial, { clean }) => {
+      const [before, now] = [creations(clean), creations(trial)]
+      // Bodies with a random part differ from run to run.
+      const most = (operation: string) => {
+        const counts = [...before.values()].filter((each) => each.operation === operation)
+        return counts.reduce((most, { count }) => Math.max(most, count), 1)
+      }
+      const [found] = [...now].filter(([key, { operation, count }]) => {
+        return count > (before.get(key)?.count ?? most(operation))
+      })
+      if (found === undefined) return undefined
+      const [key, { operation, count }] = found
+      return `${operation} with the same content took effect ${counted(count, 'time')}, without faults ${counted(before.get(key)?.count ?? most(operation), 'time')}.`
+    },
+    'wrong result': (trial, { clean, rules }) => {
+      if (trial.isLate || rules.some((rule) => changesData(rule, trial.service))) return undefined
+      if (trial.exit_code !== 0) return lineWith(trial.output, ASSERTION)
+      const [before, now] = [perOperation(clean), perOperation(trial)]
+      const [lost] = [...before].filter(([operation, count]) => (now.get(operation) ?? 0) < count)
+      if (lost === undefined) return undefined
+      const [operation, count] = lost
+      return `The command passed, although ${operation} took effect ${counted(now.get(operation) ?? 0, 'time')} instead of ${count}.`
+    },
+    conduct: (trial, { clean }) => {
+      const [first] = newConduct(trial, clean)
+      return first?.message
+    },
+    'clear error': ({ exit_code, isLate, output }, { limit }) => {
+      if (isLate)
+        return `The command still waited after ${formatDuration(limit)}, as the last response had asked.`
+      if (exit_code === 0) return undefined
+      return lineWith(output, ERROR) ?? `The command ended with the exit code ${exit_code}.`
+    },
+  }
 
 /** The errors and warnings about the client that are new. */
 function newConduct({ findings }: Trial, clean: Trial) {

@@ -1,5 +1,5 @@
 import type { LimitOverride } from '../../../core/core-assumptions.ts'
-import type { ActiveScenario, ListedScenario } from '../../../core/scenarios/source.ts'
+import type { ActiveScenario, ListedScenario, ShownScenario } from '../../../core/scenarios/source.ts'
 import type { Stub, StubDraft } from '../../../core/scenarios/stub.ts'
 import type { InboxMessage } from '../../../core/webhooks/inbox.ts'
 import type { Delivery, WebhookChange, WebhookDraft } from '../../../core/webhooks/records.ts'
@@ -75,6 +75,8 @@ export type SandboxScenarios = ReturnType<typeof scenariosOver>
 export function scenariosOver(ask: CallControl) {
   return {
     list: (): Promise<readonly ListedScenario[]> => dataOf(ask('GET /scenarios')),
+    /** One scenario with the text of its script. */
+    show: (name: string): Promise<ShownScenario> => ask('GET /scenarios/{name}', { params: { name } }),
     /** The scenario that is active on the sandbox; null while none is. */
     active: async (): Promise<ActiveScenario | null> => (await ask('GET /scenarios')).active,
     /** Starts a scenario instead of the active one. A refused scenario changes nothing. */

@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { assumption, type Setting } from '../../../core/assumptions.ts'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
-import { setSettings } from '../../../core/sandboxes/change.ts'
+import { checkedSettings, setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { withoutSecret } from '../../../core/secrets.ts'
 import { jsonSchema } from '../openapi/parts.ts'
-import { route } from '../route.ts'
+import { dryRun, route } from '../route.ts'
 
 /** One question that the specification leaves open, and the decision of the emulator. */
 const assumptionView = () =>
@@ -67,12 +67,14 @@ export const assumptionRoutes = [
     name: 'settings.change',
     method: 'PATCH',
     path: '/settings',
-    summary: 'Change settings by key: null restores the default',
-    returns: 'The changed settings.',
-    input: () => ({ body: anyObject() }),
+    summary: 'Change settings by key: null restores the default; with dry_run=true only check them',
+    returns: 'The settings in force.',
+    input: () => ({ body: anyObject(), query: dryRun() }),
     output: settingsView,
-    handle: ({ sandbox, body }) => {
-      setSettings(sandbox, changed(sandbox, body as JsonObject))
+    handle: ({ sandbox, body, query }) => {
+      const values = changed(sandbox, body as JsonObject)
+      if (query.dry_run === 'true') checkedSettings(sandbox, values)
+      else setSettings(sandbox, values)
       return { body: settingsOf(sandbox) }
     },
   }),

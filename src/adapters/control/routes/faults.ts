@@ -16,7 +16,7 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
 import { either, form } from '../../../core/strict-input.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
-import { removedIds, route } from '../route.ts'
+import { dryRun, removedIds, route } from '../route.ts'
 
 /** A fault rule with its counters. */
 const faultView = (service: Service, settings: Settings) =>
@@ -68,12 +68,6 @@ const presetList = () =>
     ),
   })
 
-/** With `dry_run=true` a rule is only checked; the response for a valid rule is an empty list. */
-const dryRun = () =>
-  z
-    .strictObject({ dry_run: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
-    .prefault({})
-
 /** Fault rules, their counters, and the presets. */
 export const faultRoutes = (service: Service) =>
   [
@@ -112,7 +106,7 @@ export const faultRoutes = (service: Service) =>
         return z.union([view, listOf(view)])
       },
       handle: ({ sandbox, body, query }) => {
-        // The check of the body has already refused an invalid rule.
+        // The check of the body has already refused an invalid rule. The response for a valid one is an empty list.
         if (query.dry_run === 'true') return { body: list([]) }
         const { result } = change(sandbox, (scope) =>
           asList(body).map((draft) => armed(sandbox, scope, draft)),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type InputOf, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import { activeScenario, listedScenario } from '../../../core/scenarios/source.ts'
+import { activeScenario, listedScenario, shownScenario } from '../../../core/scenarios/source.ts'
 import type { ControlHost } from '../host.ts'
 import { route } from '../route.ts'
 
@@ -44,6 +44,15 @@ export const scenarioRoutes = [
       await host.scenarios.refresh()
       return { body: await show(host, sandbox) }
     },
+  }),
+  route({
+    name: 'scenarios.show',
+    method: 'GET',
+    path: '/scenarios/{name}',
+    summary: 'Show one scenario with the text of its script',
+    returns: 'The script as in the list, and its text; null for a scenario that is not in a file.',
+    output: shownScenario,
+    handle: async ({ host, sandbox, params }) => ({ body: await host.scenarios.show(sandbox, params.name) }),
   }),
   route({
     name: 'scenarios.start',

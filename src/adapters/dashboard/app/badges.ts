@@ -2,7 +2,7 @@ import { effect, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ask } from './api.ts'
 import { isUnfinished, useBatches } from './batch-data.ts'
-import { useDeliveries } from './deliveries.ts'
+import { acknowledge, newFailures, seenFailures, useDeliveries } from './deliveries.ts'
 import { missingSandbox } from './live.ts'
 import { useLive } from './loaded.ts'
 import { sandboxName } from './place.ts'
@@ -38,9 +38,10 @@ export function useBadges(): void {
     if (batches !== undefined) setBadge('batches', batches.filter(isUnfinished).length)
   }, [batches])
   useEffect(() => {
-    const failed = deliveries?.filter(({ status }) => status === 'failed')
-    if (deliveries !== undefined) setBadge('webhooks', deliveries.length, failed?.length)
-  }, [deliveries])
+    if (deliveries === undefined) return
+    acknowledge([], deliveries)
+    setBadge('webhooks', deliveries.length, newFailures(deliveries).length)
+  }, [deliveries, seenFailures.value])
   useEffect(() => {
     const armed = faults?.data.filter(({ status }) => status === 'armed')
     if (armed !== undefined) setBadge('faults', armed.length)

@@ -47,3 +47,17 @@ export function timesOf(batch: BatchRow, now: number): readonly Span[] {
 
 /** The state of a batch: `held` for an unfinished one that is held, otherwise its status. */
 export const stateOf = (batch: BatchRow) => (batch.held && isUnfinished(batch) ? 'held' : batch.status)
+
+/** Its state in lists: `partial` for one that is completed although items have failed. */
+export function outcomeOf(batch: BatchRow): string {
+  const { errored, expired } = batch.request_counts
+  return batch.status === 'completed' && errored + expired > 0 ? 'partial' : stateOf(batch)
+}
+
+/** The items of a batch in words: `4 succeeded, 2 errored`; empty before there are any results. */
+export function countsInWords({ request_counts: { total: _, ...counts } }: BatchRow): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(', ')
+}

@@ -4,19 +4,20 @@ import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-
 import { download } from './browser.ts'
 import { Chain } from './chain.tsx'
 import { advanceBy } from './clock-bar.tsx'
+import type { Column } from './columns.ts'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act, changed, isLost, ticking } from './live.ts'
 import { useLive } from './loaded.ts'
 import { StateTag } from './status.tsx'
-import { type Column, Table } from './table.tsx'
+import { Table, texts } from './table.tsx'
 import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from './ui.tsx'
 
 type View = Output<'GET /batches/{id}'>
 type Result = Output<'GET /batches/{id}/results'>['data'][number]
 
-/** The items of a batch as a bar: the finished ones, and the errored ones among them. */
+/** The items of a batch as a bar: the succeeded, errored, expired and cancelled ones. */
 export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) {
   const { total, errored, canceled, expired } = batch.request_counts
   const width = (count: number) => ({ width: `${(100 * count) / Math.max(1, total)}%` })
@@ -24,27 +25,22 @@ export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) 
     <span class={small === true ? 'items small' : 'items'} aria-hidden="true">
       <span class="good" style={width(Math.max(0, batch.finished - errored))} />
       <span class="bad" style={width(errored)} />
-      <span class="gone" style={width(canceled + expired)} />
+      <span class="late" style={width(expired)} />
+      <span class="gone" style={width(canceled)} />
     </span>
   )
 }
 
 const RESULTS: readonly Column<Result>[] = [
+  texts('custom_id', ({ custom_id }) => custom_id, { width: 136 }),
   {
-    name: 'custom_id',
-    label: 'custom_id',
-    width: 136,
-    cell: ({ custom_id }) => <code title={custom_id}>{custom_id}</code>,
-  },
-  {
-    name: 'status',
     label: 'Status',
     width: 152,
     cell: ({ status, finished }) => (
       <StateTag state={finished ? status : 'scheduled'}>{finished ? status : `planned ${status}`}</StateTag>
     ),
   },
-  { name: 'output', label: 'Output or error', cell: (row) => <code title={said(row)}>{said(row)}</code> },
+  texts('Output or error', said),
 ]
 
 function said({ output, error }: Result): string {
@@ -228,7 +224,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
             </li>
           ))}
           <li>
-            <span class="grow">every other item</span>
+            <span class="grow">all remaining items</span>
             <StateTag state="succeeded" />
             <span class="hint">output from output_schema, seed {view.plan.seed}</span>
           </li>

@@ -1,5 +1,10 @@
+import { signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
+import { type BatchRow, batchName } from './batch-data.ts'
+import { keep, kept } from './browser.ts'
+import { startedAt } from './live.ts'
 import { sharedLive } from './loaded.ts'
+import { sandboxName } from './place.ts'
 
 export type DeliveryRow = Output<'GET /webhooks/deliveries'>['data'][number]
 
@@ -18,4 +23,36 @@ export const receiverName = (url: string) => (isInbox(url) ? 'the built-in inbox
 /** The state of a delivery: `retrying` while it waits for another attempt, otherwise its status. */
 export function deliveryState({ status, retry_at }: DeliveryRow): string {
   return status === 'waiting' && retry_at !== null ? 'retrying' : status
+}
+
+/** The batch that a delivery is about: its id, and its name or, of a removed one, the end of its id. */
+export function subjectOf({ ref }: DeliveryRow, batches: readonly BatchRow[] = []) {
+  const id = ref.slice(ref.indexOf('/') + 1)
+  return { id, name: batchName(batches.find((batch) => batch.id === id) ?? { id, metadata: {} }) }
+}
+
+const SEEN = 'seen-failures'
+
+/** The failed deliveries that the user has acknowledged in this browser. */
+export const seenFailures = signal<ReadonlySet<string>>(new Set(kept(SEEN)?.split(' ')))
+
+// An emulator that is started again can give its deliveries the same ids, and one that is sent again can fail again.
+const placeOfSeen = () => `${startedAt}/${sandboxName.value}/`
+const failureOf = ({ id, attempts }: DeliveryRow) => `${placeOfSeen()}${id}/${attempts.length}`
+
+/** The failed deliveries that the user has not acknowledged. */
+export function newFailures(deliveries: readonly DeliveryRow[]): readonly DeliveryRow[] {
+  return deliveries.filter((each) => each.status === 'failed' && !seenFailures.value.has(failureOf(each)))
+}
+
+/** Acknowledges these failures, and forgets those of the sandbox that no longer exist. */
+export function acknowledge(failures: readonly DeliveryRow[], all: readonly DeliveryRow[]): void {
+  const others = [...seenFailures.value].filter(
+    (each) => each.startsWith(`${startedAt}/`) && !each.startsWith(placeOfSeen()),
+  )
+  const before = all.filter((each) => seenFailures.value.has(failureOf(each)))
+  const next = new Set([...others, ...[...before, ...failures].map(failureOf)])
+  if (next.size === seenFailures.value.size && failures.length === 0) return
+  seenFailures.value = next
+  keep(SEEN, [...next].join(' '))
 }

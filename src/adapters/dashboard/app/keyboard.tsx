@@ -3,6 +3,7 @@ import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
 import { isCommandOpen, isHelpOpen } from './dialogs.ts'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
+import { toasts } from './toasts.ts'
 import { Button } from './ui.tsx'
 import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
@@ -53,7 +54,10 @@ export function startKeyboard(): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
     if (document.querySelector('dialog[open]') !== null) return
     const { key } = event
-    if (key === 'Escape') return viewKeys.get(key)?.()
+    if (key === 'Escape') {
+      toasts.value = toasts.value.slice(0, -1)
+      return viewKeys.get(key)?.()
+    }
     if (isField(event.target) || !hasLetterKeys.value) return
     const before = first
     first = undefined
@@ -89,7 +93,7 @@ const TABLE: readonly (readonly [keys: string, does: string])[] = [
   ['/', 'Filter'],
   ['j k, arrows', 'Next, previous row'],
   ['Enter', 'Open'],
-  ['Esc', 'Close'],
+  ['Esc', 'Close the dialog, panel or message'],
   ['[ ]', 'Previous, next tab'],
   ['Space', 'Run or freeze the clock'],
   ['.', 'Step'],
@@ -110,7 +114,7 @@ export function KeyboardHelp() {
     isHelpOpen.value = false
   }
   return (
-    <dialog ref={dialog} class="dialog keys" aria-label="Keyboard" onClose={close}>
+    <dialog ref={dialog} class="dialog wide keys" aria-label="Keyboard" onClose={close}>
       <h2>Keyboard</h2>
       <dl>
         {[...TABLE, ...views.map((view) => [`g ${view.key}`, view.title] as const)].map(([keys, does]) => (

@@ -171,7 +171,7 @@ function lose(pause: number): void {
 }
 
 /** When the emulator process of the last stream was started. */
-let startedAt = ''
+export let startedAt = ''
 
 function restarted(): void {
   toast('info', 'The emulator was restarted. Everything was loaded again; your unsaved edits are kept.')

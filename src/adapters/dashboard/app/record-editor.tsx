@@ -3,15 +3,16 @@ import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'
-import { pretty, sizeOf } from './format.ts'
+import { pretty, shortId, sizeOf } from './format.ts'
 import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act, changed, isLost } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Confirm } from './menu.tsx'
-import { here, open } from './place.ts'
+import { here, linkTo, open } from './place.ts'
 import { RecordConflict } from './record-conflict.tsx'
 import { MissingFields, RecordForm } from './record-form.tsx'
 import { fieldsOf, MAX_EDITED, recordSchema } from './record-schema.ts'
+import { referencesIn } from './references.ts'
 import { logRows } from './requests.ts'
 import { toast } from './toasts.ts'
 import { Button, Detail, Note, Problem, Skeleton, Tabs, Tag } from './ui.tsx'
@@ -40,6 +41,8 @@ interface EditorProps {
   readonly record: AnyRecord | undefined
   /** Another record, whose fields a new one gets. */
   readonly template: AnyRecord | undefined
+  /** The names of all collections, for links to other records. */
+  readonly collections: readonly string[]
   readonly onClose: () => void
 }
 
@@ -59,7 +62,8 @@ export function RecordEditor(props: EditorProps) {
   return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
 }
 
-function Editor({ collection, record, onClose, stored: loaded }: EditorProps & { readonly stored: Version }) {
+function Editor(props: EditorProps & { readonly stored: Version }) {
+  const { collection, record, onClose, stored: loaded } = props
   const key = `${collection}/${record?.id ?? 'new'}`
   const { data: schema } = useLive(() => recordSchema(collection), [], collection)
   const fields = useMemo(() => schema && fieldsOf(schema), [schema])
@@ -68,7 +72,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
   const stored = saved?.after === loaded ? saved.version : loaded
   const [draft, setDraft] = useState(drafts.get(key) ?? { text: stored.text, base: stored })
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
-  const [tab, setTab] = useState<Tab>('json')
+  const [tab, setTab] = useState<Tab>('form')
   const [isDeleting, setDeleting] = useState(false)
   const isDirty = draft.text !== draft.base.text
   // A record without edits here always shows the stored version.
@@ -144,6 +148,7 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
           onTake={() => edit(stored.text, stored)}
         />
       )}
+      {record !== undefined && <References record={record} collections={props.collections} />}
       <div role="tabpanel" aria-label={tab}>
         {tab !== 'history' && isReadOnly && <Large name={key} text={text} />}
         {tab === 'json' && !isReadOnly && (
@@ -206,6 +211,30 @@ function Editor({ collection, record, onClose, stored: loaded }: EditorProps & {
         />
       )}
     </Detail>
+  )
+}
+
+/** Links that are shown of one record. */
+const MAX_LINKS = 20
+
+/** Links to the records that a record names. */
+function References({ record, collections }: { record: AnyRecord; collections: readonly string[] }) {
+  const references = useMemo(() => referencesIn(record, collections), [record])
+  if (references.length === 0) return null
+  return (
+    <p class="row-actions pad-top">
+      <span class="hint">Refers to</span>
+      {references.slice(0, MAX_LINKS).map(({ collection, id }) => (
+        <a
+          key={`${collection}/${id}`}
+          class="mono"
+          href={linkTo('data', [collection, id])}
+          title={`${collection}/${id}`}
+        >
+          {shortId(id)}
+        </a>
+      ))}
+    </p>
   )
 }
 

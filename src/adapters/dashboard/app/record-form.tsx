@@ -3,7 +3,7 @@ import { Field } from './fields.tsx'
 import { pretty } from './format.ts'
 import type { EditorIssue } from './json-editor.tsx'
 import { type FieldSchema, initialValue } from './record-schema.ts'
-import { Button, Note } from './ui.tsx'
+import { Button, Note, Problem } from './ui.tsx'
 
 interface FormProps {
   readonly text: string
@@ -18,12 +18,16 @@ interface FormProps {
 export function RecordForm({ text, isValid, issues, fields, onChange }: FormProps) {
   if (!isValid) return <Note tone="warn">The text is not valid JSON. Correct it in the JSON tab first.</Note>
   const record = JSON.parse(text) as Record<string, unknown>
+  const others = issues.filter(({ pointer }) => !Object.hasOwn(record, pointer.split('/')[1] ?? ''))
   return (
     <div class="fields">
+      {others.length > 0 && (
+        <Problem text={others.map(({ pointer, detail }) => `${pointer} ${detail}`.trim()).join('. ')} />
+      )}
       {Object.entries(record).map(([name, value]) => {
         const error = issues.find(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
         return (
-          <Field key={name} label={name} error={error?.detail}>
+          <Field key={name} label={name} error={error && `${error.pointer} ${error.detail}`}>
             {(id, describedBy) => (
               <Control
                 id={id}
@@ -56,7 +60,7 @@ function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.El
   }
   if (field?.kind === 'choice') {
     // The present value can always be chosen, even if the schema does not allow it.
-    const choices = new Set([...field.choices, value as string | null])
+    const choices = new Set([...field.choices, value as string | boolean | null])
     return (
       <select
         {...common}

@@ -4,7 +4,7 @@ import { ask } from './api.ts'
 export const MAX_EDITED = 256_000
 
 /** The part of JSON Schema that forms use. */
-interface JsonSchema {
+export interface JsonSchema {
   readonly type?: string | readonly string[]
   readonly enum?: readonly unknown[]
   readonly const?: unknown
@@ -20,7 +20,7 @@ interface JsonSchema {
 export interface FieldSchema {
   readonly kind: 'text' | 'number' | 'boolean' | 'choice' | 'json'
   /** The values of a choice. */
-  readonly choices: readonly (string | null)[]
+  readonly choices: readonly (string | boolean | null)[]
   readonly isRequired: boolean
   readonly isNullable: boolean
   /** The value in a record that omits the field; undefined for none. */
@@ -40,7 +40,8 @@ export function fieldsOf({ properties = {}, required = [] }: JsonSchema): Readon
   return new Map(given.map(([name, shape]) => [name, fieldOf(shape, required.includes(name))]))
 }
 
-function fieldOf(shape: JsonSchema, isRequired: boolean): FieldSchema {
+/** The facts that a form needs about a value with a schema. */
+export function fieldOf(shape: JsonSchema, isRequired: boolean): FieldSchema {
   const variants = shape.anyOf ?? shape.oneOf ?? [shape]
   const isNullable = variants.some(({ type }) => [type].flat().includes('null'))
   const others = variants.filter(({ type }) => type !== 'null')
@@ -51,9 +52,10 @@ function fieldOf(shape: JsonSchema, isRequired: boolean): FieldSchema {
     choices.every((each) => typeof each === 'string')
   const types = new Set(others.flatMap(({ type = 'any' }) => type).filter((type) => type !== 'null'))
   const [type = 'any'] = types.size === 1 ? types : []
+  const values = isChoice ? choices : type === 'boolean' && isNullable ? [true, false] : []
   return {
-    kind: isChoice ? 'choice' : (KINDS[type] ?? 'json'),
-    choices: isChoice ? [...(choices as string[]), ...(isNullable ? [null] : [])] : [],
+    kind: values.length > 0 ? 'choice' : (KINDS[type] ?? 'json'),
+    choices: values.length > 0 ? [...(values as string[]), ...(isNullable ? [null] : [])] : [],
     isRequired,
     isNullable,
     default: shape.default,

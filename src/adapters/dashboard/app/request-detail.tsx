@@ -13,6 +13,7 @@ import { comparable, RequestCompare } from './request-compare.tsx'
 import type { LogRow } from './requests.ts'
 import { DEMO_KEYS, LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
+import { STEP_WORDS } from './step-words.ts'
 import { toast } from './toasts.ts'
 import { Button, Detail, entriesOf, FactList, Note, Problem, Skeleton, Tabs } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
@@ -188,7 +189,9 @@ function Explain({ trace }: { trace: Trace }) {
         {reached.map(({ step, outcome, description }) => (
           <li key={step} class={outcome === 'decided' ? (failed ? 'decided failed' : 'decided') : ''}>
             <Icon name={outcome === 'decided' && failed ? 'error' : 'ok'} />
-            <strong>{humanName(step)}</strong>
+            <strong class="explained" title={STEP_WORDS[step]}>
+              {humanName(step)}
+            </strong>
             <span>{description}</span>
           </li>
         ))}

@@ -1,13 +1,13 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { shellWord } from '../../shell-word.ts'
 import { ask, controlUrl } from './api.ts'
-import { after } from './browser.ts'
 import { ChoiceField, Field } from './fields.tsx'
 import { pretty } from './format.ts'
-import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
+import { JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act } from './live.ts'
 import { useLive } from './loaded.ts'
 import { Button, CopyButton, Detail, Note } from './ui.tsx'
+import { useVerdict } from './verdict.ts'
 
 interface Draft {
   readonly preset?: string
@@ -67,20 +67,11 @@ export function RuleComposer(props: {
 }) {
   const { rule } = props
   const [text, setText] = useState(() => pretty(cleaned(startOf(rule, props.start))))
-  const [verdict, setVerdict] = useState<readonly EditorIssue[] | undefined>(undefined)
   const { data: operations } = useLive(() => ask('GET /operations'), [])
   const syntax = jsonIssue(text)
   const draft = syntax === undefined ? (JSON.parse(text) as Draft) : undefined
-  useEffect(() => {
-    setVerdict(undefined)
-    if (syntax !== undefined) return
-    let isCurrent = true
-    const cancel = after(150, () => void check(text).then((found) => isCurrent && setVerdict(found)))
-    return () => {
-      isCurrent = false
-      cancel()
-    }
-  }, [text])
+  const check = () => ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })
+  const verdict = useVerdict(text, syntax === undefined ? check : undefined)
   const change = (part: Draft) => draft !== undefined && setText(pretty(cleaned({ ...draft, ...part })))
   const issues = syntax === undefined ? (verdict ?? []) : [syntax]
   const arm = async () => {
@@ -121,15 +112,6 @@ export function RuleComposer(props: {
       </p>
     </Detail>
   )
-}
-
-async function check(text: string): Promise<readonly EditorIssue[]> {
-  try {
-    await ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })
-    return []
-  } catch (error) {
-    return issuesOf(error)
-  }
 }
 
 function Fields(props: {

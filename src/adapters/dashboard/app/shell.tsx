@@ -228,7 +228,11 @@ function Toasts() {
   return (
     <div class="toasts" role="status">
       {toasts.value.map(({ id, tone, text, action }) => (
-        <div class={`toast ${tone}`} key={id}>
+        <div
+          class={`toast ${tone}`}
+          key={id}
+          onClick={() => getSelection()?.isCollapsed !== false && dismiss(id)}
+        >
           <Icon name={tone} />
           <p>{text}</p>
           {action !== undefined && (

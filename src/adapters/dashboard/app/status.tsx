@@ -23,6 +23,7 @@ const STATES: Readonly<Record<string, readonly [Tone, IconName]>> = {
   completed: ['ok', 'ok'],
   succeeded: ['ok', 'ok'],
   delivered: ['ok', 'ok'],
+  partial: ['warn', 'warn'],
   failed: ['error', 'error'],
   errored: ['error', 'error'],
   expired: ['warn', 'flag'],

@@ -1,31 +1,16 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { type Column, fitting, nextSorting, type Sorting } from './columns.ts'
 import { useKeys } from './view-keys.ts'
 
-/** A column of a table. */
-export interface Column<T> {
-  readonly name: string
-  readonly label: string
-  /** In px. Default: the remaining width. */
-  readonly width?: number
-  /** Its width beside an open panel, where only columns with this property are shown; `rest`: the remaining width. */
-  readonly beside?: number | 'rest'
-  readonly align?: 'right'
-  readonly cell: (row: T) => ComponentChildren
-  /** The value for sorting by this column. Default: it cannot be sorted. */
-  readonly sortBy?: (row: T) => string | number
-}
-
-/** The columns beside an open panel. */
-export function besidePanel<T>(columns: readonly Column<T>[]): Column<T>[] {
-  return columns.flatMap(({ width: _, beside, ...column }) =>
-    beside === undefined ? [] : [{ ...column, ...(beside !== 'rest' && { width: beside }) }],
-  )
-}
-
-export interface Sorting {
-  readonly column: string
-  readonly isDescending: boolean
+/** A column of texts, each in full in its title. */
+export function texts<T>(
+  label: string,
+  textOf: (row: T) => string | null | undefined,
+  more: Partial<Column<T>> = {},
+): Column<T> {
+  const text = (row: T) => textOf(row) ?? '–'
+  return { label, cell: (row) => <code title={text(row)}>{text(row)}</code>, sortBy: text, ...more }
 }
 
 interface TableProps<T> {
@@ -38,7 +23,7 @@ interface TableProps<T> {
   /** The content of a row on phones, where it has two lines instead of cells. */
   readonly phone?: (row: T) => ComponentChildren
   readonly sorting?: Sorting | undefined
-  readonly onSort?: (sorting: Sorting) => void
+  readonly onSort?: (sorting: Sorting | undefined) => void
   /** Rows cannot be opened, and keys do not move along them. */
   readonly isQuiet?: boolean
 }
@@ -60,16 +45,19 @@ export function useNarrow(): boolean {
 
 /** A table whose rows have the same height. Only the visible rows are in the page. */
 export function Table<T>(props: TableProps<T>) {
-  const { rows, columns, idOf, selected, onOpen, sorting, onSort } = props
+  const { rows, idOf, selected, onOpen, sorting, onSort } = props
   const isPhone = useNarrow() && props.phone !== undefined
   const rowHeight = isPhone ? 52 : 32
   const scroller = useRef<HTMLElement>(null)
   const [top, setTop] = useState(0)
-  const [height, setHeight] = useState(800)
+  const [{ width, height }, setSize] = useState({ width: innerWidth, height: 800 })
+  const columns = fitting(props.columns, width)
   useEffect(() => {
     const element = scroller.current
     if (element === null) return
-    const observer = new ResizeObserver(() => setHeight(element.clientHeight))
+    const observer = new ResizeObserver(() =>
+      setSize({ width: element.clientWidth, height: element.clientHeight }),
+    )
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
@@ -82,7 +70,7 @@ export function Table<T>(props: TableProps<T>) {
     const added = rows.findIndex((row) => idOf(row) === newest.current)
     const element = scroller.current
     // At the top the element is not read, since reading it forces a layout.
-    if (element !== null && top > 0 && added > 0 && onSort === undefined)
+    if (element !== null && top > 0 && added > 0 && sorting === undefined)
       element.scrollTop += added * rowHeight
     newest.current = rows[0] === undefined ? undefined : idOf(rows[0])
   }, [rows])
@@ -106,8 +94,8 @@ export function Table<T>(props: TableProps<T>) {
       <table class={isPhone ? 'table phone' : 'table'} aria-rowcount={rows.length + 1}>
         <colgroup>
           {!isPhone &&
-            columns.map(({ name, width }) => (
-              <col key={name} style={width === undefined ? {} : { width: `${width}px` }} />
+            columns.map(({ label, width }) => (
+              <col key={label} style={width === undefined ? {} : { width: `${width}px` }} />
             ))}
         </colgroup>
         <thead>
@@ -116,7 +104,7 @@ export function Table<T>(props: TableProps<T>) {
               <th class="hidden">{props.label}</th>
             ) : (
               columns.map((column) => (
-                <Head key={column.name} column={column} sorting={sorting} onSort={onSort} />
+                <Head key={column.label} column={column} sorting={sorting} onSort={onSort} />
               ))
             )}
           </tr>
@@ -136,7 +124,10 @@ export function Table<T>(props: TableProps<T>) {
                 tabIndex={
                   props.isQuiet === true ? undefined : isSelected || (at === -1 && index === 0) ? 0 : -1
                 }
-                onClick={() => onOpen(id)}
+                onClick={({ target }) => {
+                  // A link in a row leads to its own place.
+                  if (target instanceof Element && target.closest('a') === null) onOpen(id)
+                }}
                 onKeyDown={(event) => {
                   if (event.key === 'Enter' && event.target === event.currentTarget) onOpen(id)
                 }}
@@ -144,8 +135,8 @@ export function Table<T>(props: TableProps<T>) {
                 {isPhone ? (
                   <td>{props.phone?.(row)}</td>
                 ) : (
-                  columns.map(({ name, align, cell }) => (
-                    <td key={name} class={align}>
+                  columns.map(({ label, align, cell }) => (
+                    <td key={label} class={align}>
                       {cell(row)}
                     </td>
                   ))
@@ -167,37 +158,19 @@ function Spacer({ height }: { height: number }) {
 function Head<T>(props: {
   column: Column<T>
   sorting: Sorting | undefined
-  onSort: ((sorting: Sorting) => void) | undefined
+  onSort: ((sorting: Sorting | undefined) => void) | undefined
 }) {
   const { column, sorting, onSort } = props
-  const { name, label, align, sortBy } = column
+  const { label, align, sortBy } = column
   if (sortBy === undefined || onSort === undefined) return <th class={align}>{label}</th>
-  const isSorted = sorting?.column === name
+  const isSorted = sorting?.column === label
   const order = isSorted && sorting?.isDescending === true ? 'descending' : 'ascending'
   return (
     <th class={align} aria-sort={isSorted ? order : 'none'}>
-      <button
-        type="button"
-        onClick={() => onSort({ column: name, isDescending: isSorted && sorting?.isDescending === false })}
-      >
+      <button type="button" onClick={() => onSort(nextSorting(label, sorting))}>
         {label}
         {isSorted && (order === 'descending' ? ' ↓' : ' ↑')}
       </button>
     </th>
   )
-}
-
-/** Rows in the order of a column. */
-export function sorted<T>(
-  rows: readonly T[],
-  columns: readonly Column<T>[],
-  sorting: Sorting | undefined,
-): readonly T[] {
-  const by = columns.find(({ name }) => name === sorting?.column)?.sortBy
-  if (by === undefined) return rows
-  const sign = sorting?.isDescending === true ? -1 : 1
-  return [...rows].sort((a, b) => {
-    const [left, right] = [by(a), by(b)]
-    return left < right ? -sign : left > right ? sign : 0
-  })
 }

@@ -13,12 +13,15 @@ export const toasts = signal<readonly Toast[]>([])
 
 let count = 0
 
-/** Shows a message: an error until it is closed, another for six seconds. At most three are shown. */
+/** Seconds for which a message is shown: an error can be longer, and says what to do. */
+const SECONDS = { ok: 6, info: 6, error: 20 }
+
+/** Shows a message for some seconds. A click on it or Escape closes it earlier. At most three are shown. */
 export function toast(tone: Toast['tone'], text: string, action?: Toast['action']): void {
   count += 1
   const id = count
   toasts.value = [...toasts.value.slice(-2), { id, tone, text, ...(action && { action }) }]
-  if (tone !== 'error') after(6_000, () => dismiss(id))
+  after(SECONDS[tone] * 1_000, () => dismiss(id))
 }
 
 export function dismiss(id: number): void {

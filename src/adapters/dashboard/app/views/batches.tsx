@@ -1,48 +1,85 @@
+import { computed } from '@preact/signals'
+import { useState } from 'preact/hooks'
 import { baseUrl } from '../api.ts'
-import { type BatchRow, batchName, isUnfinished, stateOf, useBatches } from '../batch-data.ts'
+import {
+  type BatchRow,
+  batchName,
+  countsInWords,
+  isUnfinished,
+  outcomeOf,
+  useBatches,
+} from '../batch-data.ts'
 import { BatchDetail, ItemBar } from '../batch-detail.tsx'
 import { Code } from '../code.tsx'
-import { countOf, shortId, timeOfDay } from '../format.ts'
+import { type Column, type Sorting, sorted } from '../columns.ts'
+import { countOf, dateTime, shortId, timeOfDay } from '../format.ts'
 import { here, open } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { logRows } from '../requests.ts'
 import { DEMO_KEYS, snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import { type Column, Table } from '../table.tsx'
+import { Table, texts } from '../table.tsx'
 import { CopyButton, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
+
+/** The Idempotency-Key of the request that created each batch, as far as the log has it. */
+const creationKeys = computed(() => {
+  const created = logRows.value.entries.filter(({ operation }) => operation === 'batch-predictions.create')
+  return new Map(created.flatMap(({ changed, idempotency_key: key }) => changed.map((ref) => [ref, key])))
+})
+
+const keyOf = ({ id }: BatchRow) => creationKeys.value.get(`batch_predictions/${id}`) ?? '–'
 
 const COLUMNS: readonly Column<BatchRow>[] = [
   {
-    name: 'name',
     label: 'Batch',
+    width: 176,
     cell: (batch) => (
       <span title={batch.id}>
         {batchName(batch)}{' '}
         {batchName(batch) !== shortId(batch.id) && <span class="hint">{shortId(batch.id)}</span>}
       </span>
     ),
+    sortBy: batchName,
   },
-  { name: 'status', label: 'Status', width: 120, cell: (batch) => <StateTag state={stateOf(batch)} /> },
-  { name: 'bar', label: 'Progress', width: 80, cell: (batch) => <ItemBar batch={batch} small /> },
   {
-    name: 'items',
+    label: 'Status',
+    width: 116,
+    cell: (batch) => (
+      <span title={countsInWords(batch)}>
+        <StateTag state={outcomeOf(batch)} />
+      </span>
+    ),
+    sortBy: outcomeOf,
+  },
+  { label: 'Progress', width: 80, spare: 2, cell: (batch) => <ItemBar batch={batch} small /> },
+  {
     label: 'Items',
-    width: 84,
+    width: 72,
     align: 'right',
     cell: ({ finished, request_counts }) => `${finished}/${request_counts.total}`,
+    sortBy: ({ request_counts }) => request_counts.total,
   },
+  texts('Model', ({ model }) => model, { width: 112, spare: 3 }),
+  { label: 'Prompt', spare: 4, cell: ({ prompt }) => <span title={prompt}>{prompt}</span> },
+  texts('Created', ({ created_at }) => dateTime(created_at), { width: 168, spare: 1 }),
+  texts('Idempotency key', keyOf, { width: 136, spare: 5 }),
 ]
 
 export default function Batches() {
   const { data, error, reload } = useBatches()
   const { path } = here.value
+  const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
   const unfinished = data?.filter(isUnfinished).length ?? 0
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const text = filterText().toLowerCase()
-  const rows = data.filter((batch) =>
-    `${batchName(batch)} ${batch.id} ${stateOf(batch)}`.toLowerCase().includes(text),
+  const found = data.filter((batch) =>
+    `${batchName(batch)} ${batch.id} ${outcomeOf(batch)} ${batch.model} ${batch.prompt} ${keyOf(batch)}`
+      .toLowerCase()
+      .includes(text),
   )
+  const rows = sorted(found, COLUMNS, sorting)
   const opened = data.find(({ id }) => id === path[0])
   return (
     <>
@@ -62,6 +99,8 @@ export default function Batches() {
             columns={COLUMNS}
             idOf={({ id }) => id}
             selected={path[0]}
+            sorting={sorting}
+            onSort={setSorting}
             onOpen={(id) => open([id])}
             phone={(batch) => <PhoneRow batch={batch} />}
           />
@@ -87,7 +126,7 @@ function PhoneRow({ batch }: { batch: BatchRow }) {
       <span class="hint">
         {batch.finished}/{batch.request_counts.total} items · {timeOfDay(batch.created_at)}
       </span>
-      <StateTag state={stateOf(batch)} />
+      <StateTag state={outcomeOf(batch)} />
     </span>
   )
 }

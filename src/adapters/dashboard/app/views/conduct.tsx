@@ -1,11 +1,12 @@
 import { findingCounts } from '../../../finding-lines.ts'
 import { ask, type Output } from '../api.ts'
+import type { Column } from '../columns.ts'
 import { countOf, pretty } from '../format.ts'
 import { useLive } from '../loaded.ts'
 import { goTo, here, linkTo, open } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { Panel } from '../splitter.tsx'
-import { besidePanel, type Column, Table } from '../table.tsx'
+import { Table } from '../table.tsx'
 import {
   Button,
   Detail,
@@ -29,10 +30,10 @@ const TONES: Readonly<Record<Finding['severity'], Tone>> = {
 }
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { name: 'severity', label: 'Severity', width: 96, beside: 96, cell: (row) => <SeverityTag {...row} /> },
-  { name: 'code', label: 'Verdict', width: 208, beside: 'rest', cell: ({ code }) => <code>{code}</code> },
-  { name: 'message', label: 'What happened', cell: ({ message }) => <span title={message}>{message}</span> },
-  { name: 'requests', label: 'Requests', width: 88, align: 'right', cell: (row) => row.requests.length },
+  { label: 'Severity', width: 96, cell: (row) => <SeverityTag {...row} /> },
+  { label: 'Verdict', width: 208, cell: ({ code }) => code },
+  { label: 'What happened', spare: 1, cell: ({ message }) => <span title={message}>{message}</span> },
+  { label: 'Requests', width: 88, spare: 2, align: 'right', cell: (row) => row.requests.length },
 ]
 
 // A finding keeps its address while requests are added after it.
@@ -74,7 +75,7 @@ export default function ConductView() {
           <Table
             label="Findings, the most severe first"
             rows={rows}
-            columns={opened === undefined ? COLUMNS : besidePanel(COLUMNS)}
+            columns={COLUMNS}
             idOf={idOf}
             selected={opened}
             onOpen={(id) => open([id])}

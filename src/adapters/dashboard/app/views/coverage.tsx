@@ -2,20 +2,21 @@ import { percentOf } from '../../../control/client/coverage.ts'
 import { EmulatorError } from '../../../control/client/emulator-error.ts'
 import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
+import type { Column } from '../columns.ts'
 import { countOf } from '../format.ts'
 import { useLive } from '../loaded.ts'
 import { here, open, refine } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { Panel } from '../splitter.tsx'
-import { besidePanel, type Column, Table } from '../table.tsx'
+import { Table } from '../table.tsx'
 import { CopyButton, Detail, Empty, Missing, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Point = Output<'GET /coverage'>['data'][number]
 
 const COLUMNS: readonly Column<Point>[] = [
-  { name: 'met', label: 'Met', width: 112, beside: 112, cell: (point) => <MetTag {...point} /> },
-  { name: 'point', label: 'Point', beside: 'rest', cell: ({ id }) => <code title={id}>{id}</code> },
-  { name: 'how', label: 'How to meet it', cell: ({ how }) => <code title={how}>{how}</code> },
+  { label: 'Met', width: 112, cell: (point) => <MetTag {...point} /> },
+  { label: 'Point', cell: ({ id }) => <span title={id}>{id}</span> },
+  { label: 'How to meet it', cell: ({ how }) => <span title={how}>{how}</span> },
 ]
 
 export default function Coverage() {
@@ -48,7 +49,7 @@ export default function Coverage() {
           <Table
             label="Points of the contract, the cheapest first"
             rows={rows}
-            columns={opened === undefined ? COLUMNS : besidePanel(COLUMNS)}
+            columns={COLUMNS}
             idOf={({ id }) => id}
             selected={opened}
             onOpen={(id) => open([id])}

@@ -1,32 +1,30 @@
-import { useMemo, useState } from 'preact/hooks'
-import { ask } from '../api.ts'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { ask, type Output } from '../api.ts'
+import { type Column, type Sorting, sorted } from '../columns.ts'
 import { countOf, numberText, shortId } from '../format.ts'
 import { useLive } from '../loaded.ts'
 import { here, linkTo, open } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
+import { referenceOf } from '../references.ts'
+import { logRows } from '../requests.ts'
 import { SandboxActions } from '../sandbox-actions.tsx'
 import { Panel } from '../splitter.tsx'
-import { type Column, type Sorting, sorted, Table, useNarrow } from '../table.tsx'
+import { Table, texts, useNarrow } from '../table.tsx'
 import { Button, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
 
 const PAGE = 100
 
 /** The most useful fields of a record, in the order in which they are shown. */
-const TELLING = [
-  'name',
-  'title',
-  'email',
-  'status',
-  'type',
-  'kind',
-  'scope',
-  'role',
-  'url',
-  'model',
-  'created_at',
-  'at',
-]
+const TELLING = ['name', 'title', 'email', 'status', 'type', 'kind', 'scope', 'role', 'url', 'model']
+
+/** Telling, too, but less than the ids of other records. */
+const INSTANTS = ['created_at', 'at']
+
+/** Collections that every sandbox has, and that a user rarely looks for. */
+const RARE = ['api_keys', 'organizations', 'memberships', 'oauth_flows', 'consumption_rows']
+
+const GROUPS = ['Changed by requests', 'Other records', 'Rarely needed', 'Empty'] as const
 
 /** Maximum characters of a value in the table. */
 const MAX_SHOWN = 200
@@ -37,43 +35,69 @@ function shown(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }
 
-/** The id, and the most useful fields: known ones first, then others with simple values. */
-function columnsOf(rows: readonly AnyRecord[], most: number): readonly Column<AnyRecord>[] {
+/** The id, and the most useful fields: known ones first, then ids of other records, then others with simple values. */
+function columnsOf(
+  rows: readonly AnyRecord[],
+  most: number,
+  names: readonly string[],
+): readonly Column<AnyRecord>[] {
   const [first = { id: '' }] = rows
   const plain = Object.keys(first).filter(
     (name) => typeof first[name] !== 'object' && name !== 'id' && name !== 'object',
   )
-  const fields = [
-    ...TELLING.filter((name) => plain.includes(name)),
-    ...plain.filter((name) => !TELLING.includes(name)),
-  ].slice(0, most)
+  const references = plain.filter((name) => referenceOf(name, first[name], names) !== undefined)
+  const known = [...TELLING, ...references, ...INSTANTS].filter((name) => plain.includes(name))
+  const fields = [...new Set([...known, ...plain])].slice(0, most)
   const value = (name: string) => (row: AnyRecord) => shown(row[name])
   return [
-    {
-      name: 'id',
-      label: 'id',
-      width: 160,
-      cell: ({ id }) => <code title={id}>{shortId(id)}</code>,
-      sortBy: ({ id }) => id,
-    },
+    texts('id', ({ id }) => id, { width: 192, cell: ({ id }) => <code title={id}>{shortId(id)}</code> }),
     ...fields.map(
       (name): Column<AnyRecord> => ({
-        name,
         label: name,
-        cell: (row) => <span title={shown(row[name])}>{shown(row[name])}</span>,
+        cell: (row) => {
+          const reference = referenceOf(name, row[name], names)
+          const text = <span title={shown(row[name])}>{shown(row[name])}</span>
+          if (reference === undefined) return text
+          // The record that is opened has the same link for the keyboard.
+          return (
+            <a href={linkTo('data', [reference.collection, reference.id])} tabIndex={-1}>
+              {text}
+            </a>
+          )
+        },
         sortBy: value(name),
       }),
     ),
   ]
 }
 
+type Listed = Output<'GET /collections'>['data'][number]
+
+/** The group of a collection: those that requests of the log have changed come first. */
+function groupOf({ name, records }: Listed, changed: ReadonlySet<string>): (typeof GROUPS)[number] {
+  if (records === 0) return 'Empty'
+  if (changed.has(name)) return 'Changed by requests'
+  return RARE.includes(name) ? 'Rarely needed' : 'Other records'
+}
+
 export default function Data() {
   const { path } = here.value
+  const first = useRef<string | undefined>(undefined)
   const { data, error, reload } = useLive(() => ask('GET /collections'), ['transition', 'write', 'event'])
   const total = data?.data.reduce((sum, { records }) => sum + records, 0) ?? 0
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
-  const chosen = path[0] ?? data.data.find(({ records }) => records > 0)?.name ?? ''
+  const changed = new Set(
+    logRows.value.entries.flatMap((row) => row.changed.map((ref) => ref.split('/')[0] ?? '')),
+  )
+  const groups = GROUPS.map((title) => ({
+    title,
+    members: data.data.filter((each) => groupOf(each, changed) === title),
+  })).filter(({ members }) => members.length > 0)
+  const names = groups.flatMap(({ members }) => members.map(({ name }) => name))
+  // A request must not replace the collection that the user is reading.
+  if (logRows.value.isLoaded) first.current ??= names[0]
+  const chosen = path[0] ?? first.current ?? ''
   return (
     <>
       <ViewHead title="Data" summary={`${countOf(total, 'record')} · revision ${data.revision}`}>
@@ -82,18 +106,23 @@ export default function Data() {
       {error !== undefined && <Problem text={error} onRetry={reload} />}
       <div class="split">
         <nav class="collections" aria-label="Collections">
-          <ul>
-            {data.data.map(({ name, records }) => (
-              <li key={name}>
-                <a href={linkTo('data', [name])} aria-current={name === chosen ? 'true' : undefined}>
-                  <code>{name}</code>
-                  <span>{numberText(records)}</span>
-                </a>
-              </li>
-            ))}
-          </ul>
+          {groups.map(({ title, members }) => (
+            <div key={title}>
+              <h2 class="hint">{title}</h2>
+              <ul>
+                {members.map(({ name, records }) => (
+                  <li key={name}>
+                    <a href={linkTo('data', [name])} aria-current={name === chosen ? 'true' : undefined}>
+                      <code>{name}</code>
+                      <span>{numberText(records)}</span>
+                    </a>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          ))}
         </nav>
-        <Collection key={chosen} name={chosen} id={path[1]} names={data.data.map(({ name }) => name)} />
+        {chosen !== '' && <Collection key={chosen} name={chosen} id={path[1]} names={names} />}
       </div>
     </>
   )
@@ -111,7 +140,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
   const isNarrow = useNarrow()
   const most = id !== undefined || isNarrow ? 2 : 5
   const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
-  const columns = useMemo(() => columnsOf(all, most), [all[0], most])
+  const columns = useMemo(() => columnsOf(all, most, names), [all[0], most])
   const rows = useMemo(() => {
     const found = all.filter(
       (row) => text === '' || JSON.stringify(row).toLowerCase().includes(text.toLowerCase()),
@@ -194,6 +223,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
               collection={name}
               record={record}
               template={all[0]}
+              collections={names}
               onClose={() => open([name])}
             />
           )}

@@ -34,10 +34,13 @@ function matchInWords({ match, when }: Rule): string {
   return [...parts, ...times].join(', ').replaceAll(/["{}]/g, '')
 }
 
+/** Whether requests have matched a rule, and it has fired on none of them. Without such a request nothing is known about it. */
+const hasNeverFired = ({ fired, matched }: Rule) => fired === 0 && matched > 0
+
 function State({ rule }: { rule: Rule }) {
   const { status } = rule
   if (status !== 'armed') return <Tag icon="minus">{status}</Tag>
-  return rule.fired === 0 ? <Tag tone="warn">never fired</Tag> : <StateTag state="armed" />
+  return hasNeverFired(rule) ? <Tag tone="warn">never fired</Tag> : <StateTag state="armed" />
 }
 
 export default function Faults() {
@@ -121,7 +124,7 @@ export default function Faults() {
 }
 
 function Rules({ rules }: { rules: readonly Rule[] }) {
-  const never = rules.filter(({ fired }) => fired === 0).length
+  const never = rules.filter(hasNeverFired).length
   if (rules.length === 0) return <Note>No rule is armed. Switch on a preset, or write your own rule.</Note>
   return (
     <Card

@@ -141,7 +141,7 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
       </span>
       <Bars operation={operation} now={now} span={window_s * 1_000} />
       <span class="gauge-when">
-        <strong>Next free in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>
+        {tone !== '' && <strong>Next free in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>}
         <span class="hint">oldest leaves at {timeOfDay(empty)}</span>
       </span>
       <span class="row-actions">

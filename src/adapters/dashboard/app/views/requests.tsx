@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
 import { download } from '../browser.ts'
 import { Code } from '../code.tsx'
+import { type Column, type Sorting, sorted } from '../columns.ts'
 import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
 import { act, isLost, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
@@ -13,7 +14,7 @@ import { type LogRow, logRows } from '../requests.ts'
 import { snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { CorsTag, FaultTag, Status } from '../status.tsx'
-import { besidePanel, type Column, Table } from '../table.tsx'
+import { Table, texts } from '../table.tsx'
 import {
   Button,
   CopyButton,
@@ -35,56 +36,57 @@ const KINDS: Readonly<Record<Kind, (row: LogRow) => boolean>> = {
   faulted: ({ faults }) => faults.length > 0,
 }
 
+const FAULT = 'Fault'
+
+/** The number of a request in its id, which counts the requests of a sandbox in order of arrival. */
+const numberOf = ({ id }: LogRow) => Number(/\d+$/.exec(id)?.[0] ?? 0)
+
 const COLUMNS: readonly Column<LogRow>[] = [
   {
-    name: 'at',
-    label: 'Time',
+    label: 'No.',
+    width: 60,
+    spare: 2,
+    cell: (row) => <span title={row.id}>{numberOf(row)}</span>,
+    sortBy: numberOf,
+  },
+  texts('Time', ({ at }) => at, {
     width: 84,
-    beside: 84,
     cell: ({ at }) => (
       <time dateTime={at} title={at}>
         {timeOfDay(at)}
       </time>
     ),
-  },
-  {
-    name: 'method',
-    label: 'Method',
-    width: 72,
-    beside: 72,
+  }),
+  texts('Method', ({ method }) => method, {
+    width: 80,
     cell: ({ method }) => <code class="method">{method}</code>,
-  },
+  }),
+  texts('Path', ({ path }) => path, { cell: ({ path }) => <code title={path}>{shortPath(path)}</code> }),
+  { label: 'Status', width: 84, cell: (row) => <Status row={row} />, sortBy: ({ status }) => status },
+  { label: FAULT, width: 168, spare: 1, cell: (row) => <Interference row={row} /> },
+  texts('Operation', ({ operation }) => operation, { width: 200, spare: 3 }),
+  texts('Caller', ({ caller }) => caller?.key_id, { width: 112, spare: 4 }),
+  texts('Idempotency key', (row) => row.idempotency_key, { width: 136, spare: 5 }),
   {
-    name: 'path',
-    label: 'Path',
-    beside: 'rest',
-    cell: ({ path }) => <code title={path}>{shortPath(path)}</code>,
-  },
-  { name: 'status', label: 'Status', width: 80, beside: 80, cell: (row) => <Status row={row} /> },
-  { name: 'fault', label: 'Fault', width: 208, beside: 136, cell: (row) => <Interference row={row} /> },
-  {
-    name: 'operation',
-    label: 'Operation',
-    width: 212,
-    cell: ({ operation }) => <code>{operation ?? '–'}</code>,
-  },
-  {
-    name: 'quota',
     label: 'Quota left',
-    width: 88,
+    width: 96,
+    spare: 6,
     align: 'right',
     cell: ({ admission }) => (admission.remaining === 0 ? <Tag tone="warn">0</Tag> : admission.remaining),
+    sortBy: ({ admission }) => admission.remaining,
   },
   {
-    name: 'took',
     label: 'Took',
     width: 80,
+    spare: 7,
     align: 'right',
     cell: ({ duration_ms = null }) => (duration_ms === null ? '–' : tookText(duration_ms)),
+    sortBy: ({ duration_ms }) => duration_ms ?? -1,
   },
 ]
 
-const BESIDE_PANEL = besidePanel(COLUMNS)
+/** While no request has a fault, its column would only take room from the paths. */
+const WITHOUT_FAULTS = COLUMNS.filter(({ label }) => label !== FAULT)
 
 const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
 
@@ -101,7 +103,10 @@ export default function Requests() {
     setFilter((before) => (next.problem === undefined ? next : { ...before, problem: next.problem }))
   }, [text])
   const all = paused ?? entries
-  const rows = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
+  const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
+  const found = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
+  const rows = useMemo(() => sorted(found, COLUMNS, sorting), [found, sorting])
+  const isFaulted = all.some(({ faults, cors }) => faults.length > 0 || cors !== undefined)
   const opened = path[0]
   const waiting = paused === undefined ? 0 : entries.length - paused.length
   if (!isLoaded) return <Skeleton />
@@ -168,10 +173,12 @@ export default function Requests() {
             <Table
               label={`Requests, newest first, ${capacity} at most`}
               rows={rows}
-              columns={opened === undefined ? COLUMNS : BESIDE_PANEL}
+              columns={isFaulted ? COLUMNS : WITHOUT_FAULTS}
               idOf={({ id }) => id}
               selected={opened}
               onOpen={(id) => open([id])}
+              sorting={sorting}
+              onSort={setSorting}
               phone={(row) => <PhoneRow row={row} />}
             />
           )}

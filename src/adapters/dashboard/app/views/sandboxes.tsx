@@ -4,6 +4,7 @@ import { overHttp } from '../../../control/client/over-http.ts'
 import { findingCounts, findingsFrom } from '../../../finding-lines.ts'
 import { ask, emulatorAddress } from '../api.ts'
 import { every } from '../browser.ts'
+import type { Column } from '../columns.ts'
 import { countOf, dateTime } from '../format.ts'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
@@ -11,18 +12,18 @@ import { Confirm } from '../menu.tsx'
 import { goTo, linkIn, sandboxName } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { isOpenSandbox, type SandboxRow, useSandboxes } from '../sandboxes.ts'
-import { type Column, Table } from '../table.tsx'
+import { Table } from '../table.tsx'
 import { Button, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 /** Real milliseconds between two loads: no event tells what happens in other sandboxes. */
 const RELOAD = 5_000
 
 const COLUMNS: readonly Column<SandboxRow>[] = [
-  { name: 'name', label: 'Sandbox', cell: nameCell },
-  { name: 'now', label: 'Clock', width: 148, cell: clockOf },
-  { name: 'last', label: 'Last request', width: 148, cell: lastCell },
-  { name: 'failed', label: 'Requests', width: 128, cell: requestsCell },
-  { name: 'conduct', label: 'Conduct', width: 104, cell: (row) => <Conduct row={row} /> },
+  { label: 'Sandbox', cell: nameCell },
+  { label: 'Clock', width: 148, spare: 2, cell: clockOf },
+  { label: 'Last request', width: 148, cell: lastCell },
+  { label: 'Requests', width: 128, cell: requestsCell },
+  { label: 'Conduct', width: 104, spare: 1, cell: (row) => <Conduct row={row} /> },
 ]
 
 function nameCell(row: SandboxRow) {
@@ -93,7 +94,6 @@ export default function SandboxesView() {
     if (leaving.includes(sandboxName.value)) goTo(linkIn('default', 'sandboxes'))
   }
   const deletion: Column<SandboxRow> = {
-    name: 'delete',
     label: '',
     width: 52,
     cell: ({ name }) =>

@@ -1,12 +1,16 @@
 import { ask, type Output } from '../api.ts'
-import { timeOfDay } from '../format.ts'
+import { Code } from '../code.tsx'
+import { countOf, dateTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
 import { Menu } from '../menu.tsx'
-import { Button, Card, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { here, linkTo, open } from '../place.ts'
+import { Panel } from '../splitter.tsx'
+import { Button, Card, Detail, Missing, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Scenario = Output<'GET /scenarios'>['data'][number]
+type Active = NonNullable<Output<'GET /scenarios'>['active']>
 
 export default function Scenarios() {
   const { data, error, reload } = useLive(() => ask('GET /scenarios'), ['scenario'])
@@ -14,6 +18,7 @@ export default function Scenarios() {
   if (data === undefined)
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const { active } = data
+  const [opened] = here.value.path
   const off = isLost.value
   return (
     <>
@@ -37,31 +42,101 @@ export default function Scenarios() {
           </Button>
         )}
       </ViewHead>
-      <section class="scroll" tabIndex={0} aria-label="Scenarios">
-        {error !== undefined && <Problem text={error} onRetry={reload} />}
-        {active?.last_error != null && (
-          <Note tone="error">{`${active.name}: ${JSON.stringify(active.last_error)}`}</Note>
-        )}
-        {broken.map((scenario) => (
-          <Broken key={scenario.name} scenario={scenario} />
-        ))}
-        <ul class="card rows scenarios">
-          {data.data.map((scenario) => (
-            <li key={scenario.name}>
-              <code title={scenario.file}>{scenario.name}</code>
-              <span class="grow">{scenario.description ?? ''}</span>
-              {scenario.origin === 'built-in' && <Tag>built-in</Tag>}
-              {scenario.active && (
-                <Tag tone="accent" icon="progress">
-                  active{active !== null && ` since ${timeOfDay(active.started_at)}`}
-                </Tag>
-              )}
-              <StartButtons scenario={scenario} off={off} />
-            </li>
+      <div class="split">
+        <section class="list pad-all" tabIndex={0} aria-label="Scenarios">
+          {error !== undefined && <Problem text={error} onRetry={reload} />}
+          {active?.last_error != null && (
+            <Note tone="error">{`${active.name}: ${JSON.stringify(active.last_error)}`}</Note>
+          )}
+          {broken.map((scenario) => (
+            <Broken key={scenario.name} scenario={scenario} />
           ))}
-        </ul>
-      </section>
+          <ul class="card rows scenarios">
+            {data.data.map((scenario) => (
+              <li key={scenario.name}>
+                <a
+                  class="mono"
+                  href={linkTo('scenarios', [scenario.name])}
+                  aria-current={scenario.name === opened ? 'true' : undefined}
+                  title={scenario.file}
+                >
+                  {scenario.name}
+                </a>
+                <span class="grow">{scenario.description ?? ''}</span>
+                {scenario.origin === 'built-in' && <Tag>built-in</Tag>}
+                {scenario.active && (
+                  <Tag tone="accent" icon="progress">
+                    active{active !== null && ` since ${timeOfDay(active.started_at)}`}
+                  </Tag>
+                )}
+                <StartButtons scenario={scenario} off={off} />
+              </li>
+            ))}
+          </ul>
+        </section>
+        {opened !== undefined && (
+          <Panel name="scenario" width={464}>
+            <ScenarioDetail key={opened} name={opened} active={active?.name === opened ? active : null} />
+          </Panel>
+        )}
+      </div>
     </>
+  )
+}
+
+const loadDetail = async (name: string) => {
+  const [scenario, rules, stubs] = await Promise.all([
+    ask('GET /scenarios/{name}', { params: { name } }),
+    ask('GET /faults'),
+    ask('GET /stubs'),
+  ])
+  const isOwn = ({ source }: { readonly source: string }) => source === `scenario:${name}`
+  return { scenario, rules: rules.data.filter(isOwn), stubs: stubs.data.filter(isOwn) }
+}
+
+function ScenarioDetail({ name, active }: { name: string; active: Active | null }) {
+  const { data, error } = useLive(() => loadDetail(name), ['scenario', 'request'], name)
+  const close = () => open([])
+  if (data === undefined) return error === undefined ? <Skeleton /> : <Missing text={error} onClose={close} />
+  const { scenario, rules, stubs } = data
+  return (
+    <Detail label={`Scenario ${name}`} head={<h2 class="mono">{name}</h2>} onClose={close}>
+      <p class="why">{scenario.description ?? 'The script has no description.'}</p>
+      {scenario.error !== null && <Problem text={scenario.error} />}
+      <h3>What is active</h3>
+      {active === null ? (
+        <Note>Nothing of it: the scenario is not active on this sandbox.</Note>
+      ) : (
+        <>
+          <p>
+            {`Generation ${active.generation}, since ${dateTime(active.started_at)}. ${countOf(active.pending_calls, 'call')} to come.`}
+          </p>
+          <ul class="links">
+            {active.hooks.map((hook) => (
+              <li key={hook}>Hook on {hook}</li>
+            ))}
+            {stubs.map(({ id, method, path: at }) => (
+              <li key={id}>
+                Stub {method} {at}
+              </li>
+            ))}
+            {rules.map(({ id, status, fired, matched }) => (
+              <li key={id}>
+                Fault rule <a href={linkTo('faults', [id])}>{id}</a> {status}, fired {fired} of {matched}
+              </li>
+            ))}
+          </ul>
+          {active.problem !== null && <Problem text={active.problem} />}
+        </>
+      )}
+      <h3>Source</h3>
+      <p class="hint">{scenario.file}</p>
+      {scenario.source === null ? (
+        <Note>The scenario has no file that can be read.</Note>
+      ) : (
+        <Code label="Source" text={scenario.source} />
+      )}
+    </Detail>
   )
 }
 

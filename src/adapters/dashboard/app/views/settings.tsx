@@ -1,13 +1,16 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
 import { pretty } from '../format.ts'
+import { Icon } from '../icon.tsx'
 import { JsonDialog } from '../json-dialog.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.ts'
 import { refine } from '../place.ts'
 import { filterText, QueryFilter } from '../query-filter.tsx'
+import { fieldOf, type JsonSchema } from '../record-schema.ts'
 import { chooseTheme, hasLetterKeys, setLetterKeys, theme } from '../theme.ts'
 import { Button, Card, Empty, Problem, Segments, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
+import { useVerdict } from '../verdict.ts'
 
 type Item = Output<'GET /assumptions'>['data'][number]
 type Setting = Item['settings'][number]
@@ -75,6 +78,7 @@ export default function Settings() {
           </Empty>
         ) : (
           <ul class="card rows settings">
+            <li class="hint">The specification leaves open:</li>
             {shown.slice(0, MAX_SHOWN).map((item) => (
               <Question key={item.id} item={item} />
             ))}
@@ -119,6 +123,11 @@ function Question({ item }: { item: Item }) {
       <details class="grow">
         <summary>{item.open}</summary>
         <p class="hint">{item.decision}</p>
+        {item.settings.map(({ key, description }) => (
+          <p key={key} class="hint">
+            <code>{key}</code> {description}
+          </p>
+        ))}
       </details>
       <span class="values">
         {item.settings.map((setting) => (
@@ -132,16 +141,20 @@ function Question({ item }: { item: Item }) {
 }
 
 function Value({ setting }: { setting: Setting }) {
-  const { key, value, default: usual, description } = setting
+  const { key, value, default: usual, description, schema } = setting
+  const id = useId()
   const stored = typeof value === 'string' ? value : JSON.stringify(value)
   const [text, setText] = useState<string | undefined>(undefined)
+  const field = fieldOf(schema as JsonSchema, true)
+  const isEdited = text !== undefined && text !== stored
+  const typed = (typed: string) =>
+    typeof usual === 'string' && !/^(null|\[|\{)/.test(typed) ? typed : parsed(typed)
+  const change = (next: unknown, query = {}) =>
+    ask('PATCH /settings', { body: { [key]: next } as never, query })
+  const check = () => change(typed(text ?? ''), { dry_run: 'true' })
+  const issues = useVerdict(text, isEdited ? check : undefined) ?? []
   const save = async (next: unknown) => {
-    if (await act(() => ask('PATCH /settings', { body: { [key]: next } as never }), `${key} is changed.`))
-      setText(undefined)
-  }
-  const submit = () => {
-    if (text === undefined || text === stored) return setText(undefined)
-    void save(typeof usual === 'string' && !/^(null|\[|\{)/.test(text) ? text : parsed(text))
+    if (await act(() => change(next), `${key} is changed.`)) setText(undefined)
   }
   return (
     <form
@@ -149,21 +162,51 @@ function Value({ setting }: { setting: Setting }) {
       title={description}
       onSubmit={(event) => {
         event.preventDefault()
-        submit()
+        if (isEdited && issues.length === 0) void save(typed(text))
       }}
     >
       <code>{key}</code>
       {isChanged(setting) && <Tag tone="accent">changed</Tag>}
-      <input
-        class="mono"
-        aria-label={key}
-        disabled={isLost.value}
-        value={text ?? stored}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-      {text !== undefined && text !== stored && <Button type="submit">Save</Button>}
+      {field.kind === 'boolean' ? (
+        <Switch on={value === true} label={key} hideLabel onToggle={() => void save(value !== true)} />
+      ) : field.kind === 'choice' ? (
+        <select
+          aria-label={key}
+          disabled={isLost.value}
+          value={JSON.stringify(value)}
+          onChange={(event) => void save(JSON.parse(event.currentTarget.value))}
+        >
+          {field.choices.map((choice) => (
+            <option key={String(choice)} value={JSON.stringify(choice)}>
+              {String(choice)}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          class="mono"
+          aria-label={key}
+          aria-invalid={issues.length > 0 || undefined}
+          aria-describedby={issues.length > 0 ? id : undefined}
+          inputMode={field.kind === 'number' ? 'numeric' : undefined}
+          disabled={isLost.value}
+          value={text ?? stored}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      )}
+      {isEdited && (
+        <Button type="submit" disabled={issues.length > 0 && 'The value is not valid.'}>
+          Save
+        </Button>
+      )}
       {isChanged(setting) && text === undefined && (
         <Button onClick={() => void save(null)}>Restore default</Button>
+      )}
+      {issues.length > 0 && (
+        <p class="field-error" id={id}>
+          <Icon name="error" size={12} />
+          {issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join(' ')}
+        </p>
       )}
     </form>
   )

@@ -1,16 +1,26 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
+import { useBatches } from '../batch-data.ts'
 import { Chain } from '../chain.tsx'
 import { goToInstant } from '../clock-bar.tsx'
 import { Code } from '../code.tsx'
-import { type DeliveryRow, deliveryState, isInbox, receiverName, useDeliveries } from '../deliveries.ts'
+import {
+  acknowledge,
+  type DeliveryRow,
+  deliveryState,
+  isInbox,
+  newFailures,
+  receiverName,
+  subjectOf,
+  useDeliveries,
+} from '../deliveries.ts'
 import { TextField } from '../fields.tsx'
 import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { Inbox, subscribeInbox } from '../inbox.tsx'
 import { act, isLost, ticking } from '../live.ts'
 import { useLive } from '../loaded.ts'
-import { here, open } from '../place.ts'
+import { here, linkTo, open } from '../place.ts'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { Button, Card, Detail, Empty, Missing, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
@@ -35,6 +45,7 @@ function DeliveryTag({ delivery, now }: { delivery: DeliveryRow; now: number }) 
 export default function Webhooks() {
   const { data, error, reload } = useLive(load, ['delivery', 'event', 'transition'])
   const { data: oldestFirst } = useDeliveries()
+  const { data: batches } = useBatches()
   const { path, query } = here.value
   const [isAdding, setAdding] = useState(false)
   const now = ticking.value ?? 0
@@ -42,6 +53,7 @@ export default function Webhooks() {
     return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
   const { subscriptions, messages } = data
   const deliveries = oldestFirst.toReversed()
+  const failures = newFailures(deliveries)
   const tab = query.tab !== undefined && isTab(query.tab) ? query.tab : 'deliveries'
   const opened = deliveries.find(({ id }) => id === path[0])
   const add = () => {
@@ -60,6 +72,11 @@ export default function Webhooks() {
           value={tab}
           onChoose={(next) => open([], { tab: next })}
         />
+        {failures.length > 0 && (
+          <Button icon="check" onClick={() => acknowledge(failures, deliveries)}>
+            Acknowledge {countOf(failures.length, 'failure')}
+          </Button>
+        )}
         <Button kind="primary" icon="plus" disabled={isLost.value} onClick={add}>
           Add endpoint
         </Button>
@@ -102,7 +119,10 @@ export default function Webhooks() {
                     >
                       <strong class="mono">{delivery.type}</strong>
                       <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
-                      <span class="hint">{receiverName(delivery.url)}</span>
+                      <span>
+                        {subjectOf(delivery, batches).name}{' '}
+                        <span class="hint">to {receiverName(delivery.url)}</span>
+                      </span>
                       <DeliveryTag delivery={delivery} now={now} />
                     </button>
                   </li>
@@ -115,7 +135,7 @@ export default function Webhooks() {
               {opened === undefined ? (
                 <Missing text={`There is no delivery ${path[0]}.`} onClose={() => open([])} />
               ) : (
-                <DeliveryDetail delivery={opened} now={now} />
+                <DeliveryDetail delivery={opened} subject={subjectOf(opened, batches)} now={now} />
               )}
             </Panel>
           )}
@@ -125,7 +145,12 @@ export default function Webhooks() {
   )
 }
 
-function DeliveryDetail({ delivery, now }: { delivery: DeliveryRow; now: number }) {
+function DeliveryDetail(props: {
+  delivery: DeliveryRow
+  subject: ReturnType<typeof subjectOf>
+  now: number
+}) {
+  const { delivery, subject, now } = props
   const { id, ref, type, url, status, attempts, retry_at } = delivery
   const { attempts: _, ...rest } = delivery
   const head = (
@@ -139,6 +164,7 @@ function DeliveryDetail({ delivery, now }: { delivery: DeliveryRow; now: number 
   return (
     <Detail label={`Delivery ${id}`} head={head} onClose={() => open([])}>
       <p class="why">
+        About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
         {retry_at !== null &&
           ` The next is at ${shortTime(retry_at, now)}, in ${durationText(Math.max(0, Date.parse(retry_at) - now))}.`}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { type Column, fitting, nextSorting, sorted } from './columns.ts'
+
+const column = (label: string, width?: number, spare?: number): Column<string> => ({
+  label,
+  cell: (row) => row,
+  sortBy: (row) => row.length,
+  ...(width !== undefined && { width }),
+  ...(spare !== undefined && { spare }),
+})
+
+const columns = [column('path'), column('status', 80), column('caller', 100, 1), column('took', 70, 2)]
+const shown = (width: number) => fitting(columns, width).map(({ label }) => label)
+
+test('a narrow table leaves out the columns with the highest number first, and never those without one', () => {
+  expect(shown(450)).toEqual(['path', 'status', 'caller', 'took'])
+  expect(shown(449)).toEqual(['path', 'status', 'caller'])
+  expect(shown(379)).toEqual(['path', 'status'])
+  expect(shown(100)).toEqual(['path', 'status'])
+})
+
+test('clicks on the head of a column sort it ascending, then descending, then not at all', () => {
+  const first = nextSorting('path', undefined)
+  const second = nextSorting('path', first)
+  expect([first, second, nextSorting('path', second)]).toEqual([
+    { column: 'path', isDescending: false },
+    { column: 'path', isDescending: true },
+    undefined,
+  ])
+  expect(nextSorting('status', first)).toEqual({ column: 'status', isDescending: false })
+})
+
+test('rows with equal values keep their order in both directions', () => {
+  const rows = ['bb', 'a', 'cc']
+  expect(sorted(rows, columns, { column: 'path', isDescending: false })).toEqual(['a', 'bb', 'cc'])
+  expect(sorted(rows, columns, { column: 'path', isDescending: true })).toEqual(['bb', 'cc', 'a'])
+  expect(sorted(rows, columns, undefined)).toBe(rows)
+})
