@@ -27,6 +27,7 @@ const CLIENTS: Readonly<
   status: {},
   clock: {},
   'clock advance': { argv: ['1h'] },
+  'clock latest': {},
   'clock freeze': {},
   'clock run': {},
   'clock rate': { argv: ['60'] },
@@ -130,6 +131,7 @@ async function aBatch(baseUrl: string): Promise<string> {
 const OTHERS = [
   'start',
   'certify',
+  'hunt',
   'open',
   'stop',
   'exec',

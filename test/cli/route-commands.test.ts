@@ -103,7 +103,7 @@ test.for([
   ['requests --status 4x', '--status: must be a status such as 429, or a class such as 4xx'],
   [
     'settings set lists.default_limit many',
-    'One field is not valid: /lists.default_limit: must be of the type number, not string. The number of records of a page when the request has no limit.',
+    'One field is not valid: /lists.default_limit: must be of the type number, not string. Sets the number of records of a page when the request has no limit.',
   ],
 ] as const)('the refusal of "%s" names commands and flags instead of calls', async ([line, err]) => {
   const { run } = await running({ fixtures: 'demo' })

@@ -215,6 +215,7 @@ test('a save in the frame of the last key saves that key', async ({
 }) => {
   const [record] = (await sandbox.state.list('pages')) as [{ id: string }]
   await goTo(`data/pages/${record.id}`)
+  await page.getByRole('tab', { name: 'JSON' }).click()
   const field = page.getByLabel('Record as JSON')
   await field.evaluate(
     async (element, text) => {

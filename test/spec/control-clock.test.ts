@@ -10,6 +10,7 @@ test('the clock shows instant, rate and the next event', async () => {
     rate: 0,
     skip_on_poll: false,
     lag_ms: 0,
+    held: 0,
     next: null,
     frozen: null,
   })
@@ -177,6 +178,7 @@ test('PATCH changes the rate and skip_on_poll, moves the clock forward, and runs
     rate: 60,
     skip_on_poll: true,
     lag_ms: 0,
+    held: 0,
     next: null,
     frozen: null,
   })

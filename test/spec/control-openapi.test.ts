@@ -213,7 +213,7 @@ test('the document describes bodies, and requires the token if one is set', asyn
   expect(paths['/clock/advance'].post.requestBody.required).toBe(true)
   expect(
     Object.keys(paths['/clock/advance'].post.requestBody.content['application/json'].schema.properties),
-  ).toEqual(['by', 'to', 'steps', 'max_events'])
+  ).toEqual(['by', 'to', 'steps', 'max_events', 'max_to'])
   expect(paths['/openapi.json'].get.parameters).toEqual([
     {
       name: 'api',

@@ -31,6 +31,22 @@ export const clockCommands = [
       return show(invocation, result, advanceLines(result, options))
     },
   }),
+  sandboxCommand('clock latest', {
+    description: 'Show the latest advance, whoever requested it, and whether one is running',
+    route: 'GET /clock/advance',
+    options: ['all', 'only'],
+    run: async (ask, invocation) => {
+      const { running, result } = await ask('GET /clock/advance')
+      const { only } = invocation.options
+      const lines =
+        result === null ? ['There was no advance.'] : advanceLines(selected(result, only), invocation.options)
+      return show(
+        invocation,
+        { running, result },
+        running ? ['An advance is running. The one before:', ...lines] : lines,
+      )
+    },
+  }),
   call('clock freeze', 'PATCH /clock', {
     description: 'Stop the virtual clock: time passes only when it is advanced',
     body: () => ({ rate: 0 }),

@@ -63,8 +63,8 @@ export async function hunt(invocation: HuntInvocation): Promise<number> {
       `Without faults: ${counted(clean.entries.length, 'request')} to ${counted(met.operations.size, 'operation')} in ${seconds(clean.ms)}.`,
     )
     await search.all(singles(clean.service, met), options.seed)
-    const report = {
-      object: 'hunt' as const,
+    const report: HuntReport = {
+      object: 'hunt',
       command,
       ms: Math.round(elapsedTime() - began),
       without_faults: {
@@ -231,12 +231,21 @@ function repeatOf({ name }: FaultPlan, { setup: { command, given, options } }: S
   return ['workspace-emulator', 'hunt', ...flags, '--run', name, '--', ...command].map(shellWord).join(' ')
 }
 
-type Report = ReturnType<Search['result']> & {
+/** What a search has found, as `--json` prints it. */
+export interface HuntReport extends ReturnType<Search['result']> {
+  readonly object: 'hunt'
+  readonly command: readonly string[]
+  /** Real milliseconds. */
   readonly ms: number
-  readonly without_faults: { readonly conduct: Trial['findings'] }
+  readonly without_faults: {
+    readonly ms: number
+    readonly requests: number
+    /** The errors and warnings about the client. */
+    readonly conduct: Trial['findings']
+  }
 }
 
-function linesOf({ findings, without_faults: { conduct }, ...counts }: Report): string[] {
+function linesOf({ findings, without_faults: { conduct }, ...counts }: HuntReport): string[] {
   const { runs, passed, never_fired, not_run, ms } = counts
   const rest = [
     `${passed} passed`,
