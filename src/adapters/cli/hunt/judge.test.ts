@@ -64,6 +64,11 @@ test.for<[what: string, kind: string | undefined, trial: Partial<Trial>, clean?:
       'Traceback (most recent call last):\n  a\nKeyError: 1\n\nThe above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n  b\nClientError: status 500',
     ),
   ],
+  [
+    'an error whose code is shown above it',
+    'clear error',
+    failed('    if (error instanceof SyntaxError) throw new CallError(text)\n\nCallError: not JSON'),
+  ],
   ['an exit code alone', 'clear error', failed('it did not work')],
   ['an assertion', 'wrong result', failed('AssertionError [ERR_ASSERTION]: 22 !== 23')],
   ['an assertion of pytest', 'wrong result', failed('E   assert 22 == 23')],

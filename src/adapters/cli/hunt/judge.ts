@@ -101,19 +101,21 @@ function newConduct({ findings }: Trial, clean: Trial) {
 
 /** An error of the program itself, in the runtimes of JavaScript and Python, and in Go. `fetch` reports its failures as TypeError. */
 const DEFECT =
-  /\b(?:(?:TypeError|InternalServerError): (?!fetch failed|terminated|Failed to fetch|Load failed|NetworkError|Invalid response status)|(?:ReferenceError|RangeError|SyntaxError|AttributeError|KeyError|IndexError|UnicodeDecodeError|JSONDecodeError)\b|Unhandled ?(?:Promise)? ?Rejection|panic: |Cannot read propert)/i
-const ASSERTION = /\bAssertionError\b|\bassert(?:ion)? failed|^E {3,}assert /im
-const ERROR = /\b\w*(?:Error|Exception)\b.*: .|^error: /im
+  /^(?:TypeError\b[^:]*: (?!fetch failed|terminated|Failed to fetch|Load failed|NetworkError)|(?:[\w.]+\.)?(?:ReferenceError|RangeError|SyntaxError|AttributeError|KeyError|IndexError|UnicodeDecodeError|JSONDecodeError)\b|panic: )|Unhandled (?:Promise )?Rejection/
+const ASSERTION = /^AssertionError\b|^assert /
+const ERROR = /^(?:[\w.]+\.)?\w*(?:Error|Exception)\b[^:]*: .|^error: ./i
 
 /** An error that another one has as its cause: in JavaScript below it, in Python above it. */
 const CAUSES =
   /^.*(?:\[cause\]|Caused by): .*$|^Traceback (?:(?!Traceback)[\s\S])*?\n\n(?=The above exception|During handling)/gm
 
+/** What test runners write in front of an error. */
+const MARGIN = /^(?:E {2,}|[\s│|#✖×→])*(?:Uncaught )?/
+
 /** The first line of the output that a pattern matches, apart from causes. */
 function lineWith(output: string, pattern: RegExp): string | undefined {
   const lines = output.replaceAll(CAUSES, '').split('\n')
-  const line = lines.find((each) => pattern.test(each))
-  return line?.trim().slice(0, 200)
+  return lines.map((line) => line.replace(MARGIN, '').slice(0, 200)).find((line) => pattern.test(line))
 }
 
 interface Creation {
