@@ -98,7 +98,7 @@ test('a delivery names its batch, and acknowledged failures leave the navigation
   expect(await violations(page)).toEqual([])
   await page.reload()
   await page.getByRole('button', { name: /completed.*invoices to http:\/\/127.0.0.1:9/ }).click()
-  await page.getByRole('link', { name: 'invoices', exact: true }).waitFor()
+  await page.getByRole('link', { name: 'invoices', exact: true }).first().waitFor()
   expect(await link.getByText('problems').count()).toBe(0)
   await sandbox.clock.advance({ until: { batch: await createBatch('permits', 1) } })
   await page.getByRole('button', { name: 'Acknowledge 1 failure' }).waitFor()
