@@ -7,6 +7,7 @@ import type { Coverage } from './adapters/control/coverage/coverage.ts'
 import type { ControlHost } from './adapters/control/host.ts'
 import type { FetchHandler, MountedHandler } from './adapters/handlers.ts'
 import { Api, createServer } from './adapters/http/api.ts'
+import type { RecordedConnection } from './adapters/http/fetch.ts'
 import { allowHosts, controlCors, refusePage, refuseRemote } from './adapters/http/guard.ts'
 import { parseJsonBody, readJsonBody } from './adapters/http/json-body.ts'
 import { applicationOf, routerOf } from './adapters/http/mount.ts'
@@ -51,6 +52,8 @@ export interface RunningEmulator {
   readonly control: Transport
   /** Sends a request to the server without a network; its code is loaded by the first call. */
   readonly fetch: FetchHandler
+  /** Opens a connection inside the process under the id of a recorded one. */
+  connect(id: string): Promise<RecordedConnection>
   /** An Express application with everything that the port serves. Express is loaded when it is first read. */
   readonly app: MountedHandler
   /** An Express router with the same, for a path of another application. */
@@ -65,7 +68,8 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
   let emulator: RunningEmulator | undefined
   const senders = new WebhookSenders({
     targets: options.allowWebhooks ?? [],
-    forbiddenPorts: () => (emulator === undefined ? [] : [emulator.port]),
+    forbiddenPorts: () => (emulator === undefined ? [] : [portOf(options) ?? emulator.port]),
+    send: options.replay?.send,
   })
   const scenarios = await openScenarios(options)
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
@@ -95,10 +99,10 @@ interface Scenarios {
 
 async function openScenarios(options: InternalOptions): Promise<Scenarios> {
   const { scenarios: folder = startOptions.scenarios.default, scenarioSource, settings, strict } = options
-  const { logger = SILENT } = options
+  const { logger = SILENT, replay: { returned } = {} } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
   if (scenarioSource !== undefined) {
-    const runner = new ScenarioRunner({ source: scenarioSource, onNotice })
+    const runner = new ScenarioRunner({ source: scenarioSource, onNotice, returned })
     return { runner, close: async () => runner.close() }
   }
   const [{ ScenarioLibrary }, { ScenariosWithBuiltIn }] = await Promise.all([
@@ -108,7 +112,7 @@ async function openScenarios(options: InternalOptions): Promise<Scenarios> {
   const vocabulary = scenarioVocabulary(new Settings(settings, strict))
   const library = new ScenarioLibrary(folder, { vocabulary, onNotice })
   const source = new ScenariosWithBuiltIn(library, shippedFile('scenarios'), vocabulary)
-  const runner = new ScenarioRunner({ source, onNotice })
+  const runner = new ScenarioRunner({ source, onNotice, returned })
   return {
     runner,
     close: async () => {
@@ -169,6 +173,8 @@ async function serve(
     corsOrigins: options.corsOrigins ?? [],
     onUnreadParameter: (description) => options.logger?.warn(description, { event: 'unread_parameter' }),
     closing: closing.signal,
+    later: options.replay?.later,
+    accepts: options.replay?.accepts,
   })
   const pages = { origins: options.controlOrigins ?? [], onRefused: refusedPages(options.logger) }
   const context: ControlHost = {
@@ -187,6 +193,19 @@ async function serve(
     cors: (req) => controlCors(req, pages.origins),
     readJson: readJsonBody,
     parseJson: parseJsonBody,
+    recorded: {
+      emulator: {
+        version: packageVersion(),
+        origin: '',
+        allowHosts: [...(options.allowHosts ?? [])],
+        corsOrigins: [...(options.corsOrigins ?? [])],
+        allowWebhooks: [...(options.allowWebhooks ?? [])],
+      },
+      scenarios: async () => {
+        const { textsIn } = await import('./adapters/scenarios/folder.ts')
+        return textsIn(options.scenarios ?? startOptions.scenarios.default)
+      },
+    },
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
@@ -206,7 +225,7 @@ async function serve(
     host: options.hostTime ?? hostTime,
   })
   const origin = address === undefined ? 'http://localhost' : `http://${reachable(host)}:${address.port}`
-  maker.origin = origin
+  maker.origin = options.replay?.origin ?? origin
   return {
     url: origin,
     baseUrl: `${origin}/v1`,
@@ -216,6 +235,10 @@ async function serve(
     sandboxes,
     control: controlWithoutHttp(context),
     fetch: fetchWithoutNetwork(server),
+    connect: async (id) => {
+      const { connectAgain } = await import('./adapters/http/fetch.ts')
+      return connectAgain(server, maker.origin ?? origin, id)
+    },
     get app() {
       app ??= applicationOf(loadApp)
       return app
@@ -283,6 +306,10 @@ function fetchWithoutNetwork(server: Server): FetchHandler {
     loaded ??= import('./adapters/http/fetch.ts').then(({ fetchFrom }) => fetchFrom(server))
     return (await loaded)(...given)
   }
+}
+
+function portOf({ replay }: InternalOptions): number | undefined {
+  return replay && Number(new URL(replay.origin).port)
 }
 
 /** The host under which this machine reaches a server that listens on `host`. */

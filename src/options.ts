@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { latencyOf } from './adapters/latency.ts'
 import { isLoopback, isOrigin } from './adapters/origins.ts'
+import type { Later } from './adapters/realtime.ts'
+import type { Send } from './adapters/webhooks/send.ts'
 import { refuseInvalid } from './core/errors.ts'
 import { anyObject } from './core/fields.ts'
 import { type Issue, isObject, type JsonObject } from './core/json.ts'
@@ -351,11 +353,27 @@ function withoutPort(options: EmulatorOptions, name: (typeof ADDRESS)[number]): 
   ]
 }
 
+/** What a replay does in place of the emulator. */
+export interface ReplayOptions {
+  /** The `http://host:port` of the recorded emulator. */
+  readonly origin: string
+  /** Makes an attempt to deliver a webhook. */
+  readonly send: Send
+  /** Plans the waits of faults. */
+  readonly later: Later
+  /** Waits before the commands of a function of a scenario are applied. */
+  readonly returned: (call: string) => Promise<void>
+  /** Whether the fault rules act on a new connection. */
+  readonly accepts: (connection: string) => boolean
+}
+
 /** Options for tests of the emulator itself. */
 export interface InternalOptions extends EmulatorOptions {
   /** The source of scenarios, in place of a folder. */
   readonly scenarioSource?: ScenarioSource
   readonly hostTime?: HostTime
+  /** Repeats a recording. */
+  readonly replay?: ReplayOptions
   /** Ends the process. Absent when the emulator runs in a process of its user. */
   readonly onShutdown?: () => void
 }

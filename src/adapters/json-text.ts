@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Node } from 'jsonc-parser'
-import { keysOf } from '../core/json.ts'
+import { keysOf, pointer } from '../core/json.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -61,15 +61,20 @@ export function syntaxIssue(text: string): SyntaxIssue | undefined {
  */
 export function locationsIn(text: string): (pointer: string) => SourceLocation {
   const root = parser().parseTree(text)
-  return (pointer) => {
+  return (place) => {
     let at = root
-    for (const key of keysOf(pointer)) {
+    for (const key of keysOf(place)) {
       const next = at && childOf(at, key)
       if (next === undefined) break
       at = next
     }
     return lineAndColumn(text, at?.offset ?? 0)
   }
+}
+
+/** The JSON Pointer of the innermost value around an offset; undefined for a text that is not JSON. */
+export function pointerAt(text: string, offset: number): string | undefined {
+  return parses(text) ? pointer(...parser().getLocation(text, offset).path) : undefined
 }
 
 function childOf({ type, children = [] }: Node, key: string): Node | undefined {

@@ -110,6 +110,10 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     cors: (req) => controlCors(req, []),
     readJson: readJsonBody,
     parseJson: parseJsonBody,
+    recorded: {
+      emulator: { version: '0.0.0-test', origin: '', allowHosts: [], corsOrigins: [], allowWebhooks: [] },
+      scenarios: async () => ({}),
+    },
     shutdown: undefined,
     onDefect,
   }

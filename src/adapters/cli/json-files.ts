@@ -109,7 +109,8 @@ export function issueLine({ file, line, column, pointer, detail }: LocatedIssue)
   return [place, pointer, detail].filter((each) => each !== '').join(': ')
 }
 
-function listed(title: string, issues: readonly LocatedIssue[]): string {
+/** A title and its issues, one on a line. */
+export function listed(title: string, issues: readonly LocatedIssue[]): string {
   return [title, ...issues.map(issueLine)].join('\n  ')
 }
 

@@ -75,6 +75,14 @@ export const localCommands = [
     run: async (invocation) => (await import('./hunt/hunt.ts')).hunt(invocation),
   }),
   command({
+    name: 'replay',
+    description:
+      'Repeat a recording without its client, and compare every output byte by byte: exit code 1 when one differs',
+    args: { '<file>': 'as record writes it' },
+    options: ['until', 'exportTo', 'json', 'noColor'],
+    run: async (invocation) => (await import('./replay/command.ts')).replayFile(invocation),
+  }),
+  command({
     name: 'init',
     description:
       'Write fixtures, a scenario, a test, a compose file and a CI job into the current directory; existing files are left as they are',

@@ -161,6 +161,17 @@ const optionTable = {
   stable: toggle('without real-time fields, so that equal runs print equal text'),
   har: text('file', 'HAR file to write; an existing one is replaced', 'stdout'),
   base: optional(baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
+  output: { ...text('file', 'file to write; an existing one is replaced', 'stdout'), short: '-o' },
+  until: optional(count, 'all', 'stop after this many inputs, with the dashboard open'),
+  exportTo: {
+    ...optional(
+      choiceOption('form', ['vitest', 'curl', 'scenario']),
+      'none',
+      'print a test, a script or a scenario instead',
+    ),
+    flag: 'to',
+    variable: 'replay-to',
+  },
   exactly: optional(number, 'at least 1', 'how many requests must have come'),
   count: option(count, 1, { description: 'how many requests to wait for' }),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),

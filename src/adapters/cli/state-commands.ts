@@ -49,6 +49,11 @@ export const stateCommands = [
     query: (_, { secrets, stable }) => ({ secrets: isOn(secrets), stable: isOn(stable) }),
     exports: (_, { file }) => [file, 'State'],
   }),
+  call('record', 'GET /record', {
+    description: 'Write what the sandbox has seen into a file that replay can repeat, or on stdout',
+    options: ['output'],
+    exports: (_, __, { output }) => [output, 'Recording'],
+  }),
   call('state import', 'PUT /state', {
     description: 'Replace the whole state by a document',
     args: FILE,

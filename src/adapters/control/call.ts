@@ -1,4 +1,4 @@
-import { isStorageFailure, refuseInvalid } from '../../core/errors.ts'
+import { isStorageFailure, Refusal, refuseInvalid } from '../../core/errors.ts'
 import { nothing } from '../../core/fields.ts'
 import { IssueList } from '../../core/issue-list.ts'
 import { controlUrlOf } from '../../core/sandboxes/name.ts'
@@ -34,10 +34,26 @@ export async function serveCall(
   { route, sandbox }: { readonly route: AnyControlRoute; readonly sandbox: Sandbox },
   { params, query, body, ifMatch, origin, mount, gone }: RawCall,
 ): Promise<ControlReply> {
-  if (route.withoutSandbox !== true && route.runsDueEvents !== true) catchUp(sandbox, route)
-  const input = parseInput(sandbox, route, body, query)
-  const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin, mount)
-  return route.handle({ host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone })
+  const record = isRecorded(route)
+    ? sandbox.recording.call({ route: `${route.method} ${route.path}`, params, query, body, ifMatch })
+    : undefined
+  try {
+    if (route.withoutSandbox !== true && route.runsDueEvents !== true) catchUp(sandbox, route)
+    const input = parseInput(sandbox, route, body, query)
+    const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin, mount)
+    const reply = await route.handle({ host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone })
+    record?.(replyStatus(reply), reply.body)
+    return reply
+  } catch (error) {
+    record?.(0, error instanceof Refusal ? { code: error.code } : undefined)
+    throw error
+  }
+}
+
+// Snapshots and searches change nothing that requests depend on; a restored snapshot begins another recording.
+function isRecorded({ method, name, withoutSandbox }: AnyControlRoute): boolean {
+  if (method === 'GET' || withoutSandbox === true || name.startsWith('snapshots.')) return false
+  return name !== 'requests.verify' && name !== 'requests.wait'
 }
 
 // Reads still work when due events cannot be written to the disk.

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../../core/errors.ts'
+import type { BundleFacts } from '../../core/record/bundle.ts'
 import type { CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
@@ -66,6 +67,8 @@ export interface ControlHost {
   readJson(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined>
   /** Parses the bytes of a JSON body that came without a request, under the same bounds. */
   parseJson(bytes: Buffer, bounds: BodyBounds): CallBody
+  /** The parts of a recording that are not about one sandbox. */
+  readonly recorded: BundleFacts
   /** Ends the process of the emulator; undefined if the process belongs to another program. */
   readonly shutdown: (() => void) | undefined
   /** Called with errors that are defects of the emulator; the client only gets a plain 500. */

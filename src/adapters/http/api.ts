@@ -12,6 +12,7 @@ import { unreadParameters } from '../../core/request/unread-query.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
+import type { Later } from '../realtime.ts'
 import { RouteTable } from '../route-table.ts'
 import {
   chooseForApi,
@@ -59,6 +60,10 @@ interface ApiOptions {
   onUnreadParameter(description: string): void
   /** Aborted when the emulator closes: faults then no longer hold connections open. */
   readonly closing: AbortSignal
+  /** Plans the waits of faults; absent: in real time. */
+  readonly later?: Later | undefined
+  /** Whether fault rules act on a new connection; absent: on each. */
+  readonly accepts?: ((connection: string) => boolean) | undefined
 }
 
 /**
@@ -217,7 +222,9 @@ export class Api {
     { evidence }: Observed,
   ): RequestFaults | undefined {
     const isClean = sandbox.faults.isEmpty && req.headers[FAULT_HEADER] === undefined
-    return isClean ? undefined : new RequestFaults(req, res, evidence, sandbox, this.#options.closing)
+    if (isClean) return undefined
+    sandbox.recording.begin()
+    return new RequestFaults(req, res, evidence, sandbox, this.#options)
   }
 
   /**
@@ -333,7 +340,11 @@ export class Api {
 
   /** Applies the fault rules of the default sandbox to a new connection, before any byte of it is read. */
   accept(socket: Socket, id: string): void {
-    if (!this.#default.faults.isEmpty) acceptUnderFaults(socket, id, this.#default, this.#options.closing)
+    const { faults, recording } = this.#default
+    if (faults.isEmpty || this.#options.accepts?.(id) === false) return
+    recording.begin()
+    recording.add({ connection: id })
+    acceptUnderFaults(socket, id, this.#default, this.#options)
   }
 
   #reportUnread({ operation, query }: Call, { settings }: Sandbox): void {

@@ -2,6 +2,7 @@ import { createHash, type Hash, hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Evidence } from '../../core/log/evidence.ts'
+import { MAX_BODY, noteBody } from '../../core/record/recording.ts'
 
 /** Bounds for reading a body. */
 export interface BodyOptions {
@@ -72,6 +73,8 @@ class BodyReader {
   /** The first chunk as it arrived. Most bodies consist of one, whose digest needs no stream. */
   #chunk: Buffer | undefined
   #digest: Hash | undefined
+  /** The chunks for the recording; undefined when they are too long. */
+  #recorded: Buffer[] | undefined = []
   /** The number of streams that have not ended: the request and its decoder. */
   #open: number
 
@@ -123,6 +126,8 @@ class BodyReader {
 
   #addToDigest(chunk: Buffer): void {
     if (this.#isSettled) return
+    if (this.#wireBytes > MAX_BODY) this.#recorded = undefined
+    this.#recorded?.push(chunk)
     if (this.#chunk === undefined) this.#chunk = chunk
     else {
       this.#digest ??= createHash('sha256').update(this.#chunk)
@@ -174,6 +179,9 @@ class BodyReader {
     const resolve = this.#resolve
     // The request stays in memory as long as its connection, and this reader with it: it must not keep the whole body.
     this.#resolve = ignore
+    const { evidence } = this.#options
+    if (evidence !== undefined) noteBody(evidence, this.#recorded && Buffer.concat(this.#recorded))
+    this.#recorded = undefined
     this.#buffer = NOTHING
     this.#chunk = undefined
     if (body.kind !== 'bytes' && this.#decoder !== undefined) {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ClientConnection, Evidence } from '../../core/log/evidence.ts'
+import { noteArrival as noteRecorded } from '../../core/record/recording.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { real } from '../../core/time/real.ts'
 
@@ -26,6 +27,18 @@ interface Connection {
   written: number
   /** Whether new requests get no response: the bytes are not HTTP any more, or a fault has silenced it. */
   silent: boolean
+}
+
+const presets = new WeakMap<Socket, string>()
+
+/** Sets the id of a connection before the server accepts it. */
+export function presetId(socket: Socket, id: string): void {
+  presets.set(socket, id)
+}
+
+/** What is known of the client of an open connection. */
+export function clientOf(socket: Socket): ClientConnection | undefined {
+  return connectionOf.get(socket)?.record
 }
 
 // Lets the functions below find a connection by its socket: their callers have no access to the server.
@@ -86,6 +99,8 @@ function noteArrival(
   serve?: RequestListener,
 ): Exchange {
   const exchange: Exchange = { req, res, evidence: newEvidence(connection), serve }
+  const { method = '', url: target = '', httpVersion: version, rawHeaders: headers } = req
+  noteRecorded(exchange.evidence, { method, target, version, headers })
   connection.record.requests += 1
   connection.latest = exchange
   connection.pending.push(exchange)
@@ -158,7 +173,7 @@ export class Connections {
 
   /** @returns the id of the new connection: `c1`, `c2` and so on, in the order in which the server accepts them */
   add(socket: Socket): string {
-    const id = `c${++this.#count}`
+    const id = presets.get(socket) ?? `c${++this.#count}`
     const connection = openConnection(socket, id)
     this.#open.set(socket, connection)
     socket.once('close', () => this.#open.delete(socket))

@@ -1,7 +1,10 @@
 import { Agent, ClientRequest, type IncomingMessage, type RequestOptions, type Server } from 'node:http'
-import { pipeline, Readable } from 'node:stream'
+import type { Socket } from 'node:net'
+import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+import type { ClientConnection } from '../../core/log/evidence.ts'
 import type { FetchHandler } from '../handlers.ts'
+import { clientOf, presetId } from './connections.ts'
 import { MemorySocket } from './memory-socket.ts'
 
 /**
@@ -19,6 +22,20 @@ export function fetchFrom(server: Server): FetchHandler {
     agents.set(origin, agent)
     return exchange(request, agent)
   }
+}
+
+/** A connection of a replay: the end of its client, and its record, which counts its requests. */
+export interface RecordedConnection {
+  readonly socket: Duplex
+  readonly record: ClientConnection
+}
+
+/** Opens a connection inside the process under the id of an earlier one. */
+export function connectAgain(server: Server, origin: string, id: string): RecordedConnection {
+  const [socket, ours] = MemorySocket.pair(new URL(origin))
+  presetId(ours as Duplex as Socket, id)
+  server.emit('connection', ours)
+  return { socket, record: clientOf(ours as Duplex as Socket) as ClientConnection }
 }
 
 /** Keeps connections inside the process, which need no timeout. */

@@ -13,6 +13,8 @@ interface CallerOptions {
   readonly source: Pick<ScenarioSource, 'get' | 'call'>
   /** Called with each line that a function writes to the log. */
   readonly onLog: (text: string, call: ScenarioCall) => void
+  /** Waits before the commands of a function that has returned are applied. */
+  readonly returned?: ((call: string) => Promise<void>) | undefined
 }
 
 interface Waiter {
@@ -96,7 +98,7 @@ export class FunctionCaller implements PendingWork {
   }
 
   async #make(call: ScenarioCall): Promise<void> {
-    const { sandbox, source } = this.#options
+    const { sandbox, source, returned } = this.#options
     const circle = circleOf(call)
     if (circle !== undefined) {
       failCall(sandbox, call, circle)
@@ -104,7 +106,10 @@ export class FunctionCaller implements PendingWork {
     }
     try {
       const commands = await source.call(call.scenario, call.ref, snapshotFor(sandbox, call))
-      if (this.#isLeft(call)) this.#carryOut(call, commands)
+      await returned?.(call.id)
+      if (!this.#isLeft(call)) return
+      sandbox.recording.add({ returned: call.id })
+      this.#carryOut(call, commands)
     } catch (error) {
       if (!this.#isLeft(call)) return
       if (error instanceof Refusal && error.code === 'storage_unavailable') throw error

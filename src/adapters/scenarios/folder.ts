@@ -1,6 +1,6 @@
 import { type Dirent, existsSync, realpathSync } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
-import { basename, dirname, extname, join, sep } from 'node:path'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 import { later } from '../realtime.ts'
 
@@ -67,6 +67,14 @@ export async function readFolder(folder: string, others: Iterable<string> = []):
     isScenarioFile(entry.name) || !(entry.isFile() || entry.isSymbolicLink())
   const files = entries.filter((entry) => entry.parentPath === folder && isListed(entry)).map(pathOf)
   return { files, prints: new Map(prints) }
+}
+
+/** The texts of the scripts below a folder, by their paths in it. */
+export async function textsIn(folder: string): Promise<Readonly<Record<string, string>>> {
+  const root = resolve(folder)
+  const scripts = (await walk(root)).map(pathOf).filter((path) => ENDINGS.includes(extname(path)))
+  const texts = scripts.map(async (path) => [relative(root, path), await readFile(path, 'utf8')] as const)
+  return Object.fromEntries(await Promise.all(texts))
 }
 
 /** Everything below a folder except folders. */

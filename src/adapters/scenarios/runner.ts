@@ -28,12 +28,15 @@ import { type OnScenarioNotice, problemLine } from './problem.ts'
 interface RunnerOptions {
   readonly source: ScenarioSource
   readonly onNotice?: OnScenarioNotice
+  /** See `FunctionCaller`. */
+  readonly returned?: ((call: string) => Promise<void>) | undefined
 }
 
 /** Starts and stops the scenarios of all sandboxes of one process, calls their functions, and follows changes of the scripts. */
 export class ScenarioRunner {
   readonly #source: ScenarioSource
   readonly #onNotice: OnScenarioNotice
+  readonly #returned: RunnerOptions['returned']
   readonly #callers = new Map<Sandbox, FunctionCaller>()
   /** Why the newest version is not in force. */
   readonly #problems = new WeakMap<Sandbox, string>()
@@ -41,8 +44,9 @@ export class ScenarioRunner {
   readonly #stopHearing: () => void
   #isLoaded: boolean
 
-  constructor({ source, onNotice = () => {} }: RunnerOptions) {
+  constructor({ source, onNotice = () => {}, returned }: RunnerOptions) {
     this.#source = source
+    this.#returned = returned
     this.#onNotice = onNotice
     this.#isLoaded = source.load === undefined
     this.#stopHearing = source.onChange(() => {
@@ -55,6 +59,7 @@ export class ScenarioRunner {
     const caller = new FunctionCaller({
       sandbox,
       source: this.#source,
+      returned: this.#returned,
       onLog: (text, { scenario }) =>
         this.#notify('info', 'scenario_output', `${this.#title(sandbox, scenario)}: ${text}`),
     })

@@ -27,6 +27,7 @@ function send(
     timeout,
     signal,
     inboxStatus: 200,
+    attempt: 'd1/1',
   })
 }
 

@@ -15,6 +15,8 @@ export interface Bounds {
   readonly signal: AbortSignal
   /** The status with which the built-in inbox responds. */
   readonly inboxStatus: number
+  /** `delivery/attempt`. */
+  readonly attempt: string
 }
 
 /** Makes one attempt. Never rejects: every failure is an outcome. */

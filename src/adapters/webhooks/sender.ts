@@ -65,6 +65,8 @@ export class WebhookSender implements PendingWork {
   /** False at the start and after a replacement of the state, until the unfinished attempts in it are marked as interrupted. */
   #resumed = false
   #planned = false
+  /** Whether time has passed since the commit that it is planned for: a response has arrived. */
+  #reads = false
   #cancelRetry: Cancel = () => {}
 
   constructor({ sandbox, slots, send, later = realLater }: WebhookSenderOptions) {
@@ -82,7 +84,7 @@ export class WebhookSender implements PendingWork {
     this.#stops = [
       store.onCommit((commit) => {
         this.#due.update(commit)
-        if (this.#due.size > 0 || this.#waiters.length > 0) this.#plan()
+        if (this.#due.size > 0 || this.#waiters.length > 0) this.#plan(false)
       }),
       this.#sandbox.onReplaced(() => this.#startAnew()),
       () => this.#cancelRetry(),
@@ -119,7 +121,8 @@ export class WebhookSender implements PendingWork {
   }
 
   // The work runs in a microtask, so that it never starts in the middle of another transaction.
-  readonly #plan = (): void => {
+  readonly #plan = (reads = true): void => {
+    this.#reads ||= reads
     if (this.#planned) return
     this.#planned = true
     real.queueMicrotask(() => {
@@ -132,7 +135,9 @@ export class WebhookSender implements PendingWork {
     this.#cancelRetry()
     try {
       // A stopped clock leaves no due events: the code that moves it also runs them.
-      if (this.#sandbox.clock.rate > 0) runDueEvents(this.#sandbox)
+      // A webhook is sent at the instant of the commit that it is part of.
+      if (this.#reads && this.#sandbox.clock.rate > 0) runDueEvents(this.#sandbox)
+      this.#reads = false
       if (!this.#resumed) this.#resume()
       for (const dropped of this.#due.takeDropped()) this.#sandbox.reportEvent(dropEvent(dropped))
       this.#concludeInOrder()
@@ -156,6 +161,9 @@ export class WebhookSender implements PendingWork {
   }
 
   #concludeInOrder(): void {
+    const waiting = this.#flights.findIndex(({ outcome }) => outcome === undefined)
+    const ended = waiting === -1 ? this.#flights : this.#flights.slice(0, waiting)
+    if (ended.length > 0) this.#sandbox.recording.add({ outcomes: ended.map(recordedOutcome) })
     for (;;) {
       const [first] = this.#flights
       if (first?.outcome === undefined) return
@@ -197,8 +205,11 @@ export class WebhookSender implements PendingWork {
       abort: new AbortController(),
     }
     this.#flights.push(flight)
+    const { settings, recording } = this.#sandbox
+    const secret = subscription?.secret ?? null
+    recording.add({ attempt: attemptId(flight), sent: () => webhookRequest(delivery, secret, settings) })
     void this.#fly(flight, () =>
-      subscription === undefined ? UNSUBSCRIBED : this.#attempt(flight, delivery, subscription.secret),
+      subscription === undefined ? UNSUBSCRIBED : this.#attempt(flight, delivery, secret),
     )
   }
 
@@ -210,14 +221,15 @@ export class WebhookSender implements PendingWork {
       .catch((error) => this.#defect(error))
     flight.outcome = { ...outcome, ms: Math.max(0, Math.round(clock.elapsed - began)) }
     this.#slots.give()
-    this.#plan()
+    this.#plan(outcome !== UNSUBSCRIBED)
   }
 
-  async #attempt({ abort }: Flight, delivery: Delivery, secret: string | null): Promise<AttemptResult> {
+  async #attempt(flight: Flight, delivery: Delivery, secret: string | null): Promise<AttemptResult> {
     const { settings, clock } = this.#sandbox
     const message = webhookRequest(delivery, secret, settings)
     const timeout = delivery.faults?.timeout_ms ?? parseDuration(settings.get(deliveryTimeout)) ?? 0
-    const bounds = { timeout, signal: abort.signal, inboxStatus: settings.get(inboxStatus) }
+    const attempt = attemptId(flight)
+    const bounds = { timeout, signal: flight.abort.signal, inboxStatus: settings.get(inboxStatus), attempt }
     const result = await this.#send(message, bounds)
     if (message.url !== INBOX_URL) return result
     return { ...result, received: receivedOf(message, { secret, settings, now: clock.now }) }
@@ -243,6 +255,15 @@ export class WebhookSender implements PendingWork {
   #answerWaiters(): void {
     for (const { resolve } of this.#waiters.splice(0)) resolve()
   }
+}
+
+function attemptId({ id, attempt }: Flight): string {
+  return `${id}/${attempt}`
+}
+
+function recordedOutcome(flight: Flight) {
+  const { outcome = 'failed', status = null, error = null } = flight.outcome ?? {}
+  return { attempt: attemptId(flight), outcome, status, error }
 }
 
 const UNSUBSCRIBED: AttemptResult = {

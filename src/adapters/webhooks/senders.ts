@@ -5,6 +5,8 @@ import { Slots, WebhookSender } from './sender.ts'
 import { allowTargets, type TargetOptions, Targets } from './targets.ts'
 
 interface WebhookSendersOptions extends Pick<TargetOptions, 'forbiddenPorts'> {
+  /** Default: over HTTP. */
+  readonly send?: Send | undefined
   /** Allowed receivers on other machines, each an exact `host:port`. */
   readonly targets: readonly string[]
 }
@@ -18,9 +20,9 @@ export class WebhookSenders {
   #isOpen = false
 
   /** @throws RangeError for a malformed target */
-  constructor({ targets, forbiddenPorts }: WebhookSendersOptions) {
+  constructor({ targets, forbiddenPorts, send }: WebhookSendersOptions) {
     this.#targets = new Targets({ allowed: allowTargets(targets), forbiddenPorts })
-    this.#send = lazySender(this.#targets)
+    this.#send = send ?? lazySender(this.#targets)
   }
 
   /** Starts sending. Call it when the emulator accepts requests, because a receiver may query it about a webhook. */

@@ -1,3 +1,4 @@
+import { createHash, type Hash } from 'node:crypto'
 import * as z from 'zod'
 import type { ShapeOf } from '../fields.ts'
 import { isObject, type Json } from '../json.ts'
@@ -68,6 +69,8 @@ export class KeptResponse {
   #isQueued = false
   #isDropped = false
   #isShared = false
+  /** Absent while the whole body is kept. */
+  #hash: Hash | undefined
 
   /**
    * @param secrets names of the fields of a JSON body whose values are masked
@@ -94,8 +97,11 @@ export class KeptResponse {
       bodies.add(this)
     }
     const room = MAX_KEPT_BYTES - this.#kept
+    const shown = withoutWords(redacted(text, this.#secrets), this.#keys)
+    if (bytes > room) this.#hash ??= this.#hashOfKept()
+    this.#hash?.update(shown)
     if (room <= 0 || this.#isDropped) return
-    const part = beginning(withoutWords(redacted(text, this.#secrets), this.#keys), room)
+    const part = beginning(shown, room)
     this.#body += part
     const kept = Buffer.byteLength(part)
     this.#kept += kept
@@ -118,7 +124,19 @@ export class KeptResponse {
     this.#body = ''
     this.#kept = 0
     this.#bytes = 0
-    this.write(body.toString(), body.length)
+    const text = body.toString()
+    // The text of bytes that are not UTF-8 hides their differences.
+    this.#hash = Buffer.byteLength(text) === body.length ? undefined : createHash('sha256').update(body)
+    this.write(text, body.length)
+  }
+
+  /** Digest of the whole body, without its secrets. */
+  get sha256(): string {
+    return (this.#hash?.copy() ?? this.#hashOfKept()).digest('hex')
+  }
+
+  #hashOfKept(): Hash {
+    return createHash('sha256').update(this.#body)
   }
 
   /** Marks the response as part of more than one log, so that its body outlives any of them. */
@@ -134,6 +152,7 @@ export class KeptResponse {
   /** Forgets the body. @returns how many bytes were kept of it */
   drop(): number {
     const kept = this.#kept
+    if (kept > 0) this.#hash ??= this.#hashOfKept()
     this.#body = ''
     this.#kept = 0
     this.#isDropped = true

@@ -4,6 +4,7 @@ import { defect, type Refusal, refuse } from '../errors.ts'
 import { FaultBook } from '../faults/book.ts'
 import { RequestLog } from '../log/request-log.ts'
 import type { Scope } from '../operation.ts'
+import { Recording } from '../record/recording.ts'
 import { Authenticator } from '../request/auth.ts'
 import { type Call, Exchange, HandlerScope, type Hooks } from '../request/exchange.ts'
 import { DEFAULT_LIMIT, type Limit, RateLimiter } from '../request/rate-limiter.ts'
@@ -88,6 +89,7 @@ export class Sandbox {
   readonly store: Store
   readonly limiter = new RateLimiter()
   readonly log = new RequestLog()
+  readonly recording: Recording
   readonly clock: Clock
   readonly scheduler: Scheduler
   readonly authenticator: Authenticator
@@ -137,6 +139,7 @@ export class Sandbox {
     this.#settings = new Settings()
     this.#readSettings()
     this.store.onCommit((commit) => this.#follow(commit))
+    this.recording = new Recording(this)
   }
 
   get name(): string {
@@ -288,11 +291,17 @@ export class Sandbox {
 
   /** A copy of the whole state at this moment. It shares the records with the sandbox, so it costs only a few references. */
   capture(): SandboxState {
+    return { ...this.checkpoint(), log: this.log.save() }
+  }
+
+  /** As {@link capture}, with the number of requests in place of the log. */
+  checkpoint(): SandboxState {
     const store = Store.from(this.store)
     store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, this.#presentClock()))
     // Only the row of the clock was updated, which is no change of the sandbox: the revision stays the same.
     store.startAt(this.store.revision)
-    return { store, limits: this.limiter.save(), log: this.log.save() }
+    const log = { entries: [], dropped: 0, requests: this.log.requests }
+    return { store, limits: this.limiter.save(), log }
   }
 
   /** The whole state at this moment, as a document. */
@@ -303,6 +312,7 @@ export class Sandbox {
   }
 
   exchange(call: Call): Exchange {
+    this.recording.begin()
     return new Exchange(call, this.store.begin(), this.clock.now, this, this.requestId(this.log.count()))
   }
 

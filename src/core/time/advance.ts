@@ -133,6 +133,7 @@ class Advance {
     const due = sandbox.clock.due()
     for (let total = 0; ; ) {
       const { ran, reached } = runEvents(sandbox, due, () => this.#turn.isOver)
+      sandbox.recording.read()
       if (reached) return
       if (ran === 0) throw sandbox.instantLimit.refusal()
       total += ran

@@ -65,7 +65,10 @@ const AT_ONCE = 500
  */
 export function runDueEvents(sandbox: Sandbox): RunResult {
   sandbox.followHost()
-  return runEvents(sandbox, sandbox.running === undefined ? sandbox.clock.due() : sandbox.clock.now)
+  const { running, clock } = sandbox
+  const result = runEvents(sandbox, running === undefined ? clock.due() : clock.now)
+  sandbox.recording.read()
+  return result
 }
 
 /**
@@ -162,6 +165,7 @@ export async function runBacklog(
     const turn = new Turn(sandbox.clock)
     for (let total = 0; ; ) {
       const { ran, reached } = runEvents(sandbox, sandbox.clock.due(), () => turn.isOver)
+      sandbox.recording.read()
       if (reached) return
       if (ran === 0) throw sandbox.instantLimit.refusal()
       total += ran

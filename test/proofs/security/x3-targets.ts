@@ -27,7 +27,7 @@ function attempt(url: string, entries: readonly string[], resolve: Resolve): Pro
       resolve,
     })
     const headers = { 'X-Emulator-Delivery': 'd1', 'Content-Length': '2' }
-    const bounds = { timeout: 5_000, signal: NEVER, inboxStatus: 200 }
+    const bounds = { timeout: 5_000, signal: NEVER, inboxStatus: 200, attempt: 'd1/1' }
     await sender(targets)({ url, headers, body: Buffer.from('{}') }, bounds)
     return contacts
   })

@@ -1,3 +1,4 @@
+import type { RecordingBundle } from '../../../core/record/bundle.ts'
 import type { SandboxKeys } from '../../plain-keys.ts'
 import type { SandboxEvent } from '../routes/events.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
@@ -83,6 +84,11 @@ export interface SandboxOf<Goal> extends AsyncDisposable {
    * const { findings } = await sandbox.conduct({ retries: 2 })
    */
   conduct(options?: ConductOptions): Promise<Conduct>
+  /**
+   * What the sandbox has seen since its state was last replaced, without secrets: written into a file, it can be repeated with
+   * `workspace-emulator replay FILE`.
+   */
+  record(): Promise<RecordingBundle>
   /** Starts the sandbox again: records, clock, settings, faults and request log. */
   reset(start?: StartingPoint): Promise<SandboxSummary>
   /** Removes the sandbox with its snapshots and files. The default one rejects with `conflict`. */
@@ -180,6 +186,7 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
       const { object: _, data: findings, ...rest } = await ask('GET /conduct', conductQueryOf(options))
       return { findings, ...rest }
     },
+    record: () => ask('GET /record'),
     delete: remove,
     [Symbol.asyncDispose]: () => (isOwn ? leave(remove) : Promise.resolve()),
   }

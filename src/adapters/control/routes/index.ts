@@ -10,6 +10,7 @@ import { explainRoutes } from './explain.ts'
 import { faultRoutes } from './faults.ts'
 import { interventionRoutes } from './interventions.ts'
 import { limitRoutes } from './limits.ts'
+import { recordingRoutes } from './recording.ts'
 import { recordRoutes } from './records.ts'
 import { referenceRoutes } from './reference.ts'
 import { requestCheckRoutes } from './request-checks.ts'
@@ -32,6 +33,7 @@ const ownRoutes = (service: Service) =>
     ...requestRoutes,
     ...requestCheckRoutes(service),
     ...explainRoutes,
+    ...recordingRoutes,
     ...coverageRoutes,
     ...conductRoutes,
     ...eventRoutes,

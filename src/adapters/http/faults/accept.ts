@@ -6,21 +6,21 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { silence } from '../connections.ts'
 import { longest, paceOf, stopsOf } from './primitives.ts'
 import { stopExchange } from './stop.ts'
-import { ExchangeTimeout } from './timeout.ts'
+import { ExchangeTimeout, type Waits } from './timeout.ts'
 
 /**
  * Applies the fault rules of a sandbox to a new connection, before any byte of it is read.
  * @param id the id of the connection
- * @param closing ends every wait: the emulator closes
  */
-export function acceptUnderFaults(socket: Socket, id: string, sandbox: Sandbox, closing: AbortSignal): void {
+export function acceptUnderFaults(socket: Socket, id: string, sandbox: Sandbox, waits: Waits): void {
   const decision = decisionOn(id, sandbox)
   const { actions = [] } = decision ?? {}
   const stop = stopsOf(actions).find(({ at }) => at === 'accept')
   if (decision === undefined || stop === undefined) return
   silence(socket)
+  const { closing, later } = waits
   const signals = [sandbox.faults.releasedFor(decision), closing]
-  const timeout = new ExchangeTimeout(socket, signals, longest(paceOf(actions)))
+  const timeout = new ExchangeTimeout(socket, signals, longest(paceOf(actions)), later)
   const report = (end: Sent['end']): void => {
     decision.sent = { stage: 'accept', bytes: 0, end }
   }

@@ -14,7 +14,7 @@ import { longest, paceOf, stopsOf } from './primitives.ts'
 import { sendFaulted } from './send.ts'
 import { MAX_HOLD_MS, type Stage, type Stop, stageName } from './stage.ts'
 import { endConnection, lost, stopExchange } from './stop.ts'
-import { ExchangeTimeout } from './timeout.ts'
+import { ExchangeTimeout, type Waits } from './timeout.ts'
 
 /**
  * Reads the body of a request, and calls `received` with the number of bytes so far. Undefined when that returns false, or when
@@ -30,21 +30,14 @@ export class RequestFaults {
   readonly #res: ServerResponse
   readonly #evidence: Evidence
   readonly #sandbox: Sandbox
-  readonly #closing: AbortSignal
+  readonly #waits: Waits
 
-  /** @param closing ends every wait: the emulator closes */
-  constructor(
-    req: IncomingMessage,
-    res: ServerResponse,
-    evidence: Evidence,
-    sandbox: Sandbox,
-    closing: AbortSignal,
-  ) {
+  constructor(req: IncomingMessage, res: ServerResponse, evidence: Evidence, sandbox: Sandbox, waits: Waits) {
     this.#req = req
     this.#res = res
     this.#evidence = evidence
     this.#sandbox = sandbox
-    this.#closing = closing
+    this.#waits = waits
   }
 
   /** Arms the faults that the request names in its header. Refuses names that do not exist. */
@@ -80,7 +73,7 @@ export class RequestFaults {
       wire.report(sent)
     }
     const reported = { ...wire, report }
-    return sendFaulted(this.#req, this.#res, response, reported, extra, withBody, { closing: this.#closing })
+    return sendFaulted(this.#req, this.#res, response, reported, extra, withBody, this.#waits)
   }
 
   #decided(call: Call, phase: 'head' | 'call'): Call {
@@ -119,7 +112,9 @@ export class RequestFaults {
     if (isAsked || !awaitsContinue(this.#req)) return undefined
     withholdContinue(this.#req)
     const timeout = this.#timeout(call)
-    void timeout.hold().then((goesOn) => goesOn && endConnection(this.#req.socket, 'fin', this.#closing))
+    void timeout
+      .hold()
+      .then((goesOn) => goesOn && endConnection(this.#req.socket, 'fin', this.#waits.closing))
     return timeout
   }
 
@@ -145,7 +140,8 @@ export class RequestFaults {
     const isDeaf = how === 'pause' && !this.#req.complete
     const timeout = this.#timeout(call, isDeaf ? MAX_HOLD_MS : undefined)
     const report = (end: Sent['end']): void => this.#log(call, stageName(at), end)
-    const context = { socket: this.#req.socket, timeout, closing: this.#closing, wrote: false, report }
+    const { closing } = this.#waits
+    const context = { socket: this.#req.socket, timeout, closing, wrote: false, report }
     if (timeout.over === undefined) await stopExchange(isDeaf ? 'stall' : how, context)
     else report(lost(timeout))
     timeout.end()
@@ -153,7 +149,8 @@ export class RequestFaults {
 
   #timeout({ hooks: { report } }: Decided, limit = longest(paceOf(report.actions))): ExchangeTimeout {
     const released = this.#sandbox.faults.releasedFor(report)
-    return new ExchangeTimeout(this.#req.socket, [released, this.#closing], limit)
+    const { closing, later } = this.#waits
+    return new ExchangeTimeout(this.#req.socket, [released, closing], limit, later)
   }
 
   #noteEnd(end: Sent['end']): void {

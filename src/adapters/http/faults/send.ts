@@ -12,7 +12,7 @@ import { gapAfter, piecesOf } from './pieces.ts'
 import { longest, paceOf, stopsOf } from './primitives.ts'
 import { stageName } from './stage.ts'
 import { endConnection, firstStop, flushed, lost, type ResponseStop, SETTLE, stopExchange } from './stop.ts'
-import { ExchangeTimeout } from './timeout.ts'
+import { ExchangeTimeout, type Waits } from './timeout.ts'
 import type { AskedPace } from './wire-primitive.ts'
 import { ResponseWriter, SocketWriter, type Writer } from './writers.ts'
 
@@ -27,13 +27,13 @@ export async function sendFaulted(
   wire: Wire,
   extra: readonly HeaderPair[],
   withBody: boolean,
-  { closing }: { readonly closing: AbortSignal },
+  { closing, later }: Waits,
 ): Promise<void> {
   const pace = paceOf(wire.actions)
   const limit = longest(pace)
   // The wait before the handler is part of the limit.
   const left = limit - Math.min(pace.before_handler_ms ?? 0, limit)
-  const timeout = new ExchangeTimeout(req.socket, [wire.released, closing], left)
+  const timeout = new ExchangeTimeout(req.socket, [wire.released, closing], left, later)
   let sent: Sent | undefined
   const report = (each: Sent): void => {
     sent = each

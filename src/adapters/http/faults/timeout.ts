@@ -1,7 +1,15 @@
 import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { real } from '../../../core/time/real.ts'
-import { type Cancel, later } from '../../realtime.ts'
+import { type Cancel, type Later, later as realLater } from '../../realtime.ts'
+
+/** How the waits of exchanges pass. */
+export interface Waits {
+  /** Ends every wait: the emulator closes. */
+  readonly closing: AbortSignal
+  /** Absent: they pass in real time. */
+  readonly later?: Later | undefined
+}
 
 interface Waiter {
   readonly wake: () => void
@@ -16,15 +24,17 @@ interface Waiter {
 export class ExchangeTimeout {
   readonly #socket: Socket
   readonly #signals: readonly AbortSignal[]
+  readonly #later: Later
   readonly #cancelLimit: Cancel
   readonly #waiters = new Set<Waiter>()
   #over: 'left' | 'released' | undefined
   #spent = false
 
   /** @param limit milliseconds after which `sleep` and `hold` end at once; undefined: no limit. */
-  constructor(socket: Socket, signals: readonly AbortSignal[], limit?: number) {
+  constructor(socket: Socket, signals: readonly AbortSignal[], limit?: number, later: Later = realLater) {
     this.#socket = socket
     this.#signals = signals
+    this.#later = later
     this.#cancelLimit = limit === undefined ? () => {} : later(limit, this.#onSpent)
     socket.on('close', this.#onLeft)
     for (const signal of signals) {
@@ -48,13 +58,13 @@ export class ExchangeTimeout {
 
   /** Waits this many milliseconds, or until the limit is spent. @returns whether the exchange goes on */
   async sleep(ms: number): Promise<boolean> {
-    if (!this.#spent) await this.#wait(true, (done) => later(ms, done))
+    if (!this.#spent) await this.#wait(true, (done) => this.#later(ms, done))
     return this.#over === undefined
   }
 
   /** Waits this many milliseconds and a turn of the event loop, without a limit. @returns whether the exchange goes on */
   async drained(ms: number): Promise<boolean> {
-    await this.#wait(false, (done) => later(ms, done))
+    await this.#wait(false, (done) => this.#later(ms, done))
     // In a process that was blocked, due timers run before pending reads: a client in the same process gets this turn to read.
     await this.#wait(false, (done) => {
       const turn = real.setImmediate(done)

@@ -1,0 +1,65 @@
+import { counted } from '../../../core/words.ts'
+import { FAILED, type Invocation, OK } from '../command.ts'
+import { isNpmScript, UsageError } from '../options.ts'
+import { show } from '../print.ts'
+import { untilStopped } from '../signals.ts'
+import { readBundle, refusedState, scenarioFiles } from './bundle-file.ts'
+import { type Replayed, replay } from './run.ts'
+
+/** `replay`: repeats a recording, and ends with 1 if an output differs. */
+export async function replayFile(
+  invocation: Invocation<'until' | 'exportTo' | 'json' | 'noColor'>,
+): Promise<number> {
+  const { options, terminal, env } = invocation
+  const [file = ''] = invocation.args
+  const bundle = await readBundle(file)
+  const { until = bundle.inputs.length, exportTo } = options
+  if (until > bundle.inputs.length)
+    throw new UsageError([
+      `--until ${until}: the recording has only ${counted(bundle.inputs.length, 'input')}.`,
+    ])
+  if (exportTo !== undefined) {
+    const { exportOf } = await import('./export.ts')
+    terminal.out(exportOf(bundle, exportTo, file))
+    return OK
+  }
+  const { folder, remove } = scenarioFiles(bundle)
+  try {
+    const listen = options.until !== undefined
+    const replayed = await replay(bundle, { until, scenarios: folder, listen }).catch(
+      async (error: unknown) => {
+        throw await refusedState(file, error)
+      },
+    )
+    const { emulator, difference } = replayed
+    const url = listen ? `${emulator.controlUrl}/ui/` : undefined
+    const result = { file, inputs: until, dropped: bundle.dropped, url, difference: difference ?? null }
+    show(invocation, result, linesOf(replayed, until, bundle.dropped, url))
+    if (listen) await untilStopped(() => emulator.close(), isNpmScript(env))
+    else await emulator.close()
+    return difference === undefined ? OK : FAILED
+  } finally {
+    remove()
+  }
+}
+
+function linesOf(
+  { difference }: Replayed,
+  inputs: number,
+  dropped: number,
+  url: string | undefined,
+): string[] {
+  const result =
+    difference === undefined
+      ? [`${counted(inputs, 'input')} repeated: every output is the same, byte for byte.`]
+      : [
+          `Input ${difference.input} (${difference.what}) has another output: ${difference.place}`,
+          `  recorded  ${difference.recorded}`,
+          `  replayed  ${difference.replayed}`,
+        ]
+  return [
+    ...(dropped === 0 ? [] : [`The recording begins after ${counted(dropped, 'input')} that were dropped.`]),
+    ...result,
+    ...(url === undefined ? [] : [`Stopped after input ${inputs}: ${url}`]),
+  ]
+}

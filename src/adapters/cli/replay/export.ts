@@ -1,0 +1,192 @@
+import type { JsonObject } from '../../../core/json.ts'
+import type { RecordedInput, RecordingBundle } from '../../../core/record/bundle.ts'
+import { prefixOf } from '../../control/client/transport.ts'
+import { shellWord } from '../../shell-word.ts'
+import { titleOf } from './difference.ts'
+
+type Form = 'vitest' | 'curl' | 'scenario'
+
+/** A recording as a test, a shell script or a scenario. @param name of the recording */
+export function exportOf(bundle: RecordingBundle, form: Form, name: string): string {
+  return { vitest: vitestOf, curl: curlOf, scenario: scenarioOf }[form](bundle, name)
+}
+
+/** One request to the API or to the control interface, or a move of the clock. */
+interface Step {
+  readonly title: string
+  readonly base: 'baseUrl' | 'controlUrl'
+  readonly method: string
+  readonly path: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string | undefined
+  /** The recorded status; 0 when no whole response arrived, undefined when it does not matter. */
+  readonly status: number | undefined
+  readonly text: string | undefined
+}
+
+const NEVER_SENT = /^(?:host|connection|content-length|transfer-encoding|expect|x-emulator-sandbox)$/i
+
+/** The requests of a recording. The clock stands still, and is moved to the instant of each input. */
+function* stepsOf({ inputs, state }: RecordingBundle): Iterable<Step> {
+  let at = state.clock.now
+  for (const input of inputs) {
+    if (!('request' in input || 'control' in input)) continue
+    if (input.at > at) {
+      at = input.at
+      yield controlStep('POST', '/clock/advance', { to: at }, undefined)
+    }
+    if ('request' in input) yield requestStep(input, state.sandbox)
+    else {
+      const { route, params, query, body } = input.control
+      const [method = '', template = ''] = route.split(' ')
+      const path = template.replaceAll(/\{(\w+)\}/g, (_, key) => encodeURIComponent(params[key] ?? ''))
+      const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
+      yield controlStep(method, path + search, body, undefined)
+    }
+  }
+}
+
+function controlStep(method: string, path: string, body: unknown, status: number | undefined): Step {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const headers = text === undefined ? [] : [['Content-Type', 'application/json'] as const]
+  return {
+    title: `control ${method} ${path}`,
+    base: 'controlUrl',
+    method,
+    path,
+    headers,
+    body: text,
+    status,
+    text: undefined,
+  }
+}
+
+function requestStep(
+  { request, output }: Extract<RecordedInput, { request: unknown }>,
+  sandbox: string,
+): Step {
+  const [line = '', ...lines] = request.head.split('\n')
+  const [method = '', target = ''] = line.split(' ')
+  const path = target.slice(
+    target.startsWith(`${prefixOf(sandbox)}/v1`) ? `${prefixOf(sandbox)}/v1`.length : 3,
+  )
+  const headers = lines.map((each) => {
+    const [name = '', ...value] = each.split(': ')
+    return [name, withoutSandbox(name, value.join(': '), sandbox)] as const
+  })
+  const body =
+    typeof request.body === 'object'
+      ? Buffer.from(request.body.base64, 'base64').toString('latin1')
+      : request.body
+  const isWhole = (output.sent?.end ?? 'whole') === 'whole'
+  const status = isWhole ? Number(output.head.split('\n', 1)[0]) : 0
+  // The name of the sandbox is another one.
+  const text = isWhole && output.text?.includes(sandbox) === false ? output.text : undefined
+  const sent = headers.filter(([name]) => !NEVER_SENT.test(name))
+  return { title: `${method} ${path}`, base: 'baseUrl', method, path, headers: sent, body, status, text }
+}
+
+// The token may name the sandbox.
+function withoutSandbox(name: string, value: string, sandbox: string): string {
+  return /^authorization$/i.test(name) && value.endsWith(`@${sandbox}`)
+    ? value.slice(0, -sandbox.length - 1)
+    : value
+}
+
+function frozen({ state }: RecordingBundle) {
+  return { ...state, clock: { ...state.clock, rate: 0, wall: null } }
+}
+
+function vitestOf(bundle: RecordingBundle, name: string): string {
+  const steps = [...stepsOf(bundle)].map((step, n) => {
+    const { title, base, path, method, headers, body, status, text } = step
+    const init = { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) }
+    const url = `\`\${sandbox.${base}}${path.replaceAll(/[\\`$]/g, '\\$&')}\``
+    const call = `fetch(${url}, { ...${JSON.stringify(init)}, signal: AbortSignal.timeout(5_000) })`
+    const comment = `  // ${n + 1}. ${title.replaceAll(/[\r\n]/g, ' ')}`
+    if (status === undefined) return [comment, `  await ${call}`]
+    if (status === 0)
+      return [comment, `  await expect(${call}.then((response) => response.text())).rejects.toThrow()`]
+    return [
+      comment,
+      `  response = await ${call}`,
+      `  expect(response.status).toBe(${status})`,
+      ...(text === undefined ? [] : [`  expect(await response.text()).toBe(${JSON.stringify(text)})`]),
+    ]
+  })
+  return [
+    "import { expect, test } from 'agent-workspace-emulator/vitest'",
+    '',
+    `const state = ${JSON.stringify(frozen(bundle))}`,
+    '',
+    `test(${JSON.stringify(`repeats ${name}`)}, async ({ sandbox }) => {`,
+    '  let response: Response',
+    '  await sandbox.state.load({ ...state, sandbox: sandbox.name })',
+    ...steps.flat(),
+    '})',
+  ].join('\n')
+}
+
+function curlOf(bundle: RecordingBundle, name: string): string {
+  const calls = [...stepsOf(bundle)].map(({ base, path, method, headers, body, status }) => {
+    const url = base === 'baseUrl' ? `/v1${path}` : `/__emulator${path}`
+    const args = [
+      status === undefined ? '-' : String(status).padStart(3, '0'),
+      `"$EMULATOR/@replay"${shellWord(url)}`,
+      `-X ${method}`,
+      ...headers.map(([key, value]) => `-H ${shellWord(`${key}: ${value}`)}`),
+      ...(body === undefined ? [] : [`--data-binary ${shellWord(body)}`]),
+    ]
+    return `request ${args.join(' ')}`
+  })
+  return [
+    '#!/bin/sh',
+    `# Repeats ${name.replaceAll(/[\r\n]/g, ' ')} in the sandbox "replay" of an emulator that runs. Exit code 1: a status differs.`,
+    `EMULATOR="\${WORKSPACE_EMULATOR_URL:-http://127.0.0.1:4010}"`,
+    'failed=0',
+    'request() {',
+    '  recorded="$1"; shift',
+    '  status="$(curl -sS -o /dev/null -w "%{http_code}" --max-time 5 "$@")" || status=000',
+    '  [ "$recorded" = - ] || echo "$status $1"',
+    '  [ "$recorded" = - ] || [ "$status" = "$recorded" ] || { echo "  recorded: $recorded"; failed=1; }',
+    '}',
+    'curl -sS -f -o /dev/null -X PUT -H "Content-Type: application/json" --data-binary @- "$EMULATOR/@replay/__emulator/state" <<\'STATE\' || exit 1',
+    JSON.stringify(frozen(bundle)),
+    'STATE',
+    ...calls,
+    'exit "$failed"',
+  ].join('\n')
+}
+
+function scenarioOf({ state, inputs }: RecordingBundle, name: string): string {
+  const start = Date.parse(state.clock.now)
+  const timeline: object[] = []
+  const others: string[] = []
+  for (const input of inputs) {
+    if (!('control' in input)) continue
+    const { route, params, body } = input.control
+    const at = `${Math.max(0, Date.parse(input.at) - start)}ms`
+    if (route === 'POST /faults') timeline.push({ at, do: [{ arm: body }] })
+    else if (route === 'DELETE /faults/{id}') timeline.push({ at, do: [{ clear: params.id }] })
+    else others.push(`// ${at}: ${titleOf(input)}, which a scenario cannot do`)
+  }
+  const faults = state.faults.map((rule) => {
+    const { armed_at: _, source: __, ...draft } = rule as unknown as JsonObject
+    return draft
+  })
+  const { settings, clock, collections } = state
+  const scenario = {
+    description: `The sandbox of ${name}`,
+    fixtures: { collections },
+    clock: { now: clock.now, rate: clock.rate, skip_on_poll: clock.skip_on_poll },
+    settings,
+    faults,
+    timeline,
+  }
+  return [
+    "import { defineScenario } from 'agent-workspace-emulator'",
+    '',
+    ...others,
+    `export default defineScenario(${JSON.stringify(scenario, null, 2)})`,
+  ].join('\n')
+}

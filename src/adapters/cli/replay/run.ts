@@ -1,0 +1,171 @@
+import { bundleOf, type RecordedInput, type RecordingBundle } from '../../../core/record/bundle.ts'
+import { loadDocument } from '../../../core/sandboxes/change.ts'
+import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
+import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { nextTurn } from '../../../core/time/turn.ts'
+import type { AttemptResult } from '../../../core/webhooks/delivery.ts'
+import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
+import type { InternalOptions } from '../../../options.ts'
+import { type Difference, differenceOf } from './difference.ts'
+import { ReplayTime, settled } from './timeline.ts'
+
+export interface ReplayOptions {
+  /** The number of inputs to repeat. */
+  readonly until: number
+  /** The directory of the scenarios of the bundle. */
+  readonly scenarios: string
+  readonly listen: boolean
+}
+
+export interface Replayed {
+  readonly emulator: RunningEmulator
+  /** The first output that differs. */
+  readonly difference: Difference | undefined
+}
+
+/** Repeats a recording in this process, and compares every output. */
+export async function replay(bundle: RecordingBundle, options: ReplayOptions): Promise<Replayed> {
+  const run = new Replay(bundle)
+  await run.open(options)
+  const inputs = bundle.inputs.slice(0, options.until)
+  for (const input of inputs) await run.repeat(input)
+  const { emulator, sandbox } = run
+  // Where the recording ends, a call may still wait for what would have come.
+  if (options.until >= bundle.inputs.length) await run.finish()
+  const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}) }
+  const repeated = await bundleOf(sandbox, facts)
+  return { emulator, difference: differenceOf(inputs, repeated.inputs) }
+}
+
+/** Turns of the event loop without any progress after which the next wait of a fault ends. */
+const IDLE_TURNS = 6
+
+/** Turns of the event loop without any progress after which a response does not come any more. */
+const LOST_TURNS = 400
+
+class Replay {
+  readonly #bundle: RecordingBundle
+  readonly #time: ReplayTime
+  readonly #connections = new Map<string, Awaited<ReturnType<RunningEmulator['connect']>>>()
+  readonly #sends = new Map<string, (result: AttemptResult) => void>()
+  readonly #returns = new Map<string, () => void>()
+  #calls: Promise<unknown>[] = []
+  emulator!: RunningEmulator // set by open
+  sandbox!: Sandbox // set by open
+
+  constructor(bundle: RecordingBundle) {
+    this.#bundle = bundle
+    this.#time = new ReplayTime(Date.parse(bundle.wall))
+  }
+
+  async open({ scenarios, listen }: ReplayOptions): Promise<void> {
+    const { version: _, origin, ...same } = this.#bundle.emulator
+    const known = new Set(
+      this.#bundle.inputs.flatMap((each) => ('connection' in each ? [each.connection] : [])),
+    )
+    const options: InternalOptions = {
+      ...same,
+      scenarios,
+      ephemeral: true,
+      fixtures: 'empty',
+      ...(listen ? { port: 0 } : { listen: false }),
+      hostTime: this.#time.host,
+      replay: {
+        origin,
+        later: this.#time.later,
+        send: (_message, { attempt }) => new Promise((resolve) => this.#sends.set(attempt, resolve)),
+        returned: (call) => new Promise((resolve) => this.#returns.set(call, resolve)),
+        accepts: (connection) => known.has(connection),
+      },
+    }
+    this.emulator = await openEmulator(options)
+    const { sandboxes } = this.emulator
+    const { state } = this.#bundle
+    this.sandbox =
+      state.sandbox === DEFAULT_SANDBOX ? sandboxes.default : await sandboxes.create(state.sandbox, {}, false)
+    loadDocument(this.sandbox, state)
+    this.sandbox.recording.maxInputs = Number.POSITIVE_INFINITY
+    this.sandbox.recording.begin()
+    await settled(this.sandbox)
+  }
+
+  async repeat(input: RecordedInput): Promise<void> {
+    await this.#time.moveTo(this.sandbox, Date.parse(input.at), Date.parse(input.wall))
+    if ('request' in input) await this.#send(input)
+    else if ('connection' in input) await this.#connect(input.connection)
+    else if ('control' in input) await this.#call(input)
+    else if ('outcomes' in input)
+      for (const { attempt, ...result } of input.outcomes) take(this.#sends, attempt)?.(result)
+    else if ('returned' in input) take(this.#returns, input.returned)?.()
+    await settled(this.sandbox)
+  }
+
+  /** Waits for the calls of the control interface that had a response. */
+  async finish(): Promise<void> {
+    await Promise.all(this.#calls)
+  }
+
+  async #connect(id: string) {
+    const connection = this.#connections.get(id) ?? (await this.emulator.connect(id))
+    this.#connections.set(id, connection)
+    connection.socket.resume()
+    return connection
+  }
+
+  async #send({ request, output }: Extract<RecordedInput, { request: unknown }>): Promise<void> {
+    const { socket, record } = await this.#connect(request.connection)
+    const { log } = this.sandbox
+    record.requests = request.before
+    const before = log.entries().length + log.dropped
+    socket.write(bytesOf(request))
+    const isLeft = output.sent?.end === 'left'
+    const entryOf = () => (log.entries().length + log.dropped > before ? log.entries().at(-1) : undefined)
+    for (let idle = 0; idle < LOST_TURNS; idle++) {
+      await nextTurn()
+      const entry = entryOf()
+      if (entry !== undefined && entry.evidence?.end !== null) return
+      if (idle % IDLE_TURNS < IDLE_TURNS - 1) continue
+      if (isLeft) socket.destroy()
+      else if (this.#time.endWait()) idle = 0
+    }
+  }
+
+  async #call({ control, output }: Extract<RecordedInput, { control: unknown }>): Promise<void> {
+    const { route, params, query, body, if_match } = control
+    const { sandbox } = this.#bundle.state
+    const call = this.emulator.control({ route, params, query, body, ifMatch: if_match, sandbox })
+    // A call may wait for inputs that came after it, such as the responses of receivers.
+    const isOver = await Promise.race([call.then(() => true), settled(this.sandbox).then(() => false)])
+    if (!isOver && output !== undefined) this.#calls.push(call)
+  }
+}
+
+function take<T>(map: Map<string, T>, key: string): T | undefined {
+  const value = map.get(key)
+  map.delete(key)
+  return value
+}
+
+type RecordedRequest = Extract<RecordedInput, { request: unknown }>['request']
+
+/** The bytes of a request. A body that was not read is filled up: its content had no effect. */
+export function bytesOf({ head, body }: RecordedRequest): Buffer {
+  const start = Buffer.from(`${head.replaceAll('\n', '\r\n')}\r\n\r\n`, 'latin1')
+  const content =
+    body === undefined
+      ? Buffer.alloc(0)
+      : typeof body === 'string'
+        ? Buffer.from(body)
+        : Buffer.from(body.base64, 'base64')
+  if (/^transfer-encoding:.*chunked/im.test(head)) {
+    const size = content.length === 0 ? '' : `${content.length.toString(16)}\r\n`
+    return Buffer.concat([
+      start,
+      Buffer.from(size),
+      content,
+      Buffer.from(size === '' ? '0\r\n\r\n' : '\r\n0\r\n\r\n'),
+    ])
+  }
+  const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
+  return Buffer.concat([start, content, Buffer.alloc(Math.max(0, length - content.length))])
+}

@@ -1,0 +1,286 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { type ShapeOf, timestamp } from '../fields.ts'
+import type { JsonObject } from '../json.ts'
+import { withoutCredentials } from '../log/log-entry.ts'
+import { servicePrefix, userPrefix } from '../request/auth.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { documentOf } from '../sandboxes/snapshots.ts'
+import { seal } from '../secrets.ts'
+import { stateDocument } from '../state/state.ts'
+import { json } from '../strict-input.ts'
+import { formatInstant } from '../time/instant.ts'
+import { Placeholders } from './placeholders.ts'
+import type { Recorded } from './recording.ts'
+
+/** The version of the format. A bundle of another version is refused. */
+export const BUNDLE_FORMAT = 1
+
+const bytes = () => z.union([z.string(), z.strictObject({ base64: z.string() })])
+
+/** What left the emulator: its head, and a digest of its body. */
+const output = () =>
+  z.strictObject({
+    /** The status, then a header on each line; for a webhook, its URL comes first. */
+    head: z.string(),
+    bytes: z.int(),
+    sha256: z.string(),
+    /** The body; absent when it is long, and in the older part of a long recording. */
+    text: z.string().exactOptional(),
+    /** How much of it a fault let through. */
+    sent: z.strictObject({ stage: z.string(), bytes: z.int(), end: z.string() }).exactOptional(),
+  })
+
+export type RecordedOutput = ShapeOf<typeof output>
+
+const recordedInput = () => {
+  const times = { at: timestamp(), wall: timestamp() }
+  const request = z.strictObject({
+    /** Id of its connection. */
+    connection: z.string(),
+    /** Number of requests on the connection before it. */
+    before: z.int(),
+    /** The request line, then a header on each line, as they arrived. */
+    head: z.string(),
+    /** The body as it arrived; absent when none was read. */
+    body: bytes().exactOptional(),
+  })
+  const control = z.strictObject({
+    route: z.string(),
+    params: z.record(z.string(), z.string()),
+    query: z.record(z.string(), z.string()).exactOptional(),
+    body: json().exactOptional(),
+    if_match: z.string().exactOptional(),
+  })
+  const outcome = z.strictObject({
+    /** `delivery/attempt`. */
+    attempt: z.string(),
+    outcome: z.enum(['delivered', 'failed', 'timeout', 'refused']),
+    status: z.int().nullable(),
+    error: z.string().nullable(),
+  })
+  return z.union([
+    /** A connection opened while there were fault rules, which may act on it. */
+    z.strictObject({ ...times, connection: z.string() }),
+    z.strictObject({ ...times, request, output: output() }),
+    z.strictObject({ ...times, control, output: output().exactOptional() }),
+    /** An attempt to deliver a webhook began. */
+    z.strictObject({ ...times, attempt: z.string(), output: output() }),
+    /** The receivers responded to attempts. */
+    z.strictObject({ ...times, outcomes: z.array(outcome) }),
+    /** A function of a scenario returned. */
+    z.strictObject({ ...times, returned: z.string() }),
+  ])
+}
+
+export type RecordedInput = ShapeOf<typeof recordedInput>
+
+/** What one sandbox has seen, so that it can be repeated. */
+export const recordingBundle = () =>
+  z.strictObject({
+    recording: z.literal(BUNDLE_FORMAT),
+    emulator: z.strictObject({
+      version: z.string(),
+      /** `http://host:port`. */
+      origin: z.string(),
+      auth: z.enum(['registered', 'any']),
+      limits: z.boolean(),
+      strict: z.boolean(),
+      revealFaults: z.boolean(),
+      allowHosts: z.array(z.string()),
+      corsOrigins: z.array(z.string()),
+      allowWebhooks: z.array(z.string()),
+    }),
+    /** The number of inputs before this recording that were dropped. */
+    dropped: z.int(),
+    /** The instant of the host at the start. */
+    wall: timestamp(),
+    /** The state at the start: records, settings, seed, clock, faults and limits. Secrets are placeholders. */
+    state: stateDocument(),
+    /** The user's own scenarios by file name; empty when no scenario was active. */
+    scenarios: z.record(z.string(), z.string()),
+    inputs: z.array(recordedInput()),
+  })
+
+export type RecordingBundle = ShapeOf<typeof recordingBundle>
+
+/** The facts about an emulator that a bundle contains. */
+export interface BundleFacts {
+  readonly emulator: Omit<RecordingBundle['emulator'], 'auth' | 'limits' | 'strict' | 'revealFaults'>
+  /** Reads the user's scenarios. */
+  readonly scenarios: () => Promise<Readonly<Record<string, string>>>
+}
+
+/** The length of all texts of outputs in a bundle; the newest have precedence. */
+const MAX_TEXTS = 512 * 1024
+
+/** The recording of a sandbox as a bundle. Begins the recording if there was no input yet. */
+export async function bundleOf(
+  sandbox: Sandbox,
+  { emulator, scenarios }: BundleFacts,
+): Promise<RecordingBundle> {
+  const { recording, service, options } = sandbox
+  recording.begin()
+  const { parts, dropped } = recording.kept
+  const [first] = parts
+  const state = documentOf(first?.start ?? sandbox.checkpoint(), service, sandbox.name)
+  const items = parts.flatMap((part) => part.items)
+  const secrets = secretsOf(sandbox, state, items)
+  let room = MAX_TEXTS
+  const inputs = items
+    .toReversed()
+    .map((item) => {
+      const input = inputOf(item, secrets)
+      const { text = '', ...rest } = ('output' in input && input.output) || {}
+      room -= text.length
+      return room < 0 && text !== '' ? ({ ...input, output: rest } as RecordedInput) : input
+    })
+    .toReversed()
+  const usesScenario =
+    state.scenario !== null ||
+    inputs.some((each) => 'control' in each && each.control.route.includes(' /scenarios'))
+  return {
+    recording: BUNDLE_FORMAT,
+    emulator: {
+      ...emulator,
+      auth: options.anyKey ? 'any' : 'registered',
+      limits: options.enforceLimits,
+      strict: options.strict,
+      revealFaults: options.revealFaults,
+    },
+    dropped,
+    wall: formatInstant(first?.wall ?? options.host()),
+    state: secrets.inside(state),
+    scenarios: usesScenario ? secrets.inside(await scenarios()) : {},
+    inputs,
+  }
+}
+
+function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
+  const times = { at: formatInstant(item.at), wall: formatInstant(item.wall) }
+  if ('request' in item) {
+    const { method, target, version, headers, body } = item.request
+    const head = secrets.in(`${method} ${target} HTTP/${version}${headerLines(headers)}`)
+    const { id: connection } = item.evidence.connection
+    const content = body instanceof Uint8Array && body.length > 0 && { body: bodyOf(body, secrets) }
+    const request = { connection, before: item.evidence.requests_before - 1, head, ...content }
+    return { ...times, request, output: responseOf(item, secrets) }
+  }
+  if ('control' in item) {
+    const { ifMatch, query, body, route, params } = item.control
+    const given = { ...(hasFields(query) && { query }), ...(body !== undefined && { body }) }
+    const control = secrets.inside({ route, params, ...given, ...(ifMatch && { if_match: ifMatch }) })
+    const { status, body: reply } = item.output ?? {}
+    const text = reply === undefined ? '' : JSON.stringify(secrets.inside(reply), withoutRealTime)
+    return {
+      ...times,
+      control,
+      ...(item.output && { output: outputOf(String(status), text) }),
+    } as RecordedInput
+  }
+  if ('attempt' in item) {
+    const { url, headers, body } = item.sent()
+    const head = secrets.in(`${url}${headerLines(Object.entries(headers).flat())}`)
+    return {
+      ...times,
+      attempt: item.attempt,
+      output: outputOf(head.replace(SIGNATURE, '(signature)'), secrets.in(body.toString())),
+    }
+  }
+  const { at: _, wall: __, ...rest } = item
+  return { ...times, ...rest }
+}
+
+// It depends on the secret.
+const SIGNATURE = /\b[0-9a-f]{64}$/gm
+
+// Real instants and durations differ each time.
+function withoutRealTime(name: string, value: unknown): unknown {
+  return /^(?:ms|wall|armed_at|.*_ms)$/.test(name) ? undefined : value
+}
+
+function hasFields(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+function responseOf(
+  { response, faults }: Extract<Recorded, { request: unknown }>,
+  secrets: Placeholders,
+): RecordedOutput {
+  const shown = response?.show()
+  const { status = 0, headers = [], body, body_kept = false, body_bytes = 0 } = shown ?? {}
+  const head = secrets.in(`${status}${headerLines(headers.flatMap(({ name, value }) => [name, value]))}`)
+  const isWhole = body_kept && typeof body === 'string'
+  return {
+    head,
+    bytes: body_bytes,
+    sha256: response?.sha256 ?? digest(''),
+    ...(isWhole && { text: secrets.in(body) }),
+    ...(faults?.sent && { sent: { ...faults.sent } }),
+  }
+}
+
+function outputOf(head: string, text: string): RecordedOutput {
+  return { head, bytes: Buffer.byteLength(text), sha256: digest(text), ...(text !== '' && { text }) }
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+function headerLines(headers: readonly string[]): string {
+  let lines = ''
+  for (let at = 0; at < headers.length; at += 2) lines += `\n${headers[at]}: ${headers[at + 1]}`
+  return lines
+}
+
+function bodyOf(body: Uint8Array, secrets: Placeholders): string | { base64: string } {
+  const buffer = Buffer.from(body)
+  const text = buffer.toString()
+  return Buffer.from(text).equals(buffer) ? secrets.in(text) : { base64: buffer.toString('base64') }
+}
+
+/** The secrets that users have given: keys of requests, and the secrets that sign webhooks. */
+function secretsOf(sandbox: Sandbox, state: object, items: readonly Recorded[]): Placeholders {
+  const { settings, authenticator, service } = sandbox
+  const secrets = new Placeholders()
+  const addKey = (key: string): void => {
+    const prefixes = [settings.get(userPrefix), settings.get(servicePrefix)]
+    secrets.add(
+      key,
+      prefixes.find((each) => key.startsWith(each)),
+    )
+  }
+  secrets.addFields(state, ['secret'])
+  const before = JSON.stringify(state)
+  // Secrets that the emulator issues follow from its seed: they stay, or a replay would issue others.
+  const isGiven = (secret: string): boolean => before.includes(seal(secret))
+  for (const item of items) {
+    if ('control' in item) secrets.addFields(item.control.body, ['secret', 'token'])
+    if (!('request' in item)) continue
+    const { headers, target, body } = item.request
+    for (let at = 0; at < headers.length; at += 2) {
+      const [name = '', value = ''] = [headers[at]?.toLowerCase(), headers[at + 1]]
+      if (name === 'host' || withoutCredentials({ [name]: value })[name] === value) continue
+      addKey(
+        value
+          .split(/[\s,;=]+/)
+          .at(-1)
+          ?.replace(/@[^@]*$/, '') ?? '',
+      )
+    }
+    const text = body instanceof Uint8Array ? Buffer.from(body).toString() : ''
+    for (const key of authenticator.keysIn([target, ...headers, text], settings)) addKey(key)
+    const names = service.operations.get(item.operation ?? '')?.secrets ?? []
+    if (names.length > 0) secrets.addFields(parsedOrNothing(text), names, isGiven)
+  }
+  return secrets
+}
+
+function parsedOrNothing(text: string): JsonObject {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}

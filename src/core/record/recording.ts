@@ -1,0 +1,193 @@
+import type { Evidence } from '../log/evidence.ts'
+import type { KeptResponse } from '../log/kept-response.ts'
+import type { FaultReport, LogEntry, RequestLog } from '../log/request-log.ts'
+import type { SandboxState } from '../state/state.ts'
+import type { Clock } from '../time/clock.ts'
+import type { PendingWork } from '../time/turn.ts'
+import type { AttemptResult } from '../webhooks/delivery.ts'
+import type { WebhookRequest } from '../webhooks/message.ts'
+
+/** A request as it arrived on its connection. */
+export interface ArrivedRequest {
+  readonly method: string
+  readonly target: string
+  readonly version: string
+  /** Names and values in turn, as they arrived. */
+  readonly headers: readonly string[]
+  /** The bytes of the body, before content decoding; undefined when none were read, `'large'` when they are not kept. */
+  body?: Uint8Array | 'large'
+}
+
+/** A call of the control interface that may change the sandbox. */
+export interface ControlInput {
+  readonly route: string
+  readonly params: Readonly<Record<string, string>>
+  readonly query: unknown
+  readonly body: unknown
+  readonly ifMatch?: string | undefined
+}
+
+/** One input of a sandbox, or one webhook that it sent, in the order in which they were handled. */
+export type Recorded = {
+  /** The virtual instant that the clock was read at before it, in milliseconds. */
+  at: number
+  /** The instant of the host. */
+  readonly wall: number
+} & (
+  | { readonly connection: string }
+  | {
+      readonly request: ArrivedRequest
+      readonly evidence: Evidence
+      readonly response: KeptResponse | undefined
+      readonly faults: FaultReport | undefined
+      readonly operation: string | undefined
+    }
+  | {
+      readonly control: ControlInput
+      output: { readonly status: number; readonly body: unknown } | undefined
+    }
+  /** An attempt to deliver a webhook began. */
+  | { readonly attempt: string; readonly sent: () => WebhookRequest }
+  /** Outcomes of attempts were recorded together. */
+  | { readonly outcomes: readonly (Omit<AttemptResult, 'received'> & { readonly attempt: string })[] }
+  /** A function of a scenario returned; the id of its call. */
+  | { readonly returned: string }
+)
+
+/** The parts of a sandbox that its recording reads. */
+interface RecordedSandbox {
+  readonly log: RequestLog
+  readonly clock: Clock
+  readonly options: { readonly host: () => number }
+  readonly running: unknown
+  readonly pendingWork: PendingWork | undefined
+  checkpoint(): SandboxState
+  onReplaced(listener: () => void): () => void
+}
+
+type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'wall'> : never
+
+/** A state, and what followed it. */
+export interface RecordedPart {
+  readonly start: SandboxState
+  readonly wall: number
+  readonly items: Recorded[]
+  bytes: number
+}
+
+/** Inputs after which a new part begins with the state of that moment; the two newest parts are kept. */
+const MAX_INPUTS = 1_000
+
+/** Bytes of requests after which a new part begins. */
+const MAX_BYTES = 2 * 1024 * 1024
+
+/** A longer body of a request is not kept. */
+export const MAX_BODY = 512 * 1024
+
+const arrivals = new WeakMap<Evidence, ArrivedRequest>()
+
+/** Notes a request when its head is complete. */
+export function noteArrival(evidence: Evidence, request: ArrivedRequest): void {
+  arrivals.set(evidence, request)
+}
+
+/** Notes the body of a request when it was read. @param body undefined for one that is too long to keep */
+export function noteBody(evidence: Evidence, body: Uint8Array | undefined): void {
+  const request = arrivals.get(evidence)
+  if (request !== undefined) request.body = body ?? 'large'
+}
+
+/**
+ * Records what a sandbox has seen since its state was last replaced, so that it can be repeated. It is bounded: when it is full,
+ * it begins again with the state of that moment, and counts the inputs before.
+ */
+export class Recording {
+  readonly #sandbox: RecordedSandbox
+  #parts: RecordedPart[] = []
+  #dropped = 0
+  /** The instant at which the clock was last read for an input. */
+  #at = 0
+  #calls = 0
+  #unread: Recorded | undefined
+  /** Inputs after which a new part begins. */
+  maxInputs = MAX_INPUTS
+
+  constructor(sandbox: RecordedSandbox) {
+    this.#sandbox = sandbox
+    sandbox.log.onEntry((entry) => this.#onEntry(entry))
+    sandbox.onReplaced(() => {
+      this.#parts = []
+      this.#dropped = 0
+    })
+  }
+
+  /** The parts, oldest first, and the number of inputs before them. */
+  get kept(): { readonly parts: readonly RecordedPart[]; readonly dropped: number } {
+    return { parts: this.#parts, dropped: this.#dropped }
+  }
+
+  /** Must be called before an input changes anything. */
+  begin(): void {
+    const part = this.#parts.at(-1)
+    const isFull = part !== undefined && (part.items.length >= this.maxInputs || part.bytes > MAX_BYTES)
+    if (part !== undefined && !(isFull && this.#isIdle)) return
+    // Without an end of all work, no state could be taken to begin with: the recording must still be bounded.
+    if (this.#parts.length > 1) this.#dropped += this.#parts.shift()?.items.length ?? 0
+    const { clock, options } = this.#sandbox
+    this.#parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), items: [], bytes: 0 })
+    this.#at = clock.now
+  }
+
+  /** Notes that the clock was moved to the time that has passed. */
+  read(): void {
+    this.#at = this.#sandbox.clock.now
+    if (this.#unread !== undefined) this.#unread.at = this.#at
+    this.#unread = undefined
+  }
+
+  add(input: Unstamped<Recorded>): Recorded | undefined {
+    const part = this.#parts.at(-1)
+    if (part === undefined) return undefined
+    if (part.items.length >= 2 * this.maxInputs) this.forget()
+    const item = { at: this.#at, wall: this.#sandbox.options.host(), ...input } as Recorded
+    part.items.push(item)
+    return item
+  }
+
+  /** Records a call of the control interface. @returns records its response */
+  call(control: ControlInput): (status: number, body: unknown) => void {
+    this.begin()
+    const item = this.add({ control, output: undefined })
+    this.#unread = item
+    this.#calls += 1
+    return (status, body) => {
+      this.#calls -= 1
+      if (this.#unread === item) this.#unread = undefined
+      if (item !== undefined && 'control' in item) item.output = { status, body }
+    }
+  }
+
+  /** Begins again at the next input, because something that cannot be repeated has happened. */
+  forget(): void {
+    this.#dropped += this.#parts.reduce((sum, { items }) => sum + items.length, 0)
+    this.#parts = []
+  }
+
+  get #isIdle(): boolean {
+    const { running, pendingWork } = this.#sandbox
+    return running === undefined && pendingWork?.isIdle !== false && this.#calls === 0
+  }
+
+  #onEntry({ evidence, response, faults, operation }: LogEntry): void {
+    const request = evidence && arrivals.get(evidence)
+    // A request without HTTP is part of the call that has sent it.
+    if (evidence === undefined) return
+    if (request === undefined || request.body === 'large') {
+      this.forget()
+      return
+    }
+    this.add({ request, evidence, response, faults, operation })
+    const part = this.#parts.at(-1)
+    if (part !== undefined) part.bytes += request.target.length + (request.body?.length ?? 0)
+  }
+}
