@@ -16,6 +16,5 @@ test('plain requests replay byte for byte', async () => {
   await (await sandbox.fetch('/nothing')).text()
   const response = await fetch(`${sandbox.controlUrl}/record`)
   const bundle = (await response.json()) as RecordingBundle
-  console.log(JSON.stringify(bundle.inputs, null, 1).slice(0, 3000), bundle.inputs.length)
   expect(await replayed(bundle)).toBeUndefined()
 })

@@ -41,11 +41,13 @@ export async function serveCall(
     if (route.withoutSandbox !== true && route.runsDueEvents !== true) catchUp(sandbox, route)
     const input = parseInput(sandbox, route, body, query)
     const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin, mount)
-    const reply = await route.handle({ host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone })
-    record?.(replyStatus(reply), reply.body)
+    const onBegin = record?.begins
+    const given = { host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone, onBegin }
+    const reply = await route.handle(given)
+    record?.ended(replyStatus(reply), reply.body)
     return reply
   } catch (error) {
-    record?.(0, error instanceof Refusal ? { code: error.code } : undefined)
+    record?.ended(0, error instanceof Refusal ? { code: error.code } : undefined)
     throw error
   }
 }

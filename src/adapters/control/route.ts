@@ -51,6 +51,8 @@ interface ControlRequest<Params, I extends Input> {
   readonly routes: readonly AnyControlRoute[]
   /** Aborted when the client does not wait any more. */
   readonly gone: AbortSignal
+  /** For the recording: must be called when the handler begins to run events. */
+  readonly onBegin: (() => void) | undefined
 }
 
 /** The response of a handler. Default status: 200, or 204 without a body. */

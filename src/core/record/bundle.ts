@@ -40,6 +40,8 @@ const recordedInput = () => {
     connection: z.string(),
     /** Number of requests on the connection before it. */
     before: z.int(),
+    /** The number of due events that ran when it arrived. */
+    events: z.int(),
     /** The request line, then a header on each line, as they arrived. */
     head: z.string(),
     /** The body as it arrived; absent when none was read. */
@@ -159,12 +161,14 @@ export async function bundleOf(
 function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
   const times = { at: formatInstant(item.at), wall: formatInstant(item.wall) }
   if ('request' in item) {
-    const { method, target, version, headers, body } = item.request
+    const { request, caughtUp: events } = item
+    const { method, target, version, headers, body } = request
     const head = secrets.in(`${method} ${target} HTTP/${version}${headerLines(headers)}`)
     const { id: connection } = item.evidence.connection
     const content = body instanceof Uint8Array && body.length > 0 && { body: bodyOf(body, secrets) }
-    const request = { connection, before: item.evidence.requests_before - 1, head, ...content }
-    return { ...times, request, output: responseOf(item, secrets) }
+    const before = item.evidence.requests_before
+    const sent = { connection, before, events, head, ...content }
+    return { ...times, request: sent, output: responseOf(item, secrets) }
   }
   if ('control' in item) {
     const { ifMatch, query, body, route, params } = item.control

@@ -41,6 +41,8 @@ export type Recorded = {
       readonly response: KeptResponse | undefined
       readonly faults: FaultReport | undefined
       readonly operation: string | undefined
+      /** The number of events that ran before its first step. */
+      readonly caughtUp: number
     }
   | {
       readonly control: ControlInput
@@ -108,7 +110,8 @@ export class Recording {
   /** The instant at which the clock was last read for an input. */
   #at = 0
   #calls = 0
-  #unread: Recorded | undefined
+  /** The call that began last. */
+  #begun: Recorded | undefined
   /** Inputs after which a new part begins. */
   maxInputs = MAX_INPUTS
 
@@ -141,8 +144,9 @@ export class Recording {
   /** Notes that the clock was moved to the time that has passed. */
   read(): void {
     this.#at = this.#sandbox.clock.now
-    if (this.#unread !== undefined) this.#unread.at = this.#at
-    this.#unread = undefined
+    // A call that has just begun catches up first.
+    if (this.#begun !== undefined && this.#begun === this.#parts.at(-1)?.items.at(-1))
+      this.#begun.at = this.#at
   }
 
   add(input: Unstamped<Recorded>): Recorded | undefined {
@@ -154,16 +158,23 @@ export class Recording {
     return item
   }
 
-  /** Records a call of the control interface. @returns records its response */
-  call(control: ControlInput): (status: number, body: unknown) => void {
+  /** Records a call of the control interface: when it begins to run events, otherwise when it has ended. */
+  call(control: ControlInput): { begins(): void; ended(status: number, body: unknown): void } {
     this.begin()
-    const item = this.add({ control, output: undefined })
-    this.#unread = item
+    let item: Recorded | undefined
+    const begins = (): void => {
+      item ??= this.add({ control, output: undefined })
+      this.#begun = item
+    }
     this.#calls += 1
-    return (status, body) => {
-      this.#calls -= 1
-      if (this.#unread === item) this.#unread = undefined
-      if (item !== undefined && 'control' in item) item.output = { status, body }
+    return {
+      begins,
+      ended: (status, body) => {
+        this.#calls -= 1
+        begins()
+        this.#begun = undefined
+        if (item !== undefined && 'control' in item) item.output = { status, body }
+      },
     }
   }
 
@@ -178,7 +189,7 @@ export class Recording {
     return running === undefined && pendingWork?.isIdle !== false && this.#calls === 0
   }
 
-  #onEntry({ evidence, response, faults, operation }: LogEntry): void {
+  #onEntry({ evidence, response, faults, operation, caughtUp }: LogEntry): void {
     const request = evidence && arrivals.get(evidence)
     // A request without HTTP is part of the call that has sent it.
     if (evidence === undefined) return
@@ -186,7 +197,7 @@ export class Recording {
       this.forget()
       return
     }
-    this.add({ request, evidence, response, faults, operation })
+    this.add({ request, evidence, response, faults, operation, caughtUp })
     const part = this.#parts.at(-1)
     if (part !== undefined) part.bytes += request.target.length + (request.body?.length ?? 0)
   }

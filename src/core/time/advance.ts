@@ -31,6 +31,8 @@ export interface AdvanceLimits {
   readonly maxTo?: number
   /** Aborted when the client no longer waits for the advance. */
   readonly signal?: AbortSignal
+  /** Called when it begins, after the end of other advances. */
+  readonly onBegin?: () => void
 }
 
 /**
@@ -46,6 +48,7 @@ export async function advance(
 ): Promise<AdvanceResult> {
   while (sandbox.running === 'advance') await waitForOther(sandbox, limits.signal)
   sandbox.running = 'advance'
+  limits.onBegin?.()
   let end = (): void => {}
   sandbox.advanceEnd = new Promise((resolve) => {
     end = resolve

@@ -4,7 +4,7 @@ import { isNpmScript, UsageError } from '../options.ts'
 import { show } from '../print.ts'
 import { untilStopped } from '../signals.ts'
 import { readBundle, refusedState, scenarioFiles } from './bundle-file.ts'
-import { type Replayed, replay } from './run.ts'
+import { type Replayed, replayBundle } from './run.ts'
 
 /** `replay`: repeats a recording, and ends with 1 if an output differs. */
 export async function replayFile(
@@ -26,7 +26,7 @@ export async function replayFile(
   const { folder, remove } = scenarioFiles(bundle)
   try {
     const listen = options.until !== undefined
-    const replayed = await replay(bundle, { until, scenarios: folder, listen }).catch(
+    const replayed = await replayBundle(bundle, { until, scenarios: folder, listen }).catch(
       async (error: unknown) => {
         throw await refusedState(file, error)
       },

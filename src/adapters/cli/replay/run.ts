@@ -7,9 +7,9 @@ import type { AttemptResult } from '../../../core/webhooks/delivery.ts'
 import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
 import type { InternalOptions } from '../../../options.ts'
 import { type Difference, differenceOf } from './difference.ts'
-import { ReplayTime, settled } from './timeline.ts'
+import { ReplayTime, runDue, settled } from './timeline.ts'
 
-export interface ReplayOptions {
+interface RunOptions {
   /** The number of inputs to repeat. */
   readonly until: number
   /** The directory of the scenarios of the bundle. */
@@ -24,7 +24,7 @@ export interface Replayed {
 }
 
 /** Repeats a recording in this process, and compares every output. */
-export async function replay(bundle: RecordingBundle, options: ReplayOptions): Promise<Replayed> {
+export async function replayBundle(bundle: RecordingBundle, options: RunOptions): Promise<Replayed> {
   const run = new Replay(bundle)
   await run.open(options)
   const inputs = bundle.inputs.slice(0, options.until)
@@ -58,7 +58,7 @@ class Replay {
     this.#time = new ReplayTime(Date.parse(bundle.wall))
   }
 
-  async open({ scenarios, listen }: ReplayOptions): Promise<void> {
+  async open({ scenarios, listen }: RunOptions): Promise<void> {
     const { version: _, origin, ...same } = this.#bundle.emulator
     const known = new Set(
       this.#bundle.inputs.flatMap((each) => ('connection' in each ? [each.connection] : [])),
@@ -90,7 +90,9 @@ class Replay {
   }
 
   async repeat(input: RecordedInput): Promise<void> {
-    await this.#time.moveTo(this.sandbox, Date.parse(input.at), Date.parse(input.wall))
+    this.#time.moveTo(this.sandbox, Date.parse(input.at), Date.parse(input.wall))
+    // Events that were due earlier ran by themselves, or when the next input arrived.
+    if ('request' in input ? input.request.events === 0 : !('control' in input)) await runDue(this.sandbox)
     if ('request' in input) await this.#send(input)
     else if ('connection' in input) await this.#connect(input.connection)
     else if ('control' in input) await this.#call(input)
@@ -134,7 +136,9 @@ class Replay {
     const { route, params, query, body, if_match } = control
     const { sandbox } = this.#bundle.state
     const call = this.emulator.control({ route, params, query, body, ifMatch: if_match, sandbox })
-    // A call may wait for inputs that came after it, such as the responses of receivers.
+    // An advance may wait for inputs that came after its beginning, such as the responses of receivers.
+    const mayWait = ['POST /clock/advance', 'PATCH /clock'].includes(route)
+    if (!mayWait) return void (await call)
     const isOver = await Promise.race([call.then(() => true), settled(this.sandbox).then(() => false)])
     if (!isOver && output !== undefined) this.#calls.push(call)
   }
@@ -149,7 +153,7 @@ function take<T>(map: Map<string, T>, key: string): T | undefined {
 type RecordedRequest = Extract<RecordedInput, { request: unknown }>['request']
 
 /** The bytes of a request. A body that was not read is filled up: its content had no effect. */
-export function bytesOf({ head, body }: RecordedRequest): Buffer {
+function bytesOf({ head, body }: RecordedRequest): Buffer {
   const start = Buffer.from(`${head.replaceAll('\n', '\r\n')}\r\n\r\n`, 'latin1')
   const content =
     body === undefined

@@ -40,8 +40,8 @@ export class ReplayTime {
     return true
   }
 
-  /** Moves the clock of a sandbox to the instant at which an input was handled, and runs the events until then. */
-  async moveTo(sandbox: Sandbox, at: number, wall: number): Promise<void> {
+  /** Moves the host's clock to the time of an input: the clock of the sandbox is due at `at`. */
+  moveTo(sandbox: Sandbox, at: number, wall: number): void {
     const { clock } = sandbox
     if (clock.rate === 0) this.#wall = wall
     else if (sandbox.running === undefined) {
@@ -50,12 +50,16 @@ export class ReplayTime {
       while (clock.due() < at) this.#elapsed += STEP / clock.rate
       this.#wall += this.#elapsed - before
     }
-    await runBacklog(sandbox, { signal: NEVER, onBehind: () => {} })
-    await settled(sandbox)
   }
 }
 
 const NEVER = new AbortController().signal
+
+/** Runs the events that are due, and waits for their consequences. */
+export async function runDue(sandbox: Sandbox): Promise<void> {
+  await runBacklog(sandbox, { signal: NEVER, onBehind: () => {} })
+  await settled(sandbox)
+}
 
 /** Resolves when a sandbox does nothing more without an input. */
 export async function settled({ store, log }: Sandbox): Promise<void> {

@@ -12,7 +12,7 @@ import {
 import type { AnyMilestone } from '../../../core/operation.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
-import type { AdvanceTarget } from '../../../core/time/advance.ts'
+import type { AdvanceLimits, AdvanceTarget } from '../../../core/time/advance.ts'
 import { advance } from '../../../core/time/advance.ts'
 import { clockInstant, END_OF_TIME, FASTEST } from '../../../core/time/clock.ts'
 import { MAX_EVENTS } from '../../../core/time/event-tally.ts'
@@ -118,9 +118,13 @@ export const clockRoutes = ({ milestones }: Service) =>
       runsDueEvents: true,
       input: () => ({ body: clockChange() }),
       output: clockView,
-      handle: async ({ host, sandbox, gone, body: { now, ...passing } }) => {
+      handle: async ({ host, sandbox, gone, onBegin, body: { now, ...passing } }) => {
         if (now === undefined) runDueEvents(sandbox)
-        else await moveTo(sandbox, now, AbortSignal.any([gone, host.closing]))
+        else
+          await moveTo(sandbox, now, {
+            signal: AbortSignal.any([gone, host.closing]),
+            ...(onBegin && { onBegin }),
+          })
         if (Object.keys(passing).length > 0) sandbox.setClock(passing)
         return { body: clockOf(sandbox) }
       },
@@ -138,10 +142,11 @@ export const clockRoutes = ({ milestones }: Service) =>
         query: z.strictObject(stableOrNot()).prefault({}),
       }),
       output: advanceResult,
-      handle: async ({ host, sandbox, gone, query, body }) => {
+      handle: async ({ host, sandbox, gone, onBegin, query, body }) => {
         const { max_events: maxEvents = MAX_EVENTS, max_to, ...target } = body
         const maxTo = max_to === undefined ? undefined : Date.parse(max_to)
-        const limits = { maxEvents, ...(maxTo && { maxTo }), signal: AbortSignal.any([gone, host.closing]) }
+        const signal = AbortSignal.any([gone, host.closing])
+        const limits = { maxEvents, ...(maxTo && { maxTo }), signal, ...(onBegin && { onBegin }) }
         const result = await advance(sandbox, targetOf(target, milestones), limits)
         return { body: query.stable === 'true' ? stableResult(result) : result }
       },
@@ -170,8 +175,8 @@ export const clockRoutes = ({ milestones }: Service) =>
   ] as const
 
 // The response has no field for a target that was only partly reached, so the limit is a conflict here.
-async function moveTo(sandbox: Sandbox, now: string, signal: AbortSignal): Promise<void> {
-  const limits = { maxEvents: MAX_EVENTS, signal }
+async function moveTo(sandbox: Sandbox, now: string, bounds: AdvanceLimits): Promise<void> {
+  const limits = { maxEvents: MAX_EVENTS, ...bounds }
   const { stopped, to } = await advance(sandbox, toInstant(Date.parse(now), '/now'), limits)
   if (stopped === undefined) return
   refuse('conflict', {

@@ -1,7 +1,7 @@
 import type { AnyControl } from '../../../core/operation.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Service } from '../../../core/service.ts'
-import { runDueEvents } from '../../../core/time/run-events.ts'
+import { runEvents } from '../../../core/time/run-events.ts'
 import { type AnyControlRoute, route } from '../route.ts'
 
 /** The interventions that resources declare, as routes. Each runs in one transaction, and then due events run at once. */
@@ -25,7 +25,8 @@ function interventionRoute(
     output,
     handle: ({ sandbox, params, body, query }) => {
       const { result } = change(sandbox, (scope) => handle(scope, { params, body, query }))
-      runDueEvents(sandbox)
+      // At the instant of the change, which a replay can repeat: the clock is not read again.
+      runEvents(sandbox, sandbox.clock.now)
       return { body: result }
     },
   })
