@@ -43,7 +43,9 @@ export async function serveCall(
     const controlUrl = controlUrlOf(sandbox.name, origin ?? sandbox.origin, mount)
     const onBegin = record?.begins
     const given = { host, sandbox, routes, params, ...input, ifMatch, controlUrl, gone, onBegin }
-    const reply = await route.handle(given)
+    const replying = route.handle(given)
+    if (route.runsDueEvents !== true && route.actsLater !== true) onBegin?.()
+    const reply = await replying
     record?.ended(replyStatus(reply), reply.body)
     return reply
   } catch (error) {
@@ -52,10 +54,12 @@ export async function serveCall(
   }
 }
 
+const NOT_RECORDED: readonly string[] = ['requests.verify', 'requests.wait', 'scenarios.refresh']
+
 // Snapshots and searches change nothing that requests depend on; a restored snapshot begins another recording.
 function isRecorded({ method, name, withoutSandbox }: AnyControlRoute): boolean {
   if (method === 'GET' || withoutSandbox === true || name.startsWith('snapshots.')) return false
-  return name !== 'requests.verify' && name !== 'requests.wait'
+  return !NOT_RECORDED.includes(name)
 }
 
 // Reads still work when due events cannot be written to the disk.

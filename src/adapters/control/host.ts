@@ -5,8 +5,8 @@ import type { CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { ActiveScenario, ListedScenario, ShownScenario } from '../../core/scenarios/source.ts'
+import type { BeginOptions } from '../../core/scenarios/start.ts'
 import type { Service } from '../../core/service.ts'
-import type { SandboxState } from '../../core/state/state.ts'
 import type { CoveredPoint } from './client/coverage.ts'
 
 /** The maximum size of a JSON body. */
@@ -27,10 +27,9 @@ interface ScenarioContext {
   refresh(): Promise<void>
   /** The scenario that is active on a sandbox; null for none. */
   active(sandbox: Sandbox): ActiveScenario | null
-  /** @param start creates the state that it starts on; absent: the present state of the sandbox */
-  start(sandbox: Sandbox, name: string, start?: () => Promise<SandboxState>): Promise<ActiveScenario>
+  start(sandbox: Sandbox, name: string, options?: BeginOptions): Promise<ActiveScenario>
   /** @returns the name of the stopped scenario */
-  stop(sandbox: Sandbox): Promise<string>
+  stop(sandbox: Sandbox, onBegin?: () => void): Promise<string>
 }
 
 /** The functions of the emulator that the control interface needs; `emulator.ts` implements them. */

@@ -51,7 +51,7 @@ interface ControlRequest<Params, I extends Input> {
   readonly routes: readonly AnyControlRoute[]
   /** Aborted when the client does not wait any more. */
   readonly gone: AbortSignal
-  /** For the recording: must be called when the handler begins to run events. */
+  /** For the recording: a handler that waits first calls it in the turn in which it acts, after it has read the clock. */
   readonly onBegin: (() => void) | undefined
 }
 
@@ -86,6 +86,8 @@ export interface ControlRoute<
   readonly opens?: true
   /** Its handler runs the due events and reports them. */
   readonly runsDueEvents?: true
+  /** Its handler waits before it acts. */
+  readonly actsLater?: true
   /** It accepts If-Match: it is refused with 412 unless the record still has that entity tag (RFC 9110, 13.1.1). */
   readonly conditional?: true
   /** Its response has the entity tag of the record that it shows. */

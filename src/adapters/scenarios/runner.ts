@@ -14,9 +14,9 @@ import type {
   ScenarioSource,
   ShownScenario,
 } from '../../core/scenarios/source.ts'
-import { startAnew, startScenario } from '../../core/scenarios/start.ts'
+import { type BeginOptions, startAnew, startScenario } from '../../core/scenarios/start.ts'
 import type { Fixtures } from '../../core/state/starting-state.ts'
-import { FAILED_EVENTS, type SandboxState } from '../../core/state/state.ts'
+import { FAILED_EVENTS } from '../../core/state/state.ts'
 import type { FailedEvent } from '../../core/time/scheduler.ts'
 import { joinPendingWork } from '../../core/time/turn.ts'
 import { readFixtures } from '../fixtures.ts'
@@ -133,15 +133,12 @@ export class ScenarioRunner {
     }
   }
 
-  /**
-   * Starts a scenario on a sandbox and replaces the active one. If it refuses, nothing has changed.
-   * @param start creates the state that the scenario starts on; absent: the present state of the sandbox
-   */
-  start(sandbox: Sandbox, name: string, start?: () => Promise<SandboxState>): Promise<ActiveScenario> {
+  /** Starts a scenario on a sandbox and replaces the active one. If it refuses, nothing has changed. */
+  start(sandbox: Sandbox, name: string, { start, onBegin }: BeginOptions = {}): Promise<ActiveScenario> {
     return this.#inTurn(sandbox, async () => {
       await this.#load(name)
       const scenario = this.#named(name)
-      const beginning = { scenario, fixtures: await fixturesOf(scenario) }
+      const beginning = { scenario, fixtures: await fixturesOf(scenario), onBegin }
       if (start === undefined) await startScenario(sandbox, beginning)
       else await startAnew(sandbox, await start(), beginning)
       this.#problems.delete(sandbox)
@@ -157,9 +154,10 @@ export class ScenarioRunner {
   }
 
   /** Stops the scenario of a sandbox. Refuses with `conflict` if none is active. @returns its name */
-  stop(sandbox: Sandbox): Promise<string> {
+  stop(sandbox: Sandbox, onBegin?: () => void): Promise<string> {
     return this.#inTurn(sandbox, async () => {
       const { name } = stopScenario(sandbox) ?? refuse('conflict', NONE_ACTIVE)
+      onBegin?.()
       this.#problems.delete(sandbox)
       return name
     })

@@ -10,6 +10,8 @@ import { seal } from '../secrets.ts'
 import { stateDocument } from '../state/state.ts'
 import { json } from '../strict-input.ts'
 import { formatInstant } from '../time/instant.ts'
+import { nextTurn } from '../time/real.ts'
+import { counted } from '../words.ts'
 import { Placeholders } from './placeholders.ts'
 import type { Recorded } from './recording.ts'
 
@@ -64,7 +66,8 @@ const recordedInput = () => {
   return z.union([
     /** A connection opened while there were fault rules, which may act on it. */
     z.strictObject({ ...times, connection: z.string() }),
-    z.strictObject({ ...times, request, output: output() }),
+    /** Its output is absent when the exchange had not ended. */
+    z.strictObject({ ...times, request, output: output().exactOptional() }),
     z.strictObject({ ...times, control, output: output().exactOptional() }),
     /** An attempt to deliver a webhook began. */
     z.strictObject({ ...times, attempt: z.string(), output: output() }),
@@ -95,6 +98,8 @@ export const recordingBundle = () =>
     }),
     /** The number of inputs before this recording that were dropped. */
     dropped: z.int(),
+    /** What a replay cannot repeat, each as a sentence. */
+    not_reproducible: z.array(z.string()),
     /** The instant of the host at the start. */
     wall: timestamp(),
     /** The state at the start: records, settings, seed, clock, faults and limits. Secrets are placeholders. */
@@ -116,6 +121,9 @@ export interface BundleFacts {
 /** The length of all texts of outputs in a bundle; the newest have precedence. */
 const MAX_TEXTS = 512 * 1024
 
+/** Turns of the event loop in which a response ends whose last byte was sent. */
+const LAST_TURNS = 10
+
 /** The recording of a sandbox as a bundle. Begins the recording if there was no input yet. */
 export async function bundleOf(
   sandbox: Sandbox,
@@ -127,6 +135,8 @@ export async function bundleOf(
   const [first] = parts
   const state = documentOf(first?.start ?? sandbox.checkpoint(), service, sandbox.name)
   const items = parts.flatMap((part) => part.items)
+  for (let turn = 0; turn < LAST_TURNS && !items.every(hasEnded); turn++) await nextTurn()
+  const open = items.filter((item) => !hasEnded(item)).length
   const secrets = secretsOf(sandbox, state, items)
   let room = MAX_TEXTS
   const inputs = items
@@ -151,6 +161,12 @@ export async function bundleOf(
       revealFaults: options.revealFaults,
     },
     dropped,
+    not_reproducible: [
+      ...recording.unrepeatable,
+      ...(open === 0
+        ? []
+        : [`${counted(open, 'response')} had not ended when the recording was made: not compared.`]),
+    ],
     wall: formatInstant(first?.wall ?? options.host()),
     state: secrets.inside(state),
     scenarios: usesScenario ? secrets.inside(await scenarios()) : {},
@@ -168,7 +184,7 @@ function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
     const content = body instanceof Uint8Array && body.length > 0 && { body: bodyOf(body, secrets) }
     const before = item.evidence.requests_before
     const sent = { connection, before, events, head, ...content }
-    return { ...times, request: sent, output: responseOf(item, secrets) }
+    return { ...times, request: sent, ...(hasEnded(item) && { output: responseOf(item, secrets) }) }
   }
   if ('control' in item) {
     const { ifMatch, query, body, route, params } = item.control
@@ -201,6 +217,10 @@ const SIGNATURE = /\b[0-9a-f]{64}$/gm
 // Real instants and durations differ each time.
 function withoutRealTime(name: string, value: unknown): unknown {
   return /^(?:ms|wall|armed_at|.*_ms)$/.test(name) ? undefined : value
+}
+
+function hasEnded(item: Recorded): boolean {
+  return !('request' in item) || item.evidence.end !== null
 }
 
 function hasFields(value: unknown): boolean {

@@ -30,7 +30,7 @@ export interface ControlInput {
 /** One input of a sandbox, or one webhook that it sent, in the order in which they were handled. */
 export type Recorded = {
   /** The virtual instant that the clock was read at before it, in milliseconds. */
-  at: number
+  readonly at: number
   /** The instant of the host. */
   readonly wall: number
 } & (
@@ -86,6 +86,8 @@ const MAX_BYTES = 2 * 1024 * 1024
 /** A longer body of a request is not kept. */
 export const MAX_BODY = 512 * 1024
 
+const IN_FLIGHT = 'Webhooks were being sent when the recording began: a replay begins these attempts again.'
+
 const arrivals = new WeakMap<Evidence, ArrivedRequest>()
 
 /** Notes a request when its head is complete. */
@@ -110,8 +112,7 @@ export class Recording {
   /** The instant at which the clock was last read for an input. */
   #at = 0
   #calls = 0
-  /** The call that began last. */
-  #begun: Recorded | undefined
+  readonly #unrepeatable = new Set<string>()
   /** Inputs after which a new part begins. */
   maxInputs = MAX_INPUTS
 
@@ -121,7 +122,20 @@ export class Recording {
     sandbox.onReplaced(() => {
       this.#parts = []
       this.#dropped = 0
+      // Before anything acts on the new state, such as webhooks that it has not sent.
+      this.begin()
+      this.#unrepeatable.clear()
     })
+  }
+
+  /** What a replay cannot repeat, each as a sentence. */
+  get unrepeatable(): Iterable<string> {
+    return this.#unrepeatable
+  }
+
+  /** The number of inputs since the state was replaced. */
+  get count(): number {
+    return this.#dropped + this.#parts.reduce((sum, { items }) => sum + items.length, 0)
   }
 
   /** The parts, oldest first, and the number of inputs before them. */
@@ -134,6 +148,7 @@ export class Recording {
     const part = this.#parts.at(-1)
     const isFull = part !== undefined && (part.items.length >= this.maxInputs || part.bytes > MAX_BYTES)
     if (part !== undefined && !(isFull && this.#isIdle)) return
+    if (part === undefined && this.#sandbox.pendingWork?.isRequesting) this.cannotRepeat(IN_FLIGHT)
     // Without an end of all work, no state could be taken to begin with: the recording must still be bounded.
     if (this.#parts.length > 1) this.#dropped += this.#parts.shift()?.items.length ?? 0
     const { clock, options } = this.#sandbox
@@ -144,9 +159,11 @@ export class Recording {
   /** Notes that the clock was moved to the time that has passed. */
   read(): void {
     this.#at = this.#sandbox.clock.now
-    // A call that has just begun catches up first.
-    if (this.#begun !== undefined && this.#begun === this.#parts.at(-1)?.items.at(-1))
-      this.#begun.at = this.#at
+  }
+
+  /** Notes something that a replay cannot repeat. @param sentence shown by the replay */
+  cannotRepeat(sentence: string): void {
+    this.#unrepeatable.add(sentence)
   }
 
   add(input: Unstamped<Recorded>): Recorded | undefined {
@@ -158,13 +175,12 @@ export class Recording {
     return item
   }
 
-  /** Records a call of the control interface: when it begins to run events, otherwise when it has ended. */
+  /** Records a call of the control interface: when it begins to act, at the latest when it has ended. */
   call(control: ControlInput): { begins(): void; ended(status: number, body: unknown): void } {
     this.begin()
     let item: Recorded | undefined
     const begins = (): void => {
       item ??= this.add({ control, output: undefined })
-      this.#begun = item
     }
     this.#calls += 1
     return {
@@ -172,7 +188,6 @@ export class Recording {
       ended: (status, body) => {
         this.#calls -= 1
         begins()
-        this.#begun = undefined
         if (item !== undefined && 'control' in item) item.output = { status, body }
       },
     }
@@ -180,7 +195,7 @@ export class Recording {
 
   /** Begins again at the next input, because something that cannot be repeated has happened. */
   forget(): void {
-    this.#dropped += this.#parts.reduce((sum, { items }) => sum + items.length, 0)
+    this.#dropped = this.count
     this.#parts = []
   }
 

@@ -1,20 +1,28 @@
 import { Refusal, refuse, refuseInvalid } from '../errors.ts'
 import { replaceState } from '../sandboxes/change.ts'
 import { Sandbox } from '../sandboxes/sandbox.ts'
-import { type MergePlan, planMerge, writeMerge } from '../state/merge-fixtures.ts'
+import { LATE_FIXTURES, type MergePlan, planMerge, writeMerge } from '../state/merge-fixtures.ts'
 import type { Fixtures } from '../state/starting-state.ts'
 import { SANDBOX_TABLE, type SandboxState } from '../state/state.ts'
 import { advance } from '../time/advance.ts'
 import { clockRow } from '../time/clock.ts'
 import { MAX_EVENTS } from '../time/event-tally.ts'
 import { formatInstant } from '../time/instant.ts'
-import { runDueEvents } from '../time/run-events.ts'
+import { runDueEvents, runEvents } from '../time/run-events.ts'
 import { activate, activeOn, checkScenario, removeEffects, scopeUnder, stopScenario } from './force.ts'
 import type { ScenarioRow } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
 
+/** How a scenario starts. */
+export interface BeginOptions {
+  /** Creates the state that the scenario starts on; absent: the present state of the sandbox. */
+  readonly start?: (() => Promise<SandboxState>) | undefined
+  /** Called in the turn in which it acts on the sandbox, after it has read the clock. */
+  readonly onBegin?: (() => void) | undefined
+}
+
 /** A scenario, and its fixtures as far as they have been read. */
-export interface ScenarioWithFixtures {
+export interface ScenarioWithFixtures extends Pick<BeginOptions, 'onBegin'> {
   readonly scenario: ScenarioDefinition
   readonly fixtures: Fixtures | undefined
 }
@@ -32,6 +40,7 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
     sandbox.refuseDuringAdvance()
     // Time cannot go back, so the start is tried on a copy before the clock advances.
     write(twinOf(sandbox, sandbox.capture()), beginning, merge)
+    beginning.onBegin?.()
     const active = stopScenario(sandbox)
     const { stopped, to } = await advance(
       sandbox,
@@ -40,8 +49,11 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
     )
     if (stopped !== undefined) refuseTooFar(scenario, to, active)
   }
+  if (merge !== undefined && begin < sandbox.clock.now) sandbox.recording.cannotRepeat(LATE_FIXTURES)
+  beginning.onBegin?.()
   write(sandbox, beginning, merge)
-  runDueEvents(sandbox)
+  // At the instant of the start, which a replay can repeat: the clock is not read again.
+  runEvents(sandbox, sandbox.clock.now)
 }
 
 /** As {@link startScenario}, but on a starting state, which replaces the whole state of the sandbox. */
@@ -96,7 +108,6 @@ async function plan(
 
 // Writes everything in one transaction: all of it, or nothing when it throws.
 function write(sandbox: Sandbox, { scenario }: ScenarioWithFixtures, merge: MergePlan | undefined): void {
-  runDueEvents(sandbox)
   const checked = checkScenario(sandbox, scenario, sandbox.clock.now)
   const scope = scopeUnder(sandbox, checked.settings, `scenario/${scenario.name}`)
   const active = activeOn(sandbox)

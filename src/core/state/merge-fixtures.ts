@@ -49,9 +49,15 @@ export async function mergeFixtures(
   sandbox: Sandbox,
   fixtures: Fixtures,
 ): Promise<Readonly<Record<string, number>>> {
+  const { now } = sandbox.clock
   const plan = await planMerge(sandbox, fixtures)
+  if (now < sandbox.clock.now) sandbox.recording.cannotRepeat(LATE_FIXTURES)
   return change(sandbox, (scope) => writeMerge(sandbox, scope, plan)).result
 }
+
+/** For a recording, see `cannotRepeat`. */
+export const LATE_FIXTURES =
+  'Requests were served while fixtures were built: the instants of these records can differ.'
 
 /** Builds and checks the records that a merge will write; nothing is written yet. */
 export async function planMerge(

@@ -31,7 +31,7 @@ export interface AdvanceLimits {
   readonly maxTo?: number
   /** Aborted when the client no longer waits for the advance. */
   readonly signal?: AbortSignal
-  /** Called when it begins, after the end of other advances. */
+  /** Called when it begins to move the clock to its target. */
   readonly onBegin?: () => void
 }
 
@@ -48,7 +48,6 @@ export async function advance(
 ): Promise<AdvanceResult> {
   while (sandbox.running === 'advance') await waitForOther(sandbox, limits.signal)
   sandbox.running = 'advance'
-  limits.onBegin?.()
   let end = (): void => {}
   sandbox.advanceEnd = new Promise((resolve) => {
     end = resolve
@@ -59,6 +58,7 @@ export async function advance(
     if (sandbox.clock.rate > 0) await passage.catchUp()
     // A refused target is not an advance, so that the last one stays the latest.
     const instant = 'to' in target ? target.to(sandbox.clock.now) : undefined
+    limits.onBegin?.()
     passage.begin()
     if ('steps' in target) await passage.steps(target.steps)
     else if ('until' in target) await passage.until(target.until)
@@ -102,6 +102,9 @@ function refuseAborted({ clock }: Sandbox): never {
     mitigation: 'Advance again to continue from there.',
   })
 }
+
+const BETWEEN_TURNS =
+  'Requests were served during a long advance, between its events: a replay serves them before or after it.'
 
 class Advance {
   readonly #sandbox: Sandbox
@@ -177,7 +180,7 @@ class Advance {
 
   async to(instant: number): Promise<void> {
     for (;;) {
-      await this.#deliver()
+      if (this.#mustWait()) await this.#deliver()
       if (this.#isFull(instant)) return
       const reached = this.#run(instant, () => !this.#isIdle)
       if (reached && this.#isIdle) return
@@ -186,13 +189,13 @@ class Advance {
 
   async steps(count: number): Promise<void> {
     for (let ran = 0; ran < count; ran++) {
-      await this.#deliver()
+      if (this.#mustWait()) await this.#deliver()
       const next = this.#sandbox.scheduler.peek()
       if (next === undefined || Date.parse(next.due_at) > END_OF_TIME) return
       if (this.#isFull(END_OF_TIME)) return
       this.#run(Date.parse(next.due_at), () => true)
     }
-    await this.#deliver()
+    if (this.#mustWait()) await this.#deliver()
   }
 
   async until({ milestone, goal }: Goal): Promise<void> {
@@ -200,7 +203,7 @@ class Advance {
     const ref = milestone.ref(goal)
     let limit = Number.POSITIVE_INFINITY
     for (;;) {
-      await this.#deliver()
+      if (this.#mustWait()) await this.#deliver()
       const reached = milestone.reachedAt(sandbox.scope('until'), goal)
       if (reached !== undefined && reached <= sandbox.clock.now) return
       this.#isStopped = sandbox.clock.now >= limit
@@ -235,6 +238,13 @@ class Advance {
     return this.#sandbox.pendingWork?.isIdle !== false
   }
 
+  // Without a wait, nothing else acts on the sandbox between its beginning and its events: a recording has them in this order.
+  #mustWait(): boolean {
+    if (!this.#isIdle || this.#turn.isOver) return true
+    this.#refuseToGoOn()
+    return false
+  }
+
   // From `begin` to its target, an advance waits for webhooks only here.
   async #deliver(): Promise<void> {
     const { pendingWork } = this.#sandbox
@@ -244,7 +254,10 @@ class Advance {
   }
 
   async #giveBack(): Promise<void> {
+    const { recording } = this.#sandbox
+    const before = recording.count
     await this.#turn.next()
+    if (recording.count !== before) recording.cannotRepeat(BETWEEN_TURNS)
     this.#refuseToGoOn()
   }
 

@@ -1,3 +1,4 @@
+import type { RecordingBundle } from '../../../core/record/bundle.ts'
 import { counted } from '../../../core/words.ts'
 import { FAILED, type Invocation, OK } from '../command.ts'
 import { isNpmScript, UsageError } from '../options.ts'
@@ -33,8 +34,9 @@ export async function replayFile(
     )
     const { emulator, difference } = replayed
     const url = listen ? `${emulator.controlUrl}/ui/` : undefined
-    const result = { file, inputs: until, dropped: bundle.dropped, url, difference: difference ?? null }
-    show(invocation, result, linesOf(replayed, until, bundle.dropped, url))
+    const { dropped, not_reproducible } = bundle
+    const result = { file, inputs: until, dropped, not_reproducible, url, difference: difference ?? null }
+    show(invocation, result, linesOf(replayed, until, bundle, url))
     if (listen) await untilStopped(() => emulator.close(), isNpmScript(env))
     else await emulator.close()
     return difference === undefined ? OK : FAILED
@@ -46,7 +48,7 @@ export async function replayFile(
 function linesOf(
   { difference }: Replayed,
   inputs: number,
-  dropped: number,
+  { dropped, not_reproducible: notReproducible }: RecordingBundle,
   url: string | undefined,
 ): string[] {
   const result =
@@ -58,6 +60,7 @@ function linesOf(
           `  replayed  ${difference.replayed}`,
         ]
   return [
+    ...notReproducible.map((sentence) => `Not reproducible: ${sentence}`),
     ...(dropped === 0 ? [] : [`The recording begins after ${counted(dropped, 'input')} that were dropped.`]),
     ...result,
     ...(url === undefined ? [] : [`Stopped after input ${inputs}: ${url}`]),

@@ -2,11 +2,13 @@ import { bundleOf, type RecordedInput, type RecordingBundle } from '../../../cor
 import { loadDocument } from '../../../core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
-import { nextTurn } from '../../../core/time/turn.ts'
+import { nextTurn } from '../../../core/time/real.ts'
 import type { AttemptResult } from '../../../core/webhooks/delivery.ts'
 import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
 import type { InternalOptions } from '../../../options.ts'
-import { type Difference, differenceOf } from './difference.ts'
+import { type Cancel, later } from '../../realtime.ts'
+import { CommandFailed } from '../command.ts'
+import { type Difference, differenceOf, titleOf } from './difference.ts'
 import { ReplayTime, runDue, settled } from './timeline.ts'
 
 interface RunOptions {
@@ -28,13 +30,32 @@ export async function replayBundle(bundle: RecordingBundle, options: RunOptions)
   const run = new Replay(bundle)
   await run.open(options)
   const inputs = bundle.inputs.slice(0, options.until)
-  for (const input of inputs) await run.repeat(input)
+  for (const [index, input] of inputs.entries())
+    await inTime(run.repeat(input), `Input ${index + 1} (${titleOf(input)})`)
   const { emulator, sandbox } = run
   // Where the recording ends, a call may still wait for what would have come.
   if (options.until >= bundle.inputs.length) await run.finish()
   const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}) }
   const repeated = await bundleOf(sandbox, facts)
   return { emulator, difference: differenceOf(inputs, repeated.inputs) }
+}
+
+/** Real milliseconds for one input. */
+const MAX_MS = 20_000
+
+/** Rejects when the work does not end: it waits for something that is not in the recording. */
+async function inTime(work: Promise<void>, what: string): Promise<void> {
+  let cancel: Cancel = () => {}
+  const late = new Promise<void>((_, reject) => {
+    cancel = later(MAX_MS, () =>
+      reject(
+        new CommandFailed(
+          `${what} does not end in the replay: it waits for something that is not in the recording. --until shows the sandbox before it.`,
+        ),
+      ),
+    )
+  })
+  await Promise.race([work, late]).finally(cancel)
 }
 
 /** Turns of the event loop without any progress after which the next wait of a fault ends. */
@@ -102,9 +123,13 @@ class Replay {
     await settled(this.sandbox)
   }
 
-  /** Waits for the calls of the control interface that had a response. */
+  /** Waits for the calls of the control interface that had a response. One that does not end has no output then. */
   async finish(): Promise<void> {
-    await Promise.all(this.#calls)
+    let isOver = this.#calls.length === 0
+    void Promise.all(this.#calls).finally(() => {
+      isOver = true
+    })
+    for (let turn = 0; turn < LOST_TURNS && !isOver; turn++) await nextTurn()
   }
 
   async #connect(id: string) {
@@ -120,12 +145,12 @@ class Replay {
     record.requests = request.before
     const before = log.entries().length + log.dropped
     socket.write(bytesOf(request))
-    const isLeft = output.sent?.end === 'left'
+    const isLeft = output?.sent?.end === 'left'
     const entryOf = () => (log.entries().length + log.dropped > before ? log.entries().at(-1) : undefined)
     for (let idle = 0; idle < LOST_TURNS; idle++) {
       await nextTurn()
       const entry = entryOf()
-      if (entry !== undefined && entry.evidence?.end !== null) return
+      if (entry !== undefined && (output === undefined || entry.evidence?.end !== null)) return
       if (idle % IDLE_TURNS < IDLE_TURNS - 1) continue
       if (isLeft) socket.destroy()
       else if (this.#time.endWait()) idle = 0

@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { HostTime } from '../../../core/time/clock.ts'
+import { nextTurn } from '../../../core/time/real.ts'
 import { runBacklog } from '../../../core/time/run-events.ts'
-import { nextTurn } from '../../../core/time/turn.ts'
 import type { Later } from '../../realtime.ts'
 
 /** A part of a real millisecond by which the clock is moved until rounding has reached an instant. */
@@ -16,7 +16,7 @@ export class ReplayTime {
   #elapsed = 0
   #now = 0
   #waits: { readonly until: number; readonly call: () => void }[] = []
-  readonly host: HostTime = Object.assign(() => this.#wall, { elapsed: () => this.#elapsed })
+  readonly host: HostTime = Object.assign(() => Math.floor(this.#wall), { elapsed: () => this.#elapsed })
 
   constructor(wall: number) {
     this.#wall = wall

@@ -119,8 +119,10 @@ export const clockRoutes = ({ milestones }: Service) =>
       input: () => ({ body: clockChange() }),
       output: clockView,
       handle: async ({ host, sandbox, gone, onBegin, body: { now, ...passing } }) => {
-        if (now === undefined) runDueEvents(sandbox)
-        else
+        if (now === undefined) {
+          runDueEvents(sandbox)
+          onBegin?.()
+        } else
           await moveTo(sandbox, now, {
             signal: AbortSignal.any([gone, host.closing]),
             ...(onBegin && { onBegin }),

@@ -63,9 +63,10 @@ export const scenarioRoutes = [
     returns: 'The active scenario.',
     input: () => ({ body: scenarioStart() }),
     output: activeScenario,
-    handle: async ({ host, sandbox, params, body: { reset } }) => {
+    actsLater: true,
+    handle: async ({ host, sandbox, params, onBegin, body: { reset } }) => {
       const start = reset ? () => host.sandboxes.startOf(sandbox) : undefined
-      return { body: await host.scenarios.start(sandbox, params.name, start) }
+      return { body: await host.scenarios.start(sandbox, params.name, { start, onBegin }) }
     },
   }),
   route({
@@ -76,7 +77,10 @@ export const scenarioRoutes = [
       'Stop the active scenario: its faults, stubs, hooks and future steps are removed, and the settings restored; its other changes of the sandbox stay',
     returns: 'The name of the scenario that was active.',
     output: () => z.strictObject({ stopped: z.string() }),
-    handle: async ({ host, sandbox }) => ({ body: { stopped: await host.scenarios.stop(sandbox) } }),
+    actsLater: true,
+    handle: async ({ host, sandbox, onBegin }) => ({
+      body: { stopped: await host.scenarios.stop(sandbox, onBegin) },
+    }),
   }),
 ] as const
 
