@@ -68,7 +68,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     this.#options = options
     this.#adapters = adapters
     this.#lock = lock
-    this.#service = options.listen === false ? serviceWithoutPort : workspaceService
+    this.#service = hasPort(options) ? workspaceService : serviceWithoutPort
   }
 
   async start(origin: Origin, reread = false): Promise<SandboxState> {
@@ -350,6 +350,11 @@ export async function lockData(options: InternalOptions): Promise<Lock | undefin
 // The state keeps its own value for a field that is absent.
 function given({ rate, skip_on_poll }: Origin): Partial<Pick<ClockRow, 'rate' | 'skip_on_poll'>> {
   return { ...(rate !== undefined && { rate }), ...(skip_on_poll !== undefined && { skip_on_poll }) }
+}
+
+// A replay opens no port in place of the recorded one.
+function hasPort({ listen, replay }: InternalOptions): boolean {
+  return replay === undefined ? listen !== false : new URL(replay.origin).port !== ''
 }
 
 function noticesTo({ logger = SILENT }: InternalOptions): OnNotice {

@@ -164,11 +164,7 @@ const optionTable = {
   output: { ...text('file', 'file to write; an existing one is replaced', 'stdout'), short: '-o' },
   until: optional(count, 'all', 'stop after this many inputs, with the dashboard open'),
   exportTo: {
-    ...optional(
-      choiceOption('form', ['vitest', 'curl', 'scenario']),
-      'none',
-      'print a test, a script or a scenario instead',
-    ),
+    ...optional(choiceOption('form', ['vitest', 'curl']), 'none', 'print a test or a shell script instead'),
     flag: 'to',
     variable: 'replay-to',
   },

@@ -216,7 +216,7 @@ const SIGNATURE = /\b[0-9a-f]{64}$/gm
 
 // Real instants and durations differ each time.
 function withoutRealTime(name: string, value: unknown): unknown {
-  return /^(?:ms|wall|armed_at|.*_ms)$/.test(name) ? undefined : value
+  return /^(?:ms|wall|armed_at|held|.*_ms)$/.test(name) ? undefined : value
 }
 
 function hasEnded(item: Recorded): boolean {

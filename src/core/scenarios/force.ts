@@ -85,6 +85,8 @@ export function activate(sandbox: Sandbox, scope: Scope, checked: ScenarioPlan):
   return row
 }
 
+const SWAPPED = 'The script of the scenario was changed: a replay runs its last version from the start.'
+
 /**
  * Replaces an active scenario by its newer version: its rules, stubs, settings, hooks and future steps. Unchanged rules keep
  * their counters. The records and the clock of the sandbox do not change. All or nothing.
@@ -98,6 +100,7 @@ export function swapScenario(sandbox: Sandbox, scenario: ScenarioDefinition): vo
   const scope = scopeUnder(sandbox, checked.settings, `scenario/${scenario.name}`)
   const { tx } = scope
   const { generation, timeline, on } = scenario
+  if (generation !== active.generation) sandbox.recording.cannotRepeat(SWAPPED)
   putSettings(tx, checked.values)
   const faults = swapRules(sandbox, scope, active, checked.faults)
   if (!same(active.stubs, checked.stubs)) {

@@ -17,8 +17,13 @@ export function differenceOf(
   recorded: readonly RecordedInput[],
   replayed: readonly RecordedInput[],
 ): Difference | undefined {
+  // An attempt is an output of its own: when it begins between two inputs depends on the event loop.
+  const others = replayed.filter((each) => !('attempt' in each))
   for (const [index, one] of recorded.entries()) {
-    const other = replayed[index]
+    const other =
+      'attempt' in one
+        ? replayed.find((each) => 'attempt' in each && each.attempt === one.attempt)
+        : others.shift()
     const at = { input: index + 1, what: titleOf(one) }
     if (other === undefined || titleOf(other) !== titleOf(one)) {
       const found = other === undefined ? 'nothing' : titleOf(other)

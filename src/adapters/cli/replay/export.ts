@@ -1,14 +1,13 @@
-import type { JsonObject } from '../../../core/json.ts'
 import type { RecordedInput, RecordingBundle } from '../../../core/record/bundle.ts'
 import { prefixOf } from '../../control/client/transport.ts'
 import { shellWord } from '../../shell-word.ts'
-import { titleOf } from './difference.ts'
+import { CommandFailed } from '../command.ts'
 
-type Form = 'vitest' | 'curl' | 'scenario'
+type Form = 'vitest' | 'curl'
 
-/** A recording as a test, a shell script or a scenario. @param name of the recording */
+/** A recording as a test or a shell script. @param name of the recording */
 export function exportOf(bundle: RecordingBundle, form: Form, name: string): string {
-  return { vitest: vitestOf, curl: curlOf, scenario: scenarioOf }[form](bundle, name)
+  return { vitest: vitestOf, curl: curlOf }[form](bundle, name)
 }
 
 /** One request to the API or to the control interface, or a move of the clock. */
@@ -27,7 +26,7 @@ interface Step {
 const NEVER_SENT = /^(?:host|connection|content-length|transfer-encoding|expect|x-emulator-sandbox)$/i
 
 /** The requests of a recording. The clock stands still, and is moved to the instant of each input. */
-function* stepsOf({ inputs, state }: RecordingBundle): Iterable<Step> {
+function* stepsOf({ inputs, state, emulator }: RecordingBundle): Iterable<Step> {
   let at = state.clock.now
   for (const input of inputs) {
     if (!('request' in input || 'control' in input)) continue
@@ -35,7 +34,7 @@ function* stepsOf({ inputs, state }: RecordingBundle): Iterable<Step> {
       at = input.at
       yield controlStep('POST', '/clock/advance', { to: at }, undefined)
     }
-    if ('request' in input) yield requestStep(input, state.sandbox)
+    if ('request' in input) yield requestStep(input, state.sandbox, emulator.origin)
     else {
       const { route, params, query, body } = input.control
       const [method = '', template = ''] = route.split(' ')
@@ -64,6 +63,7 @@ function controlStep(method: string, path: string, body: unknown, status: number
 function requestStep(
   { request, output }: Extract<RecordedInput, { request: unknown }>,
   sandbox: string,
+  origin: string,
 ): Step {
   const [line = '', ...lines] = request.head.split('\n')
   const [method = '', target = ''] = line.split(' ')
@@ -74,14 +74,14 @@ function requestStep(
     const [name = '', ...value] = each.split(': ')
     return [name, withoutSandbox(name, value.join(': '), sandbox)] as const
   })
-  const body =
-    typeof request.body === 'object'
-      ? Buffer.from(request.body.base64, 'base64').toString('latin1')
-      : request.body
-  const isWhole = (output.sent?.end ?? 'whole') === 'whole'
-  const status = isWhole ? Number(output.head.split('\n', 1)[0]) : 0
-  // The name of the sandbox is another one.
-  const text = isWhole && output.text?.includes(sandbox) === false ? output.text : undefined
+  const { body } = request
+  if (typeof body === 'object')
+    throw new CommandFailed(`The body of ${method} ${path} is not text, so the recording has no such form.`)
+  const isWhole = (output?.sent?.end ?? 'whole') === 'whole'
+  const status = isWhole ? output && Number(output.head.split('\n', 1)[0]) : 0
+  // The sandbox and the emulator are others.
+  const isSame = isWhole && ![sandbox, origin].some((each) => output?.text?.includes(each))
+  const text = isSame ? output?.text : undefined
   const sent = headers.filter(([name]) => !NEVER_SENT.test(name))
   return { title: `${method} ${path}`, base: 'baseUrl', method, path, headers: sent, body, status, text }
 }
@@ -155,38 +155,5 @@ function curlOf(bundle: RecordingBundle, name: string): string {
     'STATE',
     ...calls,
     'exit "$failed"',
-  ].join('\n')
-}
-
-function scenarioOf({ state, inputs }: RecordingBundle, name: string): string {
-  const start = Date.parse(state.clock.now)
-  const timeline: object[] = []
-  const others: string[] = []
-  for (const input of inputs) {
-    if (!('control' in input)) continue
-    const { route, params, body } = input.control
-    const at = `${Math.max(0, Date.parse(input.at) - start)}ms`
-    if (route === 'POST /faults') timeline.push({ at, do: [{ arm: body }] })
-    else if (route === 'DELETE /faults/{id}') timeline.push({ at, do: [{ clear: params.id }] })
-    else others.push(`// ${at}: ${titleOf(input)}, which a scenario cannot do`)
-  }
-  const faults = state.faults.map((rule) => {
-    const { armed_at: _, source: __, ...draft } = rule as unknown as JsonObject
-    return draft
-  })
-  const { settings, clock, collections } = state
-  const scenario = {
-    description: `The sandbox of ${name}`,
-    fixtures: { collections },
-    clock: { now: clock.now, rate: clock.rate, skip_on_poll: clock.skip_on_poll },
-    settings,
-    faults,
-    timeline,
-  }
-  return [
-    "import { defineScenario } from 'agent-workspace-emulator'",
-    '',
-    ...others,
-    `export default defineScenario(${JSON.stringify(scenario, null, 2)})`,
   ].join('\n')
 }
