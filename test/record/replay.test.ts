@@ -1,20 +1,123 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { replayBundle } from '../../src/adapters/cli/replay/run.ts'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
-import { startEmulator } from '../../src/index.ts'
-import { replayed } from './sessions.ts'
+import { command, temporaryDirectory } from '../cli/in-process.ts'
+import { spawnCommand } from '../cli/process.ts'
+import { sessions } from './sessions.ts'
+import { KEY, recording, SECRET } from './support.ts'
 
-test('plain requests replay byte for byte', async () => {
-  await using emulator = await startEmulator({ port: 0, ephemeral: true })
-  const sandbox = await emulator.sandbox('one')
-  const created = await sandbox.fetch('/pages', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ title: 'a' }),
+/** A copy of a recording with a change. */
+function changed({ file, text }: { file: string; text: string }, change: (bundle: RecordingBundle) => void) {
+  const bundle = JSON.parse(text)
+  change(bundle)
+  writeFileSync(file, JSON.stringify(bundle, null, 2))
+  return file
+}
+
+test('a recording replays byte for byte', async () => {
+  const { file } = await recording()
+  const { code, out } = await command(['replay', file])
+  expect([code, out]).toEqual([0, '6 inputs repeated: every output is the same, byte for byte.'])
+})
+
+test('random sessions replay byte for byte', async () => {
+  for await (const bundle of sessions(1, 2)) {
+    const options = { until: bundle.inputs.length, scenarios: 'none', listen: false }
+    const { emulator, difference } = await replayBundle(bundle, options)
+    await emulator.close()
+    expect(difference).toBeUndefined()
+  }
+})
+
+test('a recording has neither keys nor secrets', async () => {
+  const { text } = await recording()
+  expect(text).toContain('/hook')
+  expect(text).not.toContain(KEY)
+  expect(text).not.toContain(SECRET)
+})
+
+test('another output is reported with its input and its place, and the exit code is 1', async () => {
+  const file = changed(await recording(), ({ inputs }) => {
+    Object.assign(inputs[0] as object, { output: { head: '404', bytes: 0, sha256: 'none' } })
   })
-  await created.text()
-  await (await sandbox.fetch('/pages?limit=2')).text()
-  await (await sandbox.fetch('/nothing')).text()
-  const response = await fetch(`${sandbox.controlUrl}/record`)
-  const bundle = (await response.json()) as RecordingBundle
-  expect(await replayed(bundle)).toBeUndefined()
+  const { code, out } = await command(['replay', file])
+  expect(code).toBe(1)
+  expect(out).toMatch(
+    /^Input 1 \(POST \/v1\/pages\) has another output: status\n {2}recorded {2}404\n {2}replayed {2}200$/,
+  )
+})
+
+test('what a replay cannot repeat is printed', async () => {
+  const file = changed(await recording(), (bundle) => {
+    Object.assign(bundle, { not_reproducible: ['The moon was full.'] })
+  })
+  expect((await command(['replay', file])).out).toMatch(/^Not reproducible: The moon was full\.\n/)
+})
+
+test.for([
+  [
+    'a file that is no recording',
+    '{"collections": {}}',
+    /is not a recording\. "workspace-emulator record -o FILE" writes one/,
+  ],
+  [
+    'the recording of a newer emulator',
+    '{"recording": 99}',
+    /was written by a newer emulator: it has the format 99/,
+  ],
+  [
+    'a damaged recording',
+    '{"recording": 1, "inputs": 5}',
+    /The recording is damaged:[\s\S]*recording\.json:1: \/inputs: /,
+  ],
+  ['a file that is not JSON', '{"recording": ', /recording\.json:1: is not JSON/],
+] as const)('%s is refused', async ([, text, message]) => {
+  const file = join(temporaryDirectory(), 'recording.json')
+  writeFileSync(file, text)
+  const { code, out, err } = await command(['replay', file])
+  expect([code, out, err]).toEqual([1, '', expect.stringMatching(message)])
+})
+
+test('a damaged state is refused with its place in the file', async () => {
+  const file = changed(await recording(), ({ state }) => {
+    Object.assign(state, { collections: { ...state.collections, pages: [{ id: 5 }] } })
+  })
+  const { code, err } = await command(['replay', file])
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/recording\.json:\d+: \/state\/collections\/pages\/0/),
+  ])
+})
+
+test('a script outside of the recording is refused', async () => {
+  const file = changed(await recording(), ({ scenarios }) => {
+    Object.assign(scenarios, { '../outside.ts': 'export default {}' })
+  })
+  expect(await command(['replay', file])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('a scenario outside of its directory: ../outside.ts'),
+  })
+})
+
+test('--until stops after an input, and shows the sandbox as it was then', async () => {
+  const { file } = await recording()
+  const { child, line, ended } = spawnCommand(['replay', file, '--until', '2', '--json'])
+  const { url, inputs } = JSON.parse(await line)
+  const state = await fetch(new URL('/__emulator/state', url))
+  expect([inputs, ((await state.json()) as { clock: { now: string } }).clock.now]).toEqual([
+    2,
+    '2026-03-01T12:00:00.000Z',
+  ])
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(0)
+})
+
+test('--until beyond the recording is misuse', async () => {
+  const { file } = await recording()
+  expect(await command(['replay', file, '--until', '7'])).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('the recording has only 6 inputs'),
+  })
 })

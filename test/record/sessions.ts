@@ -1,31 +1,44 @@
-import { replayBundle } from '../../src/adapters/cli/replay/run.ts'
-import type { RecordingBundle } from '../../src/core/record/bundle.ts'
 import { Chance } from '../../src/core/random.ts'
-import type { EmulatorClient, SandboxClient } from '../../src/index.ts'
-
-/** Repeats a bundle in this process, and returns the first difference. */
-export async function replayed(bundle: RecordingBundle, until = Number.POSITIVE_INFINITY) {
-  const { emulator, difference } = await replayBundle(bundle, { until, scenarios: 'none', listen: false })
-  await emulator.close()
-  return difference
-}
+import type { RecordingBundle } from '../../src/core/record/bundle.ts'
+import { type EmulatorClient, type SandboxClient, startEmulator } from '../../src/index.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 /** The steps of one session. */
 const STEPS = 30
 
 const FILES = ['file-invoice-1', 'file-invoice-2', 'file-none']
-const SCENARIOS = ['partial-failure', 'expired-batch', 'webhook-trouble', 'flaky-network', 'stubbed-endpoints']
+const SCENARIOS = [
+  'partial-failure',
+  'expired-batch',
+  'webhook-trouble',
+  'flaky-network',
+  'stubbed-endpoints',
+]
 
-/** What random sessions use besides an emulator. */
-export interface SessionTools {
+interface SessionTools {
   readonly emulator: EmulatorClient
   /** The URL of a receiver of webhooks. */
   readonly receiver: string
   readonly presets: readonly string[]
 }
 
+/** The recordings of sessions with these seeds, each with two sandboxes. */
+export async function* sessions(from: number, to: number): AsyncIterable<RecordingBundle> {
+  await using emulator = await startEmulator({
+    port: 0,
+    ephemeral: true,
+    fixtures: 'demo',
+    countCoverage: false,
+  })
+  let requests = 0
+  const receiver = await webhookReceiver(() => [200, 500, 204, 302][requests++ % 4])
+  const presets = (await emulator.defaultSandbox.faults.presets()).map(({ name }) => name)
+  for (let seed = from; seed <= to; seed++)
+    yield* await session(seed, { emulator, receiver: receiver.url, presets })
+}
+
 /** Uses two sandboxes at random, with faults, webhooks, scenarios, snapshots and concurrent requests, and records both. */
-export async function session(seed: number, tools: SessionTools): Promise<RecordingBundle[]> {
+async function session(seed: number, tools: SessionTools): Promise<RecordingBundle[]> {
   const chance = new Chance(seed, 'session')
   const sandboxes = await Promise.all(
     ['a', 'b'].map((name) =>
@@ -67,7 +80,10 @@ async function request(chance: Chance, sandbox: SandboxClient): Promise<void> {
   const batches = '/batch-predictions'
   const known = (await sandbox.state.list('batches').catch(() => [])).at(-1)?.id ?? 'none'
   const batch = `${batches}/${String(known)}`
-  const items = Array.from({ length: chance.int(1, 6) }, (_, n) => ({ custom_id: `i${n}`, file_id: chance.pick(FILES as never) }))
+  const items = Array.from({ length: chance.int(1, 6) }, (_, n) => ({
+    custom_id: `i${n}`,
+    file_id: chance.pick(FILES as never),
+  }))
   const schema = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] }
   const calls: readonly (readonly [string, RequestInit?])[] = [
     ['/data-views'],

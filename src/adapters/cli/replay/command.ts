@@ -1,5 +1,6 @@
 import type { RecordingBundle } from '../../../core/record/bundle.ts'
 import { counted } from '../../../core/words.ts'
+import { packageVersion } from '../../package.ts'
 import { FAILED, type Invocation, OK } from '../command.ts'
 import { isNpmScript, UsageError } from '../options.ts'
 import { show } from '../print.ts'
@@ -48,7 +49,7 @@ export async function replayFile(
 function linesOf(
   { difference }: Replayed,
   inputs: number,
-  { dropped, not_reproducible: notReproducible }: RecordingBundle,
+  { dropped, emulator, not_reproducible: notReproducible }: RecordingBundle,
   url: string | undefined,
 ): string[] {
   const result =
@@ -58,6 +59,9 @@ function linesOf(
           `Input ${difference.input} (${difference.what}) has another output: ${difference.place}`,
           `  recorded  ${difference.recorded}`,
           `  replayed  ${difference.replayed}`,
+          ...(emulator.version === packageVersion()
+            ? []
+            : [`The recording is of version ${emulator.version}, and this is ${packageVersion()}.`]),
         ]
   return [
     ...notReproducible.map((sentence) => `Not reproducible: ${sentence}`),

@@ -79,8 +79,12 @@ function requestStep(
     throw new CommandFailed(`The body of ${method} ${path} is not text, so the recording has no such form.`)
   const isWhole = (output?.sent?.end ?? 'whole') === 'whole'
   const status = isWhole ? output && Number(output.head.split('\n', 1)[0]) : 0
-  // The sandbox and the emulator are others.
-  const isSame = isWhole && ![sandbox, origin].some((each) => output?.text?.includes(each))
+  // The sandbox and the emulator are others, and errors name the path.
+  const isSame =
+    status !== undefined &&
+    status > 0 &&
+    status < 400 &&
+    ![sandbox, origin].some((each) => output?.text?.includes(each))
   const text = isSame ? output?.text : undefined
   const sent = headers.filter(([name]) => !NEVER_SENT.test(name))
   return { title: `${method} ${path}`, base: 'baseUrl', method, path, headers: sent, body, status, text }

@@ -28,10 +28,15 @@ export interface Replayed {
 /** Repeats a recording in this process, and compares every output. */
 export async function replayBundle(bundle: RecordingBundle, options: RunOptions): Promise<Replayed> {
   const run = new Replay(bundle)
-  await run.open(options)
   const inputs = bundle.inputs.slice(0, options.until)
-  for (const [index, input] of inputs.entries())
-    await inTime(run.repeat(input), `Input ${index + 1} (${titleOf(input)})`)
+  try {
+    await run.open(options)
+    for (const [index, input] of inputs.entries())
+      await inTime(run.repeat(input), `Input ${index + 1} (${titleOf(input)})`)
+  } catch (error) {
+    await run.emulator?.close()
+    throw error
+  }
   const { emulator, sandbox } = run
   // Where the recording ends, a call may still wait for what would have come.
   if (options.until >= bundle.inputs.length) await run.finish()
@@ -41,7 +46,7 @@ export async function replayBundle(bundle: RecordingBundle, options: RunOptions)
 }
 
 /** Real milliseconds for one input. */
-const MAX_MS = 20_000
+const MAX_MS = 10_000
 
 /** Rejects when the work does not end: it waits for something that is not in the recording. */
 async function inTime(work: Promise<void>, what: string): Promise<void> {
