@@ -2,7 +2,7 @@ import type { RecordedInput, RecordedOutput } from '../../../core/record/bundle.
 import { pointerAt } from '../../json-text.ts'
 
 /** The first output of a replay that differs from the recorded one. */
-export interface Difference {
+export interface OutputDifference {
   /** Number of the input, from 1. */
   readonly input: number
   readonly what: string
@@ -16,7 +16,7 @@ export interface Difference {
 export function differenceOf(
   recorded: readonly RecordedInput[],
   replayed: readonly RecordedInput[],
-): Difference | undefined {
+): OutputDifference | undefined {
   // An attempt is an output of its own: when it begins between two inputs depends on the event loop.
   const others = replayed.filter((each) => !('attempt' in each))
   for (const [index, one] of recorded.entries()) {
@@ -52,7 +52,7 @@ function outputOf(input: RecordedInput): RecordedOutput | undefined {
   return 'output' in input ? input.output : undefined
 }
 
-type Found = Omit<Difference, 'input' | 'what'>
+type Found = Omit<OutputDifference, 'input' | 'what'>
 
 function differenceIn(one: RecordedOutput, other: RecordedOutput): Found | undefined {
   const [lines, others] = [one.head.split('\n'), other.head.split('\n')]

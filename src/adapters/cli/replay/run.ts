@@ -8,8 +8,8 @@ import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
 import type { InternalOptions } from '../../../options.ts'
 import { type Cancel, later } from '../../realtime.ts'
 import { CommandFailed } from '../command.ts'
-import { type Difference, differenceOf, titleOf } from './difference.ts'
-import { ReplayTime, runDue, settled } from './timeline.ts'
+import { differenceOf, type OutputDifference, titleOf } from './difference.ts'
+import { ReplayTime, runDue, whenQuiet } from './timeline.ts'
 
 interface RunOptions {
   /** The number of inputs to repeat. */
@@ -22,7 +22,7 @@ interface RunOptions {
 export interface Replayed {
   readonly emulator: RunningEmulator
   /** The first output that differs. */
-  readonly difference: Difference | undefined
+  readonly difference: OutputDifference | undefined
 }
 
 /** Repeats a recording in this process, and compares every output. */
@@ -112,7 +112,7 @@ class Replay {
     loadDocument(this.sandbox, state)
     this.sandbox.recording.maxInputs = Number.POSITIVE_INFINITY
     this.sandbox.recording.begin()
-    await settled(this.sandbox)
+    await whenQuiet(this.sandbox)
   }
 
   async repeat(input: RecordedInput): Promise<void> {
@@ -125,7 +125,7 @@ class Replay {
     else if ('outcomes' in input)
       for (const { attempt, ...result } of input.outcomes) take(this.#sends, attempt)?.(result)
     else if ('returned' in input) take(this.#returns, input.returned)?.()
-    await settled(this.sandbox)
+    await whenQuiet(this.sandbox)
   }
 
   /** Waits for the calls of the control interface that had a response. One that does not end has no output then. */
@@ -169,7 +169,7 @@ class Replay {
     // An advance may wait for inputs that came after its beginning, such as the responses of receivers.
     const mayWait = ['POST /clock/advance', 'PATCH /clock'].includes(route)
     if (!mayWait) return void (await call)
-    const isOver = await Promise.race([call.then(() => true), settled(this.sandbox).then(() => false)])
+    const isOver = await Promise.race([call.then(() => true), whenQuiet(this.sandbox).then(() => false)])
     if (!isOver && output !== undefined) this.#calls.push(call)
   }
 }

@@ -58,11 +58,11 @@ const NEVER = new AbortController().signal
 /** Runs the events that are due, and waits for their consequences. */
 export async function runDue(sandbox: Sandbox): Promise<void> {
   await runBacklog(sandbox, { signal: NEVER, onBehind: () => {} })
-  await settled(sandbox)
+  await whenQuiet(sandbox)
 }
 
 /** Resolves when a sandbox does nothing more without an input. */
-export async function settled({ store, log }: Sandbox): Promise<void> {
+export async function whenQuiet({ store, log }: Sandbox): Promise<void> {
   for (let quiet = 0, before = ''; quiet < QUIET_TURNS; ) {
     await nextTurn()
     const present = `${store.revision} ${log.requests}`
