@@ -30,7 +30,13 @@ async function vitest(change: (text: string) => string) {
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(resolve('.'), join(folder, 'node_modules/agent-workspace-emulator'))
   symlinkSync(resolve('node_modules/vitest'), join(folder, 'node_modules/vitest'))
-  return output(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', '--root', folder])
+  return output(process.execPath, [
+    'node_modules/vitest/vitest.mjs',
+    'run',
+    '--testTimeout=60000',
+    '--root',
+    folder,
+  ])
 }
 
 /** Runs the script of a recording on another emulator. */
@@ -70,7 +76,7 @@ test('a replay that waits for something else than the recording has ends with an
   const control = {
     route: 'POST /requests/wait',
     params: {},
-    body: { match: {}, count: 99, timeout_ms: 120_000 },
+    body: { match: { method: 'GET' }, count: 99, timeout_ms: 120_000 },
   }
   Object.assign(bundle.inputs[2], { control })
   writeFileSync(file, JSON.stringify(bundle))
