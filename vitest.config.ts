@@ -31,6 +31,7 @@ export default defineConfig({
     tags,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: 'test/support/build.ts',
+    setupFiles: 'test/support/real-timers.ts',
     reporters: [
       './test/support/quiet-reporter.ts',
       ...(process.env.GITHUB_ACTIONS ? ['github-actions' as const] : []),

@@ -6,7 +6,7 @@ import { spawnCommand } from '../cli/process.ts'
 import { sessions } from './sessions.ts'
 
 /** Seeds of sessions, of which each gives two recordings. */
-const SEEDS = 50
+const SEEDS = Number(process.env.SEEDS ?? 10)
 
 test('random sessions replay byte for byte in another process, time zone and locale', async () => {
   const folder = temporaryDirectory()
