@@ -41,7 +41,7 @@ test('lanes have the items, file and model of their batch, bars fill the axis, a
 test('on a tablet the next event stays in the header, on a phone the range, the next free request and code', async () => {
   const { page, goTo, problems } = dashboard
   const sandbox = dashboard.client.defaultSandbox
-  await sandbox.fetch('/data-views')
+  await sandbox.limits.fill('data-views.list', { remaining: 0 })
   await page.setViewportSize({ width: 768, height: 1024 })
   for (const place of ['timeline', 'requests', 'limits']) {
     await goTo(place)

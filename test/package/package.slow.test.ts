@@ -13,7 +13,7 @@ import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 
 /** Maximum bytes of the package: ten percent above the size at the time of writing. */
-const BOUNDS = { tarball: 2_130_000, unpacked: 8_670_000 }
+const BOUNDS = { tarball: 2_370_000, unpacked: 9_900_000 }
 
 let packed: Packed
 
