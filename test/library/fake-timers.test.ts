@@ -96,7 +96,11 @@ test('state is saved in a data folder, and found again', async () => {
 
 test('a library that is imported after the timers were faked says so', async () => {
   vi.useFakeTimers()
-  onTestFinished(() => void vi.useRealTimers())
+  onTestFinished(() => {
+    vi.useRealTimers()
+    // Other files share the modules, and these have captured fake timers.
+    vi.resetModules()
+  })
   vi.resetModules()
   const late = await import('../../src/index.ts')
   await expect(late.startEmulator()).rejects.toThrow('Import it before the call of vi.useFakeTimers()')
