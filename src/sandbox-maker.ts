@@ -35,7 +35,7 @@ import { formatInstant } from './core/time/instant.ts'
 import { runDueEvents } from './core/time/run-events.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { assumptions } from './resources/index.ts'
-import { serviceWithoutPort, workspaceService } from './service.ts'
+import { serviceFor } from './service.ts'
 
 /** Milliseconds for which a starting state is reused: its relative timestamps may be older than the clock by that much. */
 const MAX_AGE = 60_000
@@ -68,7 +68,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     this.#options = options
     this.#adapters = adapters
     this.#lock = lock
-    this.#service = hasPort(options) ? workspaceService : serviceWithoutPort
+    this.#service = serviceFor(options)
   }
 
   async start(origin: Origin, reread = false): Promise<SandboxState> {
@@ -350,11 +350,6 @@ export async function lockData(options: InternalOptions): Promise<Lock | undefin
 // The state keeps its own value for a field that is absent.
 function given({ rate, skip_on_poll }: Origin): Partial<Pick<ClockRow, 'rate' | 'skip_on_poll'>> {
   return { ...(rate !== undefined && { rate }), ...(skip_on_poll !== undefined && { skip_on_poll }) }
-}
-
-// A replay opens no port in place of the recorded one.
-function hasPort({ listen, replay }: InternalOptions): boolean {
-  return replay === undefined ? listen !== false : new URL(replay.origin).port !== ''
 }
 
 function noticesTo({ logger = SILENT }: InternalOptions): OnNotice {

@@ -2,6 +2,7 @@ import { primitivesWithoutPort, wirePrimitives } from './adapters/http/faults/pr
 import { ruleFunctions } from './core/faults/arm.ts'
 import { statePrimitives } from './core/faults/hooks.ts'
 import { type Service, service } from './core/service.ts'
+import type { InternalOptions } from './options.ts'
 import { resources } from './resources/index.ts'
 import { presets } from './resources/presets/index.ts'
 
@@ -16,10 +17,16 @@ export const serviceFaults = {
 export const workspaceService = service(resources, serviceFaults)
 
 /** The same service for an emulator without a port. */
-export const serviceWithoutPort: Service = {
+const serviceWithoutPort: Service = {
   ...workspaceService,
   primitives: new Map([
     ...workspaceService.primitives,
     ...primitivesWithoutPort.map((each) => [each.name, each] as const),
   ]),
+}
+
+/** The service of an emulator. A replay opens no port, and has the service of the one that was recorded. */
+export function serviceFor({ listen, replay }: Pick<InternalOptions, 'listen' | 'replay'>): Service {
+  const hasPort = replay === undefined ? listen !== false : new URL(replay.origin).port !== ''
+  return hasPort ? workspaceService : serviceWithoutPort
 }

@@ -196,20 +196,20 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_037,
-  'adapters/cli': 8_034,
+  'adapters/cli': 8_032,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
   'adapters/control': 7_025,
   'adapters/dashboard': 9_100,
-  'adapters/http': 4_588,
+  'adapters/http': 4_584,
   'adapters/scenarios': 1_937,
   'adapters/storage': 1_985,
   'adapters/testing': 1_570,
   'adapters/webhooks': 783,
-  core: 18_343,
+  core: 18_339,
   'json-schema': 2_851,
   resources: 8_934,
-  src: 2_080,
+  src: 2_082,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

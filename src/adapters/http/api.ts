@@ -12,7 +12,6 @@ import { unreadParameters } from '../../core/request/unread-query.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
-import type { Later } from '../realtime.ts'
 import { RouteTable } from '../route-table.ts'
 import {
   chooseForApi,
@@ -30,6 +29,7 @@ import { corsCheckOf } from './cors.ts'
 import { acceptUnderFaults } from './faults/accept.ts'
 import { FAULT_HEADER } from './faults/header.ts'
 import { RequestFaults } from './faults/request.ts'
+import type { Waits } from './faults/timeout.ts'
 import {
   type AllowedHosts,
   corsHeaders,
@@ -49,7 +49,7 @@ import type { WireProblem } from './wire-problem.ts'
 /** The version segment of the base URL. Specification: Versioning. */
 const BASE = '/v1'
 
-interface ApiOptions {
+interface ApiOptions extends Waits {
   readonly operations: Iterable<AnyOperation>
   /** The sandboxes that requests choose between. */
   readonly sandboxes: Sandboxes
@@ -58,10 +58,6 @@ interface ApiOptions {
   readonly corsOrigins: readonly string[]
   /** Called once for each query parameter of an operation that nothing reads, with a sentence about it. */
   onUnreadParameter(description: string): void
-  /** Aborted when the emulator closes: faults then no longer hold connections open. */
-  readonly closing: AbortSignal
-  /** Plans the waits of faults; absent: in real time. */
-  readonly later?: Later | undefined
   /** Whether fault rules act on a new connection; absent: on each. */
   readonly accepts?: ((connection: string) => boolean) | undefined
 }

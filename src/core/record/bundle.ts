@@ -234,14 +234,10 @@ function responseOf(
   const shown = response?.show()
   const { status = 0, headers = [], body, body_kept = false, body_bytes = 0 } = shown ?? {}
   const head = secrets.in(`${status}${headerLines(headers.flatMap(({ name, value }) => [name, value]))}`)
-  const isWhole = body_kept && typeof body === 'string'
-  return {
-    head,
-    bytes: body_bytes,
-    sha256: response?.sha256 ?? digest(''),
-    ...(isWhole && { text: secrets.in(body) }),
-    ...(faults?.sent && { sent: { ...faults.sent } }),
-  }
+  const sent = faults?.sent && { sent: { ...faults.sent } }
+  // The digest is that of the text with placeholders: a replay has no secrets.
+  if (body_kept && typeof body === 'string') return { ...outputOf(head, secrets.in(body)), ...sent }
+  return { head, bytes: body_bytes, sha256: response?.sha256 ?? digest(''), ...sent }
 }
 
 function outputOf(head: string, text: string): RecordedOutput {

@@ -60,17 +60,15 @@ const CHECKS: Readonly<Record<FailureKind, (trial: Trial, comparison: RunCompari
     },
     duplicate: (trial, { clean }) => {
       const [before, now] = [creations(clean), creations(trial)]
-      // Bodies with a random part differ from run to run.
-      const most = (operation: string) => {
+      // Bodies with a random part differ from run to run: they are compared with all of the operation.
+      const usual = (key: string, operation: string) => {
         const counts = [...before.values()].filter((each) => each.operation === operation)
-        return counts.reduce((most, { count }) => Math.max(most, count), 1)
+        return before.get(key)?.count ?? counts.reduce((most, { count }) => Math.max(most, count), 1)
       }
-      const [found] = [...now].filter(([key, { operation, count }]) => {
-        return count > (before.get(key)?.count ?? most(operation))
-      })
+      const found = [...now].find(([key, { operation, count }]) => count > usual(key, operation))
       if (found === undefined) return undefined
       const [key, { operation, count }] = found
-      return `${operation} with the same content took effect ${counted(count, 'time')}, without faults ${counted(before.get(key)?.count ?? most(operation), 'time')}.`
+      return `${operation} with the same content took effect ${counted(count, 'time')}, without faults ${counted(usual(key, operation), 'time')}.`
     },
     'wrong result': (trial, { clean, rules }) => {
       if (trial.isLate || rules.some((rule) => changesData(rule, trial.service))) return undefined

@@ -81,7 +81,7 @@ function inBody(one: RecordedOutput, other: RecordedOutput): Found {
     return { place: 'body, whose text is not in the recording', recorded: facts(one), replayed: facts(other) }
   }
   let at = 0
-  while (recorded[at] === replayed[at]) at++
+  while (at < recorded.length && recorded[at] === replayed[at]) at++
   const offset = Buffer.byteLength(recorded.slice(0, at))
   const pointer = pointerAt(recorded, at)
   const part = (text: string) => text.slice(Math.max(0, at - AROUND), at + AROUND)
