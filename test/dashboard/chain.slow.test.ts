@@ -34,11 +34,15 @@ test('a request, its repetitions, its batch and the deliveries about it lead to 
     'batch_prediction.completed',
   ]
   const chain = page.getByRole('list', { name: 'Chain' })
+  // The view before leaves its chain in the page until the next one is drawn.
   const isShown = async (current: number) => {
-    await chain.getByText('1 attempt').waitFor()
-    expect(await chain.getByRole('link').allTextContents()).toEqual(names)
-    const marks = await chain.getByRole('listitem').evaluateAll((all) => all.map((each) => each.ariaCurrent))
-    expect(marks.indexOf('true')).toBe(current)
+    const shown = async () => ({
+      names: await chain.getByRole('link').allTextContents(),
+      marks: await chain.getByRole('listitem').evaluateAll((all) => all.map((each) => each.ariaCurrent)),
+      attempts: await chain.getByText('1 attempt').count(),
+    })
+    const marks = names.map((_, part) => (part === current ? 'true' : null))
+    await expect.poll(shown, { timeout: 20_000 }).toEqual({ names, marks, attempts: 1 })
   }
   await goTo('requests/w1-000001', 'w1')
   await isShown(0)
