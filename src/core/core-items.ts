@@ -58,7 +58,7 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'U015',
       'Which fields of a body are required.',
-      'Those without which the operation has no meaning. For every other field, a setting decides.',
+      'Those without which the operation could do nothing. For the others, a setting decides: required.OPERATION.FIELD.',
       'Without prompt, model or items there is nothing to do, so no other choice is possible for them.',
     ),
     inResponse(
@@ -144,19 +144,19 @@ export const coreAssumptions: Assumptions = {
     inResponse(
       'U070',
       'Which teamspace a key acts in, and whose rate windows its requests use.',
-      'The one in the record of the key; a setting names a header that selects another. The windows are those of the same teamspace, also when the path names another one: windows are per teamspace and endpoint, and most endpoints name no teamspace. Responses about another teamspace than that of the key name it.',
+      'A key acts in the teamspace of its record, unless a request selects another with the header that auth.teamspace_header names. The request uses the rate windows of that teamspace, also if its path names another one, because most paths name none. Only responses about a teamspace other than that of the key name this item.',
       'The specification says that a window belongs to a teamspace, not to which one when a path names another.',
     ),
     inResponse(
       'U071',
       'Permissions of the endpoints that name none.',
-      'Any key of the teamspace may call them, unless its record denies the operation; a service key may give feedback. A success names it unless the caller is an account admin, whom every rule would admit.',
+      'Any key of the teamspace may call them, also a service key, unless its record denies the operation. Successful responses name this item, except those to account admins, to whom every rule would allow the call.',
       'The record of a key decides it for that key; the permissions of the real service are not known. The status of a refusal has a setting.',
     ),
     inResponse(
       'U072',
       '405, 415, HEAD, OPTIONS, trailing slashes and letter case.',
-      'Plain HTTP: paths are exact, a wrong method is a 405 with Allow, HEAD counts as GET, preflights need no key.',
+      'As in HTTP: a path must match exactly, with its letter case and trailing slash. A wrong method is a 405 with Allow. A body that is not JSON has the status in the setting status.unsupported_media. HEAD works like GET. Preflights (OPTIONS) need no key.',
       'RFC 9110 leaves no other status for a method that a path does not have.',
     ),
     unnamedItem(

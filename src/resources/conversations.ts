@@ -292,7 +292,7 @@ export const conversationsResource: Resource = {
         id: 'T33',
         open: 'Whether one UUID with -user and with -agent addresses two messages, the halves of one exchange.',
         decision:
-          'The message of that UUID if it has that role. A stored message has one role: the other suffix is a 400.',
+          'They do not. A UUID addresses one message, which has one role. The suffix must be that of its role; the other one is a 400.',
         reportedIn: 'response',
         unsettled: 'A stored message has one role, so nothing is left to choose.',
       },

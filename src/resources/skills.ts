@@ -176,9 +176,9 @@ export const skillsResource: Resource = {
     items: [
       {
         id: 'U029',
-        open: 'The statuses of a promotion without the rights, and of a skill that is not of scope user.',
+        open: 'Which status a promotion of a skill has without the rights, and if the skill is not of scope user; and what account_id is then.',
         decision:
-          'Missing rights: status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. An account is an organization: account_id of a promoted skill is the id of the organization that the API key belongs to.',
+          'Without the rights: the status in the setting status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. account_id of a promoted skill is the id of the organization of the API key.',
         reportedIn: 'response',
         unsettled:
           'The specification has no other object that could be the account of a skill. The statuses have settings.',

@@ -167,7 +167,7 @@ export const uncontractedResource: Resource = {
         id: 'U043',
         open: 'Contracts of the endpoints that the specification only names.',
         decision:
-          'A stub of the fixtures, of a scenario or of the control interface responds first. Otherwise records of the sandbox are returned as they are, event triggers with the fields that the specification shows for them and no others, a generated template is only its claim token, and the rest is a 501. Under --strict all are a 501.',
+          'A stub (of the fixtures, of a scenario or of the control interface) responds if there is one. Otherwise records of the sandbox are returned as they are, event triggers only with the fields that the specification shows, and the response for a generated template has only its claim token. Every other endpoint is a 501. Under --strict all of them are a 501, also with a stub.',
         reportedIn: 'response',
         unsettled: 'Only a contract would settle it: a stub is a guess as well.',
       },

@@ -34,7 +34,8 @@ const agentAssumptions: Assumptions = {
     {
       id: 'U007',
       open: 'What an entry of connectors holds.',
-      decision: 'Any object, as the record of the template has it; none where the record has none.',
+      decision:
+        'Any object. A response has the connectors of the record of the template, and none if the record has none.',
       reportedIn: 'response',
       unsettled: 'The record of the template decides it; the response of the real service is not known.',
     },

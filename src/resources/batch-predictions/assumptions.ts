@@ -44,8 +44,8 @@ export const batchAssumptions: Assumptions = {
     ),
     inResponse(
       'U040',
-      'The five problems of the result stream.',
-      'No key, no such batch, not terminal yet, removed, and rate limited; each with the status of its setting.',
+      'Which status each of the five errors of the result stream has.',
+      'No key: the status in the setting status.unauthenticated. No such batch: status.not_found. Not terminal yet: status.results_not_ready. Results removed: 410. Rate limited: 429.',
     ),
     inResponse(
       'U041',
@@ -71,7 +71,7 @@ export const batchAssumptions: Assumptions = {
     inResponse(
       'U050',
       'Whether a custom_id may be empty, and which characters it may have.',
-      'Any characters, and at least one; a setting accepts the empty string. An id that begins with emu: requests a fault; under --strict it is plain text.',
+      'Any characters, and at least one; batch.empty_custom_id also accepts the empty string. An id that begins with emu: decides the outcome of its item; under --strict it is plain text.',
       'A value that begins with emu: is only for the emulator.',
     ),
     inLog(
@@ -154,7 +154,7 @@ export const batchAssumptions: Assumptions = {
     inResponse(
       'T29',
       'Whether results_url contains /v1.',
-      'It does, so that it resolves against the address of any request. Where the path selects the sandbox, its /@name comes first; a batch created by path has it in every response.',
+      'It does (setting batch.results_url), so a client can resolve it against the URL of any request. If the path of a request selects the sandbox, it begins with /@name. For a batch that was created by such a request, every response has this /@name.',
     ),
     unnamedItem(
       'T38',

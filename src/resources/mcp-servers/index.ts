@@ -43,7 +43,7 @@ export const mcpServersResource: Resource = {
         id: 'T21',
         open: 'Which lists carry has_more.',
         decision:
-          'All but data views, whose section shows none; a setting removes it from the list of MCP servers.',
+          'All but data views, for which the specification shows none. mcp.list.has_more removes it from the list of MCP servers.',
         reportedIn: 'response',
       },
       {

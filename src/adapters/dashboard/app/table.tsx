@@ -1,5 +1,5 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Component, type ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Column, fitting, nextSorting, type Sorting } from './columns.ts'
 import { useKeys } from './view-keys.ts'
 
@@ -51,7 +51,7 @@ export function Table<T>(props: TableProps<T>) {
   const scroller = useRef<HTMLElement>(null)
   const [top, setTop] = useState(0)
   const [{ width, height }, setSize] = useState({ width: innerWidth, height: 800 })
-  const columns = fitting(props.columns, width)
+  const columns = useMemo(() => fitting(props.columns, width), [props.columns, width])
   useEffect(() => {
     const element = scroller.current
     if (element === null) return
@@ -132,15 +132,7 @@ export function Table<T>(props: TableProps<T>) {
                   if (event.key === 'Enter' && event.target === event.currentTarget) onOpen(id)
                 }}
               >
-                {isPhone ? (
-                  <td>{props.phone?.(row)}</td>
-                ) : (
-                  columns.map(({ label, align, cell }) => (
-                    <td key={label} class={align}>
-                      {cell(row)}
-                    </td>
-                  ))
-                )}
+                {isPhone ? <td>{props.phone?.(row)}</td> : <Cells row={row} columns={columns} />}
               </tr>
             )
           })}
@@ -149,6 +141,27 @@ export function Table<T>(props: TableProps<T>) {
       </table>
     </section>
   )
+}
+
+interface CellsProps<T> {
+  readonly row: T
+  readonly columns: readonly Column<T>[]
+}
+
+/** The cells of a row. A new row at the top moves all others, whose cells stay as they are. */
+class Cells<T> extends Component<CellsProps<T>> {
+  override shouldComponentUpdate(next: CellsProps<T>, state: object) {
+    // A signal that a cell reads changes the state.
+    return next.row !== this.props.row || next.columns !== this.props.columns || state !== this.state
+  }
+
+  override render({ row, columns }: CellsProps<T>) {
+    return columns.map(({ label, align, cell }) => (
+      <td key={label} class={align}>
+        {cell(row)}
+      </td>
+    ))
+  }
 }
 
 function Spacer({ height }: { height: number }) {
