@@ -21,6 +21,7 @@ import { type Lock, thisProcess } from './adapters/storage/index.ts'
 import { WebhookSenders } from './adapters/webhooks/senders.ts'
 import { Settings } from './core/assumptions.ts'
 import { Refusal, refuseInvalid } from './core/errors.ts'
+import type { RecordingBundle } from './core/record/bundle.ts'
 import type { Sandbox } from './core/sandboxes/sandbox.ts'
 import { Sandboxes } from './core/sandboxes/sandboxes.ts'
 import { hostTime } from './core/time/clock.ts'
@@ -52,6 +53,8 @@ export interface RunningEmulator {
   readonly control: Transport
   /** Sends a request to the server without a network; its code is loaded by the first call. */
   readonly fetch: FetchHandler
+  /** The recording of one of its sandboxes, also of one that was removed. */
+  record(sandbox: Sandbox): Promise<RecordingBundle>
   /** Opens a connection inside the process under the id of a recorded one. */
   connect(id: string): Promise<RecordedConnection>
   /** An Express application with everything that the port serves. Express is loaded when it is first read. */
@@ -235,6 +238,11 @@ async function serve(
     sandboxes,
     control: controlWithoutHttp(context),
     fetch: fetchWithoutNetwork(server),
+    record: async (sandbox) => {
+      const { bundleOf } = await import('./core/record/bundle.ts')
+      const { emulator, scenarios: texts } = context.recorded
+      return bundleOf(sandbox, { emulator: { ...emulator, origin }, scenarios: texts })
+    },
     connect: async (id) => {
       const { connectAgain } = await import('./adapters/http/fetch.ts')
       return connectAgain(server, maker.origin ?? origin, id)

@@ -1,7 +1,12 @@
 import { execFile } from 'node:child_process'
-import { beforeAll, expect, test } from 'vitest'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { command } from '../test/cli/in-process.ts'
 
 // Runs Playwright as its users do, and asserts what it prints. No browser is needed, since no test uses a page.
+const recordings = mkdtempSync(join(tmpdir(), 'failing-playwright-'))
 let output: string
 
 beforeAll(async () => {
@@ -12,11 +17,19 @@ beforeAll(async () => {
     '-c',
     'test/examples/failing/playwright',
   ]
-  const env = { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0', WORKSPACE_EMULATOR_URL: '' }
+  const env = {
+    ...process.env,
+    NO_COLOR: '1',
+    FORCE_COLOR: '0',
+    WORKSPACE_EMULATOR_URL: '',
+    RECORDINGS: recordings,
+  }
   output = await new Promise((resolve) => {
     execFile(process.execPath, args, { env }, (_failed, stdout, stderr) => resolve(stdout + stderr))
   })
 })
+
+afterAll(() => rmSync(recordings, { recursive: true }))
 
 test('options and matchers work as with Vitest', () => {
   expect(output).toContain('1 passed')
@@ -34,4 +47,14 @@ test('a failed matcher shows the nearest request', () => {
     'to have received at least 1 request with {"operation":"pages.create"}; 0 of 1 requests match.',
   )
   expect(output).toContain('operation: expected "pages.create", was "data-views.list"')
+})
+
+test('with recordFailures the failed test has a recording, which its error names', async () => {
+  const [name = '', ...others] = readdirSync(recordings)
+  expect([name, others]).toEqual([
+    expect.stringMatching(/^failing\.spec\.ts-fails-on-a-refusal-[0-9a-f]{8}\.json$/),
+    [],
+  ])
+  expect(output).toContain(`npx workspace-emulator replay ${join(recordings, name)}`)
+  expect((await command(['replay', join(recordings, name)])).code).toBe(0)
 })

@@ -1,14 +1,9 @@
 import { test as base, expect as plain, type TestInfo } from '@playwright/test'
-import { requireFiredFaults } from './adapters/testing/fired-faults.ts'
+import { endTest } from './adapters/testing/failure.ts'
 import { matchers } from './adapters/testing/matchers.ts'
-import { addReport, reportOn, type TestFailure } from './adapters/testing/report.ts'
+import { addReport, type TestFailure } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
-import {
-  dashboardLine,
-  emulatorForTests,
-  isKeptAfterFailure,
-  startOfSandboxes,
-} from './adapters/testing/running.ts'
+import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
 
 /**
  * Playwright's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests
@@ -27,19 +22,22 @@ const test = base.extend<WorkspaceFixtures, WorkspaceSharedFixtures>({
   ],
   sandboxOptions: [{}, { option: true }],
   failOnUnfiredFaults: [false, { option: true }],
-  sandbox: async ({ emulator, emulatorOptions, sandboxOptions, failOnUnfiredFaults }, use, info) => {
+  recordFailures: [undefined, { option: true }],
+  sandbox: async (
+    { emulator, emulatorOptions, sandboxOptions, failOnUnfiredFaults, recordFailures },
+    use,
+    info,
+  ) => {
     const sandbox = await emulator.sandbox(undefined, {
       ...startOfSandboxes(emulatorOptions),
       ...sandboxOptions,
     })
     await use(sandbox)
-    const isFailed = info.status !== info.expectedStatus
-    try {
-      if (isFailed) await tell(info, `${await reportOn(sandbox)}\n${dashboardLine(emulator, sandbox)}`)
-      else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
-    } finally {
-      if (!isFailed || !isKeptAfterFailure()) await sandbox[Symbol.asyncDispose]()
-    }
+    await endTest(
+      { emulator, sandbox, failOnUnfiredFaults, recordFailures },
+      { id: info.testId, file: info.file, name: info.titlePath.slice(1).join(' ') },
+      info.status === info.expectedStatus ? undefined : (report) => tell(info, report),
+    )
   },
 })
 

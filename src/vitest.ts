@@ -1,16 +1,11 @@
 import { test as base, expect, type TestAPI } from 'vitest'
 import type { DeliveryMatch } from './adapters/testing/delivered.ts'
-import { requireFiredFaults } from './adapters/testing/fired-faults.ts'
+import { endTest } from './adapters/testing/failure.ts'
 import type { ExpectedCount } from './adapters/testing/matcher-result.ts'
 import { matchers } from './adapters/testing/matchers.ts'
-import { addReport, reportOn } from './adapters/testing/report.ts'
+import { addReport } from './adapters/testing/report.ts'
 import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
-import {
-  dashboardLine,
-  emulatorForTests,
-  isKeptAfterFailure,
-  startOfSandboxes,
-} from './adapters/testing/running.ts'
+import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
 import type { SyncedClock } from './adapters/testing/synced-clock.ts'
 import { syncClock } from './adapters/testing/vitest-clock.ts'
 import type { ConductOptions, RequestMatch, SandboxClient } from './index.ts'
@@ -45,7 +40,11 @@ const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
   ],
   sandboxOptions: {},
   failOnUnfiredFaults: false,
-  sandbox: async ({ emulator, emulatorOptions, sandboxOptions, failOnUnfiredFaults, task }, use) => {
+  recordFailures: undefined,
+  sandbox: async (
+    { emulator, emulatorOptions, sandboxOptions, failOnUnfiredFaults, recordFailures, task },
+    use,
+  ) => {
     const sandbox = await emulator.sandbox(undefined, {
       ...startOfSandboxes(emulatorOptions),
       ...sandboxOptions,
@@ -54,13 +53,11 @@ const test: TestAPI<WorkspaceFixtures & WorkspaceSharedFixtures> = base.extend<{
     await use(sandbox)
     // Vitest runs hooks for failed tests after it has removed fixtures. Here the errors of this attempt are not yet reported.
     const error = task.result?.errors?.slice(earlier).at(-1)
-    try {
-      if (error !== undefined)
-        addReport(error, `${await reportOn(sandbox)}\n${dashboardLine(emulator, sandbox)}`)
-      else if (failOnUnfiredFaults) await requireFiredFaults(sandbox)
-    } finally {
-      if (error === undefined || !isKeptAfterFailure()) await sandbox[Symbol.asyncDispose]()
-    }
+    await endTest(
+      { emulator, sandbox, failOnUnfiredFaults, recordFailures },
+      { id: task.id, file: task.file.name, name: task.fullTestName },
+      error && ((report) => addReport(error, report)),
+    )
   },
 })
 

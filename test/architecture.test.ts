@@ -195,8 +195,8 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_037,
-  'adapters/cli': 8_032,
+  adapters: 1_042,
+  'adapters/cli': 8_184,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
   'adapters/control': 7_025,
@@ -204,12 +204,12 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/http': 4_584,
   'adapters/scenarios': 1_937,
   'adapters/storage': 1_985,
-  'adapters/testing': 1_570,
+  'adapters/testing': 1_661,
   'adapters/webhooks': 783,
-  core: 18_339,
+  core: 18_343,
   'json-schema': 2_851,
   resources: 8_934,
-  src: 2_082,
+  src: 2_085,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

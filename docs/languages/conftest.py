@@ -64,7 +64,8 @@ def workspace_emulator():
 def workspace(request, workspace_emulator):
     sandbox = Workspace(*workspace_emulator, getattr(request.node.get_closest_marker("workspace"), "kwargs", {}))
     yield sandbox
-    call(sandbox.url, "DELETE", f"/__emulator/sandboxes/{sandbox.name}")
+    if not (getattr(request.node, "failed", False) and os.environ.get("WORKSPACE_EMULATOR_URL")):
+        call(sandbox.url, "DELETE", f"/__emulator/sandboxes/{sandbox.name}")
 
 
 def pytest_configure(config):
@@ -75,5 +76,6 @@ def pytest_configure(config):
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     if report.when == "call" and report.failed and "workspace" in item.funcargs:
+        item.failed = True
         with contextlib.suppress(OSError):  # the emulator has ended
             report.sections.append(("The emulated service, as this test left it", item.funcargs["workspace"].report()))

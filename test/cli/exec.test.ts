@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Environment } from '../../src/adapters/cli/options.ts'
@@ -31,14 +31,84 @@ test.for([
 })
 
 /** Runs a command that sends requests with the demo key, and fails. */
-function execFailing(paths: readonly string[], env: Environment = {}) {
+function execFailing(paths: readonly string[], env: Environment = {}, flags: readonly string[] = []) {
   const script = `(async () => {
     const headers = { authorization: 'Bearer ' + process.env.WORKSPACE_API_KEY }
     for (const path of ${JSON.stringify(paths)}) await fetch(process.env.WORKSPACE_BASE_URL + path, { headers })
     process.exit(3)
   })()`
-  return exec([], [process.execPath, '-e', script], env)
+  return exec(flags, [process.execPath, '-e', script], env)
 }
+
+/** As {@link execFailing}, with --record-failures. */
+async function execRecorded(paths: readonly string[], env: Environment = {}, flags: readonly string[] = []) {
+  const directory = join(temporaryDirectory(), 'new', 'recordings')
+  const outcome = await execFailing(paths, env, ['--record-failures', directory, ...flags])
+  return { ...outcome, directory, file: join(directory, 'sandbox-default.json') }
+}
+
+test('with --record-failures a failed run writes what each sandbox has seen, and prints the commands that repeat it', async () => {
+  const { code, err, directory, file } = await execRecorded(['/data-views', '/../@w2/v1/data-views'])
+  const other = join(directory, 'sandbox-w2.json')
+  expect([code, err]).toEqual([
+    3,
+    `Recordings of the sandboxes:\n  npx workspace-emulator replay ${file}\n  npx workspace-emulator replay ${other}`,
+  ])
+  for (const each of [file, other])
+    expect(await command(['replay', each])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^1 input /),
+    })
+})
+
+test('the newest 20 sandboxes are recorded', async () => {
+  const paths = Array.from({ length: 22 }, (_, n) => `/../@w${n}/v1/data-views`)
+  const { err, directory } = await execRecorded(paths)
+  expect(err).toMatch(/^Recordings of the sandboxes, the newest 20 of 22:\n/)
+  expect(readdirSync(directory)).toHaveLength(20)
+  expect(existsSync(join(directory, 'sandbox-w1.json'))).toBe(false)
+})
+
+test('a recording is named in the summary, and in a GitHub workflow as an annotation', async () => {
+  const json = await execRecorded(['/data-views'], {}, ['--json'])
+  expect(JSON.parse(json.err)).toMatchObject({ exit_code: 3, recordings: [json.file] })
+  const summary = join(temporaryDirectory(), 'summary.md')
+  const { err, file } = await execRecorded(['/data-views'], {
+    GITHUB_ACTIONS: 'true',
+    GITHUB_STEP_SUMMARY: summary,
+  })
+  const repeat = `npx workspace-emulator replay ${file}`
+  expect(err).toBe(`::notice title=Recordings of the sandboxes::${repeat}`)
+  expect(readFileSync(summary, 'utf8')).toContain(`| \`${repeat}\` |`)
+})
+
+test('a run without requests, and one that succeeds, are not recorded', async () => {
+  const { directory } = await execRecorded([])
+  expect(readdirSync(directory)).toEqual([])
+  expect(await exec(['--record-failures', directory], ['true'])).toEqual({ code: 0, out: '', err: '' })
+})
+
+test('the command does not run if its recordings could not be written', async () => {
+  const [taken, ran] = [temporaryFile('taken', ''), join(temporaryDirectory(), 'ran')]
+  expect(await exec(['--record-failures', taken], ['touch', ran])).toEqual({
+    code: 1,
+    out: '',
+    err: `--record-failures: ${taken} cannot be written (EEXIST). Give the path of a directory that this process can create or write.`,
+  })
+  expect(existsSync(ran)).toBe(false)
+})
+
+test('recordings that cannot be written at the end are a warning, and the exit code is that of the command', async () => {
+  const directory = join(temporaryDirectory(), 'recordings')
+  const script = `(async () => {
+    await fetch(process.env.WORKSPACE_BASE_URL + '/data-views')
+    require('fs').rmdirSync(${JSON.stringify(directory)})
+    require('fs').writeFileSync(${JSON.stringify(directory)}, '')
+    process.exit(3)
+  })()`
+  const { code, err } = await exec(['--record-failures', directory], [process.execPath, '-e', script])
+  expect([code, err]).toEqual([3, expect.stringContaining(`${directory} cannot be written (EEXIST)`)])
+})
 
 test('a failed run shows the requests that were refused, with the reasons', async () => {
   const { code, out, err } = await execFailing(['/data-views', '/nowhere', '/skills/none'])

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { command, temporaryDirectory } from './in-process.ts'
+import type { RecordingBundle } from '../../src/core/record/bundle.ts'
+import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 /** Reads one page of data views, and checks that there are some. */
 const READER = `
@@ -58,16 +59,57 @@ test('two faults are found when one is not enough', async () => {
   ])
 })
 
-test('each finding is written as fault rules and as a test', async () => {
+test('each finding is written as fault rules, as a test and as a recording that replays', async () => {
   const folder = join(temporaryDirectory(), 'findings')
-  await hunt(['--run', '*/html-error-page', '--findings', folder], CARELESS)
+  const { out } = await hunt(['--run', '*/html-error-page', '--findings', folder], CARELESS)
   const base = 'data-views.list-html-error-page'
-  expect(readdirSync(folder)).toEqual([`${base}.faults.json`, `${base}.test.ts`])
+  expect(readdirSync(folder)).toEqual([`${base}.faults.json`, `${base}.recording.json`, `${base}.test.ts`])
+  const recording = join(folder, `${base}.recording.json`)
+  expect(out).toContain(`Recording: npx workspace-emulator replay ${recording}`)
+  expect(await command(['replay', recording])).toMatchObject({ code: 0 })
+  const { inputs } = JSON.parse(readFileSync(recording, 'utf8')) as RecordingBundle
+  const heads = inputs.map((input) => 'output' in input && input.output?.head.split('\n')[0])
+  expect(heads.at(-1)).toBe('502')
   const checked = await command(['validate', join(folder, `${base}.faults.json`)])
   expect(checked).toMatchObject({ code: 0 })
   expect(readFileSync(join(folder, `${base}.test.ts`), 'utf8')).toContain(
     'await sandbox.faults.arm({"preset":"html-error-page","match":{"operation":"data-views.list"},"times":1})',
   )
+})
+
+/** Reads in sandboxes of its own, `w1` and so on, and deletes those that `isDeleted` names. */
+const inSandboxes = (isDeleted: readonly boolean[]) => `
+  const { WORKSPACE_EMULATOR_URL: url, WORKSPACE_API_KEY: key } = process.env
+  const read = async (isDeleted, n) => {
+    const response = await fetch(url + '/@w' + n + '/v1/data-views', { headers: { authorization: 'Bearer ' + key } })
+    const text = await response.text()
+    if (isDeleted) await fetch(url + '/__emulator/sandboxes/w' + n, { method: 'DELETE' })
+    return text
+  }
+  Promise.all(${JSON.stringify(isDeleted)}.map(read)).then((texts) => texts.map(JSON.parse))`
+
+test.for([
+  ['of the sandbox that still exists', [true, false, true], ['w1']],
+  ['of each sandbox if all are deleted', [true, true], ['w0', 'w1']],
+] as const)('the recordings of a finding are those %s', async ([, isDeleted, names]) => {
+  const folder = temporaryDirectory()
+  const { out } = await hunt(
+    ['--run', '*/html-error-page', '--findings', folder, '--json'],
+    inSandboxes(isDeleted),
+  )
+  const files: string[] = JSON.parse(out).findings[0].recordings
+  const recorded = files.map((file) => JSON.parse(readFileSync(file, 'utf8')) as RecordingBundle)
+  expect(recorded.map(({ state }) => state.sandbox).toSorted()).toEqual(names)
+  for (const file of files) expect(await command(['replay', file])).toMatchObject({ code: 0 })
+})
+
+test('a folder that cannot be written is refused before the first run', async () => {
+  const taken = temporaryFile('taken', '')
+  expect(await hunt(['--findings', taken], CAREFUL)).toEqual({
+    code: 1,
+    out: '',
+    err: `--findings: ${taken} cannot be written (EEXIST). Give the path of a directory that this process can create or write.`,
+  })
 })
 
 test.for([

@@ -35,7 +35,7 @@ export async function refusalsOf(
   if (refused === 0) return undefined
   const shown = explained.slice(-MAX_REFUSED)
   const title = `The emulator refused ${refused} of ${counted(total, 'request')}${refused > shown.length ? `; the last ${shown.length}` : ''}:`
-  return [title, ...shown.flatMap(isWorkflow ? annotation : linesOf)].map(harmless).join('\n')
+  return [title, ...shown.flatMap(isWorkflow ? refusalAnnotation : linesOf)].map(harmless).join('\n')
 }
 
 const linesOf = ({ line, reasons }: ExplainedRequest) => [
@@ -43,10 +43,13 @@ const linesOf = ({ line, reasons }: ExplainedRequest) => [
   ...reasons.map((each) => `    ${each}`),
 ]
 
-/** A request as an annotation of a GitHub workflow. */
-function annotation({ line, reasons }: ExplainedRequest): string[] {
-  const title = encoded(line).replaceAll(':', '%3A').replaceAll(',', '%2C')
-  return [`::error title=${title}::${encoded(reasons.join('\n') || line)}`]
+const refusalAnnotation = ({ line, reasons }: ExplainedRequest) =>
+  annotation('error', line, reasons.length > 0 ? reasons : [line])
+
+/** A message for the page of a GitHub workflow. */
+export function annotation(level: 'error' | 'notice', title: string, lines: readonly string[]): string {
+  const property = encoded(title).replaceAll(':', '%3A').replaceAll(',', '%2C')
+  return `::${level} title=${property}::${encoded(lines.join('\n'))}`
 }
 
 function encoded(text: string): string {

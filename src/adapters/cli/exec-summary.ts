@@ -6,6 +6,7 @@ import type { Change } from '../../core/state/commit.ts'
 import { counted } from '../../core/words.ts'
 import { type CoverageReport, percentOf } from '../control/client/coverage.ts'
 import { findingCounts, findingsFrom } from '../finding-lines.ts'
+import { replayCommand } from '../shell-word.ts'
 import type { ConductTally, SandboxFinding } from './conduct-commands.ts'
 import { printable } from './print.ts'
 
@@ -102,13 +103,15 @@ export interface Summary {
   readonly assumptions: readonly { readonly id: string; readonly used: number; readonly open: string }[]
   /** How the clients have behaved, in all sandboxes. */
   readonly conduct: { readonly findings: readonly SandboxFinding[]; readonly omitted: number }
+  /** With `--record-failures`, of a command that failed: the files that `replay` repeats. */
+  readonly recordings?: readonly string[]
   /** With `--coverage`: the points of the contract that this run and the earlier ones in the file have met. */
   readonly coverage?: Omit<CoverageReport, 'object' | 'data'>
 }
 
 /** @param run the facts besides what was counted */
 export function summaryOf(
-  run: Pick<Summary, 'command' | 'exit_code' | 'signal' | 'duration_ms' | 'base_url'>,
+  run: Pick<Summary, 'command' | 'exit_code' | 'signal' | 'duration_ms' | 'base_url' | 'recordings'>,
   { operations, faults, assumed }: Tally,
   { findings, omitted }: ConductTally,
   { items }: AssumptionCatalog,
@@ -165,6 +168,11 @@ export function markdownOf(summary: Summary): string {
     ),
     conductTable(summary.conduct),
     coverageTable(summary.coverage),
+    section(
+      'Recordings of the sandboxes',
+      ['to repeat what they have seen'],
+      (summary.recordings ?? []).map((file) => [code(replayCommand(file))]),
+    ),
   ]
   const present = parts.filter((part) => part !== '')
   return present.map((part) => `${part}\n`).join('\n')

@@ -12,6 +12,7 @@ import { commandAfterDashes, FAILED, type Invocation, OK } from './command.ts'
 import { ConductTally, type SandboxFinding } from './conduct-commands.ts'
 import { addToFile, coverageSentence, readCoverage } from './coverage-commands.ts'
 import { Child, type Ended, GRACE } from './exec-child.ts'
+import { recordFailures, recordingLines } from './exec-recordings.ts'
 import { refusalsOf } from './exec-refusals.ts'
 import { markdownOf, type Summary, summaryOf, Tally } from './exec-summary.ts'
 import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions } from './launch.ts'
@@ -20,15 +21,17 @@ import { type Environment, isNpmScript, variableOf } from './options.ts'
 import { printable } from './print.ts'
 import { printRequests } from './request-printer.ts'
 import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from './signals.ts'
+import { requireWritable } from './text-file.ts'
 
-type ExecInvocation = Invocation<keyof StartOptions | 'coverage' | 'conduct'>
+type ExecInvocation = Invocation<keyof StartOptions | 'coverage' | 'conduct' | 'recordFailures'>
 
 /** `exec`: runs a command with its own emulator, and resolves with the exit code of the command. */
 export async function exec(invocation: ExecInvocation): Promise<number> {
   const { given, terminal, env } = invocation
   const command = commandAfterDashes('exec', invocation)
-  const { coverage, conduct, ...start } = invocation.options
+  const { coverage, conduct, recordFailures: folder, ...start } = invocation.options
   const options = withOwnDefaults({ ...invocation, options: start })
+  if (folder !== undefined) requireWritable(folder, 'recordFailures')
   // A file that cannot be used must not be found after a long run.
   if (coverage !== undefined && existsSync(coverage)) await readCoverage(coverage)
   const logger = loggerOf(options, terminal)
@@ -54,13 +57,21 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     if (failure !== undefined) terminal.err(failure)
     const covered =
       coverage === undefined ? undefined : await callControlOver(emulator.control)('GET /coverage')
-    const isReported = !options.json && code !== 0 && failure === undefined && signal === null
-    const refusals = isReported ? await refusalsOf(emulator, (env.GITHUB_ACTIONS ?? '') !== '') : undefined
+    const isWorkflow = (env.GITHUB_ACTIONS ?? '') !== ''
+    const isReported = !options.json && code !== OK && failure === undefined && signal === null
+    const refusals = isReported ? await refusalsOf(emulator, isWorkflow) : undefined
+    const recorded =
+      folder === undefined || code === OK ? undefined : await recordFailures(emulator, folder, logger)
     await closeWithReport(emulator, logger)
     flush()
     if (refusals !== undefined) terminal.err(refusals)
+    if (recorded !== undefined && !options.json)
+      for (const line of recordingLines(recorded, isWorkflow)) terminal.err(line)
     const all = covered && (await addToFile(coverage ?? '', covered))
-    const run = { command, exit_code: code, signal, duration_ms, base_url: emulator.baseUrl }
+    const run = {
+      ...{ command, exit_code: code, signal, duration_ms, base_url: emulator.baseUrl },
+      ...(recorded && { recordings: recorded.files }),
+    }
     await report(summaryOf(run, tally, conducts, emulator.sandbox.assumptions, all), invocation, logger)
     if (all !== undefined && !options.json)
       terminal.err(`${coverageSentence(all)} See: workspace-emulator coverage ${coverage}`)

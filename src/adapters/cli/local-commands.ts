@@ -25,7 +25,7 @@ export const localCommands = [
       'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
     args: otherCommand('exec', 'npm test'),
     usage: '[flags] -- <command> [arguments...]',
-    options: [...START_OPTIONS, 'coverage', 'conduct'],
+    options: [...START_OPTIONS, 'coverage', 'conduct', 'recordFailures'],
     help: {
       port: {
         description: 'TCP port; 0 chooses a free port, which the command finds in its variables',

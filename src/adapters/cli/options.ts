@@ -189,6 +189,10 @@ const optionTable = {
     'file',
     'file of the points of the contract that clients have met; the points of earlier runs in it are kept',
   ),
+  recordFailures: text(
+    'directory',
+    'if the command fails, directory for a recording of each sandbox that had requests; it is created',
+  ),
   adapter: toggle('the command is an adapter: it gets commands as JSON on stdin (level B)'),
   clients: option(count, 1, {
     description:
@@ -199,7 +203,7 @@ const optionTable = {
     shown: '5m',
     description: 'real time after which no further run begins',
   }),
-  findings: text('directory', 'directory for a fault rule and a test of each finding', 'none'),
+  findings: text('directory', 'directory for a fault rule, a test and a recording of each finding'),
   skipFrom: text('file', 'file with the cases that are skipped: on each line a pattern and the reason'),
   junit: text('file', 'file for the results as JUnit XML; an existing one is replaced'),
   failOn: optional(severity, 'none', `exit with 1 if there is a finding ${OF_SEVERITY}`),

@@ -1,5 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { RecordingBundle } from '../../core/record/bundle.ts'
 import { CommandFailed } from './command.ts'
+import { flagOf, type OptionName } from './options.ts'
 import { codeOf } from './print.ts'
 
 /** Reads a text file. Throws {@link CommandFailed}. @param fix the last sentence of the message */
@@ -19,4 +21,21 @@ export function writeText(file: string, text: string, mode?: number): void {
     const fix = 'Give the path of a file in an existing directory.'
     throw new CommandFailed(`${file} cannot be written (${codeOf(error)}). ${fix}`)
   }
+}
+
+/** Creates the directory that an option names, so that a long run does not end without its files. Throws {@link CommandFailed}. */
+export function requireWritable(directory: string, option: OptionName): void {
+  try {
+    mkdirSync(directory, { recursive: true })
+    accessSync(directory, constants.W_OK)
+  } catch (error) {
+    const fix = 'Give the path of a directory that this process can create or write.'
+    throw new CommandFailed(`${flagOf(option)}: ${directory} cannot be written (${codeOf(error)}). ${fix}`)
+  }
+}
+
+/** Writes a recording as the command record does. Throws {@link CommandFailed}. */
+export function writeRecording(file: string, bundle: RecordingBundle): void {
+  // Bodies of requests may hold secrets, so that other users may not read it.
+  writeText(file, `${JSON.stringify(bundle, null, 2)}\n`, 0o600)
 }

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { command } from '../../../test/cli/in-process.ts'
 
 // Runs Vitest as its users do, on tests that fail, and asserts what it prints.
 const folder = mkdtempSync(join(tmpdir(), 'failing-tests-'))
+const recordings = join(folder, 'recordings')
 const outputs = { json: join(folder, 'report.json'), junit: join(folder, 'report.xml') }
 let output: Record<'default' | 'dot' | 'json' | 'junit', string>
 
@@ -25,7 +27,13 @@ afterAll(() => rmSync(folder, { recursive: true }))
 function failing(...args: string[]): Promise<string> {
   const config = join('test', 'examples', 'failing', 'vitest.config.ts')
   const all = ['node_modules/vitest/vitest.mjs', 'run', '--config', config, '--no-color', ...args]
-  const env = { ...process.env, NO_COLOR: '1', GITHUB_ACTIONS: '', WORKSPACE_EMULATOR_URL: '' }
+  const env = {
+    ...process.env,
+    NO_COLOR: '1',
+    GITHUB_ACTIONS: '',
+    WORKSPACE_EMULATOR_URL: '',
+    RECORDINGS: recordings,
+  }
   return new Promise((resolve) => {
     execFile(process.execPath, all, { env }, (_failed, stdout, stderr) => resolve(stdout + stderr))
   })
@@ -100,4 +108,14 @@ test('with failOnUnfiredFaults a test fails if a fault never fired, and passes o
     'server-error never fired: no request matched {"operation":"agents.list"}.',
   )
   expect(resultOf('passes, since its fault has fired')?.status).toBe('passed')
+})
+
+test('with recordFailures each failed test has one recording, which its report names', async () => {
+  const names = readdirSync(recordings)
+  expect(names).toHaveLength(2)
+  for (const name of names) {
+    expect(name).toMatch(/^failing\.ts-with-recordFailures-fails-and-is-recorded-[0-9a-f]{8}\.json$/)
+    expect(output.default).toContain(`npx workspace-emulator replay ${join(recordings, name)}`)
+    expect((await command(['replay', join(recordings, name)])).code).toBe(0)
+  }
 })

@@ -105,6 +105,12 @@ export interface WorkspaceFixtures {
   readonly sandboxOptions: SandboxStart
   /** Whether a test fails if its sandbox has faults that never fired. Default false. */
   readonly failOnUnfiredFaults: boolean
+  /**
+   * Directory for a recording of each failed test, relative to the working directory. It is created. Default: none is written.
+   * @example
+   * const test = base.extend('recordFailures', 'recordings')
+   */
+  readonly recordFailures: string | undefined
 }
 
 /** Fixtures that tests share. */

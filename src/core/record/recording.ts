@@ -138,6 +138,10 @@ export class Recording {
     return this.#dropped + this.#parts.reduce((sum, { items }) => sum + items.length, 0)
   }
 
+  get hasRequests(): boolean {
+    return this.#parts.some(({ items }) => items.some((item) => 'request' in item))
+  }
+
   /** The parts, oldest first, and the number of inputs before them. */
   get kept(): { readonly parts: readonly RecordedPart[]; readonly dropped: number } {
     return { parts: this.#parts, dropped: this.#dropped }

@@ -39,6 +39,15 @@ describe('with failOnUnfiredFaults', () => {
   })
 })
 
+describe('with recordFailures', () => {
+  test.override({ recordFailures: process.env.RECORDINGS })
+
+  for (const path of ['/data-views', '/nowhere'])
+    test('fails and is recorded', { retry: 1 }, async ({ sandbox }) => {
+      expect((await sandbox.fetch(path)).status).toBe(500)
+    })
+})
+
 test('fails without a request', async ({ sandbox }) => {
   await expect(sandbox).toHaveReceived({ operation: 'pages.create' })
 })

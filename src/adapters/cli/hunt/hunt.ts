@@ -1,11 +1,9 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { fitsGlob } from '../../../core/log/glob.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
 import { formatDuration, SECOND } from '../../../core/time/instant.ts'
 import { counted } from '../../../core/words.ts'
 import { findingLines, findingsFrom } from '../../finding-lines.ts'
-import { shellWord } from '../../shell-word.ts'
+import { replayCommand, shellWord } from '../../shell-word.ts'
 import { CommandFailed, commandAfterDashes, FAILED, type Invocation, OK } from '../command.ts'
 import {
   flagOf,
@@ -18,7 +16,8 @@ import {
 } from '../options.ts'
 import { printable } from '../print.ts'
 import { EXIT_CODES, onSignals } from '../signals.ts'
-import { writeText } from '../text-file.ts'
+import { requireWritable } from '../text-file.ts'
+import { writeFinding } from './finding-files.ts'
 import { failureOf, type HuntFailure, KINDS } from './judge.ts'
 import { type FaultPlan, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntSetup, type Trial, tryOut } from './trial.ts'
@@ -37,6 +36,8 @@ interface HuntFinding extends HuntFailure, FaultPlan {
   readonly also: string[]
   /** The command that repeats it. */
   readonly repeat: string
+  /** The files of what the sandboxes have seen; empty without `--findings`. */
+  readonly recordings: readonly string[]
 }
 
 /** The least time of one run until it counts as a hang. */
@@ -49,7 +50,8 @@ export async function hunt(invocation: HuntInvocation): Promise<number> {
   const command = commandAfterDashes('hunt', invocation)
   // Each run has an emulator that leaves nothing on disk.
   const options = { ...resolveOptions(START_OPTIONS, new Map(), {}), ...start, port: 0, ephemeral: true }
-  const setup: HuntSetup = { command, options, given, env }
+  const setup: HuntSetup = { command, options, given, env, isRecorded: folder !== undefined }
+  if (folder !== undefined) requireWritable(folder, 'findings')
   const say = (text: string): void => (json ? undefined : terminal.err(printable(text)))
   // Child processes end with this one.
   const stopListening = onSignals((signal) => process.exit(EXIT_CODES[signal]), isNpmScript(env))
@@ -57,7 +59,7 @@ export async function hunt(invocation: HuntInvocation): Promise<number> {
     const began = elapsedTime()
     const clean = await cleanRun(setup, given.has('timeout') ? timeout : budget)
     const limit = given.has('timeout') ? timeout : Math.max(MIN_LIMIT, 5 * clean.ms)
-    const search = new Search({ setup, clean, limit, until: began + budget, pattern, say })
+    const search = new Search({ setup, clean, limit, until: began + budget, pattern, folder, say })
     const met = metIn(clean)
     say(
       `Without faults: ${counted(clean.entries.length, 'request')} to ${counted(met.operations.size, 'operation')} in ${seconds(clean.ms)}.`,
@@ -74,7 +76,6 @@ export async function hunt(invocation: HuntInvocation): Promise<number> {
       },
       ...search.result(),
     }
-    if (folder !== undefined) writeFindings(folder, report.findings)
     if (json) terminal.out(JSON.stringify(report))
     else for (const line of linesOf(report)) terminal.out(printable(line))
     const isSerious = report.findings.some(({ kind }) => kind !== 'clear error')
@@ -110,6 +111,8 @@ interface SearchOptions {
   readonly until: number
   /** The names of the candidates that are run. */
   readonly pattern: string | undefined
+  /** Directory for the files of the findings. */
+  readonly folder: string | undefined
   readonly say: (text: string) => void
 }
 
@@ -188,12 +191,15 @@ class Search {
       same.also.push(candidate.name)
       return
     }
+    const { folder, say } = this.#options
     const smallest = await this.#shrunk(candidate, failure)
     // A hang has taken all of its time once, and nothing else has ended it.
-    const again = failure.kind === 'hang' ? failure : (await this.#run(smallest)).failure
+    const isSure = failure.kind === 'hang' && smallest === candidate
+    const again = isSure ? { failure, trial } : await this.#run(smallest)
     const { exit_code, ms } = trial
-    const isRepeated = again?.kind === failure.kind
-    this.#options.say(`Found: ${failure.kind} under ${smallest.name}.`)
+    const isRepeated = again.failure?.kind === failure.kind
+    const { recordings } = (isRepeated && again.trial) || trial
+    say(`Found: ${failure.kind} under ${smallest.name}.`)
     this.#findings.push({
       ...smallest,
       ...failure,
@@ -202,6 +208,7 @@ class Search {
       isRepeated,
       also: [],
       repeat: repeatOf(smallest, this.#options),
+      recordings: folder === undefined ? [] : writeFinding(folder, { ...smallest, ...failure }, recordings),
     })
   }
 
@@ -268,6 +275,7 @@ function findingText({
   isRepeated,
   also,
   repeat,
+  recordings,
 }: HuntFinding): string[] {
   return [
     `${kind.toUpperCase()}: ${name}`,
@@ -278,6 +286,7 @@ function findingText({
       `Fault: ${rules.map((rule) => JSON.stringify(rule)).join(', then ')}`,
       ...(also.length > 0 ? [`Also under: ${named(also)}`] : []),
       `Again: ${repeat}`,
+      ...recordings.map((file) => `Recording: ${replayCommand(file)}`),
     ].map(indented),
   ]
 }
@@ -292,29 +301,3 @@ function named(names: readonly string[]): string {
 
 const indented = (text: string): string => `    ${text}`
 const seconds = (ms: number): string => `${(ms / SECOND).toFixed(1)} s`
-
-/** Writes the rules of each finding, and a test that arms them. */
-function writeFindings(folder: string, findings: readonly HuntFinding[]): void {
-  mkdirSync(folder, { recursive: true })
-  for (const finding of findings) {
-    const file = join(folder, finding.name.replaceAll(/[^\w.+-]+/g, '-'))
-    const { rules } = finding
-    writeText(`${file}.faults.json`, `${JSON.stringify(rules.length === 1 ? rules[0] : rules, null, 2)}\n`)
-    writeText(`${file}.test.ts`, testOf(finding))
-  }
-}
-
-function testOf({ name, kind, message, rules }: HuntFinding): string {
-  return [
-    `import { expect, test } from 'agent-workspace-emulator/vitest'`,
-    '',
-    `// ${kind}: ${message}`,
-    `test(${JSON.stringify(`works under ${name}`)}, async ({ sandbox }) => {`,
-    ...rules.map((rule) => `  await sandbox.faults.arm(${JSON.stringify(rule)})`),
-    '  // Call your client here, with sandbox.baseUrl and sandbox.apiKey, and check its result.',
-    '  await expect(sandbox).toHaveFiredAllFaults()',
-    '  await expect(sandbox).toHaveBehaved()',
-    '})',
-    '',
-  ].join('\n')
-}

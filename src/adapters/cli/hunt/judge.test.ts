@@ -16,6 +16,7 @@ const passed: Trial = {
   deliveries: 0,
   service: workspaceService,
   fired: 1,
+  recordings: [],
 }
 
 const created = (n: number, step: Step = {}) =>

@@ -2,7 +2,9 @@ import type { Finding } from '../../../core/conduct/finding.ts'
 import { conductOf } from '../../../core/conduct/report.ts'
 import { arm, checkDraft } from '../../../core/faults/arm.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
+import { standingOf } from '../../../core/faults/standing.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
+import type { RecordingBundle } from '../../../core/record/bundle.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
@@ -25,6 +27,8 @@ export interface HuntSetup {
   readonly options: StartOptions
   readonly given: ReadonlySet<OptionName>
   readonly env: Environment
+  /** Whether sandboxes are recorded. */
+  readonly isRecorded: boolean
 }
 
 /** What one run of the command shows. */
@@ -46,10 +50,15 @@ export interface Trial {
   readonly service: Service
   /** How many of the rules have fired. */
   readonly fired: number
+  /** The recordings of sandboxes in which a rule has fired. */
+  readonly recordings: readonly RecordingBundle[]
 }
 
 /** The most characters of the output that are kept. */
 const MAX_OUTPUT = 64_000
+
+/** The most sandboxes that are recorded. */
+const MAX_RECORDED = 5
 
 /**
  * Runs the command once with an emulator of its own, in whose sandboxes the rules are armed, also in those that it creates.
@@ -57,16 +66,18 @@ const MAX_OUTPUT = 64_000
  * @returns undefined when a rule cannot be armed
  */
 export async function tryOut(
-  { command, options, given, env }: HuntSetup,
+  { command, options, given, env, isRecorded }: HuntSetup,
   rules: readonly FaultDraft[],
   limit: number,
 ): Promise<Trial | undefined> {
   const emulator = await launch(options, given, SILENT)
   const entries: LogEntry[] = []
+  const seen: Sandbox[] = []
   let findings: readonly Finding[] = []
   const tally = new Tally()
   let [sent, refusal]: [number, unknown] = [0, undefined]
   const prepare = (sandbox: Sandbox): void => {
+    if (isRecorded) seen.push(sandbox)
     sandbox.log.onEntry((entry) => void entries.push(entry))
     sandbox.onClosed(() => {
       const { data } = conductOf(sandbox, sandbox.log.entries(), { except: ['fault.not-met'] })
@@ -88,6 +99,7 @@ export async function tryOut(
     const variables = await variablesOf(emulator, options, SILENT)
     const run = await runWithin(limit, command, { ...env, ...variables })
     await settled(entries)
+    const recordings = await Promise.all(faulted(seen).map((each) => emulator.record(each)))
     await emulator.close()
     return {
       ...run,
@@ -96,10 +108,21 @@ export async function tryOut(
       findings,
       deliveries: sent,
       fired: tally.faults.filter((rule) => rule.fired > 0).length,
+      recordings,
     }
   } finally {
     await emulator.close()
   }
+}
+
+/** The sandboxes in which a rule has fired. Those that still exist have precedence: fixtures keep the ones of failed tests. */
+function faulted(seen: readonly Sandbox[]): Sandbox[] {
+  const hit = seen.filter(({ store, faults, clock, options, recording }) => {
+    const time = { now: clock.now, wall: options.host() }
+    return recording.hasRequests && faults.rules.some((rule) => standingOf(store, rule, time).fired > 0)
+  })
+  const existing = hit.filter(({ closedReason }) => closedReason === undefined)
+  return (existing.length > 0 ? existing : hit).slice(0, MAX_RECORDED)
 }
 
 function armIn(sandbox: Sandbox, rules: readonly FaultDraft[]): void {

@@ -3,7 +3,11 @@ import { expect, test } from 'agent-workspace-emulator/playwright'
 // An example of a failure: `npx playwright test -c test/examples/failing/playwright`. It needs no browser, since no test uses
 // `page`. src/playwright.slow.test.ts runs it and checks Playwright's output.
 
-test.use({ emulatorOptions: { seed: 3 }, sandboxOptions: { settings: { 'success.create': 201 } } })
+test.use({
+  emulatorOptions: { seed: 3 },
+  sandboxOptions: { settings: { 'success.create': 201 } },
+  recordFailures: process.env.RECORDINGS,
+})
 
 test('fails on a refusal', async ({ sandbox }) => {
   await sandbox.faults.preset('rate-limited')
