@@ -1,5 +1,4 @@
-"""pytest fixtures for the emulated Agent Workspace Service: copy this file into the folder of your tests. They use the
-emulator that WORKSPACE_EMULATOR_URL names, as under `workspace-emulator exec`, otherwise one that npx starts for the run."""
+"""pytest fixtures for the emulated Agent Workspace Service: copy this file into the folder of your tests."""
 
 import contextlib
 import json
@@ -25,7 +24,6 @@ def call(url, method, path, body=None):
 
 class Workspace:
     """A sandbox: base_url and api_key for the client under test, control(method, path, body) for the test."""
-
     def __init__(self, url, api_key, options):
         self.name, self.url, self.api_key = f"py-{os.urandom(6).hex()}", url, api_key
         self.base_url = f"{url}/@{self.name}/v1"
