@@ -196,18 +196,18 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_037,
-  'adapters/cli': 8_032,
+  'adapters/cli': 8_006,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 7_025,
+  'adapters/control': 7_052,
   'adapters/dashboard': 9_100,
   'adapters/http': 4_584,
   'adapters/scenarios': 1_937,
   'adapters/storage': 1_985,
-  'adapters/testing': 1_570,
+  'adapters/testing': 1_580,
   'adapters/webhooks': 783,
   core: 18_339,
-  'json-schema': 2_851,
+  'json-schema': 2_883,
   resources: 8_934,
   src: 2_082,
 }
