@@ -196,19 +196,19 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_042,
-  'adapters/cli': 8_184,
+  'adapters/cli': 8_150,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 7_025,
-  'adapters/dashboard': 9_100,
+  'adapters/control': 7_052,
+  'adapters/dashboard': 9_113,
   'adapters/http': 4_584,
   'adapters/scenarios': 1_937,
   'adapters/storage': 1_985,
-  'adapters/testing': 1_661,
+  'adapters/testing': 1_671,
   'adapters/webhooks': 783,
   core: 18_343,
-  'json-schema': 2_851,
-  resources: 8_934,
+  'json-schema': 2_883,
+  resources: 8_935,
   src: 2_085,
 }
 

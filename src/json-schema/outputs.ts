@@ -5,6 +5,7 @@ import { RegexTimeout, withMatchTime } from '../core/regex.ts'
 import { Draw, type Mode, newBudget, OutOfBudget } from './draw.ts'
 import { ValueGenerator } from './generate.ts'
 import type { RandomSource } from './pattern-text.ts'
+import { hasPlainValues } from './plain.ts'
 import { SchemaValidator } from './validator.ts'
 
 /** Milliseconds for the patterns of one output. */
@@ -49,6 +50,7 @@ export class Outputs {
 
   /** Why no value can be made, with the pointer of the keyword that prevents it. Undefined if values can be made. */
   get unsatisfiable(): Issue | undefined {
+    if (hasPlainValues(this.schema)) return undefined
     const decision = this.decided
     return 'pointer' in decision ? decision : undefined
   }

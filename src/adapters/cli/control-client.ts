@@ -6,9 +6,9 @@ import {
   type OwnCalls,
 } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
+import { nodeFetch } from '../control/client/node-fetch.ts'
 import { methodAndPath, NoResponse, overHttp } from '../control/client/over-http.ts'
 import { CommandFailed } from './command.ts'
-import { nodeFetch } from './node-fetch.ts'
 import { printable } from './print.ts'
 
 /** Where an emulator is, and the token of its control interface. */

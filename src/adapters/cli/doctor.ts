@@ -3,10 +3,10 @@ import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
 import { type CallControl, callControlOver } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
+import { nodeFetch } from '../control/client/node-fetch.ts'
 import { overHttp } from '../control/client/over-http.ts'
 import { userOf } from '../storage/lock.ts'
 import { FAILED, type Invocation, OK } from './command.ts'
-import { nodeFetch } from './node-fetch.ts'
 import { codeOf, columns, show, statusCell } from './print.ts'
 
 /** `doctor`: checks everything that could prevent a start with the same options, and prints one line for each check. */

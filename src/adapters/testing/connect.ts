@@ -1,5 +1,6 @@
 import { refuseUnknownOptions } from '../control/client/ask.ts'
 import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
+import { nodeFetch } from '../control/client/node-fetch.ts'
 import { overHttp } from '../control/client/over-http.ts'
 import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
 
@@ -9,7 +10,7 @@ export interface ConnectOptions {
   readonly controlToken?: string | undefined
   /** The key for the API; needed if the sandbox has no key of the shipped fixtures. */
   readonly apiKey?: string | undefined
-  /** Sends the requests. Default: the global `fetch`. */
+  /** Sends all requests. Default: the global `fetch` for the API, `node:http` for the control interface. */
   readonly fetch?: typeof fetch | undefined
 }
 
@@ -24,7 +25,8 @@ export function connectTo<Sandbox extends SandboxOf<never>>(
   const [, root = '', name] = EMULATOR_URL.exec(url) ?? refuseUrl(url)
   if (!URL.canParse(root)) refuseUrl(url)
   const address = { url: new URL(root).href.replace(/\/$/, ''), controlToken, fetch }
-  return emulatorClient({ address, transport: overHttp(address), extend, fixtures: 'demo', apiKey, name })
+  const transport = overHttp(address, fetch ?? nodeFetch)
+  return emulatorClient({ address, transport, extend, fixtures: 'demo', apiKey, name })
 }
 
 // The path of a mounted router may come first.

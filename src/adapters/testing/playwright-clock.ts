@@ -6,11 +6,14 @@ import { ClockPair, type FakeTimers, type SyncedClock, stoppedAt, type TimersNow
 /** Virtual milliseconds that `page.clock` runs in real time between its installation and its pause. */
 const BEFORE = 3_600_000
 
+const NO_PAGE_CLOCK =
+  'syncClock() needs page.clock, and this version of Playwright has none: it was added in 1.45. Install @playwright/test 1.45 or later.'
+
 /**
  * Joins the timers of a page and the clock of a sandbox, until the page is closed. Call it before `page.goto`. It installs
  * `page.clock` at the time of the sandbox and pauses it. Then `sandbox.clock.advance` and `page.clock.runFor` both run the timers
  * of the page and the events of the service in the order of their instants. Each step waits until the requests of the page are
- * answered. Rejects if the clock of the sandbox runs.
+ * answered. Rejects if the clock of the sandbox runs, and in a Playwright before 1.45, which has no `page.clock`.
  * @example
  * await syncClock(sandbox, page)
  * await page.goto(url) // polls every ten minutes
@@ -18,6 +21,7 @@ const BEFORE = 3_600_000
  * await expect(page.getByRole('status')).toHaveText('completed')
  */
 export async function syncPageClock(sandbox: SandboxClient, page: Page): Promise<SyncedClock> {
+  if ((page as Partial<Page>).clock === undefined) throw new Error(NO_PAGE_CLOCK)
   const now = await stoppedAt(sandbox)
   await page.clock.install({ time: now - BEFORE })
   await page.clock.pauseAt(now)

@@ -25,13 +25,16 @@ const FAKED = [
   'performance',
 ] as const
 
+const NO_MICROTASKS =
+  'syncClock() needs the real queueMicrotask, since a fake one stops fetch. Leave it out of toFake of vi.useFakeTimers().'
+
 let current: SandboxClient | undefined
 
 /**
  * Joins the fake timers of Vitest and the clock of a sandbox, until the test ends. Fakes the timers unless the test has done so,
  * and sets `Date` to the time of the sandbox. Then `sandbox.clock.advance` and `vi.advanceTimersByTimeAsync` both run the timers
  * of the client and the events of the service in the order of their instants. Each step waits until the requests of the client
- * are answered. Rejects if the clock of the sandbox runs.
+ * are answered. Rejects if the clock of the sandbox runs, or if `queueMicrotask` is fake.
  * @example
  * await syncClock(sandbox)
  * const done = createAndPoll(sandbox.baseUrl) // polls every ten minutes
@@ -43,6 +46,7 @@ export async function syncClock(sandbox: SandboxClient): Promise<SyncedClock> {
     throw new Error(
       `The timers are already synced with the sandbox "${current.name}". Call restore() of that clock first.`,
     )
+  if ('clock' in queueMicrotask) throw new Error(NO_MICROTASKS)
   const now = await stoppedAt(sandbox)
   const areOurs = !vi.isFakeTimers()
   if (areOurs) vi.useFakeTimers({ now, toFake: [...FAKED] })

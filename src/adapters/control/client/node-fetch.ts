@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { Fetch } from '../control/client/over-http.ts'
+import type { Fetch } from './over-http.ts'
 
 /**
- * Sends a request with node:http, since loading the global `fetch` takes as long as the rest of a command. Rejects with a
- * TypeError like `fetch`, with the error of the operating system as the cause.
+ * Sends a request with node:http, since loading the global `fetch` takes as long as the rest of a command, and since its
+ * connections use the timers of the program, which may be fake. Rejects with a TypeError like `fetch`, with the error of the
+ * operating system as the cause.
  */
 export const nodeFetch: Fetch = async (url, { method, headers, body, signal }) => {
   try {
