@@ -104,7 +104,9 @@ test('results_url has the path of the mount, also in a webhook, and the path of 
   const results = await get(origin + shown.results_url, AUTH)
   expect(results.text.trim().split('\n')).toHaveLength(1)
   expect(emulator.state('webhook_deliveries').at(-1).body.results_url).toBe(`${AT}${path}/results`)
-  expect((await emulator.get(`/batch-predictions/${id}`)).body.results_url).toBe(`${mountPath()}${path}/results`)
+  expect((await emulator.get(`/batch-predictions/${id}`)).body.results_url).toBe(
+    `${mountPath()}${path}/results`,
+  )
   const inSandbox = { ...AUTH, 'x-emulator-sandbox': 'default' }
   expect(JSON.parse((await get(`${origin}${AT}/@default${path}`, inSandbox)).text).results_url).toBe(
     `${AT}/@default${path}/results`,
