@@ -31,7 +31,11 @@ const VIEWS = [
   'data/pages',
   'data/pages/page-handbook',
   'scenarios',
+  'scenarios/partial-failure',
   'settings',
+  'conduct',
+  'coverage',
+  'sandboxes',
   'connect',
 ]
 
@@ -84,6 +88,10 @@ async function useIt({ client, emulator }: Dashboard): Promise<void> {
   await batches.change(contracts, { pace: { validating: '20m' } })
   await call('GET', '/data-views')
   await clock.advance('2m')
+  for (const [name, status] of Object.entries({ 'ci-invoices': 200, 'ci-upload-of-many-files': 404 })) {
+    const sandbox = await client.sandbox(name)
+    await sandbox.fetch(status === 200 ? '/data-views' : '/pages/none')
+  }
 }
 
 /** The addresses of the pictures, by name. */
@@ -105,7 +113,12 @@ async function addresses({ client, emulator }: Dashboard): Promise<ReadonlyMap<s
   ])
 }
 
-const SIZES = { '': { width: 1280, height: 800 }, '-phone': { width: 390, height: 844 } }
+const SIZES = {
+  '': { width: 1280, height: 800 },
+  '-wide': { width: 1440, height: 900 },
+  '-tablet': { width: 768, height: 1024 },
+  '-phone': { width: 390, height: 844 },
+}
 
 const dashboard = await openDashboard()
 const { page } = dashboard

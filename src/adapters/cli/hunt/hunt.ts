@@ -18,7 +18,7 @@ import { printable } from '../print.ts'
 import { EXIT_CODES, onSignals } from '../signals.ts'
 import { requireWritable } from '../text-file.ts'
 import { writeFinding } from './finding-files.ts'
-import { failureOf, type HuntFailure, KINDS } from './judge.ts'
+import { failureOf, type HuntFailure, isSame, KINDS } from './judge.ts'
 import { type FaultPlan, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntSetup, type Trial, tryOut } from './trial.ts'
 
@@ -220,13 +220,6 @@ class Search {
     }
     return candidate
   }
-}
-
-/** Whether two failures are the same defect. What differs from run to run does not count: numbers, names of records, bad JSON. */
-function isSame(a: HuntFailure, b: HuntFailure): boolean {
-  const plain = ({ kind, message, conduct }: HuntFailure) =>
-    kind === 'conduct' ? conduct.join() : message.replaceAll(/[\da-f]{6,}|\d+|(?<=SyntaxError: ).*/g, '#')
-  return a.kind === b.kind && plain(a) === plain(b)
 }
 
 function repeatOf({ name }: FaultPlan, { setup: { command, given, options } }: SearchOptions): string {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { anEntry, type Step } from '../../../../test/support/observed-log.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
 import { workspaceService } from '../../../service.ts'
-import { failureOf } from './judge.ts'
+import { failureOf, isSame } from './judge.ts'
 import type { Trial } from './trial.ts'
 
 const passed: Trial = {
@@ -109,6 +109,7 @@ test('the worst failure counts, and the verdicts on conduct are beside it', () =
     kind: 'duplicate',
     message: 'pages.create with the same content took effect 2 times, without faults 1 time.',
     conduct: ['error key.missing'],
+    last_operation: 'pages.create',
   })
 })
 
@@ -117,4 +118,18 @@ test('other results are right when the fault has changed the records', () => {
   expect(failure(trial, {}, [{ preset: 'page-cursor-deleted' }])?.kind).toBe('clear error')
   expect(failure(trial, {}, [{ preset: 'webhook-dropped' }])?.kind).toBe('clear error')
   expect(failure(trial, {}, [{ preset: 'page-empty-has-more' }])?.kind).toBe('wrong result')
+})
+
+test('failures are the same defect whatever names and numbers they show, and JSON that is bad in one operation', () => {
+  const crash = (output: string, operation = 'pages.create') =>
+    failure({ ...failed(output), entries: [created(1, { operation })] }) ?? expect.fail('no failure')
+  const html = crash('SyntaxError: Unexpected token < in JSON')
+  expect(isSame(html, crash('SyntaxError: Unexpected end of JSON input'))).toBe(true)
+  expect(isSame(html, crash('SyntaxError: Unexpected end of JSON input', 'batch-predictions.results'))).toBe(
+    false,
+  )
+  expect(
+    isSame(crash('RangeError: 3 of page 0123ab'), crash('RangeError: 4 of page 4567cd', 'pages.get')),
+  ).toBe(true)
+  expect(isSame(html, crash('RangeError: 3'))).toBe(false)
 })

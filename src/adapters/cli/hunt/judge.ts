@@ -19,6 +19,8 @@ export interface HuntFailure {
   readonly message: string
   /** The verdicts on the conduct of the client that the run without faults does not have, as `severity code`. */
   readonly conduct: readonly string[]
+  /** The operation of the last request. */
+  readonly last_operation: string | undefined
 }
 
 /** A run with the faults of the command, and the run without faults. */
@@ -32,13 +34,28 @@ export interface RunComparison {
 /** The worst failure of a run; undefined if the command passes as it does without faults. */
 export function failureOf(trial: Trial, comparison: RunComparison): HuntFailure | undefined {
   const conduct = newConduct(trial, comparison.clean)
-  const [first] = KINDS.flatMap((kind) => {
+  for (const kind of KINDS) {
     const message = CHECKS[kind](trial, comparison)
-    return message === undefined
-      ? []
-      : [{ kind, message, conduct: conduct.map(({ severity, code }) => `${severity} ${code}`) }]
-  })
-  return first
+    if (message === undefined) continue
+    const codes = conduct.map(({ severity, code }) => `${severity} ${code}`)
+    return { kind, message, conduct: codes, last_operation: trial.entries.at(-1)?.operation }
+  }
+  return undefined
+}
+
+/**
+ * Whether two failures are the same defect. What differs from run to run does not count: numbers, names of records, and which
+ * JSON is bad. A client that reads the bodies of two operations badly has two defects: one may be a body that ends too early,
+ * the other a stream that is cut into lines at the wrong place.
+ */
+export function isSame(a: HuntFailure, b: HuntFailure): boolean {
+  const plain = ({ kind, message, conduct, last_operation }: HuntFailure) =>
+    kind === 'conduct'
+      ? conduct.join()
+      : message
+          .replaceAll(/[\da-f]{6,}|\d+/g, '#')
+          .replace(/(?<=(?:SyntaxError|JSONDecodeError): ).*/, `in ${last_operation}`)
+  return a.kind === b.kind && plain(a) === plain(b)
 }
 
 /** For each kind: a sentence about the failure, or undefined. */
