@@ -196,11 +196,11 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_037,
-  'adapters/cli': 8_032,
+  'adapters/cli': 8_391,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
   'adapters/control': 7_025,
-  'adapters/dashboard': 9_100,
+  'adapters/dashboard': 9_125,
   'adapters/http': 4_584,
   'adapters/scenarios': 1_937,
   'adapters/storage': 1_985,
