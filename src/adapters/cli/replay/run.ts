@@ -21,6 +21,7 @@ interface RunOptions {
 
 export interface Replayed {
   readonly emulator: RunningEmulator
+  readonly sandbox: Sandbox
   /** The first output that differs. */
   readonly difference: OutputDifference | undefined
 }
@@ -33,16 +34,15 @@ export async function replayBundle(bundle: RecordingBundle, options: RunOptions)
     await run.open(options)
     for (const [index, input] of inputs.entries())
       await inTime(run.repeat(input), `Input ${index + 1} (${titleOf(input)})`)
+    if (options.until >= bundle.inputs.length) await inTime(run.finish(), 'A call of the control interface')
   } catch (error) {
-    await run.emulator?.close()
+    await run.close()
     throw error
   }
   const { emulator, sandbox } = run
-  // Where the recording ends, a call may still wait for what would have come.
-  if (options.until >= bundle.inputs.length) await run.finish()
   const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}) }
   const repeated = await bundleOf(sandbox, facts)
-  return { emulator, difference: differenceOf(inputs, repeated.inputs) }
+  return { emulator, sandbox, difference: differenceOf(inputs, repeated.inputs) }
 }
 
 /** Real milliseconds for one input. */
@@ -66,9 +66,6 @@ async function inTime(work: Promise<void>, what: string): Promise<void> {
 /** Turns of the event loop without any progress after which the next wait of a fault ends. */
 const IDLE_TURNS = 6
 
-/** Turns of the event loop without any progress after which a response does not come any more. */
-const LOST_TURNS = 400
-
 class Replay {
   readonly #bundle: RecordingBundle
   readonly #time: ReplayTime
@@ -76,6 +73,7 @@ class Replay {
   readonly #sends = new Map<string, (result: AttemptResult) => void>()
   readonly #returns = new Map<string, () => void>()
   #calls: Promise<unknown>[] = []
+  #isClosed = false
   emulator!: RunningEmulator // set by open
   sandbox!: Sandbox // set by open
 
@@ -128,13 +126,15 @@ class Replay {
     await whenQuiet(this.sandbox)
   }
 
-  /** Waits for the calls of the control interface that had a response. One that does not end has no output then. */
+  /** Waits for the calls of the control interface that had a response. */
   async finish(): Promise<void> {
-    let isOver = this.#calls.length === 0
-    void Promise.all(this.#calls).finally(() => {
-      isOver = true
-    })
-    for (let turn = 0; turn < LOST_TURNS && !isOver; turn++) await nextTurn()
+    await Promise.all(this.#calls)
+  }
+
+  /** Ends the replay before its last input. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.emulator?.close()
   }
 
   async #connect(id: string) {
@@ -152,7 +152,7 @@ class Replay {
     socket.write(bytesOf(request))
     const isLeft = output?.sent?.end === 'left'
     const entryOf = () => (log.entries().length + log.dropped > before ? log.entries().at(-1) : undefined)
-    for (let idle = 0; idle < LOST_TURNS; idle++) {
+    for (let idle = 0; !this.#isClosed; idle++) {
       await nextTurn()
       const entry = entryOf()
       if (entry !== undefined && (output === undefined || entry.evidence?.end !== null)) return
