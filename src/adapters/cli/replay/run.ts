@@ -2,6 +2,7 @@ import { bundleOf, type RecordedInput, type RecordingBundle } from '../../../cor
 import { loadDocument } from '../../../core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { scenarioCalls } from '../../../core/scenarios/row.ts'
 import { nextTurn } from '../../../core/time/real.ts'
 import type { AttemptResult } from '../../../core/webhooks/delivery.ts'
 import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
@@ -72,6 +73,7 @@ class Replay {
   readonly #connections = new Map<string, Awaited<ReturnType<RunningEmulator['connect']>>>()
   readonly #sends = new Map<string, (result: AttemptResult) => void>()
   readonly #returns = new Map<string, () => void>()
+  readonly #returned = new Set<string>()
   #calls: Promise<unknown>[] = []
   #isClosed = false
   emulator!: RunningEmulator // set by open
@@ -98,7 +100,12 @@ class Replay {
         origin,
         later: this.#time.later,
         send: (_message, { attempt }) => new Promise((resolve) => this.#sends.set(attempt, resolve)),
-        returned: (call) => new Promise((resolve) => this.#returns.set(call, resolve)),
+        // A call whose result was not applied is repeated.
+        returned: (call) =>
+          new Promise((resolve) => {
+            if (this.#returned.has(call)) resolve()
+            else this.#returns.set(call, resolve)
+          }),
         accepts: (connection) => known.has(connection),
       },
     }
@@ -122,8 +129,9 @@ class Replay {
     else if ('control' in input) await this.#call(input)
     else if ('outcomes' in input)
       for (const { attempt, ...result } of input.outcomes) take(this.#sends, attempt)?.(result)
-    else if ('returned' in input) take(this.#returns, input.returned)?.()
-    await whenQuiet(this.sandbox)
+    else if ('returned' in input) await this.#return(input.returned)
+    do await whenQuiet(this.sandbox)
+    while (this.#dropCalls())
   }
 
   /** Waits for the calls of the control interface that had a response. */
@@ -135,6 +143,22 @@ class Replay {
   async close(): Promise<void> {
     this.#isClosed = true
     await this.emulator?.close()
+  }
+
+  // The script of a function may still be loading.
+  async #return(call: string): Promise<void> {
+    const isPending = () => this.sandbox.store.get(scenarioCalls.name, call) !== undefined
+    while (!this.#returns.has(call) && isPending() && !this.#isClosed) await nextTurn()
+    this.#returned.add(call)
+    take(this.#returns, call)?.()
+  }
+
+  // The result of a function is not recorded when its scenario was stopped meanwhile: later functions must not wait for it.
+  #dropCalls(): boolean {
+    const pending = this.sandbox.store.rows(scenarioCalls.name)
+    const dropped = [...this.#returns.keys()].filter((call) => !pending.has(call))
+    for (const call of dropped) take(this.#returns, call)?.()
+    return dropped.length > 0
   }
 
   async #connect(id: string) {
