@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Browser, Page } from '@playwright/test'
 import { connect, type SandboxClient } from 'agent-workspace-emulator'
 import { afterAll, test as base, beforeAll, expect, vi } from 'vitest'
@@ -586,6 +587,35 @@ test('all of these can be used by keyboard: views, search and run, the clock, an
   await page.keyboard.press('?')
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
   await page.keyboard.press('Escape')
+})
+
+test('the recording is saved as a file from the menu of requests and from the search, with the command to repeat it', async ({
+  expect,
+  view: { page, goTo, sandbox },
+}) => {
+  await sandbox.fetch('/data-views')
+  await goTo('requests')
+  const file = `${sandbox.name}-recording.json`
+  /** What the keys save. */
+  const saved = async (press: () => Promise<void>) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), press()])
+    await page
+      .getByText(`${file} is saved. To repeat it: npx workspace-emulator replay ${file}`)
+      .first()
+      .waitFor()
+    const { recording, inputs } = JSON.parse(readFileSync(await download.path(), 'utf8'))
+    return [download.suggestedFilename(), recording, inputs.length]
+  }
+  await page.getByRole('button', { name: 'More', exact: true }).press('Enter')
+  await page.getByRole('button', { name: 'Save the recording' }).waitFor()
+  expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 1, 1])
+  expect(await violations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Copy command' }).click()
+  await page.getByText(`${file} is saved.`).waitFor({ state: 'detached' })
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox', { name: 'Search and run' }).fill('save rec')
+  expect(await saved(() => page.keyboard.press('Enter'))).toEqual([file, 1, 1])
+  await page.getByRole('button', { name: 'Close the message' }).first().click()
 })
 
 /** Presses Tab until the element with this name has the focus. */

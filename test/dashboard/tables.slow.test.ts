@@ -57,6 +57,10 @@ test('requests show their number, caller and key, and are sorted by a click on t
   await sandbox.faults.preset('rate-limited', { times: 1 })
   await sandbox.fetch('/data-views')
   await page.getByRole('columnheader', { name: 'Fault' }).waitFor()
+  const cut = `[...document.querySelectorAll('td:nth-child(4) code')].filter((each) => each.scrollWidth > each.clientWidth)`
+  await sandbox.fetch('/organization/teamspaces/teamspace-harbor/users')
+  await page.getByRole('row', { name: /organization\/…\/users/ }).waitFor()
+  expect(await page.evaluate(`${cut}.length`)).toBe(0)
   await page.setViewportSize({ width: 768, height: 1024 })
   await page.getByRole('columnheader', { name: 'Caller' }).waitFor({ state: 'detached' })
   expect(await page.getByRole('columnheader', { name: 'Path' }).boundingBox()).toMatchObject({

@@ -1,6 +1,9 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { Chance } from '../../src/core/random.ts'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
 import { type EmulatorClient, type SandboxClient, startEmulator } from '../../src/index.ts'
+import { temporaryDirectory } from '../cli/in-process.ts'
 import { webhookReceiver } from '../support/webhook-receiver.ts'
 
 /** The steps of one session. */
@@ -8,12 +11,39 @@ const STEPS = 30
 
 const FILES = ['file-invoice-1', 'file-invoice-2', 'file-none']
 const SCENARIOS = [
+  'functions',
+  'functions',
   'partial-failure',
   'expired-batch',
   'webhook-trouble',
   'flaky-network',
   'stubbed-endpoints',
 ]
+
+/** A script of the user, whose functions change records, batches and faults, or throw. */
+const FUNCTIONS = `import { defineScenario } from 'agent-workspace-emulator'
+
+export default defineScenario({
+  pace: { validating: '1s', in_progress: { per_item: '20s', concurrency: 2 }, finalizing: '1s' },
+  timeline: [
+    { at: '1s', do: ({ batches, sandbox }) => sandbox.log(String(batches.list().length)) },
+    { at: '5s', do: ({ batches }) => batches.latest()?.change({ outcomes: [{ every: 2, status: 'errored' }] }) },
+    { at: '1m', do: ({ faults }) => faults.arm({ preset: 'rate-limited', times: 2 }) },
+    { at: '2m', do: ({ batches }) => batches.latest()?.fail({ detail: 'A step has failed it.' }) },
+    { at: '3m', do: () => { throw new Error('a step of the user throws') } },
+  ],
+  on: {
+    'batch_prediction.completed': ({ batch, clock, sandbox }) => {
+      const [page] = sandbox.state('pages')
+      if (page) sandbox.put('pages', { ...page, id: String(page.id), name: batch.id + ' at ' + clock.now })
+    },
+    'batch_prediction.failed': ({ batch, faults, sandbox }) => {
+      sandbox.log(batch.id)
+      faults.clear()
+    },
+  },
+})
+`
 
 interface SessionTools {
   readonly emulator: EmulatorClient
@@ -24,8 +54,11 @@ interface SessionTools {
 
 /** The recordings of sessions with these seeds, each with two sandboxes. */
 export async function* sessions(from: number, to: number): AsyncIterable<RecordingBundle> {
+  const scenarios = temporaryDirectory()
+  writeFileSync(join(scenarios, 'functions.ts'), FUNCTIONS)
   await using emulator = await startEmulator({
     port: 0,
+    scenarios,
     ephemeral: true,
     fixtures: 'demo',
     countCoverage: false,

@@ -214,10 +214,14 @@ function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
 // It depends on the secret.
 const SIGNATURE = /\b[0-9a-f]{64}$/gm
 
-// Real instants and durations differ each time.
+// Real instants, durations, and how far functions are, differ each time; scripts are in another folder.
 function withoutRealTime(name: string, value: unknown): unknown {
-  return /^(?:ms|wall|armed_at|held|.*_ms)$/.test(name) ? undefined : value
+  if (/^(?:ms|wall|armed_at|held|pending_calls|.*_ms)$/.test(name)) return undefined
+  return typeof value === 'string' ? value.replace(SCRIPT_FOLDER, '') : value
 }
+
+// The path at the start of an error of a script.
+const SCRIPT_FOLDER = /^(?:\/|[A-Za-z]:\\)[^\n:]*[/\\](?=[^/\\:\n]+\.[cm]?[jt]s:)/
 
 function hasEnded(item: Recorded): boolean {
   return !('request' in item) || item.evidence.end !== null

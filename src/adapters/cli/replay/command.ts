@@ -20,13 +20,18 @@ export async function replayFile(
     throw new UsageError([
       `--until ${until}: the recording has only ${counted(bundle.inputs.length, 'input')}.`,
     ])
-  if (exportTo !== undefined) {
+  if (exportTo === 'vitest' || exportTo === 'curl') {
     const { exportOf } = await import('./export.ts')
     terminal.out(exportOf(bundle, exportTo, file))
     return OK
   }
   const { folder, remove } = scenarioFiles(bundle)
   try {
+    if (exportTo === 'scenario') {
+      const { scenarioOf } = await import('./scenario.ts')
+      terminal.out(await scenarioOf(bundle, { name: file, until: options.until, scenarios: folder }))
+      return OK
+    }
     const listen = options.until !== undefined
     const replayed = await replayBundle(bundle, { until, scenarios: folder, listen }).catch(
       async (error: unknown) => {

@@ -2,6 +2,7 @@ import { bundleOf, type RecordedInput, type RecordingBundle } from '../../../cor
 import { loadDocument } from '../../../core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { scenarioCalls } from '../../../core/scenarios/row.ts'
 import { nextTurn } from '../../../core/time/real.ts'
 import type { AttemptResult } from '../../../core/webhooks/delivery.ts'
 import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
@@ -21,6 +22,7 @@ interface RunOptions {
 
 export interface Replayed {
   readonly emulator: RunningEmulator
+  readonly sandbox: Sandbox
   /** The first output that differs. */
   readonly difference: OutputDifference | undefined
 }
@@ -33,16 +35,15 @@ export async function replayBundle(bundle: RecordingBundle, options: RunOptions)
     await run.open(options)
     for (const [index, input] of inputs.entries())
       await inTime(run.repeat(input), `Input ${index + 1} (${titleOf(input)})`)
+    if (options.until >= bundle.inputs.length) await inTime(run.finish(), 'A call of the control interface')
   } catch (error) {
-    await run.emulator?.close()
+    await run.close()
     throw error
   }
   const { emulator, sandbox } = run
-  // Where the recording ends, a call may still wait for what would have come.
-  if (options.until >= bundle.inputs.length) await run.finish()
   const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}) }
   const repeated = await bundleOf(sandbox, facts)
-  return { emulator, difference: differenceOf(inputs, repeated.inputs) }
+  return { emulator, sandbox, difference: differenceOf(inputs, repeated.inputs) }
 }
 
 /** Real milliseconds for one input. */
@@ -66,16 +67,15 @@ async function inTime(work: Promise<void>, what: string): Promise<void> {
 /** Turns of the event loop without any progress after which the next wait of a fault ends. */
 const IDLE_TURNS = 6
 
-/** Turns of the event loop without any progress after which a response does not come any more. */
-const LOST_TURNS = 400
-
 class Replay {
   readonly #bundle: RecordingBundle
   readonly #time: ReplayTime
   readonly #connections = new Map<string, Awaited<ReturnType<RunningEmulator['connect']>>>()
   readonly #sends = new Map<string, (result: AttemptResult) => void>()
   readonly #returns = new Map<string, () => void>()
+  readonly #returned = new Set<string>()
   #calls: Promise<unknown>[] = []
+  #isClosed = false
   emulator!: RunningEmulator // set by open
   sandbox!: Sandbox // set by open
 
@@ -100,7 +100,12 @@ class Replay {
         origin,
         later: this.#time.later,
         send: (_message, { attempt }) => new Promise((resolve) => this.#sends.set(attempt, resolve)),
-        returned: (call) => new Promise((resolve) => this.#returns.set(call, resolve)),
+        // A call whose result was not applied is repeated.
+        returned: (call) =>
+          new Promise((resolve) => {
+            if (this.#returned.has(call)) resolve()
+            else this.#returns.set(call, resolve)
+          }),
         accepts: (connection) => known.has(connection),
       },
     }
@@ -124,17 +129,36 @@ class Replay {
     else if ('control' in input) await this.#call(input)
     else if ('outcomes' in input)
       for (const { attempt, ...result } of input.outcomes) take(this.#sends, attempt)?.(result)
-    else if ('returned' in input) take(this.#returns, input.returned)?.()
-    await whenQuiet(this.sandbox)
+    else if ('returned' in input) await this.#return(input.returned)
+    do await whenQuiet(this.sandbox)
+    while (this.#dropCalls())
   }
 
-  /** Waits for the calls of the control interface that had a response. One that does not end has no output then. */
+  /** Waits for the calls of the control interface that had a response. */
   async finish(): Promise<void> {
-    let isOver = this.#calls.length === 0
-    void Promise.all(this.#calls).finally(() => {
-      isOver = true
-    })
-    for (let turn = 0; turn < LOST_TURNS && !isOver; turn++) await nextTurn()
+    await Promise.all(this.#calls)
+  }
+
+  /** Ends the replay before its last input. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.emulator?.close()
+  }
+
+  // The script of a function may still be loading.
+  async #return(call: string): Promise<void> {
+    const isPending = () => this.sandbox.store.get(scenarioCalls.name, call) !== undefined
+    while (!this.#returns.has(call) && isPending() && !this.#isClosed) await nextTurn()
+    this.#returned.add(call)
+    take(this.#returns, call)?.()
+  }
+
+  // The result of a function is not recorded when its scenario was stopped meanwhile: later functions must not wait for it.
+  #dropCalls(): boolean {
+    const pending = this.sandbox.store.rows(scenarioCalls.name)
+    const dropped = [...this.#returns.keys()].filter((call) => !pending.has(call))
+    for (const call of dropped) take(this.#returns, call)?.()
+    return dropped.length > 0
   }
 
   async #connect(id: string) {
@@ -152,7 +176,7 @@ class Replay {
     socket.write(bytesOf(request))
     const isLeft = output?.sent?.end === 'left'
     const entryOf = () => (log.entries().length + log.dropped > before ? log.entries().at(-1) : undefined)
-    for (let idle = 0; idle < LOST_TURNS; idle++) {
+    for (let idle = 0; !this.#isClosed; idle++) {
       await nextTurn()
       const entry = entryOf()
       if (entry !== undefined && (output === undefined || entry.evidence?.end !== null)) return

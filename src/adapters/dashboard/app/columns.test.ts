@@ -19,6 +19,13 @@ test('a narrow table leaves out the columns with the highest number first, and n
   expect(shown(100)).toEqual(['path', 'status'])
 })
 
+test('a column that needs more room gets it before the columns that can be left out', () => {
+  const [path, ...others] = columns
+  const wide = [{ ...path, least: 280 } as Column<string>, ...others]
+  expect(fitting(wide, 530)).toHaveLength(4)
+  expect(fitting(wide, 529).map(({ label }) => label)).toEqual(['path', 'status', 'caller'])
+})
+
 test('clicks on the head of a column sort it ascending, then descending, then not at all', () => {
   const first = nextSorting('path', undefined)
   const second = nextSorting('path', first)

@@ -6,6 +6,8 @@ export interface Column<T> {
   readonly label: string
   /** In px. Default: the remaining width. */
   readonly width?: number
+  /** The smallest width in px of a column without a width of its own. Default: 200. */
+  readonly least?: number
   /** In a table that is too narrow for every column, those with the highest number are left out first. Default: never. */
   readonly spare?: number
   readonly align?: 'right'
@@ -19,12 +21,11 @@ export interface Sorting {
   readonly isDescending: boolean
 }
 
-/** The smallest width of a column without a width of its own, in px. */
-const REST = 200
+const LEAST = 200
 
 /** The columns for which a width has room. */
 export function fitting<T>(columns: readonly Column<T>[], width: number): readonly Column<T>[] {
-  const needed = columns.reduce((sum, column) => sum + (column.width ?? REST), 0)
+  const needed = columns.reduce((sum, column) => sum + (column.width ?? column.least ?? LEAST), 0)
   const most = columns.reduce((most, { spare = 0 }) => (spare > most ? spare : most), 0)
   const others = columns.filter(({ spare }) => spare !== most)
   return needed <= width || most === 0 ? columns : fitting(others, width)

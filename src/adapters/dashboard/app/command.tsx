@@ -8,6 +8,7 @@ import { Icon, type IconName } from './icon.tsx'
 import { act } from './live.ts'
 import { useLive } from './loaded.ts'
 import { goTo, linkTo } from './place.ts'
+import { saveRecording } from './recording.ts'
 import { logRows } from './requests.ts'
 import { nextTheme } from './theme.ts'
 import { views } from './views.ts'
@@ -45,6 +46,7 @@ function choicesOf(batches: readonly BatchRow[], presets: readonly string[]): re
         run: () => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } }),
       }),
     ),
+    { group: 'Actions', label: 'Save the recording', icon: 'download', run: () => void saveRecording() },
     { group: 'Actions', label: 'Change the colours', icon: 'moon', run: nextTheme },
     ...views.map(
       (view): Choice => ({

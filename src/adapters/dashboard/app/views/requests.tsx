@@ -8,6 +8,7 @@ import { act, isLost, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open, refine } from '../place.ts'
 import { NoMatch } from '../query-filter.tsx'
+import { saveRecording } from '../recording.ts'
 import { RequestDetail } from '../request-detail.tsx'
 import { requestTest } from '../request-filter.ts'
 import { type LogRow, logRows } from '../requests.ts'
@@ -61,12 +62,15 @@ const COLUMNS: readonly Column<LogRow>[] = [
     width: 80,
     cell: ({ method }) => <code class="method">{method}</code>,
   }),
-  texts('Path', ({ path }) => path, { cell: ({ path }) => <code title={path}>{shortPath(path)}</code> }),
+  texts('Path', ({ path }) => path, {
+    least: 280,
+    cell: ({ path }) => <code title={path}>{shortPath(path)}</code>,
+  }),
   { label: 'Status', width: 84, cell: (row) => <Status row={row} />, sortBy: ({ status }) => status },
   { label: FAULT, width: 168, spare: 1, cell: (row) => <Interference row={row} /> },
   texts('Operation', ({ operation }) => operation, { width: 200, spare: 3 }),
   texts('Caller', ({ caller }) => caller?.key_id, { width: 112, spare: 4 }),
-  texts('Idempotency key', (row) => row.idempotency_key, { width: 136, spare: 5 }),
+  texts('Idempotency key', (row) => row.idempotency_key, { width: 112, spare: 5 }),
   {
     label: 'Quota left',
     width: 96,
@@ -138,6 +142,7 @@ export default function Requests() {
         <Menu
           label="More"
           items={[
+            { label: 'Save the recording', icon: 'download', run: () => void saveRecording() },
             {
               label: 'Export as JSON',
               icon: 'download',
