@@ -129,7 +129,7 @@ test('failures are the same defect whatever names and numbers they show, and JSO
     false,
   )
   expect(
-    isSame(crash('RangeError: 3 of page 0123ab'), crash('RangeError: 4 of page 4567cd', 'pages.get')),
+    isSame(crash('RangeError: 3 of page 0123ab'), crash('RangeError: 4 of page 4567cd', 'data-views.list')),
   ).toBe(true)
   expect(isSame(html, crash('RangeError: 3'))).toBe(false)
 })
