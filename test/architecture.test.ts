@@ -24,6 +24,7 @@ const CORE_PACKAGES = [
   'node:module',
   'node:util',
   'node:vm',
+  'node:zlib',
 ]
 const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
 const JSON_SCHEMA_PACKAGES = [
@@ -206,7 +207,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_985,
   'adapters/testing': 1_671,
   'adapters/webhooks': 783,
-  core: 18_347,
+  core: 18_342,
   'json-schema': 2_883,
   resources: 8_935,
   src: 2_085,

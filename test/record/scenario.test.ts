@@ -163,7 +163,7 @@ test('values of a recording do not end the comment of the scenario', async () =>
   const { bundle, file } = await recorded(({ fetch }) => fetch('/data-views'))
   const times = { at: bundle.state.clock.now, wall: bundle.wall }
   const control = { route: 'POST /scenarios/{name}/start', params: { name: 'x\nthrow new Error(1)\u2028y' } }
-  const output = { head: '200', bytes: 2, sha256: '', text: '{}' }
+  const output = { head: '200', bytes: 2, crc32: 0, text: '{}' }
   writeFileSync(
     file,
     JSON.stringify({ ...bundle, inputs: [...bundle.inputs, { ...times, control, output }] }),

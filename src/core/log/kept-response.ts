@@ -1,4 +1,4 @@
-import { createHash, type Hash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import type { ShapeOf } from '../fields.ts'
 import { isObject, type Json } from '../json.ts'
@@ -69,8 +69,7 @@ export class KeptResponse {
   #isQueued = false
   #isDropped = false
   #isShared = false
-  /** Absent while the whole body is kept. */
-  #hash: Hash | undefined
+  #crc32 = 0
 
   /**
    * @param secrets names of the fields of a JSON body whose values are masked
@@ -98,8 +97,7 @@ export class KeptResponse {
     }
     const room = MAX_KEPT_BYTES - this.#kept
     const shown = withoutWords(redacted(text, this.#secrets), this.#keys)
-    if (bytes > room) this.#hash ??= this.#hashOfKept()
-    this.#hash?.update(shown)
+    this.#crc32 = crc32(shown, this.#crc32)
     if (room <= 0 || this.#isDropped) return
     const part = beginning(shown, room)
     this.#body += part
@@ -124,19 +122,16 @@ export class KeptResponse {
     this.#body = ''
     this.#kept = 0
     this.#bytes = 0
+    this.#crc32 = 0
     const text = body.toString()
-    // The text of bytes that are not UTF-8 hides their differences.
-    this.#hash = Buffer.byteLength(text) === body.length ? undefined : createHash('sha256').update(body)
     this.write(text, body.length)
+    // The text of bytes that are not UTF-8 hides their differences.
+    if (Buffer.byteLength(text) !== body.length) this.#crc32 = crc32(body)
   }
 
-  /** Digest of the whole body, without its secrets. */
-  get sha256(): string {
-    return (this.#hash?.copy() ?? this.#hashOfKept()).digest('hex')
-  }
-
-  #hashOfKept(): Hash {
-    return createHash('sha256').update(this.#body)
+  /** CRC-32 of the whole body, without its secrets. Every response has one: a cryptographic digest would slow them down. */
+  get crc32(): number {
+    return this.#crc32
   }
 
   /** Marks the response as part of more than one log, so that its body outlives any of them. */
@@ -152,7 +147,6 @@ export class KeptResponse {
   /** Forgets the body. @returns how many bytes were kept of it */
   drop(): number {
     const kept = this.#kept
-    if (kept > 0) this.#hash ??= this.#hashOfKept()
     this.#body = ''
     this.#kept = 0
     this.#isDropped = true

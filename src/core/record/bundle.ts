@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
@@ -20,13 +20,13 @@ export const BUNDLE_FORMAT = 1
 
 const bytes = () => z.union([z.string(), z.strictObject({ base64: z.string() })])
 
-/** What left the emulator: its head, and a digest of its body. */
+/** What left the emulator: its head, and a checksum of its body. */
 const output = () =>
   z.strictObject({
     /** The status, then a header on each line; for a webhook, its URL comes first. */
     head: z.string(),
     bytes: z.int(),
-    sha256: z.string(),
+    crc32: z.int(),
     /** The body; absent when it is long, and in the older part of a long recording. */
     text: z.string().exactOptional(),
     /** How much of it a fault let through. */
@@ -239,17 +239,13 @@ function responseOf(
   const { status = 0, headers = [], body, body_kept = false, body_bytes = 0 } = shown ?? {}
   const head = secrets.in(`${status}${headerLines(headers.flatMap(({ name, value }) => [name, value]))}`)
   const sent = faults?.sent && { sent: { ...faults.sent } }
-  // The digest is that of the text with placeholders: a replay has no secrets.
+  // The checksum is that of the text with placeholders: a replay has no secrets.
   if (body_kept && typeof body === 'string') return { ...outputOf(head, secrets.in(body)), ...sent }
-  return { head, bytes: body_bytes, sha256: response?.sha256 ?? digest(''), ...sent }
+  return { head, bytes: body_bytes, crc32: response?.crc32 ?? 0, ...sent }
 }
 
 function outputOf(head: string, text: string): RecordedOutput {
-  return { head, bytes: Buffer.byteLength(text), sha256: digest(text), ...(text !== '' && { text }) }
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return { head, bytes: Buffer.byteLength(text), crc32: crc32(text), ...(text !== '' && { text }) }
 }
 
 function headerLines(headers: readonly string[]): string {

@@ -88,16 +88,21 @@ export const MAX_BODY = 512 * 1024
 
 const IN_FLIGHT = 'Webhooks were being sent when the recording began: a replay begins these attempts again.'
 
-const arrivals = new WeakMap<Evidence, ArrivedRequest>()
+/** The key of a request in its evidence. JSON has no symbols, so that it stays inside; a WeakMap would slow every request down. */
+const ARRIVED = Symbol('arrived')
+
+interface NotedEvidence extends Evidence {
+  [ARRIVED]?: ArrivedRequest
+}
 
 /** Notes a request when its head is complete. */
-export function noteArrival(evidence: Evidence, request: ArrivedRequest): void {
-  arrivals.set(evidence, request)
+export function noteArrival(evidence: NotedEvidence, request: ArrivedRequest): void {
+  evidence[ARRIVED] = request
 }
 
 /** Notes the body of a request when it was read. @param body undefined for one that is too long to keep */
-export function noteBody(evidence: Evidence, body: Uint8Array | undefined): void {
-  const request = arrivals.get(evidence)
+export function noteBody(evidence: NotedEvidence, body: Uint8Array | undefined): void {
+  const request = evidence[ARRIVED]
   if (request !== undefined) request.body = body ?? 'large'
 }
 
@@ -209,7 +214,7 @@ export class Recording {
   }
 
   #onEntry({ evidence, response, faults, operation, caughtUp }: LogEntry): void {
-    const request = evidence && arrivals.get(evidence)
+    const request: ArrivedRequest | undefined = (evidence as NotedEvidence | undefined)?.[ARRIVED]
     // A request without HTTP is part of the call that has sent it.
     if (evidence === undefined) return
     if (request === undefined || request.body === 'large') {

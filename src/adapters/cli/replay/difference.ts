@@ -62,7 +62,7 @@ function differenceIn(one: RecordedOutput, other: RecordedOutput): Found | undef
     const [recorded = 'none', replayed = 'none'] = [lines[line], others[line]]
     return { place: line === 0 ? 'status' : 'headers', recorded, replayed }
   }
-  if (one.sha256 !== other.sha256) return inBody(one, other)
+  if (one.crc32 !== other.crc32 || one.bytes !== other.bytes) return inBody(one, other)
   const { sent, ...rest } = { sent: one.sent ?? null, other: other.sent ?? null }
   // How much a client had got when it left depends on its speed.
   const isSame =
@@ -77,7 +77,7 @@ const AROUND = 30
 function inBody(one: RecordedOutput, other: RecordedOutput): Found {
   const [recorded, replayed] = [one.text, other.text]
   if (recorded === undefined || replayed === undefined) {
-    const facts = ({ bytes, sha256 }: RecordedOutput) => `${bytes} bytes, sha256 ${sha256}`
+    const facts = ({ bytes, crc32 }: RecordedOutput) => `${bytes} bytes, CRC-32 ${crc32}`
     return { place: 'body, whose text is not in the recording', recorded: facts(one), replayed: facts(other) }
   }
   let at = 0
