@@ -5,7 +5,7 @@ import { fixturesDocument } from './adapters/fixtures.ts'
 import { CONTRACT } from './adapters/package.ts'
 import { scenarioFields } from './adapters/scenarios/schema.ts'
 import { Settings } from './core/assumptions.ts'
-import { ruleSchemas } from './core/faults/rule-schema.ts'
+import { draftSchema, storedSchemas } from './core/faults/rule-schema.ts'
 import { intBetween, schemaKey } from './core/fields.ts'
 import { isObject, type JsonObject } from './core/json.ts'
 import { stepAction } from './core/scenarios/step-actions.ts'
@@ -33,7 +33,7 @@ export function openApiDocument(): JsonObject {
 export const fileSchemas = {
   fixtures: () => schemaOf('Fixtures', fixtures(), withRelativeTimes),
   settings: () => schemaOf('Settings', strictObject({ $schema: schemaKey(), ...settings().shape })),
-  'fault-rule': () => schemaOf('Fault rule', rules().draft),
+  'fault-rule': () => schemaOf('Fault rule', draftSchema(service, defaults)),
   scenario: () => schemaOf('Scenario without functions', scenario(), withRelativeTimes),
   state: () => schemaOf('State of a sandbox', state()),
 } as const
@@ -57,7 +57,6 @@ function schemaOf(
   }
 }
 
-const rules = () => ruleSchemas(service, defaults)
 const stubs = () => z.array(stubDraft(service)).optional()
 
 function fixtures() {
@@ -91,7 +90,7 @@ function scenario() {
     fixtures: fixtures().optional(),
     settings: settings().optional(),
     ...Object.fromEntries(short.map(([name, { schema }]) => [name, schema().optional()])),
-    faults: z.array(rules().draft).optional(),
+    faults: z.array(draftSchema(service, defaults)).optional(),
     stubs: stubs(),
     timeline: z.array(strictObject(step)).optional(),
     on: strictObject({}).optional(),
@@ -99,7 +98,7 @@ function scenario() {
 }
 
 function state() {
-  const { rule, counter } = rules()
+  const { rule, counter } = storedSchemas(service, defaults)
   const lists = { ...listedRecords, faults: rule, fault_counters: counter }
   const filled = Object.entries(lists).map(([name, record]) => {
     const isNeeded = !documentFacts.shape[name as keyof typeof lists].safeParse(undefined).success

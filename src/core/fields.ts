@@ -20,6 +20,8 @@ export type ShapeOf<Schema extends (...args: never[]) => z.ZodType> = Immutable<
 /** The input type of a schema, to be exported next to the schema. */
 export type InputOf<Schema extends (...args: never[]) => z.ZodType> = Immutable<z.input<ReturnType<Schema>>>
 
+// Here schemas get their metadata with register(), since meta() copies the whole schema first.
+
 /** A string of at most `max` characters, counted in Unicode code points as JSON Schema's maxLength counts (T02). */
 export function text(max: number, min = 0): z.ZodType<string, string> {
   const bounds = min === 0 ? `at most ${max}` : `${min} to ${max}`
@@ -28,7 +30,7 @@ export function text(max: number, min = 0): z.ZodType<string, string> {
     .refine((value) => within(value, min, max), {
       error: `must have ${bounds} characters (Unicode code points)`,
     })
-    .meta({ maxLength: max, ...(min === 0 ? {} : { minLength: min }) })
+    .register(z.globalRegistry, { maxLength: max, ...(min === 0 ? {} : { minLength: min }) })
 }
 
 /** The number of Unicode code points. */
@@ -62,7 +64,7 @@ export function intBetween(min: number, max: number): z.ZodType<number, number> 
     .refine((value) => Number.isSafeInteger(value) && value >= min && value <= max, {
       error: `must be an integer from ${min} to ${max}`,
     })
-    .meta({ type: 'integer', minimum: min, maximum: max })
+    .register(z.globalRegistry, { type: 'integer', minimum: min, maximum: max })
 }
 
 /** The value of a counter, from 0 to `LAST_NUMBER`. After that, numbers would no longer be unique. */
@@ -81,7 +83,7 @@ export function queryInt(min: number, max: number): z.ZodType<number, string> {
       error: `must be an integer from ${min} to ${max}, in decimal digits`,
     })
     .transform(Number)
-    .meta({ type: 'integer', minimum: min, maximum: max })
+    .register(z.globalRegistry, { type: 'integer', minimum: min, maximum: max })
 }
 
 /** A query parameter that is a string, given at most once. */
@@ -96,7 +98,7 @@ export function timestamp(): z.ZodType<string, string> {
     .refine((value) => /(?:[Zz]|[+-]\d{2}:\d{2})$/.test(value) && parseInstant(value) !== undefined, {
       error: 'must be an ISO 8601 date-time with a zone, such as 2025-01-31T09:30:00.000Z',
     })
-    .meta({ format: 'date-time' })
+    .register(z.globalRegistry, { format: 'date-time' })
 }
 
 /** A duration such as `250ms`, `90s`, `24h`, `29d` or `PT24H`, kept as written. */
@@ -119,14 +121,16 @@ const ANY_OBJECT = { type: 'object', additionalProperties: true } as const
 
 /** A JSON object with any keys, which is returned unchanged. zod's record would drop a key named `__proto__`. */
 export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
-  return z.custom<Record<string, unknown>>(isObject, { error: 'must be an object' }).meta(ANY_OBJECT)
+  return z
+    .custom<Record<string, unknown>>(isObject, { error: 'must be an object' })
+    .register(z.globalRegistry, ANY_OBJECT)
 }
 
 /** The key under which a JSON file names its JSON Schema, for editors. It has no effect. */
 export const schemaKey = () => z.string({ error: 'must be the path or URL of a JSON Schema' }).optional()
 
-/** The schema of a missing body, or of no parameters: an empty object. */
-export const nothing = () => z.strictObject({}).prefault({})
+/** The schema of a missing body, or of no parameters: an empty object. One for all, since zod compiles each at its first use. */
+export const nothing = z.strictObject({}).prefault({})
 
 /** The schema of a list in the control interface. */
 export const listOf = <Item extends z.ZodType>(item: Item) =>
@@ -143,7 +147,7 @@ export const issue = (): z.ZodType<Issue> =>
 
 /** A JSON object of a type that is checked elsewhere. */
 export function objectAs<T extends object>(): z.ZodType<T, T> {
-  return z.custom<T>(isObject, { error: 'must be an object' }).meta(ANY_OBJECT)
+  return z.custom<T>(isObject, { error: 'must be an object' }).register(z.globalRegistry, ANY_OBJECT)
 }
 
 /** A string of a type that is checked elsewhere. */

@@ -17,7 +17,7 @@ export function strictObject<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, 
     error: ({ path }) =>
       `is not a known field.${hintFor(String(path?.at(-1) ?? ''), known, listOf('Known fields:', known))}`,
   })
-  const strict = z.object(shape).catchall(unknown).meta({ additionalProperties: false })
+  const strict = z.object(shape).catchall(unknown).register(z.globalRegistry, { additionalProperties: false })
   // The catchall accepts no value, but its type would have fields of every name.
   return strict as unknown as z.ZodObject<S, z.core.$strict>
 }
@@ -61,7 +61,7 @@ export function mapOf<T>(
         addIssues(context, value, member, [key])
       }
     })
-    .meta({ type: 'object' })
+    .register(z.globalRegistry, { type: 'object' })
 }
 
 /** One form of a value that may have several. */
@@ -83,7 +83,7 @@ export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<
       if (form === undefined) context.addIssue({ code: 'custom', message: wanted })
       else addIssues(context, form.schema, value)
     })
-    .meta({
+    .register(z.globalRegistry, {
       // Created when the schema is described, because it is then read several times.
       get anyOf() {
         described ??= forms.map((form) => plainSchema(form.schema))
@@ -115,7 +115,16 @@ export function nameAmong<T extends string>(
       error: ({ input }) =>
         `"${truncated(String(input))}" is no ${noun}.${hintFor(String(input), known, elsewhere)}`,
     })
-    .meta(known.length === 0 ? {} : { enum: [...known] }) as z.ZodType<string> as z.ZodType<T, T>
+    .register(
+      z.globalRegistry,
+      known.length === 0 ? {} : { enum: [...known] },
+    ) as z.ZodType<string> as z.ZodType<T, T>
+}
+
+/** A schema that is created when a first value is checked against it. One schema has the parts of all that a user may write. */
+export function lazily<T>(make: () => z.ZodType<T>): z.ZodType<T> {
+  // zod would create it at once to read whether its value may be absent. Of this form it reads that from the function.
+  return z.preprocess((value) => value, z.lazy(make))
 }
 
 /** Any JSON value. A value from a script may be something else, which is refused. */

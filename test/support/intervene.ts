@@ -27,7 +27,7 @@ const bodies = new WeakMap<AnyControl, z.ZodType>()
 
 // Compiling a schema takes longer than a whole batch, so each one is compiled once.
 function bodyOf(control: AnyControl, { settings }: Sandbox): z.ZodType {
-  const schema: z.ZodType = bodies.get(control) ?? control.input?.(settings).body ?? nothing()
+  const schema: z.ZodType = bodies.get(control) ?? control.input?.(settings).body ?? nothing
   bodies.set(control, schema)
   return schema
 }

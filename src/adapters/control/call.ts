@@ -82,8 +82,8 @@ function parseInput({ settings }: Sandbox, route: AnyControlRoute, value: unknow
   const input = controlInput(route, settings)
   const issues = new IssueList()
   const parsed = {
-    query: check(input.query ?? nothing(), query, '/query', issues),
-    body: route.method === 'GET' ? undefined : check(input.body ?? nothing(), value, '', issues),
+    query: check(input.query ?? nothing, query, '/query', issues),
+    body: route.method === 'GET' ? undefined : check(input.body ?? nothing, value, '', issues),
   }
   refuseInvalid(issues)
   return parsed

@@ -18,7 +18,7 @@ import {
   faultRules,
   type StoredFaults,
 } from './rule.ts'
-import { ruleSchemas } from './rule-schema.ts'
+import { draftSchema, storedSchemas } from './rule-schema.ts'
 import { countersByRule } from './standing.ts'
 import { ruleStatus } from './when.ts'
 
@@ -31,7 +31,7 @@ export function checkDraft(
   service: Service,
   settings: Settings,
 ): { readonly draft: FaultDraft } | { readonly issues: Issue[] } {
-  const { data, error } = parsed(ruleSchemas(service, settings).draft, raw)
+  const { data, error } = parsed(draftSchema(service, settings), raw)
   return error === undefined ? { draft: data as FaultDraft } : { issues: zodIssues(error, '') }
 }
 
@@ -149,7 +149,7 @@ function accept(
   const { faults, fault_counters } = raw
   // Most sandboxes have none, and creating the schemas takes a while.
   if (faults.length === 0 && fault_counters.length === 0) return { faults: [], fault_counters: [] }
-  const { rule, counter } = ruleSchemas(service, settings)
+  const { rule, counter } = storedSchemas(service, settings)
   if (faults.length > MAX_RULES)
     issues.push({ pointer: '/faults', detail: `must have at most ${MAX_RULES} rules` })
   return {
@@ -162,7 +162,7 @@ function accept(
 
 /** The functions that state documents and scenarios use for rules. */
 export const ruleFunctions: FaultRules = {
-  draft: (service, settings) => ruleSchemas(service, settings).draft,
+  draft: draftSchema,
   check: checkDraft,
   arm,
   remove: (scope, id) => disarm(scope, ruleNamed(scope, id).id),

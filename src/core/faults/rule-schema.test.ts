@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
 import { serviceFaults } from '../../service.ts'
 import { Settings } from '../assumptions.ts'
@@ -7,7 +7,8 @@ import { type Resource, service } from '../service.ts'
 import { collection } from '../state/collection.ts'
 import { checkDraft } from './arm.ts'
 import type { Preset } from './preset.ts'
-import { ruleSchemas } from './rule-schema.ts'
+import type { AnyPrimitive } from './primitive.ts'
+import { draftSchema, storedSchemas } from './rule-schema.ts'
 
 const list = operation({
   name: 'things.list',
@@ -281,8 +282,7 @@ test('a parameter named __proto__ is kept, since it is a name like any other', (
 })
 
 test('the schemas can be converted to JSON Schema', () => {
-  const { draft, rule } = ruleSchemas(all, settings)
-  for (const schema of [draft, rule]) {
+  for (const schema of [draftSchema(all, settings), storedSchemas(all, settings).rule]) {
     const said = JSON.stringify(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))
     expect(said).toContain('"before-last-chunk"')
     expect(said).toContain('"regex"')
@@ -290,6 +290,17 @@ test('the schemas can be converted to JSON Schema', () => {
   }
 })
 
+test('the parameters of an action have no schema until a rule has the action', () => {
+  const primitives = serviceFaults.primitives.map((each) => ({ ...each, schema: vi.fn(each.schema) }))
+  const watched = service([resource], { ...serviceFaults, primitives: primitives as AnyPrimitive[], presets })
+  const created = () =>
+    primitives.filter(({ schema }) => schema.mock.calls.length > 0).map(({ name }) => name)
+  checkDraft(doing({ respond: { status: 500 } }), watched, settings)
+  checkDraft(doing({ respond: { status: 700 } }), watched, settings)
+  expect(created()).toEqual(['respond'])
+})
+
 test('the schemas are created once for a choice of settings', () => {
-  expect(ruleSchemas(all, settings)).toBe(ruleSchemas(all, settings))
+  expect(draftSchema(all, settings)).toBe(draftSchema(all, settings))
+  expect(storedSchemas(all, settings)).toBe(storedSchemas(all, settings))
 })

@@ -13,20 +13,17 @@ import {
   storedRule,
 } from './rule.ts'
 
-/** The schemas of rules and counters, for one choice of settings. */
-interface RuleSchemas {
-  readonly draft: z.ZodType<FaultDraft>
-  /** A rule as a state document has it. */
-  readonly rule: z.ZodType<FaultRule>
-  readonly counter: z.ZodType<FaultCounter>
-}
-
-/** Creates the schemas once per choice of settings, on first use: most sandboxes have no rules. */
-export const ruleSchemas = oncePerSettings(
-  (service: Service, settings): RuleSchemas => ({
-    draft: together(draftRule(service, settings), (value) =>
+/** The schema of a rule as a user writes it. Created on first use: most sandboxes have no rules. */
+export const draftSchema = oncePerSettings(
+  (service: Service, settings): z.ZodType<FaultDraft> =>
+    together(draftRule(service, settings), (value) =>
       clashes(value, expand(value, service), service.primitives),
     ),
+)
+
+/** The schemas of the rules and counters of a state document. */
+export const storedSchemas = oncePerSettings(
+  (service: Service, settings): { rule: z.ZodType<FaultRule>; counter: z.ZodType<FaultCounter> } => ({
     rule: together(storedRule(service, settings), (value) => clashes(value, value, service.primitives)),
     counter: ruleCounter(),
   }),

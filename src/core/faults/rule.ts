@@ -5,7 +5,7 @@ import { duration, intBetween, nonEmptyText, type ShapeOf, schemaKey, timestamp 
 import { fitsGlob } from '../log/glob.ts'
 import { requestMembers } from '../log/request-criteria.ts'
 import { FAULT_COUNTERS, FAULTS, type TableOf } from '../state/transaction.ts'
-import { either, form, mapOf, membersOf, nameAmong, someOf, strictObject } from '../strict-input.ts'
+import { either, form, lazily, mapOf, membersOf, nameAmong, someOf, strictObject } from '../strict-input.ts'
 import { type Action, type KnownNames, type Phase, type PrimitiveMap, usesOf } from './primitive.ts'
 
 /** The tables of rules and of their counters. */
@@ -219,7 +219,7 @@ export function when() {
 function action(names: RuleNames, settings: Settings): z.ZodType<Action> {
   const { primitives } = names
   const fields = [...primitives.values()].map(
-    ({ name, schema }) => [name, schema(names, settings).optional()] as const,
+    ({ name, schema }) => [name, lazily(() => schema(names, settings)).optional()] as const,
   )
   const only = strictObject(Object.fromEntries(fields)).refine((value) => membersOf(value).length === 1, {
     error: `must have exactly one of ${[...primitives.keys()].join(', ')}; write each one as a separate action`,

@@ -156,7 +156,7 @@ function moveRecord(
 ): void {
   const moves = service.script?.moves ?? []
   const control = moves.find(({ name }) => name === move) ?? refuseMove(move, moves)
-  const { data, error } = parsed(control.input?.(scope.settings).body ?? nothing(), body)
+  const { data, error } = parsed(control.input?.(scope.settings).body ?? nothing, body)
   refuseInvalid(error === undefined ? [] : zodIssues(error, ''))
   control.handle(scope, { params: { id }, body: data, query: undefined })
 }

@@ -5,7 +5,7 @@ import { refuse, refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
 import { lastsOf, type Preset, preset } from '../../../core/faults/preset.ts'
 import { ALL_PRESETS, type FaultDraft, type FaultRule, storedRule } from '../../../core/faults/rule.ts'
-import { ruleSchemas } from '../../../core/faults/rule-schema.ts'
+import { draftSchema } from '../../../core/faults/rule-schema.ts'
 import { standing, standingOf } from '../../../core/faults/standing.ts'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
@@ -93,7 +93,7 @@ export const faultRoutes = (service: Service) =>
       returns: 'The armed rule, or a list of them; life describes how long each lasts.',
       success: [200, 201],
       input: (settings) => {
-        const { draft } = ruleSchemas(service, settings)
+        const draft = draftSchema(service, settings)
         const body = either<FaultDraft | readonly FaultDraft[]>(
           'must be a rule or a list of rules',
           form.object(draft),
