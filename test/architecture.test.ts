@@ -203,7 +203,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/control': 7_054,
   'adapters/dashboard': 9_138,
   'adapters/http': 4_584,
-  'adapters/scenarios': 1_937,
+  'adapters/scenarios': 1_943,
   'adapters/storage': 1_985,
   'adapters/testing': 1_671,
   'adapters/webhooks': 783,

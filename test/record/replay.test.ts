@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { scenarioFiles } from '../../src/adapters/cli/replay/bundle-file.ts'
 import { replayBundle } from '../../src/adapters/cli/replay/run.ts'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
+import { startEmulator } from '../../src/index.ts'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
 import { spawnCommand } from '../cli/process.ts'
 import { sessions } from './sessions.ts'
@@ -32,6 +33,36 @@ test('random sessions replay byte for byte', async () => {
     remove()
     if (bundle.not_reproducible.length === 0) expect(difference).toBeUndefined()
   }
+})
+
+/** Two steps at one instant, of which the first throws. */
+const THROWS = `import { defineScenario } from 'agent-workspace-emulator'
+
+export default defineScenario({
+  timeline: [
+    { at: '1s', do: () => { throw new Error('too bad') } },
+    { at: '1s', do: ({ sandbox }) => sandbox.log('too late') },
+  ],
+})
+`
+
+test('a recording that begins with an active scenario replays with its functions, also those that throw', async () => {
+  const scenarios = temporaryDirectory()
+  writeFileSync(join(scenarios, 'throws.ts'), THROWS)
+  await using emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0, scenarios })
+  const { clock, scenarios: started, snapshots } = emulator.defaultSandbox
+  await started.start('throws')
+  await snapshots.save('begun')
+  await snapshots.restore('begun')
+  await clock.advance('1m')
+  const bundle = await emulator.defaultSandbox.record()
+  expect(bundle.inputs.map((input) => Object.keys(input).at(2))).toEqual(['control', 'returned', 'returned'])
+  const file = join(temporaryDirectory(), 'recording.json')
+  writeFileSync(file, JSON.stringify(bundle))
+  expect(await command(['replay', file])).toMatchObject({
+    code: 0,
+    out: '3 inputs repeated: every output is the same, byte for byte.',
+  })
 })
 
 test('a recording has neither keys nor secrets', async () => {

@@ -38,6 +38,7 @@ export class FunctionCaller implements PendingWork {
 
   /** Starts with the calls that are pending, and continues with later ones. */
   start(): void {
+    if (this.#stops.length > 0) return
     const { sandbox } = this.#options
     this.#stops = [
       sandbox.store.onCommit(({ changes }) => {
@@ -104,12 +105,15 @@ export class FunctionCaller implements PendingWork {
       failCall(sandbox, call, circle)
       return
     }
+    const [made] = await Promise.allSettled([
+      source.call(call.scenario, call.ref, snapshotFor(sandbox, call)),
+    ])
+    await returned?.(call.id)
+    if (!this.#isLeft(call)) return
+    sandbox.recording.add({ returned: call.id })
     try {
-      const commands = await source.call(call.scenario, call.ref, snapshotFor(sandbox, call))
-      await returned?.(call.id)
-      if (!this.#isLeft(call)) return
-      sandbox.recording.add({ returned: call.id })
-      this.#carryOut(call, commands)
+      if (made.status === 'rejected') throw made.reason
+      this.#carryOut(call, made.value)
     } catch (error) {
       if (!this.#isLeft(call)) return
       if (error instanceof Refusal && error.code === 'storage_unavailable') throw error

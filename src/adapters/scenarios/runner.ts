@@ -199,6 +199,8 @@ export class ScenarioRunner {
   #follow(sandbox: Sandbox): void {
     const active = activeOn(sandbox)
     if (active === undefined || sandbox.closedReason !== undefined) return
+    // Before its script is loaded, so that an advance waits for its functions.
+    this.#callers.get(sandbox)?.start()
     if (!this.#isLoaded || this.#isUnread(active.name)) {
       this.#load(active.name)
         .then(() => this.#follow(sandbox))
