@@ -7,7 +7,7 @@ import { expect, syncClock, test } from 'agent-workspace-emulator/vitest'
 import got from 'got'
 import { describe, onTestFinished, vi } from 'vitest'
 import { real } from '../../src/core/time/real.ts'
-import { aPage } from '../support/react-page.ts'
+import { pageOfViews } from '../support/react-page.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -77,28 +77,9 @@ test('a client polls a batch of 24 hours to its end', async ({ sandbox }) => {
 })
 
 test('a React component shows an error when the time-out of its request has passed', async ({ sandbox }) => {
-  // Not by their names: they have no types of their own.
-  const { createElement, useEffect, useState } = await import('react' as string)
-  const { createRoot } = await import('react-dom/client' as string)
-  const Views = () => {
-    const [state, show] = useState('loading')
-    useEffect(() => {
-      const abort = new AbortController()
-      const timeout = setTimeout(() => abort.abort(), 30_000)
-      sandbox
-        .fetch('/data-views', { signal: abort.signal })
-        .then(
-          () => show('loaded'),
-          () => show('the service does not respond'),
-        )
-        .finally(() => clearTimeout(timeout))
-    }, [])
-    return createElement('p', null, state)
-  }
   await sandbox.faults.arm({ match: 'everything', do: [{ cut: { at: 'before-head', how: 'pause' } }] })
   await syncClock(sandbox)
-  const page = aPage()
-  createRoot(page.root).render(createElement(Views))
+  const page = pageOfViews(sandbox)
   await advance(sandbox, '29s')
   expect(page.text()).toBe('loading')
   await sandbox.clock.advance('1s')

@@ -73,7 +73,7 @@ const recordedInput = () => {
     z.strictObject({ ...times, attempt: z.string(), output: output() }),
     /** The receivers responded to attempts. */
     z.strictObject({ ...times, outcomes: z.array(outcome) }),
-    /** A function of a scenario returned. */
+    /** A function of a scenario has returned, or has thrown. */
     z.strictObject({ ...times, returned: z.string() }),
   ])
 }

@@ -52,7 +52,7 @@ export type Recorded = {
   | { readonly attempt: string; readonly sent: () => WebhookRequest }
   /** Outcomes of attempts were recorded together. */
   | { readonly outcomes: readonly (Omit<AttemptResult, 'received'> & { readonly attempt: string })[] }
-  /** A function of a scenario returned; the id of its call. */
+  /** A function of a scenario has returned, or has thrown; the id of its call. */
   | { readonly returned: string }
 )
 

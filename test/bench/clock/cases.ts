@@ -1,11 +1,7 @@
 import { aBatch, type SandboxClient } from 'agent-workspace-emulator'
 import { expect, syncClock, test } from 'agent-workspace-emulator/vitest'
 import got from 'got'
-import { aPage } from '../../support/react-page.ts'
-
-// Without types, like in test/library/sync-clock.test.ts.
-const { createElement, useEffect, useState } = await import('react' as string)
-const { createRoot } = await import('react-dom/client' as string)
+import { pageOfViews } from '../../support/react-page.ts'
 
 const HOUR = 3_600_000
 
@@ -72,26 +68,10 @@ measure('a client polls a batch of 24 hours', async (sandbox, onStart) => {
 })
 
 measure('a React component has a time-out of 30 seconds', async (sandbox, onStart) => {
-  const Views = () => {
-    const [state, show] = useState('loading')
-    useEffect(() => {
-      const abort = new AbortController()
-      const timeout = setTimeout(() => abort.abort(), 30_000)
-      sandbox
-        .fetch('/data-views', { signal: abort.signal })
-        .then(
-          () => show('loaded'),
-          () => show('the service does not respond'),
-        )
-        .finally(() => clearTimeout(timeout))
-    }, [])
-    return createElement('p', null, state)
-  }
   await syncClock(sandbox)
   await sandbox.faults.arm({ match: 'everything', do: [{ cut: { at: 'before-head', how: 'pause' } }] })
   onStart()
-  const page = aPage()
-  createRoot(page.root).render(createElement(Views))
+  const page = pageOfViews(sandbox)
   await sandbox.clock.advance('30s')
   expect(page.text()).toBe('the service does not respond')
 })
