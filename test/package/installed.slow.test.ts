@@ -1,5 +1,10 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { borrow, type Consumer, consumer, write } from './consumer.ts'
 import { PATIENCE, run, succeed } from './run.ts'
@@ -30,6 +35,25 @@ test('the packages that run are installed beside it, where npm finds them', asyn
   // The test runners are optional peers, which npm lists without a version.
   expect(Object.keys(own)).toEqual(expect.arrayContaining(Object.keys(dependencies)))
   expect(Object.keys(own)).toContain('express')
+})
+
+test('npm audit asks about the packages that run, and names one with a defect', async () => {
+  let asked: Record<string, readonly string[]> = {}
+  // A registry with one advisory. What else npm asks for is not there, so that it gives less detail.
+  const registry = createServer(async (req, res) => {
+    if (req.url !== '/-/npm/v1/security/advisories/bulk') return void res.writeHead(404).end('{}')
+    asked = JSON.parse(gunzipSync(await buffer(req)).toString())
+    const advisory = { id: 1, url: 'https://example.com/1', title: 'a defect', severity: 'high' }
+    res.end(JSON.stringify({ express: [{ ...advisory, vulnerable_versions: '*', cwe: [], cvss: null }] }))
+  })
+  await once(registry.listen(0, '127.0.0.1'), 'listening')
+  const { port } = registry.address() as AddressInfo
+  const audit = await run(user.folder, 'npm', ['audit', '--registry', `http://127.0.0.1:${port}`])
+  registry.close()
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: object }
+  expect(Object.keys(asked)).toEqual(expect.arrayContaining(Object.keys(dependencies)))
+  expect(audit.out).toContain('a defect - https://example.com/1')
+  expect(audit.code).toBe(1)
 })
 
 test('the OpenAPI document and the schemas can be imported by their names', async () => {

@@ -1,12 +1,14 @@
+import { Refusal } from '../../core/errors.ts'
 import { isFakeTime } from '../../core/time/real.ts'
-import type { ListenError, RunningEmulator } from '../../emulator.ts'
-import type { EmulatorOptions } from '../../options.ts'
+import type { RunningEmulator } from '../../emulator.ts'
+import { checkStartOptions, type EmulatorOptions, startOptions } from '../../options.ts'
 import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { KnownKeys } from '../control/client/keys.ts'
 import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
 import type { Transport } from '../control/client/transport.ts'
 import type { FetchHandler, MountedHandler } from '../handlers.ts'
+import { ListenError } from '../http/server.ts'
 import { shippedFile } from '../package.ts'
 
 /** An emulator that runs in this process. Disposing of it closes it. */
@@ -44,7 +46,6 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
   if (isFakeTime) throw new Error(FAKE)
   // In a bundle of a user, this is the first to fail, with a message that says so.
   shippedFile('package.json')
-  const { startOptions } = await import('../../options.ts')
   const running = await start(options).catch(refuseStart)
   const { controlToken, fixtures = startOptions.fixtures.default } = options
   const keys = new KnownKeys(undefined, fixtures)
@@ -80,10 +81,9 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
 const FAKE =
   'The timers were already fake when agent-workspace-emulator was imported, so an emulator would wait forever. Import it before the call of vi.useFakeTimers().'
 
-// The emulator is loaded by the first start: a test that only imports the library does not wait for it.
 async function start(options: EmulatorOptions): Promise<RunningEmulator> {
-  const { checkStartOptions } = await import('../../options.ts')
   checkStartOptions(options)
+  // Half of the code is loaded here: a test that only calls connect() does not wait for it.
   const { openEmulator } = await import('../../emulator.ts')
   return openEmulator(options)
 }
@@ -92,11 +92,7 @@ function tokensOf({ sandbox }: RunningEmulator): unknown[] {
   return [...sandbox.store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
 }
 
-async function refuseStart(error: unknown): Promise<never> {
-  const [{ ListenError }, { Refusal }] = await Promise.all([
-    import('../../emulator.ts'),
-    import('../../core/errors.ts'),
-  ])
+function refuseStart(error: unknown): never {
   if (error instanceof ListenError) throw cannotListen(error)
   if (!(error instanceof Refusal)) throw error
   const { code, message, options } = error
