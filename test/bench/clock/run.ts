@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
+import { counted } from '../../../src/core/words.ts'
 import { median } from '../servers.ts'
 
 /**
@@ -28,7 +29,7 @@ function spread(figures: readonly number[]): string {
   return `${median(figures).toFixed(0)} ms (${least} to ${most})`
 }
 
-console.log(`Node ${process.version}, ${RUNS} runs`)
+console.log(`Node ${process.version}, ${counted(RUNS, 'run')}`)
 for (const name of CASES) {
   const figures = Array.from({ length: RUNS }, () => once(name))
   const [body, client] = [figures.map(([each]) => each), figures.map(([, each]) => each)]
