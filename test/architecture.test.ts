@@ -205,7 +205,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/http': 4_584,
   'adapters/scenarios': 1_943,
   'adapters/storage': 1_985,
-  'adapters/testing': 1_671,
+  'adapters/testing': 1_667,
   'adapters/webhooks': 783,
   core: 18_352,
   'json-schema': 2_883,

@@ -1,6 +1,6 @@
 import { Refusal } from '../../core/errors.ts'
 import { isFakeTime } from '../../core/time/real.ts'
-import type { RunningEmulator } from '../../emulator.ts'
+import type { ListenError, RunningEmulator } from '../../emulator.ts'
 import { checkStartOptions, type EmulatorOptions, startOptions } from '../../options.ts'
 import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
@@ -8,7 +8,6 @@ import { KnownKeys } from '../control/client/keys.ts'
 import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
 import type { Transport } from '../control/client/transport.ts'
 import type { FetchHandler, MountedHandler } from '../handlers.ts'
-import { ListenError } from '../http/server.ts'
 import { shippedFile } from '../package.ts'
 
 /** An emulator that runs in this process. Disposing of it closes it. */
@@ -92,7 +91,8 @@ function tokensOf({ sandbox }: RunningEmulator): unknown[] {
   return [...sandbox.store.rows('api_keys').values()].map((row) => (row as { token?: unknown }).token)
 }
 
-function refuseStart(error: unknown): never {
+async function refuseStart(error: unknown): Promise<never> {
+  const { ListenError } = await import('../../emulator.ts')
   if (error instanceof ListenError) throw cannotListen(error)
   if (!(error instanceof Refusal)) throw error
   const { code, message, options } = error

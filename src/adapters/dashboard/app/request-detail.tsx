@@ -55,8 +55,7 @@ const NEEDS_KEY =
 
 async function copied(text: string, what: string, note = ''): Promise<void> {
   if (await copyText(text)) toast('ok', `Copied as ${what}.${note}`)
-  else
-    toast('error', 'The browser did not allow copying. Allow this page to use the clipboard, and try again.')
+  else toast('error', 'The browser did not allow copying. Allow it for this page.')
 }
 
 export function RequestDetail(props: {
