@@ -25,14 +25,13 @@ export interface Fired {
 
 /** The decision about one rule. */
 export interface Verdict {
-  readonly rule: string
-  readonly fired: boolean
+  readonly rule: FaultRule
   /** A sentence: why it fired, or why not. */
   readonly description: string
-  /** The rule itself, if it has not fired. */
-  readonly about?: FaultRule
+  /** Present when it fired. */
+  readonly fired?: Fired
   /** The counter of a match that did not fire. */
-  readonly counter?: Pick<Fired, 'n' | 'key'> | undefined
+  readonly counter?: Pick<Fired, 'n' | 'key'>
 }
 
 /** The parameters of one action that has fired. */
@@ -61,8 +60,8 @@ export class Decision implements FaultReport {
   readonly #primitives: PrimitiveMap
   #moved: readonly Moved[] = NOTHING
 
-  constructor(fired: readonly Fired[], verdicts: readonly Verdict[], primitives: PrimitiveMap) {
-    this.fired = fired
+  constructor(verdicts: readonly Verdict[], primitives: PrimitiveMap) {
+    this.fired = verdicts.flatMap(({ fired }) => fired ?? [])
     this.verdicts = verdicts
     this.#primitives = primitives
   }

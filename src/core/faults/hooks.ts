@@ -71,8 +71,8 @@ export interface Wire {
   readonly actions: readonly Action[]
   /** Resolves when the response may be sent; undefined: at once. */
   readonly hold: (() => Promise<void>) | undefined
-  /** Aborted when a held connection must be released: the sandbox was reset, or a rule that holds it was removed. */
-  readonly released: AbortSignal
+  /** One is aborted when a held connection must be released: the sandbox was reset, or a rule that holds it was removed. */
+  readonly releases: readonly AbortSignal[]
   /** Reports how far the exchange came; to be called once, when it is over. */
   readonly report: (sent: Sent) => void
 }
@@ -132,7 +132,7 @@ export class FaultedRequest implements RequestHooks {
       actions,
       // The sender reports its own errors; the response does not depend on them.
       hold: waits ? async () => this.#sandbox.pendingWork?.whenIdle().catch(() => {}) : undefined,
-      released: this.#sandbox.faults.releasedFor(decision),
+      releases: this.#sandbox.faults.releasesOf(decision),
       report: (sent) => {
         decision.sent = sent
       },
@@ -223,16 +223,11 @@ function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined)
   const { operation } = call
   const asked = magicOf(sandbox, call)
   if (asked.length === 0) return decision
-  const fired = asked.map(({ value, actions }) => {
+  const verdicts = asked.map(({ value, actions }) => {
     const rule = magicRule(sandbox, operation.name, value, actions)
-    return { rule, actions, step: undefined, n: 1, key: null }
+    return { rule, description: MAGIC, fired: { rule, actions, step: undefined, n: 1, key: null } }
   })
-  const verdicts = fired.map(({ rule }) => ({ rule: rule.id, fired: true, description: MAGIC }))
-  return new Decision(
-    [...(decision?.fired ?? []), ...fired],
-    [...(decision?.verdicts ?? []), ...verdicts],
-    sandbox.service.primitives,
-  )
+  return new Decision([...(decision?.verdicts ?? []), ...verdicts], sandbox.service.primitives)
 }
 
 const MAGIC = 'The request itself triggers it with a reserved value.'

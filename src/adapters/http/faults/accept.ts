@@ -19,7 +19,7 @@ export function acceptUnderFaults(socket: Socket, id: string, sandbox: Sandbox, 
   if (decision === undefined || stop === undefined) return
   silence(socket)
   const { closing, later } = waits
-  const signals = [sandbox.faults.releasedFor(decision), closing]
+  const signals = [...sandbox.faults.releasesOf(decision), closing]
   const timeout = new ExchangeTimeout(socket, signals, longest(paceOf(actions)), later)
   const report = (end: Sent['end']): void => {
     decision.sent = { stage: 'accept', bytes: 0, end }

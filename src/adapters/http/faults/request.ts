@@ -148,9 +148,9 @@ export class RequestFaults {
   }
 
   #timeout({ hooks: { report } }: Decided, limit = longest(paceOf(report.actions))): ExchangeTimeout {
-    const released = this.#sandbox.faults.releasedFor(report)
+    const releases = this.#sandbox.faults.releasesOf(report)
     const { closing, later } = this.#waits
-    return new ExchangeTimeout(this.#req.socket, [released, closing], limit, later)
+    return new ExchangeTimeout(this.#req.socket, [...releases, closing], limit, later)
   }
 
   #noteEnd(end: Sent['end']): void {

@@ -18,7 +18,7 @@ import { ResponseWriter, SocketWriter, type Writer } from './writers.ts'
 
 /**
  * Sends a response with its faults, and reports how much of it was sent. Resolves when the exchange is over. An exchange that
- * is held open is over when the client leaves, `released` or `closing` is aborted, or the maximum time of the fault ends.
+ * is held open is over when the client leaves, `closing` or one of the `releases` is aborted, or the maximum time of the fault ends.
  */
 export async function sendFaulted(
   req: IncomingMessage,
@@ -33,7 +33,7 @@ export async function sendFaulted(
   const limit = longest(pace)
   // The wait before the handler is part of the limit.
   const left = limit - Math.min(pace.before_handler_ms ?? 0, limit)
-  const timeout = new ExchangeTimeout(req.socket, [wire.released, closing], left, later)
+  const timeout = new ExchangeTimeout(req.socket, [...wire.releases, closing], left, later)
   let sent: Sent | undefined
   const report = (each: Sent): void => {
     sent = each
