@@ -1,14 +1,6 @@
 import { keptOf, textsOf } from '../log/log-entry.ts'
 import type { KeptBody, Sent } from '../log/request-log.ts'
-import type {
-  Call,
-  CallBody,
-  Content,
-  Exchange,
-  Hooks,
-  RequestHooks,
-  ResponseHead,
-} from '../request/exchange.ts'
+import type { Call, Content, Exchange, Hooks, RequestHooks, ResponseHead } from '../request/exchange.ts'
 import { withHeaders } from '../request/headers.ts'
 import { contentOf, quotaHeaders } from '../request/response.ts'
 import type { Step } from '../request/steps.ts'
@@ -123,9 +115,7 @@ export class FaultedRequest implements RequestHooks {
   /** The part of the decision for an adapter; undefined when there is none. */
   get wire(): Wire | undefined {
     const { report: decision } = this
-    const actions = decision.actions.filter((action) =>
-      decision.uses([action]).some(({ primitive }) => primitive.kind === 'wire'),
-    )
+    const actions = decision.actions.filter((action) => decision.isOnWire([action]))
     const waits = effectsOf(this.#sandbox, decision, 'waitsForWebhooks').some(({ act }) => act(decision))
     if (actions.length === 0 && !waits) return undefined
     return {
@@ -187,7 +177,7 @@ function idsOf({ fired }: Decision): string {
 }
 
 function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
-  const { operation, method, path, pathPrefix, query, headers, evidence, params } = call
+  const { operation, method, path, pathPrefix, query, headers, body, evidence, params } = call
   return {
     kind: 'request',
     operation: operation.name === '' ? undefined : operation.name,
@@ -196,7 +186,8 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
     pathPrefix,
     query,
     headers,
-    body: bodyOf(call.body),
+    // The whole body, however large: a rule may match a part that the log leaves out.
+    body: body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD,
     caller: sandbox.authenticator.guessCall(call, sandbox.settings),
     connection: evidence && { id: evidence.connection.id, index: evidence.requests_before + 1 },
     resource: Object.values(params).at(-1) ?? null,
@@ -205,11 +196,6 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
 }
 
 const UNREAD: KeptBody = { kind: 'none' }
-
-// The whole body, however large: a rule may match a part that the log leaves out.
-function bodyOf(body: CallBody): KeptBody {
-  return body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD
-}
 
 /** The actions that reserved values in the body of a call request. */
 function magicOf({ options, service }: Sandbox, { operation, body }: Call) {
