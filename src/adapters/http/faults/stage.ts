@@ -110,9 +110,6 @@ export function stageName(stage: Stage): string {
     .join(' ')
 }
 
-const LF = 0x0a
-const CR = 0x0d
-
 /**
  * The offset of a place in a body, between 0 and its length. A line ends with LF, CR LF or CR. If the body has fewer lines,
  * the place is its end. A fraction is rounded down.
@@ -126,10 +123,8 @@ export function offsetOf(place: BodyPosition, body: Buffer): number {
 }
 
 function endOfLine(count: number, body: Buffer): number {
-  let lines = 0
-  for (let at = 0; at < body.length && lines < count; at++) {
-    const ends = body[at] === LF || (body[at] === CR && body[at + 1] !== LF)
-    if (ends && ++lines === count) return at + 1
-  }
-  return count === 0 ? 0 : body.length
+  if (count === 0) return 0
+  // Latin-1 has one character per byte.
+  const last = [...body.toString('latin1').matchAll(/\r\n|\n|\r/g)][count - 1]
+  return last === undefined ? body.length : last.index + last[0].length
 }
