@@ -3,16 +3,18 @@ import { refuseInvalid } from '../errors.ts'
 import { list, listOf, type ShapeOf } from '../fields.ts'
 import { control, type Scope, type WebhookType } from '../operation.ts'
 import type { Resource } from '../service.ts'
+import { collection } from '../state/collection.ts'
 import { armDelivery, deliveryEvents, redeliver, sendToInbox } from './delivery.ts'
 import { INBOX_URL, inboxMessage, inboxOf } from './inbox.ts'
 import {
   type Delivery,
   deliveries,
   deliveryFields,
+  deliveryRecord,
   newSubscription,
   subscriptionChange,
   type Webhook,
-  webhookCollections,
+  webhookRecord,
   webhooks,
 } from './records.ts'
 import { fixedSubscriptions, webhookAssumptions } from './settings.ts'
@@ -26,7 +28,10 @@ export function webhooksResource(webhookTypes: readonly WebhookType[]): Resource
   return {
     name: 'webhooks',
     operations: [],
-    collections: webhookCollections(webhookTypes),
+    collections: [
+      collection<Webhook>({ ...webhooks, schema: () => webhookRecord(webhookTypes) }),
+      collection<Delivery>({ ...deliveries, schema: () => deliveryRecord(webhookTypes) }),
+    ],
     events: deliveryEvents,
     recordEvents: [
       {
