@@ -50,7 +50,8 @@ export interface AttemptResult {
  */
 export function publish(scope: Scope, { type, ref, body }: Publication): readonly Delivery[] {
   const published: Delivery[] = []
-  for (const { id: webhook_id, url } of subscribers(scope, type)) {
+  for (const { id: webhook_id, url, events } of subscriptionsOf(scope)) {
+    if (events !== null && !events.includes(type)) continue
     const { copies, faults } = scope.treatmentOf(type, url, idOf(ref)) ?? { copies: 1, faults: null }
     const id = scope.newId()
     const data = body()
@@ -96,19 +97,19 @@ function copyOf(delivery: Delivery, id: string): Delivery {
   return { ...delivery, id, faults: { rules: [], ...delivery.faults, copy_of: delivery.id } }
 }
 
-function subscribers({ tx, settings }: Scope, type: string) {
-  const fixed = settings.get(fixedSubscriptions).map(({ url, events = null }) => ({ id: null, url, events }))
-  return [...tx.in(webhooks), ...fixed].filter(({ events }) => events === null || events.includes(type))
+/** Every subscription. Those from settings are last, and have no id. */
+export function subscriptionsOf({ tx, settings }: Pick<Scope, 'tx' | 'settings'>) {
+  const fixed = settings
+    .get(fixedSubscriptions)
+    .map(({ url, events = null, secret = null }) => ({ id: null, url, events, secret, created_at: null }))
+  return [...tx.in(webhooks), ...fixed]
 }
 
-/** The secret of the subscription that a delivery belongs to; undefined if the subscription was removed. */
-export function subscriptionOf(
-  { tx, settings }: Pick<Scope, 'tx' | 'settings'>,
-  { webhook_id, url }: Delivery,
-): { readonly secret: string | null } | undefined {
-  if (webhook_id !== null) return tx.in(webhooks).get(webhook_id)
-  const fixed = settings.get(fixedSubscriptions).find((each) => each.url === url)
-  return fixed === undefined ? undefined : { secret: fixed.secret ?? null }
+/** The subscription that a delivery belongs to; undefined if it was removed. */
+export function subscriptionOf(scope: Pick<Scope, 'tx' | 'settings'>, { webhook_id, url }: Delivery) {
+  return subscriptionsOf(scope).find(
+    (each) => each.id === webhook_id && (webhook_id !== null || each.url === url),
+  )
 }
 
 /** Records that a pending delivery is being sent. Written before the request is sent, so that a crash cannot hide it. */
