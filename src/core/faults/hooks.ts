@@ -206,38 +206,28 @@ function magicOf({ options, service }: Sandbox, { operation, body }: Call) {
 }
 
 function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined): Decision | undefined {
-  const { operation } = call
   const asked = magicOf(sandbox, call)
   if (asked.length === 0) return decision
   const verdicts = asked.map(({ value, actions }) => {
-    const rule = magicRule(sandbox, operation.name, value, actions)
+    // It has the form of every other rule, but exists for one request only and is not in the table.
+    const rule: FaultRule = {
+      id: `magic:${value}`,
+      source: 'magic',
+      preset: null,
+      description: null,
+      match: { operation: call.operation.name },
+      when: {},
+      do: actions,
+      actions: {},
+      priority: 0,
+      then: 'continue',
+      times: null,
+      ttl: null,
+      armed_at: formatInstant(sandbox.clock.now),
+    }
     return { rule, description: MAGIC, fired: { rule, actions, step: undefined, n: 1, key: null } }
   })
   return new Decision([...(decision?.verdicts ?? []), ...verdicts], sandbox.service.primitives)
 }
 
 const MAGIC = 'The request itself triggers it with a reserved value.'
-
-// It has the form of every other rule, but exists for one request only and is not in the table.
-function magicRule(
-  sandbox: Sandbox,
-  operation: string,
-  value: string,
-  actions: readonly Action[],
-): FaultRule {
-  return {
-    id: `magic:${value}`,
-    source: 'magic',
-    preset: null,
-    description: null,
-    match: { operation },
-    when: {},
-    do: actions,
-    actions: {},
-    priority: 0,
-    then: 'continue',
-    times: null,
-    ttl: null,
-    armed_at: formatInstant(sandbox.clock.now),
-  }
-}
