@@ -77,6 +77,26 @@ export function pointerAt(text: string, offset: number): string | undefined {
   return parses(text) ? pointer(...parser().getLocation(text, offset).path) : undefined
 }
 
+/**
+ * Writes a JSON value into a JSON text at a JSON Pointer. The rest of the text stays unchanged, so that no other number is
+ * rounded. A missing field is added to its object. Any other missing place, or a text that is not JSON, changes nothing.
+ */
+export function spliced(text: string, place: string, value: string): string {
+  if (!parses(text)) return text
+  const keys = keysOf(place)
+  let at = parser().parseTree(text)
+  let holder: Node | undefined
+  for (const key of keys) {
+    holder = at
+    at = at && childOf(at, key)
+  }
+  if (at !== undefined) return text.slice(0, at.offset) + value + text.slice(at.offset + at.length)
+  if (holder?.type !== 'object') return text
+  const end = holder.offset + holder.length - 1
+  const comma = holder.children?.length === 0 ? '' : ','
+  return `${text.slice(0, end)}${comma}${JSON.stringify(keys.at(-1))}:${value}${text.slice(end)}`
+}
+
 function childOf({ type, children = [] }: Node, key: string): Node | undefined {
   if (type === 'array') return children.find((_, index) => String(index) === key)
   return children.findLast(({ children: [name] = [] }) => name?.value === key)?.children?.[1]

@@ -60,7 +60,8 @@ test('a fault from magic values in a request counts', async () => {
   const { sandbox, entry, tally } = await used()
   tally.watch(sandbox)
   const rule = { id: 'magic:fail', source: 'magic' } as FaultRule
-  const faults = new Decision([{ rule, actions: [], step: undefined, n: 1, key: null }], [], new Map())
+  const fired = { rule, actions: [], step: undefined, n: 1, key: null }
+  const faults = new Decision([{ rule, description: '', fired }], new Map())
   sandbox.log.add({ ...entry, faults })
   sandbox.log.add({ ...entry, faults })
   expect(tally.faults).toEqual([{ id: 'magic:fail', fired: 2 }])

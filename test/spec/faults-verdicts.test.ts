@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { faultsOf } from '../../src/core/faults/trace.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 
@@ -20,7 +21,7 @@ test('the reason why a rule did not fire contains no secret of the request', asy
   })
   const entry = emulator.sandbox.log.entries().at(-1)
   expect(entry?.operation).toBe('agents.claim')
-  expect(entry?.faults?.verdicts.map(({ fired }) => fired)).toEqual([false, false, false, false, false])
+  expect(faultsOf(entry?.faults).map(({ fired }) => fired)).toEqual([false, false, false, false, false])
   expect(JSON.stringify(entry)).not.toContain('canary')
   expect(JSON.stringify(entry)).toContain('(redacted)')
 })
@@ -31,6 +32,6 @@ test('the reason why a rule did not fire is short, however large the request and
   for (const match of [{ body: { '': { equals: large } } }, { path: `/v1/${large}` }])
     armRule(emulator.sandbox, { ...never, match })
   expect((await emulator.post('/pages', { name: large.toUpperCase() })).status).toBe(200)
-  for (const { description } of emulator.sandbox.log.entries().at(-1)?.faults?.verdicts ?? [])
+  for (const { description } of faultsOf(emulator.sandbox.log.entries().at(-1)?.faults))
     expect(description.length).toBeLessThan(5_000)
 })

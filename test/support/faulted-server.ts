@@ -43,7 +43,7 @@ export async function faultedServer(faulted: Faulted = {}): Promise<FaultedServe
       req.resume()
       const isFaulted = always || ++count === 1
       const report = (each: Sent) => sent.push(each)
-      const wire = { actions: isFaulted ? actions : [], hold, released: released.signal, report }
+      const wire = { actions: isFaulted ? actions : [], hold, releases: [released.signal], report }
       sendFaulted(req, res, response, wire, [['Vary', 'Origin']], req.method !== 'HEAD', {
         closing: closing.signal,
       }).catch((error) => failures.push(error))

@@ -42,7 +42,7 @@ import {
 } from './guard.ts'
 import { readCallBody } from './json-body.ts'
 import { render } from './render.ts'
-import { nearMisses, noRoute, parseQuery, removed, StubRoutes, splitTarget } from './routes.ts'
+import { nearMisses, noRoute, parseQuery, removed, splitTarget, withStubs } from './routes.ts'
 import { createHttpServer, type RawResponse } from './server.ts'
 import type { WireProblem } from './wire-problem.ts'
 
@@ -107,14 +107,12 @@ const MAX_UNREAD = 1_000
 export class Api {
   readonly #options: ApiOptions
   readonly #routes: RouteTable<AnyOperation>
-  readonly #stubs: StubRoutes
   /** The operations and parameters that were reported. */
   readonly #unread = new Set<string>()
 
   constructor(options: ApiOptions) {
     this.#options = options
     this.#routes = new RouteTable(options.operations)
-    this.#stubs = new StubRoutes((path) => this.#errorFormatOf(path))
   }
 
   /** `METHOD /v1/path` of the operations closest to a path outside the API. @param path without the sandbox */
@@ -169,7 +167,7 @@ export class Api {
       destination = { sandbox, chosenBy }
       const method = req.method ?? ''
       const own = path.slice(pathPrefix.length + BASE.length)
-      const match = this.#stubs.match(sandbox, method, own, this.#routes.match(method, own))
+      const match = withStubs(sandbox, method, own, this.#routes.match(method, own), this.#errorFormatOf)
       faults = this.#faultsOf(req, res, sandbox, observed)
       const known = { ...observed, ...faults?.arm() }
       if (match.kind !== 'route') {
@@ -255,9 +253,8 @@ export class Api {
   }
 
   /** The error format of a path, known or not: that of the operations with the same first segment. Default `standard`. */
-  #errorFormatOf(path: string): ErrorFormat {
-    return this.#routes.relatedTo(path)?.errorFormat ?? 'standard'
-  }
+  readonly #errorFormatOf = (path: string): ErrorFormat =>
+    this.#routes.relatedTo(path)?.errorFormat ?? 'standard'
 
   async #preflight(req: IncomingMessage, res: ServerResponse, observed: Observed): Promise<void> {
     const decision = this.#origin(req)

@@ -10,6 +10,13 @@ const MIB = 1024 * 1024
 const BATCH_LIMIT = 104_857_600
 const ZEROS = Buffer.alloc(BATCH_LIMIT + 1, 0x20)
 
+/** The statuses of the refusals, by their codes. */
+const STATUSES = new Map([
+  ['bad_request', 400],
+  ['payload_too_large', 413],
+  ['unsupported_media_type', 415],
+])
+
 interface Seen {
   readonly req: IncomingMessage
   readonly body: Promise<Body>
@@ -29,8 +36,8 @@ async function decision(options: BodyOptions): Promise<Reading> {
     all.push({ req, body: promise })
     const body = await promise
     if (body.kind === 'aborted') return
-    res.statusCode = body.kind === 'bytes' ? 200 : body.status
-    res.end(body.kind === 'bytes' ? String(body.bytes.length) : body.detail)
+    res.statusCode = body.kind === 'bytes' ? 200 : (STATUSES.get(body.refusal.code) ?? 500)
+    res.end(body.kind === 'bytes' ? String(body.bytes.length) : body.refusal.message)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -95,7 +102,7 @@ function noise(size: number): Buffer {
 }
 
 test('a body is read unchanged, with a length, chunked, or empty', async () => {
-  const server = await decision({ limit: 100 })
+  const server = await decision({ bytes: 100 })
   expect(await send(server.port, sized(2), Buffer.from('{}'))).toEqual({ status: 200, text: '2' })
   expect(await send(server.port, {}, Buffer.from('{"a"'), Buffer.from(':1}'))).toEqual({
     status: 200,
@@ -109,7 +116,7 @@ test('a body is read unchanged, with a length, chunked, or empty', async () => {
 })
 
 test('exactly 100 MiB is accepted, one byte more is not: by Content-Length', { tags: ['R270'] }, async () => {
-  const server = await decision({ limit: BATCH_LIMIT })
+  const server = await decision({ bytes: BATCH_LIMIT })
   expect(await send(server.port, sized(BATCH_LIMIT), ZEROS.subarray(1))).toMatchObject({ text: '104857600' })
   const socket = await rawConnection(server.port, `Content-Length: ${BATCH_LIMIT + 1}`)
   expect(await statusLine(socket)).toBe('HTTP/1.1 413 Payload Too Large')
@@ -119,7 +126,7 @@ test('a large body of exactly the limit is accepted, one byte more is not: chunk
   tags: ['R270'],
 }, async () => {
   const limit = 4 * MIB
-  const server = await decision({ limit })
+  const server = await decision({ bytes: limit })
   const [within, over] = [ZEROS.subarray(0, limit), ZEROS.subarray(0, limit + 1)]
   const zip = (bytes: Buffer) => gzipSync(bytes, { level: 1 })
   expect(await send(server.port, {}, within)).toMatchObject({ text: String(limit) })
@@ -129,7 +136,7 @@ test('a large body of exactly the limit is accepted, one byte more is not: chunk
 })
 
 test('the limit is exact to the byte for every way of sending', async () => {
-  const server = await decision({ limit: 64 * 1024 })
+  const server = await decision({ bytes: 64 * 1024 })
   // Noise does not compress: its coded form is larger than the limit, but it is still accepted.
   const within = noise(64 * 1024)
   const over = Buffer.concat([within, Buffer.from('!')])
@@ -146,7 +153,7 @@ test('the limit is exact to the byte for every way of sending', async () => {
 })
 
 test('a small compressed body that decodes to many bytes is stopped at the limit', async () => {
-  const server = await decision({ limit: MIB })
+  const server = await decision({ bytes: MIB })
   const bomb = gzipSync(ZEROS.subarray(0, 50 * MIB), { level: 1 })
   const response = await send(server.port, coded('gzip'), bomb)
   expect(response.status).toBe(413)
@@ -154,13 +161,13 @@ test('a small compressed body that decodes to many bytes is stopped at the limit
 })
 
 test('a coded body that decodes to no bytes is limited by its coded size', async () => {
-  const server = await decision({ limit: 1024 })
+  const server = await decision({ bytes: 1024 })
   const empty = Buffer.concat(Array.from({ length: 1_000 }, () => gzipSync('')))
   expect(await send(server.port, coded('gzip'), empty)).toMatchObject({ status: 413 })
 })
 
 test('an early 413 reaches http and fetch clients that upload 20 MB, with any Connection header', async () => {
-  const server = await decision({ limit: MIB })
+  const server = await decision({ bytes: MIB })
   const upload = ZEROS.subarray(0, 20_000_000)
   const responses = [
     await send(server.port, sized(upload.length), upload),
@@ -173,7 +180,7 @@ test('an early 413 reaches http and fetch clients that upload 20 MB, with any Co
 })
 
 test('a connection can be used for the next request after a refused upload', async () => {
-  const server = await decision({ limit: 10 })
+  const server = await decision({ bytes: 10 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   onTestFinished(() => agent.destroy())
   expect((await send(server.port, { agent, ...sized(3 * MIB) }, ZEROS.subarray(0, 3 * MIB))).status).toBe(413)
@@ -183,7 +190,7 @@ test('a connection can be used for the next request after a refused upload', asy
 })
 
 test('gzip, deflate, br and identity are decoded, in any letter case', async () => {
-  const server = await decision({ limit: 100 })
+  const server = await decision({ bytes: 100 })
   const text = Buffer.from('{"name":"é"}')
   for (const [coding, bytes] of [
     ['GZIP', gzipSync(text)],
@@ -198,7 +205,7 @@ test('gzip, deflate, br and identity are decoded, in any letter case', async () 
 })
 
 test('an unknown or second content coding is refused', async () => {
-  const server = await decision({ limit: 100 })
+  const server = await decision({ bytes: 100 })
   for (const coding of ['zstd', 'gzip, br', 'constructor']) {
     const response = await send(server.port, coded(coding), Buffer.from('{}'))
     expect(response).toEqual({ status: 415, text: expect.stringContaining('Use gzip, deflate, br or no') })
@@ -206,7 +213,7 @@ test('an unknown or second content coding is refused', async () => {
 })
 
 test('a compressed body that is corrupt, cut, or followed by more bytes is refused', async () => {
-  const server = await decision({ limit: 10 * MIB })
+  const server = await decision({ bytes: 10 * MIB })
   const text = noise(320)
   for (const [coding, bytes] of [
     ['gzip', gzipSync(text)],
@@ -229,7 +236,7 @@ test('a compressed body that is corrupt, cut, or followed by more bytes is refus
 })
 
 test('a client that sends Connection: close gets the refusal of its coded body', async () => {
-  const server = await decision({ limit: 100 })
+  const server = await decision({ bytes: 100 })
   const headers = { 'content-encoding': 'gzip', connection: 'close' }
   expect(await send(server.port, { headers }, Buffer.from('{"a":1}'))).toMatchObject({ status: 400 })
   expect(await send(server.port, { headers }, gzipSync('{}').subarray(0, -3))).toMatchObject({ status: 400 })
@@ -241,7 +248,7 @@ test('the body of a client that leaves before its end is aborted, for every way 
     'Transfer-Encoding: chunked',
     'Content-Length: 100\r\nContent-Encoding: gzip',
   ]) {
-    const server = await decision({ limit: 1_000 })
+    const server = await decision({ bytes: 1_000 })
     const socket = await rawConnection(server.port, head)
     const { body } = await server.seen(0)
     socket.destroy()
@@ -254,7 +261,7 @@ test('chunks of any size are joined in order, however the body is sent', async (
   const chunks: Buffer[] = []
   for (let at = 0, size = 1; at < text.length; at += size, size = (size * 7) % 4_099)
     chunks.push(text.subarray(at, at + size))
-  const server = await decision({ limit: MIB })
+  const server = await decision({ bytes: MIB })
   await send(server.port, {}, ...chunks)
   await send(server.port, sized(text.length), ...chunks)
   for (const n of [0, 1]) expect(await (await server.seen(n)).body).toEqual({ kind: 'bytes', bytes: text })

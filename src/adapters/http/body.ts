@@ -1,24 +1,18 @@
 import { createHash, type Hash, hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { type ErrorCode, Refusal } from '../../core/errors.ts'
 import type { Evidence } from '../../core/log/evidence.ts'
 import { MAX_BODY, noteBody } from '../../core/record/recording.ts'
 
 /** Bounds for reading a body. */
 export interface BodyOptions {
   /** Maximum bytes, counted after content decoding. A body of exactly this size is accepted. */
-  readonly limit: number
+  readonly bytes: number
   /** Called for each chunk, with the bytes received so far (before decoding). Returning false ends the reading, as `aborted`. */
   readonly received?: ((bytes: number) => boolean) | undefined
   /** Gets the length and the digest of a body that was read to its end. */
   readonly evidence?: Evidence | undefined
-}
-
-/** A body that is not accepted: the HTTP status, and a text with the problem and its fix. */
-export interface BodyRefusal {
-  readonly kind: 'too_large' | 'unsupported_encoding' | 'bad_encoding'
-  readonly status: 400 | 413 | 415
-  readonly detail: string
 }
 
 /**
@@ -27,7 +21,7 @@ export interface BodyRefusal {
 export type Body =
   | { readonly kind: 'bytes'; readonly bytes: Buffer }
   | { readonly kind: 'aborted' }
-  | BodyRefusal
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
 
 const NOTHING = Buffer.alloc(0)
 
@@ -46,18 +40,18 @@ export function announcesBody(req: IncomingMessage): boolean {
 export async function readBody(req: IncomingMessage, options: BodyOptions): Promise<Body> {
   if (!announcesBody(req)) return { kind: 'bytes', bytes: NOTHING }
   const body = await receiveBody(req, options)
-  if (body.kind !== 'bytes' && body.kind !== 'aborted') await discardBody(req)
+  if (body.kind === 'refused') await discardBody(req)
   return body
 }
 
-function receiveBody(req: IncomingMessage, options: BodyOptions): BodyRefusal | Promise<Body> {
-  const coding = codingOf(req.headers['content-encoding'])
-  if (coding === 'unsupported') return UNSUPPORTED_ENCODING
-  const isCoded = coding !== 'identity'
+function receiveBody(req: IncomingMessage, options: BodyOptions): Body | Promise<Body> {
+  const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? ''
+  if (!CODINGS.has(coding)) return unsupportedCoding()
+  const decoder = CODINGS.get(coding)
   const announced = Number(req.headers['content-length'] ?? 0)
-  if (announced > wireLimit(options.limit, isCoded)) return tooLarge(options.limit)
+  if (announced > wireLimit(options.bytes, decoder !== undefined)) return tooLarge(options.bytes)
   return new Promise((resolve) => {
-    new BodyReader(req, isCoded ? coding() : undefined, options, resolve).start()
+    new BodyReader(req, decoder?.(), options, resolve).start()
   })
 }
 
@@ -116,7 +110,7 @@ class BodyReader {
   }
 
   #onWireData(chunk: Buffer): void {
-    const { limit, received, evidence } = this.#options
+    const { bytes: limit, received, evidence } = this.#options
     this.#wireBytes += chunk.length
     if (evidence !== undefined) this.#addToDigest(chunk)
     if (received?.(this.#wireBytes) === false) this.#settle({ kind: 'aborted' })
@@ -144,7 +138,7 @@ class BodyReader {
 
   #onBytes(chunk: Buffer): void {
     if (this.#isSettled) return
-    const { limit } = this.#options
+    const { bytes: limit } = this.#options
     const size = this.#size + chunk.length
     if (size > limit) this.#settle(tooLarge(limit))
     else if (this.#size === 0) this.#buffer = chunk
@@ -154,7 +148,7 @@ class BodyReader {
 
   #append(chunk: Buffer, size: number): void {
     if (size > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.min(2 * size, this.#options.limit))
+      const larger = Buffer.allocUnsafe(Math.min(2 * size, this.#options.bytes))
       this.#buffer.copy(larger, 0, 0, this.#size)
       this.#buffer = larger
     }
@@ -199,30 +193,34 @@ function wireLimit(limit: number, isCoded: boolean): number {
   return isCoded ? limit + Math.ceil(limit / 100) + 1024 : limit
 }
 
-/** The refusal of a body with more bytes than the limit (413). */
-export function tooLarge(limit: number): BodyRefusal {
+/** A body that is not accepted. */
+export function refused(code: ErrorCode, detail: string): Extract<Body, { kind: 'refused' }> {
+  return { kind: 'refused', refusal: new Refusal(code, { detail }) }
+}
+
+/** The refusal of a body with more bytes than the limit. */
+export function tooLarge(limit: number) {
   const detail =
     `The request body is larger than ${limit} bytes, the most that this operation accepts (counted after ` +
     'content decoding). Send less at once, or split the work over several requests.'
-  return { kind: 'too_large', status: 413, detail }
+  return refused('payload_too_large', detail)
 }
 
-const UNSUPPORTED_ENCODING: BodyRefusal = {
-  kind: 'unsupported_encoding',
-  status: 415,
-  detail:
-    "The request's Content-Encoding is not supported here. Use gzip, deflate, br or no Content-Encoding header.",
+function unsupportedCoding() {
+  const detail =
+    "The request's Content-Encoding is not supported here. Use gzip, deflate, br or no Content-Encoding header."
+  return refused('unsupported_media_type', detail)
 }
 
-function corrupt(truncated: boolean): BodyRefusal {
+function corrupt(truncated: boolean) {
   const what = truncated ? 'ends too early' : 'does not match its Content-Encoding header'
   const detail = `The request body ${what}, so it cannot be decoded. Check the compression, or send the body uncompressed.`
-  return { kind: 'bad_encoding', status: 400, detail }
+  return refused('bad_request', detail)
 }
 
-function trailing(bytes: number): BodyRefusal {
+function trailing(bytes: number) {
   const detail = `The request body continues for ${bytes} bytes after the end of its compressed data. Send a single stream.`
-  return { kind: 'bad_encoding', status: 400, detail }
+  return refused('bad_request', detail)
 }
 
 /** A stream that decodes one content coding; `bytesWritten` counts the encoded bytes that it has consumed. */
@@ -231,22 +229,15 @@ type Decoder = ReturnType<typeof createGunzip | typeof createInflate | typeof cr
 // With the default of 16 KiB, a large body needs four times as many calls to the thread pool.
 const OPTIONS = { chunkSize: 64 * 1024 }
 
-const CODINGS = new Map<string, () => Decoder>([
+/** The decoder for each `Content-Encoding` (RFC 9110 section 8.4). A list of several codings is not supported. */
+const CODINGS = new Map<string, (() => Decoder) | undefined>([
+  ['', undefined],
+  ['identity', undefined],
   ['gzip', () => createGunzip(OPTIONS)],
   ['x-gzip', () => createGunzip(OPTIONS)],
   ['deflate', () => createInflate(OPTIONS)],
   ['br', () => createBrotliDecompress(OPTIONS)],
 ])
-
-/** The decoder for a request's `Content-Encoding`. A list of several codings is not supported. */
-type Coding = 'identity' | 'unsupported' | (() => Decoder)
-
-/** Reads a `Content-Encoding` header (RFC 9110 section 8.4); names are case-insensitive. */
-function codingOf(header: string | undefined): Coding {
-  const name = header?.trim().toLowerCase() ?? ''
-  if (name === '' || name === 'identity') return 'identity'
-  return CODINGS.get(name) ?? 'unsupported'
-}
 
 /** Maximum bytes of a refused body that are read and discarded: 256 MiB, over twice the largest limit of the API. */
 const MAX_DISCARDED_BYTES = 256 * 1024 * 1024
@@ -263,12 +254,8 @@ export function hasUnreadBody(req: IncomingMessage): boolean {
  * connection right after the response, and a client that is still sending may then never read it. For the same reason the
  * emulator adds no `Connection: close` to the response to a refused body.
  */
-export async function discardBody(req: IncomingMessage, maxBytes = MAX_DISCARDED_BYTES): Promise<void> {
-  if (hasUnreadBody(req)) await discardAnnounced(req, maxBytes)
-}
-
-function discardAnnounced(req: IncomingMessage, maxBytes: number): Promise<void> {
-  const closing = closesAfterResponse(req) && !awaitsContinue(req) && !req.destroyed
+export function discardBody(req: IncomingMessage, maxBytes = MAX_DISCARDED_BYTES): Promise<void> {
+  const closing = hasUnreadBody(req) && closesAfterResponse(req) && !awaitsContinue(req) && !req.destroyed
   return new Promise((resolve) => {
     let discarded = 0
     req.on('end', resolve)
@@ -301,7 +288,7 @@ export function awaitsContinue(req: IncomingMessage): boolean {
 }
 
 /** Sends `100 Continue` to a client that waits for it; does nothing for other clients, or the second time. */
-export function sendContinue(req: IncomingMessage): void {
+function sendContinue(req: IncomingMessage): void {
   const send = pending.get(req)
   pending.delete(req)
   send?.()

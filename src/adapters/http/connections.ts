@@ -29,17 +29,13 @@ interface Connection {
   silent: boolean
 }
 
-const presets = new WeakMap<Socket, string>()
-
-/** Sets the id of a connection before the server accepts it. */
-export function presetId(socket: Socket, id: string): void {
-  presets.set(socket, id)
-}
-
 /** What is known of the client of an open connection. */
 export function clientOf(socket: Socket): ClientConnection | undefined {
   return connectionOf.get(socket)?.record
 }
+
+/** Number of connections of servers of other applications. */
+let mounted = 0
 
 // Lets the functions below find a connection by its socket: their callers have no access to the server.
 const connectionOf = new WeakMap<Socket, Connection>()
@@ -50,7 +46,7 @@ const connectionOf = new WeakMap<Socket, Connection>()
  */
 export function evidenceOf(req: IncomingMessage, res: ServerResponse): Evidence {
   const { socket } = req
-  const connection = connectionOf.get(socket) ?? openConnection(socket, Connections.nextMounted())
+  const connection = connectionOf.get(socket) ?? openConnection(socket, `m${++mounted}`)
   const known = connection.pending.find((each) => each.req === req)
   if (known !== undefined) return known.evidence
   const exchange = noteArrival(connection, req, res)
@@ -164,16 +160,9 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>()
   #count = 0
   #closing = false
-  static #mounted = 0
 
-  /** @returns an id for a connection of another server */
-  static nextMounted(): string {
-    return `m${++Connections.#mounted}`
-  }
-
-  /** @returns the id of the new connection: `c1`, `c2` and so on, in the order in which the server accepts them */
-  add(socket: Socket): string {
-    const id = presets.get(socket) ?? `c${++this.#count}`
+  /** @param id default: `c1`, `c2` and so on, in the order in which the server accepts the connections */
+  add(socket: Socket, id = `c${++this.#count}`): string {
     const connection = openConnection(socket, id)
     this.#open.set(socket, connection)
     socket.once('close', () => this.#open.delete(socket))

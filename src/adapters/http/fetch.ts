@@ -4,7 +4,7 @@ import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import type { ClientConnection } from '../../core/log/evidence.ts'
 import type { FetchHandler } from '../handlers.ts'
-import { clientOf, presetId } from './connections.ts'
+import { clientOf } from './connections.ts'
 import { MemorySocket } from './memory-socket.ts'
 
 /**
@@ -33,8 +33,7 @@ export interface RecordedConnection {
 /** Opens a connection inside the process under the id of an earlier one. */
 export function connectAgain(server: Server, origin: string, id: string): RecordedConnection {
   const [socket, ours] = MemorySocket.pair(new URL(origin))
-  presetId(ours as Duplex as Socket, id)
-  server.emit('connection', ours)
+  server.emit('connection', ours, id)
   return { socket, record: clientOf(ours as Duplex as Socket) as ClientConnection }
 }
 

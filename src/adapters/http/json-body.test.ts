@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  describeViolation,
   guardJson,
   isJsonContentType,
   JSON_BOUNDS,
   type JsonBounds,
   parseJson,
+  parseJsonBody,
 } from './json-body.ts'
 
 const MIB = 1024 * 1024
@@ -24,8 +24,8 @@ function depthOf(value: unknown): number {
 /** The error for a text that is not valid JSON. */
 function fault(text: string | Buffer) {
   const parsed = parseJson(Buffer.from(text))
-  if (parsed.ok) throw new Error('parsed, though it must not')
-  return parsed.detail.replace('The body is not valid JSON: ', '')
+  if (parsed.kind !== 'refused') throw new Error('parsed, though it must not')
+  return parsed.refusal.message.replace('The body is not valid JSON: ', '')
 }
 
 test('the maximum number of levels is accepted, one more is not', () => {
@@ -98,29 +98,33 @@ test('a valid 100 MiB body passes the guard', { tags: ['R270'] }, () => {
 })
 
 test('a violation names the bound, the place and the fix', () => {
-  expect(describeViolation({ kind: 'too_deep', offset: 512 })).toMatch(/512 levels deep at byte 512.*flatter/)
-  expect(describeViolation({ kind: 'too_many_tokens', offset: 7 })).toMatch(/1000000 tokens.*byte 7.*Split/)
+  const refusalOf = (text: string) => {
+    const body = parseJsonBody(Buffer.from(text), { bytes: MIB, tokens: 600 })
+    return body.kind === 'refused' && body.refusal.message
+  }
+  expect(refusalOf('['.repeat(513))).toMatch(/512 levels deep at byte 512.*flatter/)
+  expect(refusalOf(`[${'1,'.repeat(300)}1]`)).toMatch(/600 tokens.*byte 600.*Split/)
 })
 
 test('JSON values of every type are parsed', () => {
   for (const value of [null, true, 1.5e-7, 'é😀', [], {}, { a: [1, { b: null }] }]) {
-    expect(parseJson(Buffer.from(JSON.stringify(value)))).toEqual({ ok: true, value })
+    expect(parseJson(Buffer.from(JSON.stringify(value)))).toMatchObject({ kind: 'json', value })
   }
 })
 
 test('a byte order mark is ignored', () => {
-  expect(parseJson(Buffer.from('\uFEFF{"a":1}'))).toEqual({ ok: true, value: { a: 1 } })
+  expect(parseJson(Buffer.from('\uFEFF{"a":1}'))).toMatchObject({ kind: 'json', value: { a: 1 } })
 })
 
 test('the last of several equal keys wins, and __proto__ is a key like any other', () => {
-  expect(parseJson(Buffer.from('{"a":1,"a":2}'))).toEqual({ ok: true, value: { a: 2 } })
+  expect(parseJson(Buffer.from('{"a":1,"a":2}'))).toMatchObject({ kind: 'json', value: { a: 2 } })
   const parsed = parseJson(Buffer.from('{"__proto__":{"x":1}}'))
-  expect(parsed.ok && JSON.stringify(parsed.value)).toBe('{"__proto__":{"x":1}}')
+  expect(parsed.kind === 'json' && JSON.stringify(parsed.value)).toBe('{"__proto__":{"x":1}}')
   expect(({} as { x?: number }).x).toBeUndefined()
 })
 
 test('an escaped lone surrogate stays unchanged', () => {
-  expect(parseJson(Buffer.from('"\\ud800"'))).toEqual({ ok: true, value: '\ud800' })
+  expect(parseJson(Buffer.from('"\\ud800"'))).toMatchObject({ kind: 'json', value: '\ud800' })
 })
 
 test('bytes that are not UTF-8 are refused with their place', () => {
@@ -178,10 +182,10 @@ test('texts that JSON.parse accepts are accepted, and all others get an error wi
   fc.assert(
     fc.property(broken, (text) => {
       const parsed = parseJson(Buffer.from(text))
-      if (parsed.ok) expect(parsed.value).toEqual(JSON.parse(text))
+      if (parsed.kind === 'json') expect(parsed.value).toEqual(JSON.parse(text))
       else {
         expect(() => JSON.parse(text)).toThrow(SyntaxError)
-        expect(parsed.detail).not.toContain('this is not JSON')
+        expect(parsed.kind === 'refused' && parsed.refusal.message).not.toContain('this is not JSON')
       }
     }),
     { numRuns: 2_000 },

@@ -10,17 +10,11 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { nextTurn } from '../../core/time/real.ts'
 import { sentence } from '../../core/words.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
-import { announcesBody, type BodyRefusal, readBody, tooLarge } from './body.ts'
+import { announcesBody, type BodyOptions, readBody, refused, tooLarge } from './body.ts'
 
-/** Maximum bytes and tokens of a body. */
-interface BodyBounds {
-  /** After content decoding. */
-  readonly bytes: number
+interface BodyBounds extends BodyOptions {
+  /** Maximum number of tokens. */
   readonly tokens: number
-  /** Called with the number of bytes received so far; returning false ends the reading. */
-  readonly received?: ((bytes: number) => boolean) | undefined
-  /** Gets the length and the digest of the body. */
-  readonly evidence?: Evidence | undefined
 }
 
 /**
@@ -32,7 +26,7 @@ export function readCallBody(
   operation: AnyOperation,
   { settings }: Sandbox,
   evidence: Evidence,
-  received?: BodyBounds['received'],
+  received?: BodyOptions['received'],
 ): Promise<CallBody | undefined> {
   if (inputOf(operation, settings).body === undefined) return Promise.resolve(NO_BODY)
   const bytes = operation.bodyLimit ?? settings.get(bodyLimit)
@@ -43,20 +37,16 @@ export function readCallBody(
 export async function readJsonBody(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY
   const media = isJsonContentType(req.headers['content-type'])
-  if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
-  const body = await readBody(req, {
-    limit: bounds.bytes,
-    received: bounds.received,
-    evidence: bounds.evidence,
-  })
+  if (media !== 'json') return refusedMedia(media, req.headers['content-type'])
+  const body = await readBody(req, bounds)
   if (body.kind === 'aborted') return undefined
-  if (body.kind !== 'bytes') return refused(bodyRefusal(body))
+  if (body.kind === 'refused') return body
   const violation = violationIn(body.bytes, bounds.tokens)
   if (violation !== undefined) return violation
   // A body of many megabytes takes long to parse, so other requests get a turn before and after.
-  if (body.bytes.length < LARGE) return parsedBody(body.bytes)
+  if (body.bytes.length < LARGE) return parseJson(body.bytes)
   await nextTurn()
-  const parsed = parsedBody(body.bytes)
+  const parsed = parseJson(body.bytes)
   await nextTurn()
   return parsed
 }
@@ -66,51 +56,41 @@ const LARGE = 500_000
 
 /** Parses bytes as a JSON body within bounds, with the same refusals as for the body of a request. */
 export function parseJsonBody(bytes: Buffer, bounds: BodyBounds): CallBody {
-  if (bytes.length > bounds.bytes) return refused(bodyRefusal(tooLarge(bounds.bytes)))
-  return violationIn(bytes, bounds.tokens) ?? parsedBody(bytes)
+  if (bytes.length > bounds.bytes) return tooLarge(bounds.bytes)
+  return violationIn(bytes, bounds.tokens) ?? parseJson(bytes)
 }
 
 const NO_BODY: CallBody = { kind: 'none' }
 
 function violationIn(bytes: Buffer, maxTokens: number): CallBody | undefined {
-  const bounds = { ...JSON_BOUNDS, maxTokens }
-  const violation = guardJson(bytes, bounds)
+  const { maxDepth } = JSON_BOUNDS
+  const violation = guardJson(bytes, { maxDepth, maxTokens })
   if (violation === undefined) return undefined
-  const detail = describeViolation(violation, bounds)
-  return refused(new Refusal('validation_failed', { detail, assumed: [['U081']] }))
+  const { kind, offset } = violation
+  const detail =
+    kind === 'too_deep'
+      ? `The JSON body nests more than ${maxDepth} levels deep at byte ${offset}. Send a flatter value.`
+      : `The JSON body has more than ${maxTokens} tokens (values, brackets, commas, colons), reached at ` +
+        `byte ${offset}. Split it over several requests.`
+  return { kind: 'refused', refusal: new Refusal('validation_failed', { detail, assumed: [['U081']] }) }
 }
 
-function parsedBody(bytes: Buffer): CallBody {
-  const result = parseJson(bytes)
-  if (!result.ok) return refused(new Refusal('malformed_json', { detail: result.detail }))
-  return { kind: 'json', value: result.value, bytes }
-}
-
-function bodyRefusal({ kind, detail }: BodyRefusal): Refusal {
-  if (kind === 'too_large') return new Refusal('payload_too_large', { detail })
-  if (kind === 'unsupported_encoding') return new Refusal('unsupported_media_type', { detail })
-  return new Refusal('bad_request', { detail })
-}
-
-function mediaRefusal(media: 'missing' | 'other' | 'bad_charset', given: string | undefined): Refusal {
+function refusedMedia(media: 'missing' | 'other' | 'bad_charset', given: string | undefined): CallBody {
   const detail = {
     missing: 'The body has no Content-Type.',
     other: `The Content-Type "${given}" is not JSON.`,
     bad_charset: `JSON is always UTF-8; the Content-Type "${given}" names another charset.`,
   }[media]
-  return new Refusal('unsupported_media_type', { detail })
-}
-
-function refused(refusal: Refusal): CallBody {
-  return { kind: 'refused', refusal }
+  return refused('unsupported_media_type', detail)
 }
 
 /** The result of checking the `Content-Type` of a body that should be JSON. */
 type JsonContentType = 'json' | 'missing' | 'other' | 'bad_charset'
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9a-z-]+"
-const MEDIA_TYPE = new RegExp(`^(${TOKEN})/(${TOKEN})`)
-const PARAMETER = new RegExp(`[ \\t]*;[ \\t]*(?:(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*"))?`, 'y')
+const PARAMETER = `[ \\t]*(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`
+const PARAMETERS = new RegExp(`;${PARAMETER}`, 'g')
+const JSON_TYPE = new RegExp(`^application/(?:${TOKEN}\\+)?json((?:[ \\t]*;(?:${PARAMETER})?)*)$`)
 
 /**
  * `json` for `application/json` and `application/*+json` in any case, with any parameters; `bad_charset` when a
@@ -120,23 +100,10 @@ export function isJsonContentType(header: string | undefined): JsonContentType {
   if (header === 'application/json') return 'json'
   const text = header?.trim().toLowerCase()
   if (text === undefined || text === '') return 'missing'
-  const [whole, type, subtype] = MEDIA_TYPE.exec(text) ?? []
-  if (whole === undefined || type !== 'application') return 'other'
-  if (subtype !== 'json' && !subtype?.endsWith('+json')) return 'other'
-  return charsetsOf(text, whole.length)
-}
-
-function charsetsOf(text: string, from: number): JsonContentType {
-  let verdict: JsonContentType = 'json'
-  let at = from
-  while (at < text.length) {
-    PARAMETER.lastIndex = at
-    const [whole, name, value] = PARAMETER.exec(text) ?? []
-    if (whole === undefined) return 'other'
-    if (name === 'charset' && !/^"?utf-?8"?$/.test(value ?? '')) verdict = 'bad_charset'
-    at += whole.length
-  }
-  return verdict
+  const [, parameters] = JSON_TYPE.exec(text) ?? []
+  if (parameters === undefined) return 'other'
+  const isUtf8 = ([, name, value = '']: RegExpExecArray) => name !== 'charset' || /^"?utf-?8"?$/.test(value)
+  return [...parameters.matchAll(PARAMETERS)].every(isUtf8) ? 'json' : 'bad_charset'
 }
 
 /** Bounds for the structure of a JSON body. */
@@ -155,11 +122,6 @@ export interface Violation {
   readonly kind: 'too_deep' | 'too_many_tokens'
   readonly offset: number
 }
-
-/** A JSON value, or where and why the bytes are not one. */
-type ParsedJson =
-  | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly detail: string }
 
 const SPACE = 0
 const SCALAR = 1
@@ -195,19 +157,11 @@ export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Viol
   return undefined
 }
 
-/** The message for a violation: the bound, the byte and the fix. */
-export function describeViolation({ kind, offset }: Violation, bounds: JsonBounds = JSON_BOUNDS): string {
-  return kind === 'too_deep'
-    ? `The JSON body nests more than ${bounds.maxDepth} levels deep at byte ${offset}. Send a flatter value.`
-    : `The JSON body has more than ${bounds.maxTokens} tokens (values, brackets, commas, colons), reached at ` +
-        `byte ${offset}. Split it over several requests.`
-}
-
 /**
  * Parses UTF-8 JSON text (RFC 8259). A byte order mark is ignored, the last of several equal keys wins, and
  * escaped lone surrogates are kept. The detail of a failure quotes at most one character of the body.
  */
-export function parseJson(bytes: Buffer): ParsedJson {
+export function parseJson(bytes: Buffer): CallBody {
   const body = bytes.subarray(bomLength(bytes))
   if (!isUtf8(body)) {
     const valid = body.toString('utf8', 0, firstInvalidUtf8(body))
@@ -215,7 +169,7 @@ export function parseJson(bytes: Buffer): ParsedJson {
   }
   const text = body.toString(isAscii(body) ? 'latin1' : 'utf8')
   try {
-    return { ok: true, value: JSON.parse(text) as Json }
+    return { kind: 'json', value: JSON.parse(text) as Json, bytes }
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     // JSON.parse's own message quotes the body and often lacks the place.
@@ -223,12 +177,10 @@ export function parseJson(bytes: Buffer): ParsedJson {
   }
 }
 
-function failure(text: string, { offset, detail }: SyntaxIssue): ParsedJson {
+function failure(text: string, { offset, detail }: SyntaxIssue): CallBody {
   const { line, column } = lineAndColumn(text, offset)
-  return {
-    ok: false,
-    detail: sentence(`The body is not valid JSON: line ${line}, column ${column}: ${detail}`),
-  }
+  const what = `The body is not valid JSON: line ${line}, column ${column}: ${detail}`
+  return refused('malformed_json', sentence(what))
 }
 
 /** The index of the quote that ends the string whose first character is at `from`; the length or more if none does. */

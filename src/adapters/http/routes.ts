@@ -6,40 +6,29 @@ import { stubbed, stubOperation } from '../../core/scenarios/stub-operation.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 
 /** The result of matching a request of the API. */
-export type ApiMatch = Match<AnyOperation>
+type ApiMatch = Match<AnyOperation>
 
 type ErrorFormatOf = (path: string) => ErrorFormat
 
-/** The routes of the stubs of all sandboxes. The table of a sandbox is created again after its stubs have changed. */
-export class StubRoutes {
-  readonly #errorFormatOf: ErrorFormatOf
-  readonly #created = new WeakMap<Sandbox, { readonly version: number; readonly stubs: Stubs }>()
-
-  /** @param errorFormatOf the error format of a path below the base URL */
-  constructor(errorFormatOf: ErrorFormatOf) {
-    this.#errorFormatOf = errorFormatOf
-  }
-
-  /**
-   * The match of a request: a stub, if one fits. A stub never replaces an operation that has a contract, and `--strict` turns
-   * all stubs off. The most literal of several stubs counts; of equally literal ones, the one written last.
-   */
-  match(sandbox: Sandbox, method: string, path: string, found: ApiMatch): ApiMatch {
-    if (found.kind === 'route' && found.route.contract) return found
-    const { store, options } = sandbox
-    if (options.strict || store.rows(stubs.name).size === 0) return found
-    return this.#stubsOf(sandbox).match(method, path, found)
-  }
-
-  #stubsOf(sandbox: Sandbox): Stubs {
-    const version = sandbox.store.version(stubs.name)
-    const kept = this.#created.get(sandbox)
-    if (kept?.version === version) return kept.stubs
-    const rows = [...(sandbox.store.rows(stubs.name).values() as Iterable<Stub>)].reverse()
-    const created = new Stubs(rows, this.#errorFormatOf)
-    this.#created.set(sandbox, { version, stubs: created })
-    return created
-  }
+/**
+ * The match of a request: a stub, if one fits. A stub never replaces an operation that has a contract, and `--strict` turns all
+ * stubs off. The most literal of several stubs counts; of equally literal ones, the one written last.
+ * @param errorFormatOf the error format of a path below the base URL
+ */
+export function withStubs(
+  { store, options }: Sandbox,
+  method: string,
+  path: string,
+  found: ApiMatch,
+  errorFormatOf: ErrorFormatOf,
+): ApiMatch {
+  if (found.kind === 'route' && found.route.contract) return found
+  if (options.strict || store.rows(stubs.name).size === 0) return found
+  const made = store.derived('stub routes', [stubs.name], () => {
+    const rows = store.rows(stubs.name).values() as Iterable<Stub>
+    return new Stubs([...rows].reverse(), errorFormatOf)
+  })
+  return made.match(method, path, found)
 }
 
 /** The stubs of one sandbox at one moment. */

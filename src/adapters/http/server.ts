@@ -69,8 +69,9 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
     const isReadable = coding === undefined || CHUNKED.test(coding)
     connections.take(req, res, isReadable ? listener : refuseTransferCoding)
   }
-  server.on('connection', (socket: Socket) => {
-    const id = connections.add(socket)
+  // A connection inside the process may be opened with an id.
+  server.on('connection', (socket: Socket, given?: string) => {
+    const id = connections.add(socket, given)
     options.accepted?.(socket, id)
   })
   server.on('request', serve)

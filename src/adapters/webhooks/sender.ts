@@ -40,6 +40,7 @@ interface Flight {
   readonly id: string
   readonly attempt: number
   readonly abort: AbortController
+  /** `ms`: the duration of the attempt in real milliseconds. */
   outcome?: AttemptResult & { readonly ms: number }
 }
 
@@ -58,7 +59,7 @@ export class WebhookSender implements PendingWork {
   readonly #slots: Slots
   readonly #send: Send
   readonly #later: Later
-  readonly #due: DueDeliveries
+  #due: DueDeliveries
   #flights: Flight[] = []
   #waiters: Waiter[] = []
   #stops: (() => void)[] = []
@@ -80,7 +81,7 @@ export class WebhookSender implements PendingWork {
   /** Starts to send pending and future deliveries. Attempts that an earlier process did not finish are repeated. */
   start(): void {
     const { store } = this.#sandbox
-    this.#due.rebuild()
+    this.#due = new DueDeliveries(store)
     this.#stops = [
       store.onCommit((commit) => {
         this.#due.update(commit)
@@ -178,7 +179,7 @@ export class WebhookSender implements PendingWork {
     if (delivery === undefined) return
     for (const held of this.#due.heldFor(delivery)) release(scope, held)
     this.#sandbox.commit(scope)
-    this.#sandbox.reportEvent(attemptEvent(delivery, { ...outcome, at: scope.at }))
+    this.#sandbox.reportEvent(attemptEvent(delivery, scope.at, outcome))
   }
 
   #beginInOrder(): void {
@@ -232,7 +233,7 @@ export class WebhookSender implements PendingWork {
     const bounds = { timeout, signal: flight.abort.signal, inboxStatus: settings.get(inboxStatus), attempt }
     const result = await this.#send(message, bounds)
     if (message.url !== INBOX_URL) return result
-    return { ...result, received: receivedOf(message, { secret, settings, now: clock.now }) }
+    return { ...result, received: receivedOf(message, secret, { settings, now: clock.now }) }
   }
 
   #defect(error: unknown): AttemptResult {
@@ -244,7 +245,7 @@ export class WebhookSender implements PendingWork {
   #startAnew(): void {
     this.#drop()
     this.#resumed = false
-    this.#due.rebuild()
+    this.#due = new DueDeliveries(this.#sandbox.store)
     this.#plan()
   }
 
@@ -272,16 +273,8 @@ const UNSUBSCRIBED: AttemptResult = {
   error: 'the subscription was removed before the webhook was sent',
 }
 
-/** The result of an attempt, with its time and duration. */
-interface Ended extends AttemptResult {
-  /** Virtual instant. */
-  readonly at: string
-  /** Real milliseconds. */
-  readonly ms: number
-}
-
-/** The event in the result of an advance for the latest attempt of a delivery. */
-function attemptEvent(delivery: Delivery, { at, ms, ...outcome }: Ended): RanEvent {
+/** The event in the result of an advance for the latest attempt of a delivery. @param at virtual instant */
+function attemptEvent(delivery: Delivery, at: string, outcome: NonNullable<Flight['outcome']>): RanEvent {
   const { url, attempts, status: to, caused_by } = delivery
   return {
     at,
@@ -291,7 +284,7 @@ function attemptEvent(delivery: Delivery, { at, ms, ...outcome }: Ended): RanEve
     from: 'sending',
     to,
     caused_by,
-    webhook: { url, attempt: attempts.length, status: outcome.status, ms },
+    webhook: { url, attempt: attempts.length, status: outcome.status, ms: outcome.ms },
   }
 }
 

@@ -154,15 +154,19 @@ type Reach = 'loopback' | 'forbidden' | 'other'
 
 const loopback = listOf(['127.0.0.0/8', '::1/128'])
 
-const forbidden = listOf([
+const FORBIDDEN_IPV4 = [
   '0.0.0.0/8',
-  '::/128',
   '169.254.0.0/16',
-  'fe80::/10',
   // Metadata services outside the link-local range.
   '100.100.100.200/32',
   '168.63.129.16/32',
   '192.0.0.192/32',
+]
+
+const forbidden = listOf([
+  ...FORBIDDEN_IPV4,
+  ...FORBIDDEN_IPV4.flatMap(embeddedIn),
+  'fe80::/10',
   'fd00:ec2::254/128',
   'fd20:ce::254/128',
 ])
@@ -174,36 +178,20 @@ const forbidden = listOf([
 export function reachOf(address: string): Reach {
   const [bare = ''] = address.split('%')
   const family = isIPv4(bare) ? 'ipv4' : 'ipv6'
-  if (forbidden.check(bare, family)) return 'forbidden'
   if (loopback.check(bare, family)) return 'loopback'
-  // A translator such as NAT64 sends packets for this address to the IPv4 address in it.
-  const inner = family === 'ipv6' ? embeddedIpv4(groupsOf(bare)) : undefined
-  return inner !== undefined && forbidden.check(inner) ? 'forbidden' : 'other'
+  return forbidden.check(bare, family) ? 'forbidden' : 'other'
 }
 
-/** The first 96 bits of addresses that have an IPv4 address in the last 32: compatible and translated ones. */
-const PREFIXES = ['0:0:0:0:0:0', '0:0:0:0:ffff:0', '64:ff9b:0:0:0:0']
-
-function embeddedIpv4(groups: readonly number[]): string | undefined {
-  const text = groups.map((group) => group.toString(16))
-  // A 6to4 address has the IPv4 address after its first 16 bits.
-  if (text[0] === '2002') return dotted(groups.slice(1, 3))
-  return PREFIXES.includes(text.slice(0, 6).join(':')) ? dotted(groups.slice(6)) : undefined
-}
-
-function dotted(groups: readonly number[]): string {
-  return groups.flatMap((group) => [group >> 8, group & 0xff]).join('.')
-}
-
-/** The eight groups of an IPv6 address. */
-function groupsOf(address: string): number[] {
-  // The URL parser writes every address in its one canonical form.
-  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
-  const [head = '', tail] = canonical.split('::')
-  const before = head === '' ? [] : head.split(':')
-  const behind = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = Array.from({ length: 8 - before.length - behind.length }, () => '0')
-  return [...before, ...zeros, ...behind].map((group) => Number.parseInt(group, 16))
+/**
+ * The IPv6 subnets whose packets go to an IPv4 subnet. Compatible and translated addresses (such as those of NAT64) end with the
+ * IPv4 address, and a 6to4 address has it after its first 16 bits.
+ */
+function embeddedIn(subnet: string): string[] {
+  const [net = '', bits] = subnet.split('/')
+  const [a = 0, b = 0, c = 0, d = 0] = net.split('.').map(Number)
+  const hex = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
+  const translated = ['::', '::ffff:0:', '64:ff9b::'].map((prefix) => `${prefix}${hex}/${96 + Number(bits)}`)
+  return [...translated, `2002:${hex}::/${16 + Number(bits)}`]
 }
 
 function listOf(subnets: readonly string[]): BlockList {

@@ -1,12 +1,13 @@
 import { transferableAbortController } from 'node:util'
 import { chanceOf } from '../random.ts'
 import type { Store } from '../state/store.ts'
+import type { Transaction } from '../state/transaction.ts'
 import { formatInstant } from '../time/instant.ts'
-import { CountedKeys } from './counted-keys.ts'
-import { Decision, type Fired, type Verdict } from './decision.ts'
+import { Decision, type Verdict } from './decision.ts'
 import { counterKey, mismatch, type Subject } from './match.ts'
 import { type Action, drawnActions, type Phase, type PrimitiveMap } from './primitive.ts'
-import { type FaultCounter, type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
+import { type FaultRule, faultCounters, faultRules, phaseOf } from './rule.ts'
+import { countersByRule } from './standing.ts'
 import { countedBy, retired, timing } from './when.ts'
 
 /** The inputs of a decision in addition to rules and counters. */
@@ -32,11 +33,11 @@ export class FaultBook {
   readonly #store: Store
   readonly #primitives: PrimitiveMap
   readonly #facts: BookFacts
-  readonly #keys: CountedKeys
   #sorted: Sorted | undefined
   /** Created when a connection is held: most sandboxes never hold one. */
   #release: AbortController | undefined
-  readonly #holds = new Map<string, Hold>()
+  /** Aborted when a rule that holds connections is removed. */
+  readonly #removals = new Map<string, AbortController>()
   /** Number of connections that are held open now, until their client leaves. */
   held = 0
 
@@ -44,10 +45,12 @@ export class FaultBook {
     this.#store = store
     this.#primitives = primitives
     this.#facts = facts
-    this.#keys = new CountedKeys(store)
     store.onCommit(({ changes }) => {
-      for (const { table, id, after } of changes)
-        if (table === faultRules.name && after === undefined) this.#letGo(({ rules }) => rules.includes(id))
+      for (const { table, id, after } of changes) {
+        if (table !== faultRules.name || after !== undefined) continue
+        this.#removals.get(id)?.abort()
+        this.#removals.delete(id)
+      }
     })
   }
 
@@ -67,36 +70,24 @@ export class FaultBook {
     return this.#release.signal
   }
 
-  /** Like {@link released}, but also aborted when one of the rules that hold the connection is removed. */
-  releasedFor(decision: Decision): AbortSignal {
+  /** {@link released}, and one signal for each rule that holds the connection, aborted when that rule is removed. */
+  releasesOf(decision: Decision): readonly AbortSignal[] {
     const isHeldBy = (actions: readonly Action[]) =>
       decision.uses(actions).some(({ primitive, parameters }) => primitive.holds?.(parameters) === true)
-    // Rules from reserved values of a request are in no table and cannot be removed.
-    const rules = decision.fired
-      .filter(
-        ({ rule, actions }) => isHeldBy(actions) && this.#store.get(faultRules.name, rule.id) !== undefined,
-      )
-      .map(({ rule }) => rule.id)
-    if (rules.length === 0) return this.released
-    const name = JSON.stringify(rules)
-    const known = this.#holds.get(name) ?? { rules, abort: transferableAbortController() }
-    this.#holds.set(name, known)
-    return known.abort.signal
+    const removals = decision.fired.flatMap(({ rule: { id }, actions }) => {
+      // Rules from reserved values of a request are in no table and cannot be removed.
+      if (!isHeldBy(actions) || this.#store.get(faultRules.name, id) === undefined) return []
+      const removal = this.#removals.get(id) ?? transferableAbortController()
+      this.#removals.set(id, removal)
+      return [removal.signal]
+    })
+    return [this.released, ...removals]
   }
 
   /** Releases every connection that is held. */
   release(): void {
     this.#release?.abort()
     this.#release = undefined
-    this.#letGo(() => true)
-  }
-
-  #letGo(concerns: (hold: Hold) => boolean): void {
-    for (const [name, hold] of [...this.#holds]) {
-      if (!concerns(hold)) continue
-      hold.abort.abort()
-      this.#holds.delete(name)
-    }
   }
 
   /**
@@ -114,36 +105,26 @@ export class FaultBook {
     const rules = this.#rulesOf(phase).filter(isAsked)
     const others = phase === 'call' ? this.#othersThan(isAsked) : []
     if (rules.length + others.length === 0) return earlier
-    const counting = new Counting(this.#store, this.#keys, formatInstant(this.#facts.now()))
-    const fired: Fired[] = [...(earlier?.fired ?? [])]
-    const verdicts: Verdict[] = [...(earlier?.verdicts ?? [])]
-    let last = fired.find(({ rule }) => rule.then === 'stop')?.rule
+    const verdicts = [...(earlier?.verdicts ?? [])]
+    let last = earlier?.fired.find(({ rule }) => rule.then === 'stop')?.rule
     let missed = 0
-    for (const rule of rules) {
-      const judged: Judged =
-        last === undefined ? this.#judge(rule, subject, counting) : { description: stopped(last) }
-      const { fired: hit, description, counter } = judged
-      if (hit === undefined) missed += 1
-      if (hit !== undefined) verdicts.push({ rule: rule.id, fired: true, description })
-      else if (missed <= MAX_MISSED)
-        verdicts.push({ rule: rule.id, fired: false, description, about: rule, counter })
-      if (hit === undefined) continue
-      fired.push(hit)
-      if (rule.then === 'stop') last = rule
-    }
+    this.#store.transaction(formatInstant(this.#facts.now()), (tx) => {
+      for (const rule of rules) {
+        const verdict =
+          last === undefined ? this.#judge(rule, subject, tx) : { rule, description: stopped(last) }
+        const hasFired = verdict.fired !== undefined
+        if (!hasFired) missed += 1
+        if (hasFired || missed <= MAX_MISSED) verdicts.push(verdict)
+        if (hasFired && rule.then === 'stop') last = rule
+      }
+    })
     for (const verdict of others.slice(0, Math.max(0, MAX_MISSED - missed))) verdicts.push(verdict)
-    counting.commit()
-    return new Decision(fired, verdicts, this.#primitives)
+    return new Decision(verdicts, this.#primitives)
   }
 
   /** The verdicts on rules that are not evaluated: those about connections or webhooks, and header rules of other requests. */
   #othersThan(isAsked: (rule: FaultRule) => boolean): Verdict[] {
-    const not = (description: string) => (rule: FaultRule) => ({
-      rule: rule.id,
-      fired: false,
-      description,
-      about: rule,
-    })
+    const not = (description: string) => (rule: FaultRule) => ({ rule, description })
     const named = [...this.#rulesOf('head'), ...this.#rulesOf('call')]
     return [
       ...this.#rulesOf('accept').map(not('It applies to a connection before its first request.')),
@@ -154,22 +135,22 @@ export class FaultBook {
     ]
   }
 
-  #judge(rule: FaultRule, subject: Subject, counting: Counting): Judged {
+  #judge(rule: FaultRule, subject: Subject, tx: Transaction): Verdict {
     const now = this.#facts.now()
-    const over = retired(rule, counting.firedBy(rule), now)
-    if (over !== undefined) return { description: over }
+    const over = retired(rule, tx.in(faultCounters).get(rule.id)?.fired ?? 0, now)
+    if (over !== undefined) return { rule, description: over }
     const missed = mismatch(rule.match, subject)
-    if (missed !== undefined) return { description: missed }
+    if (missed !== undefined) return { rule, description: missed }
     const key = counterKey(countedBy(rule.when), subject)
-    const n = counting.matched(rule, key)
+    const n = count(tx, rule, key, 'matched', now)
     const { wall, seed } = this.#facts
     const { fires, step, description } = timing({ rule, n, key, now, wall: wall(), seed: seed() })
-    if (!fires) return { description, counter: { n, key } }
-    counting.fired(rule, key)
+    if (!fires) return { rule, description, counter: { n, key } }
+    count(tx, rule, key, 'fired', now)
     const written = step === undefined ? rule.do : namedActions(rule, step)
     const draw = () => chanceOf(seed(), 'fault action', rule.id, key ?? '', n)
     const actions = drawnActions(written, this.#primitives, draw)
-    return { description, fired: { rule, actions, step, n, key } }
+    return { rule, description, fired: { rule, actions, step, n, key } }
   }
 
   #rulesOf(phase: Phase): readonly FaultRule[] {
@@ -199,19 +180,6 @@ interface Sorted {
   readonly byPhase: ReadonlyMap<Phase, readonly FaultRule[]>
 }
 
-/** Connections that the same rules hold. */
-interface Hold {
-  readonly rules: readonly string[]
-  readonly abort: AbortController
-}
-
-/** The result for one rule; `fired` is present when it fired. */
-interface Judged {
-  readonly description: string
-  readonly fired?: Fired
-  readonly counter?: Verdict['counter']
-}
-
 // Names come from users and may be those that every object has.
 function namedActions({ actions }: FaultRule, name: string): readonly Action[] {
   return (Object.hasOwn(actions, name) ? actions[name] : undefined) ?? []
@@ -221,59 +189,32 @@ function stopped({ id }: FaultRule): string {
   return `The rule ${id} fired first and stops the evaluation of later rules.`
 }
 
-/** The changed counters of one decision, written in one transaction. */
-class Counting {
-  readonly #store: Store
-  readonly #keys: CountedKeys
-  readonly #at: string
-  readonly #changed = new Map<string, FaultCounter>()
-
-  constructor(store: Store, keys: CountedKeys, at: string) {
-    this.#store = store
-    this.#keys = keys
-    this.#at = at
+/** Counts one match or fire of a rule, in total and under its key. @returns the number under the key */
+function count(
+  tx: Transaction,
+  { id: rule }: FaultRule,
+  key: string | null,
+  what: 'matched' | 'fired',
+  now: number,
+): number {
+  const counters = tx.in(faultCounters)
+  const add = (id: string, key: string | null): number => {
+    const last_at = formatInstant(now)
+    const before = counters.get(id) ?? { id, rule, key, matched: 0, fired: 0, last_at }
+    if (key !== null && before.matched === 0) makeRoom(tx, rule)
+    return counters.put({ ...before, [what]: before[what] + 1, last_at })[what]
   }
+  const total = add(rule, null)
+  return key === null ? total : add(`${rule} ${key}`, key)
+}
 
-  firedBy({ id }: FaultRule): number {
-    return this.#read(id)?.fired ?? 0
-  }
-
-  /** Counts one match. @returns its number under the key */
-  matched({ id }: FaultRule, key: string | null): number {
-    const total = this.#add(id, null, 'matched')
-    return key === null ? total : this.#add(id, key, 'matched')
-  }
-
-  fired({ id }: FaultRule, key: string | null): void {
-    this.#add(id, null, 'fired')
-    if (key !== null) this.#add(id, key, 'fired')
-  }
-
-  commit(): void {
-    if (this.#changed.size === 0) return
-    this.#store.transaction(this.#at, (tx) => {
-      for (const counter of this.#changed.values()) {
-        if (counter.key !== null && counter.matched === 1) this.#makeRoom(counter.rule, tx)
-        tx.put(faultCounters.name, counter)
-      }
-    })
-  }
-
-  #makeRoom(rule: string, tx: { delete(table: string, id: string): void }): void {
-    const keys = this.#keys.of(rule)
-    const [oldest] = keys
-    if (keys.size >= MAX_KEYS && oldest !== undefined) tx.delete(faultCounters.name, oldest)
-  }
-
-  #add(rule: string, key: string | null, what: 'matched' | 'fired'): number {
-    const id = key === null ? rule : `${rule} ${key}`
-    const before = this.#read(id) ?? { id, rule, key, matched: 0, fired: 0, last_at: '' }
-    const after = { ...before, [what]: before[what] + 1, last_at: this.#at }
-    this.#changed.set(id, after)
-    return after[what]
-  }
-
-  #read(id: string): FaultCounter | undefined {
-    return this.#changed.get(id) ?? (this.#store.get(faultCounters.name, id) as FaultCounter | undefined)
+// The total of the rule is one of its counters.
+function makeRoom(tx: Transaction, rule: string): void {
+  const counters = tx.in(faultCounters)
+  if (counters.count(countersByRule, rule) <= MAX_KEYS) return
+  for (const { id, key } of counters.having(countersByRule, rule)) {
+    if (key === null) continue
+    counters.delete(id)
+    return
   }
 }

@@ -2,14 +2,7 @@ import type { FaultReport, Sent } from '../log/request-log.ts'
 import type { Step } from '../request/steps.ts'
 import type { Commit } from '../state/commit.ts'
 import { counted } from '../words.ts'
-import {
-  type Action,
-  allOf,
-  type PrimitiveMap,
-  type PrimitiveName,
-  type Primitives,
-  usesOf,
-} from './primitive.ts'
+import { type Action, type PrimitiveMap, type PrimitiveName, type Primitives, usesOf } from './primitive.ts'
 import type { FaultRule } from './rule.ts'
 
 /** A rule that has fired on a request. */
@@ -25,14 +18,13 @@ export interface Fired {
 
 /** The decision about one rule. */
 export interface Verdict {
-  readonly rule: string
-  readonly fired: boolean
+  readonly rule: FaultRule
   /** A sentence: why it fired, or why not. */
   readonly description: string
-  /** The rule itself, if it has not fired. */
-  readonly about?: FaultRule
+  /** Present when it fired. */
+  readonly fired?: Fired
   /** The counter of a match that did not fire. */
-  readonly counter?: Pick<Fired, 'n' | 'key'> | undefined
+  readonly counter?: Pick<Fired, 'n' | 'key'>
 }
 
 /** The parameters of one action that has fired. */
@@ -49,8 +41,6 @@ interface Moved {
   readonly commit: Commit
 }
 
-const NOTHING: readonly Moved[] = []
-
 /** The decision of the fault rules about one request, and the report of the adapter that carried it out. */
 export class Decision implements FaultReport {
   readonly fired: readonly Fired[]
@@ -59,10 +49,11 @@ export class Decision implements FaultReport {
   /** How far the exchange came, once an adapter has reported it. */
   sent: Sent | undefined
   readonly #primitives: PrimitiveMap
-  #moved: readonly Moved[] = NOTHING
+  /** The changes by faults on the request, in order, without those of the request itself. */
+  readonly moved: Moved[] = []
 
-  constructor(fired: readonly Fired[], verdicts: readonly Verdict[], primitives: PrimitiveMap) {
-    this.fired = fired
+  constructor(verdicts: readonly Verdict[], primitives: PrimitiveMap) {
+    this.fired = verdicts.flatMap(({ fired }) => fired ?? [])
     this.verdicts = verdicts
     this.#primitives = primitives
   }
@@ -89,7 +80,7 @@ export class Decision implements FaultReport {
   /** Whether the handler must not run, so that the request does not change the sandbox. */
   get replacesHandler(): boolean {
     return [...this.#primitives.values()].some(({ name, replacesHandler }) => {
-      const all = allOf(this.actions, name as PrimitiveName)
+      const all = this.given(name as PrimitiveName).map(({ parameters }) => parameters)
       return all.length > 0 && replacesHandler?.(all) === true
     })
   }
@@ -132,15 +123,6 @@ export class Decision implements FaultReport {
   /** Whether one of the actions acts on the connection; default: all actions. */
   isOnWire(actions = this.actions): boolean {
     return this.uses(actions).some(({ primitive }) => primitive.kind === 'wire')
-  }
-
-  /** The changes by faults on the request, in order, without those of the request itself. */
-  get moved(): readonly Moved[] {
-    return this.#moved
-  }
-
-  addMoved(moved: Moved): void {
-    this.#moved = [...this.#moved, moved]
   }
 }
 

@@ -1,14 +1,6 @@
 import { keptOf, textsOf } from '../log/log-entry.ts'
 import type { KeptBody, Sent } from '../log/request-log.ts'
-import type {
-  Call,
-  CallBody,
-  Content,
-  Exchange,
-  Hooks,
-  RequestHooks,
-  ResponseHead,
-} from '../request/exchange.ts'
+import type { Call, Content, Exchange, Hooks, RequestHooks, ResponseHead } from '../request/exchange.ts'
 import { withHeaders } from '../request/headers.ts'
 import { contentOf, quotaHeaders } from '../request/response.ts'
 import type { Step } from '../request/steps.ts'
@@ -71,8 +63,8 @@ export interface Wire {
   readonly actions: readonly Action[]
   /** Resolves when the response may be sent; undefined: at once. */
   readonly hold: (() => Promise<void>) | undefined
-  /** Aborted when a held connection must be released: the sandbox was reset, or a rule that holds it was removed. */
-  readonly released: AbortSignal
+  /** One is aborted when a held connection must be released: the sandbox was reset, or a rule that holds it was removed. */
+  readonly releases: readonly AbortSignal[]
   /** Reports how far the exchange came; to be called once, when it is over. */
   readonly report: (sent: Sent) => void
 }
@@ -123,16 +115,14 @@ export class FaultedRequest implements RequestHooks {
   /** The part of the decision for an adapter; undefined when there is none. */
   get wire(): Wire | undefined {
     const { report: decision } = this
-    const actions = decision.actions.filter((action) =>
-      decision.uses([action]).some(({ primitive }) => primitive.kind === 'wire'),
-    )
+    const actions = decision.actions.filter((action) => decision.isOnWire([action]))
     const waits = effectsOf(this.#sandbox, decision, 'waitsForWebhooks').some(({ act }) => act(decision))
     if (actions.length === 0 && !waits) return undefined
     return {
       actions,
       // The sender reports its own errors; the response does not depend on them.
       hold: waits ? async () => this.#sandbox.pendingWork?.whenIdle().catch(() => {}) : undefined,
-      released: this.#sandbox.faults.releasedFor(decision),
+      releases: this.#sandbox.faults.releasesOf(decision),
       report: (sent) => {
         decision.sent = sent
       },
@@ -187,7 +177,7 @@ function idsOf({ fired }: Decision): string {
 }
 
 function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
-  const { operation, method, path, pathPrefix, query, headers, evidence, params } = call
+  const { operation, method, path, pathPrefix, query, headers, body, evidence, params } = call
   return {
     kind: 'request',
     operation: operation.name === '' ? undefined : operation.name,
@@ -196,7 +186,8 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
     pathPrefix,
     query,
     headers,
-    body: bodyOf(call.body),
+    // The whole body, however large: a rule may match a part that the log leaves out.
+    body: body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD,
     caller: sandbox.authenticator.guessCall(call, sandbox.settings),
     connection: evidence && { id: evidence.connection.id, index: evidence.requests_before + 1 },
     resource: Object.values(params).at(-1) ?? null,
@@ -205,11 +196,6 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
 }
 
 const UNREAD: KeptBody = { kind: 'none' }
-
-// The whole body, however large: a rule may match a part that the log leaves out.
-function bodyOf(body: CallBody): KeptBody {
-  return body.kind === 'json' ? { kind: 'json', value: body.value, bytes: body.bytes?.length } : UNREAD
-}
 
 /** The actions that reserved values in the body of a call request. */
 function magicOf({ options, service }: Sandbox, { operation, body }: Call) {
@@ -220,43 +206,28 @@ function magicOf({ options, service }: Sandbox, { operation, body }: Call) {
 }
 
 function withMagic(sandbox: Sandbox, call: Call, decision: Decision | undefined): Decision | undefined {
-  const { operation } = call
   const asked = magicOf(sandbox, call)
   if (asked.length === 0) return decision
-  const fired = asked.map(({ value, actions }) => {
-    const rule = magicRule(sandbox, operation.name, value, actions)
-    return { rule, actions, step: undefined, n: 1, key: null }
+  const verdicts = asked.map(({ value, actions }) => {
+    // It has the form of every other rule, but exists for one request only and is not in the table.
+    const rule: FaultRule = {
+      id: `magic:${value}`,
+      source: 'magic',
+      preset: null,
+      description: null,
+      match: { operation: call.operation.name },
+      when: {},
+      do: actions,
+      actions: {},
+      priority: 0,
+      then: 'continue',
+      times: null,
+      ttl: null,
+      armed_at: formatInstant(sandbox.clock.now),
+    }
+    return { rule, description: MAGIC, fired: { rule, actions, step: undefined, n: 1, key: null } }
   })
-  const verdicts = fired.map(({ rule }) => ({ rule: rule.id, fired: true, description: MAGIC }))
-  return new Decision(
-    [...(decision?.fired ?? []), ...fired],
-    [...(decision?.verdicts ?? []), ...verdicts],
-    sandbox.service.primitives,
-  )
+  return new Decision([...(decision?.verdicts ?? []), ...verdicts], sandbox.service.primitives)
 }
 
 const MAGIC = 'The request itself triggers it with a reserved value.'
-
-// It has the form of every other rule, but exists for one request only and is not in the table.
-function magicRule(
-  sandbox: Sandbox,
-  operation: string,
-  value: string,
-  actions: readonly Action[],
-): FaultRule {
-  return {
-    id: `magic:${value}`,
-    source: 'magic',
-    preset: null,
-    description: null,
-    match: { operation },
-    when: {},
-    do: actions,
-    actions: {},
-    priority: 0,
-    then: 'continue',
-    times: null,
-    ttl: null,
-    armed_at: formatInstant(sandbox.clock.now),
-  }
-}

@@ -38,7 +38,10 @@ export function mismatch(match: FaultMatch | 'everything', subject: Subject): st
   if (subject.kind === 'connection') return connectionMismatch(match)
   const { api_key, principal_kind, connection_request_index, webhook: _, url: __, ...others } = match
   const [missed] = compare(others as RequestMatch, subject).missed
-  if (missed !== undefined) return sentence(tellable(missed, others as RequestMatch, subject))
+  if (missed !== undefined) {
+    const { what, actual, expected } = tellable(missed, others as RequestMatch, subject)
+    return differs(what, actual, expected)
+  }
   const { caller, connection } = subject
   if (api_key !== undefined && (caller === undefined || !fitsGlob(api_key, caller.key_id)))
     return differs('api_key', caller?.key_id ?? null, api_key)
@@ -85,21 +88,14 @@ function keyPart(value: string): string {
 
 function part(by: CountedBy, subject: Subject): string | null | undefined {
   if (by === 'resource_id') return subject.kind === 'connection' ? null : subject.resource
-  if (by === 'connection') return subject.kind === 'connection' ? subject.id : connectionOf(subject)
+  if (by === 'connection' && subject.kind === 'connection') return subject.id
   if (subject.kind !== 'request') return null
-  const { caller, headers, operation } = subject
+  const { caller, connection, headers, operation } = subject
+  if (by === 'connection') return connection?.id
   if (by === 'api_key') return caller?.key_id
   if (by === 'operation') return operation
   if (by === 'idempotency_key') return headers['idempotency-key']
   return by === 'tag' ? headers['x-emulator-tag'] : null
-}
-
-function connectionOf(subject: Subject): string | undefined {
-  return subject.kind === 'request' ? subject.connection?.id : undefined
-}
-
-function sentence({ what, expected, actual }: Missed): string {
-  return differs(what, actual, expected)
 }
 
 function differs(what: string, actual: unknown, expected: unknown): string {

@@ -73,14 +73,6 @@ export type ParametersOf<Schema extends (...context: never[]) => z.ZodType> = Un
 
 type Unchanging<T> = Json extends T ? T : T extends object ? { readonly [K in keyof T]: Unchanging<T[K]> } : T
 
-/** The parameters of every action of one primitive, in order. */
-export function allOf<N extends PrimitiveName>(
-  actions: readonly Action[],
-  name: N,
-): readonly Primitives[N][] {
-  return actions.flatMap((action) => (name in action ? [(action as Record<N, Primitives[N]>)[name]] : []))
-}
-
 /** Actions with their random parameters fixed. @param draw from 0 to 1 */
 export function drawnActions(
   actions: readonly Action[],

@@ -18,16 +18,8 @@ export function skewedBody(schema: z.ZodType | undefined, value: unknown, shift:
   }
   if (schema instanceof z.ZodArray && Array.isArray(value))
     return value.map((each) => skewedBody(schema.element as z.ZodType, each, shift))
-  return hasInner(schema) ? skewedBody(schema.unwrap() as z.ZodType, value, shift) : value
-}
-
-function hasInner(schema: z.ZodType): schema is z.ZodOptional | z.ZodNullable | z.ZodDefault {
-  return (
-    schema instanceof z.ZodOptional ||
-    schema instanceof z.ZodExactOptional ||
-    schema instanceof z.ZodNullable ||
-    schema instanceof z.ZodDefault
-  )
+  // Schemas that may be absent or null, and those with a default.
+  return 'unwrap' in schema ? skewedBody((schema as z.ZodOptional<z.ZodType>).unwrap(), value, shift) : value
 }
 
 function skewedText(text: string, shift: number): string {

@@ -29,21 +29,18 @@ export const standing = () =>
 
 export type Standing = ShapeOf<typeof standing>
 
-type Counter = FaultCounter & { readonly key: string }
-
 export function standingOf(store: Store, rule: FaultRule, time: Pick<Occasion, 'now' | 'wall'>): Standing {
   const all = [...(store.indexed(faultCounters.name, countersByRule).get(rule.id)?.values() ?? [])]
-  const total = all.find(({ key }) => key === null)
-  const keyed = all.filter((counter): counter is Counter => counter.key !== null)
-  const { matched, fired } = total ?? { matched: 0, fired: 0 }
+  const { matched, fired } = all.find(({ key }) => key === null) ?? { matched: 0, fired: 0 }
+  const keyed = all.flatMap(({ key, matched, fired, last_at }) =>
+    key === null ? [] : [{ key, matched, fired, last_at }],
+  )
   return {
     status: ruleStatus(rule, { matched, fired }, time),
     life: lifetimeOf(rule),
     matched,
     fired,
-    counters: keyed
-      .slice(-MAX_SHOWN)
-      .map(({ key, matched, fired, last_at }) => ({ key, matched, fired, last_at })),
+    counters: keyed.slice(-MAX_SHOWN),
     keys: keyed.length,
   }
 }

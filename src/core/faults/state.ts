@@ -25,21 +25,12 @@ declare module './primitive.ts' {
 type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
 
 function ownFields(service: KnownNames) {
-  return someOf({ ...aboutFields(), ...changeFields(service) })
-}
-
-function aboutFields() {
-  return {
+  const collection = nameAmong([...service.collections.keys()], 'collection')
+  return strictObject({
     /** Default `before-handler`. The record that a request creates exists only at `after-handler`. */
     at: z.enum(['before-handler', 'after-handler']).optional(),
     /** The record to change. Default: that of the request. */
     id: recordRef().optional(),
-  }
-}
-
-function changeFields(service: KnownNames) {
-  const collection = nameAmong([...service.collections.keys()], 'collection')
-  return {
     delete: strictObject({ collection, id: recordRef().optional() }).optional(),
     /** Inserts the given records, or a number of generated ones. */
     insert_rows: insertRowsSchema(service).optional(),
@@ -47,7 +38,7 @@ function changeFields(service: KnownNames) {
     cleanup: z.boolean().optional(),
     /** Number of requests, as the rule counts them, that do not find the record at first. */
     visible_after_reads: intBetween(1, 1_000_000).optional(),
-  }
+  })
 }
 
 /** Names a record by its id, or by the place of the id in the request. */
@@ -78,12 +69,11 @@ export function stateSchema(service: KnownNames, settings: Settings): z.ZodType<
   const moves = [...service.recordFaults.values()].map(
     ({ name, schema }) => [name, schema(settings).optional()] as const,
   )
-  const changes = { ...changeFields(service), ...Object.fromEntries(moves) }
-  const names = Object.keys(changes)
-  const fault = strictObject({ ...aboutFields(), ...changes }).refine(
-    (value) => membersOf(value).some((name) => names.includes(name)),
-    { error: `must have at least one of ${names.join(', ')}` },
-  )
+  const shape = { ...ownFields(service).shape, ...Object.fromEntries(moves) }
+  const names = Object.keys(shape).filter((name) => name !== 'at' && name !== 'id')
+  const fault = strictObject(shape).refine((value) => membersOf(value).some((name) => names.includes(name)), {
+    error: `must have at least one of ${names.join(', ')}`,
+  })
   const checked = together(fault, (value) =>
     checkInsertRows(value, service, settings).map(({ pointer, detail }) => ({
       path: keysOf(pointer),
@@ -116,7 +106,7 @@ function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: S
   for (const { parameters } of wanted) changeRecords(sandbox, scope, exchange, at, parameters)
   const commit = sandbox.commit(scope)
   if (commit !== undefined) {
-    decision.addMoved({ step: at === 'before-handler' ? 'faultsBefore' : 'faultsAfter', commit })
+    decision.moved.push({ step: at === 'before-handler' ? 'faultsBefore' : 'faultsAfter', commit })
     const { events, failed } = runEvents(sandbox, sandbox.clock.now)
     exchange.caughtUp += events.length + failed.length
   }

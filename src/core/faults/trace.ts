@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { type ShapeOf, textAs } from '../fields.ts'
 import type { FaultReport } from '../log/request-log.ts'
-import { Decision, type Fired, type Verdict } from './decision.ts'
+import { Decision } from './decision.ts'
 import type { PrimitiveName } from './primitive.ts'
-import { COUNTED_BY, type CountedBy, type FaultRule, type FaultSource } from './rule.ts'
+import { COUNTED_BY, type FaultSource } from './rule.ts'
 
 const countedBy = () => z.enum(COUNTED_BY)
 
@@ -44,34 +44,14 @@ export type FaultTrace = ShapeOf<typeof faultTrace>
 /** Every fault rule that a request was compared with, in the order of evaluation. */
 export function faultsOf(report: FaultReport | undefined): FaultTrace[] {
   if (!(report instanceof Decision)) return []
-  const left = [...report.fired]
-  return report.verdicts.map((verdict) => {
-    if (!verdict.fired) return missed(verdict)
-    const at = left.findIndex(({ rule }) => rule.id === verdict.rule)
-    const [hit] = left.splice(at, 1)
-    return hit === undefined ? missed(verdict) : acted(verdict, hit, report)
-  })
-}
-
-function missed({ rule, fired, description, about, counter }: Verdict): FaultTrace {
-  const own = about === undefined || counter === undefined ? null : { by: by(about), ...counter }
-  const { preset = null, source = null } = about ?? {}
-  return { rule, preset, source, fired, description, counter: own, actions: [], sent: null }
-}
-
-function acted({ description }: Verdict, { rule, actions, n, key }: Fired, decision: Decision): FaultTrace {
-  return {
+  return report.verdicts.map(({ rule, description, fired, counter = fired }) => ({
     rule: rule.id,
     preset: rule.preset,
     source: rule.source,
-    fired: true,
+    fired: fired !== undefined,
     description,
-    counter: { by: by(rule), key, n },
-    actions: actions.flatMap((action) => Object.keys(action) as PrimitiveName[]),
-    sent: decision.isOnWire(actions) ? (decision.sent ?? null) : null,
-  }
-}
-
-function by({ when }: FaultRule): CountedBy | readonly CountedBy[] {
-  return when.by ?? 'rule'
+    counter: counter === undefined ? null : { by: rule.when.by ?? 'rule', key: counter.key, n: counter.n },
+    actions: (fired?.actions ?? []).flatMap((action) => Object.keys(action) as PrimitiveName[]),
+    sent: fired !== undefined && report.isOnWire(fired.actions) ? (report.sent ?? null) : null,
+  }))
 }

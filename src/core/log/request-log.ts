@@ -142,8 +142,6 @@ export interface FaultReport {
     readonly rule: { readonly id: string; readonly source: string; readonly preset: string | null }
     readonly n: number
   }[]
-  /** The decision about each rule. */
-  readonly verdicts: readonly { readonly fired: boolean; readonly description: string }[]
   /** How far the exchange came, once an adapter has reported it. */
   readonly sent: Sent | undefined
   /** How its end looks to the client; null for a response that was sent whole. */

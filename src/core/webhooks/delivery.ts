@@ -11,12 +11,10 @@ import {
   type Attempt,
   type AttemptOutcome,
   type Delivery,
-  type DeliveryFaults,
   type DeliveryStatus,
   deliveries,
   deliveryLifecycle,
   type InboxReceipt,
-  type Treatment,
   webhooks,
 } from './records.ts'
 import { envelope, fixedSubscriptions, retrySchedule } from './settings.ts'
@@ -52,8 +50,9 @@ export interface AttemptResult {
  */
 export function publish(scope: Scope, { type, ref, body }: Publication): readonly Delivery[] {
   const published: Delivery[] = []
-  for (const { id: webhook_id, url } of [...subscribers(scope, type)]) {
-    const { copies, faults } = scope.treatmentOf(type, url, idOf(ref)) ?? UNTREATED
+  for (const { id: webhook_id, url, events } of subscriptionsOf(scope)) {
+    if (events !== null && !events.includes(type)) continue
+    const { copies, faults } = scope.treatmentOf(type, url, idOf(ref)) ?? { copies: 1, faults: null }
     const id = scope.newId()
     const data = body()
     const sent = scope.settings.get(envelope) === 'typed' ? { id, type, created_at: scope.at, data } : data
@@ -80,8 +79,6 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
   return published
 }
 
-const UNTREATED: Treatment = { copies: 1, faults: null }
-
 function removeOldest(tx: Transaction): void {
   const all = tx.in(deliveries)
   let excess = all.size - MAX_DELIVERIES
@@ -100,28 +97,19 @@ function copyOf(delivery: Delivery, id: string): Delivery {
   return { ...delivery, id, faults: { rules: [], ...delivery.faults, copy_of: delivery.id } }
 }
 
-interface Subscriber {
-  readonly id: string | null
-  readonly url: string
+/** Every subscription. Those from settings are last, and have no id. */
+export function subscriptionsOf({ tx, settings }: Pick<Scope, 'tx' | 'settings'>) {
+  const fixed = settings
+    .get(fixedSubscriptions)
+    .map(({ url, events = null, secret = null }) => ({ id: null, url, events, secret, created_at: null }))
+  return [...tx.in(webhooks), ...fixed]
 }
 
-function* subscribers({ tx, settings }: Scope, type: string): Iterable<Subscriber> {
-  for (const { id, url, events } of tx.in(webhooks)) {
-    if (events === null || events.includes(type)) yield { id, url }
-  }
-  for (const { url, events } of settings.get(fixedSubscriptions)) {
-    if (events === undefined || events.includes(type)) yield { id: null, url }
-  }
-}
-
-/** The secret of the subscription that a delivery belongs to; undefined if the subscription was removed. */
-export function subscriptionOf(
-  { tx, settings }: Pick<Scope, 'tx' | 'settings'>,
-  { webhook_id, url }: Delivery,
-): { readonly secret: string | null } | undefined {
-  if (webhook_id !== null) return tx.in(webhooks).get(webhook_id)
-  const fixed = settings.get(fixedSubscriptions).find((each) => each.url === url)
-  return fixed === undefined ? undefined : { secret: fixed.secret ?? null }
+/** The subscription that a delivery belongs to; undefined if it was removed. */
+export function subscriptionOf(scope: Pick<Scope, 'tx' | 'settings'>, { webhook_id, url }: Delivery) {
+  return subscriptionsOf(scope).find(
+    (each) => each.id === webhook_id && (webhook_id !== null || each.url === url),
+  )
 }
 
 /** Records that a pending delivery is being sent. Written before the request is sent, so that a crash cannot hide it. */
@@ -207,7 +195,8 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
     })
   }
   const repeated = deliveryLifecycle.move(status, 'repeat')
-  const faults = delivery.faults && withoutEffects(delivery.faults)
+  const { rules = [], copy_of } = delivery.faults ?? {}
+  const faults = delivery.faults && { rules, ...(copy_of !== undefined && { copy_of }) }
   return put(scope, { ...delivery, status: repeated, retries: 0, retry_at: null, faults })
 }
 
@@ -231,12 +220,8 @@ export function sendToInbox(scope: Scope, delivery: Delivery): Delivery {
     created_at: at,
   }
   const secret = subscriptionOf(scope, delivery)?.secret ?? null
-  const received = receivedOf(webhookRequest(copy, secret, settings), { secret, settings, now })
+  const received = receivedOf(webhookRequest(copy, secret, settings), secret, { settings, now })
   return tx.in(deliveries).insert({ ...copy, attempts: copy.attempts.map((each) => ({ ...each, received })) })
-}
-
-function withoutEffects({ rules, copy_of }: DeliveryFaults): DeliveryFaults {
-  return { rules, ...(copy_of !== undefined && { copy_of }) }
 }
 
 /** Schedules the next attempt of a delivery that was loaded or edited from outside. */

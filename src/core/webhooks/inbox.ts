@@ -46,26 +46,24 @@ export function sentBody({ body, faults }: Pick<Delivery, 'body' | 'faults'>): J
 
 /** The messages in the inbox, newest first. They are not stored separately: a received message is a delivery. */
 export function inboxOf(deliveries: Iterable<Delivery>): InboxMessage[] {
-  const messages = [...deliveries].flatMap((delivery): InboxMessage[] => {
-    const { id, url, type, attempts, faults } = delivery
-    const last = attempts.findLast(({ status }) => status !== null)
-    if (url !== INBOX_URL || last === undefined) return []
+  const messages: InboxMessage[] = []
+  for (const delivery of deliveries) {
+    const last = delivery.attempts.findLast(({ status }) => status !== null)
+    if (delivery.url !== INBOX_URL || last === undefined) continue
     const { received } = last
     const body = sentBody(delivery)
-    return [
-      {
-        id,
-        type,
-        received_at: last.at,
-        attempt: last.attempt,
-        copy_of: faults?.copy_of ?? null,
-        body,
-        status: last.status ?? 0,
-        signature: received?.signature ?? null,
-        signature_problem: received?.problem ?? null,
-        raw: { headers: received?.headers ?? null, body: JSON.stringify(body) },
-      },
-    ]
-  })
+    messages.push({
+      id: delivery.id,
+      type: delivery.type,
+      received_at: last.at,
+      attempt: last.attempt,
+      copy_of: delivery.faults?.copy_of ?? null,
+      body,
+      status: last.status ?? 0,
+      signature: received?.signature ?? null,
+      signature_problem: received?.problem ?? null,
+      raw: { headers: received?.headers ?? null, body: JSON.stringify(body) },
+    })
+  }
   return messages.reverse()
 }

@@ -60,16 +60,13 @@ function signatureOf(
   const isOver = attempts.length > (faults?.sign_attempts ?? Number.POSITIVE_INFINITY)
   const fault = isOver ? undefined : faults?.sign
   if (fault === 'missing' || (fault === undefined && secret === undefined)) return {}
-  const key = isForged(fault, timestampHeader) ? `not ${secret ?? ''}` : (secret ?? '')
+  // A signature without a timestamp cannot be too old, so a wrong one is sent.
+  const isForged = fault === 'wrong' || (fault === 'old' && timestampHeader === undefined)
+  const key = isForged ? `not ${secret ?? ''}` : (secret ?? '')
   if (timestampHeader === undefined) return { [header]: prefix + sign(body, key) }
   const now = Date.parse(attempts.at(-1)?.at ?? created_at)
   const dated = Math.floor((fault === 'old' ? now - tolerance : now) / SECOND) - (fault === 'old' ? 1 : 0)
   return { [timestampHeader]: String(dated), [header]: prefix + sign(dateBody(String(dated), body), key) }
-}
-
-// A signature without a timestamp cannot be too old, so a wrong one is sent.
-function isForged(fault: 'wrong' | 'old' | undefined, timestampHeader: string | undefined): boolean {
-  return fault === 'wrong' || (fault === 'old' && timestampHeader === undefined)
 }
 
 /** The signed bytes of a webhook with a timestamp: the text of the timestamp, a point, and the bytes of the body. */
@@ -82,23 +79,19 @@ export function sign(body: Uint8Array, secret: string): string {
   return createHmac('sha256', secret).update(body).digest('hex')
 }
 
-/** The result of a receiver that checks the signature: the headers as they were sent, and the problem found, if any. */
+/**
+ * The result of a receiver that checks the signature: the headers as they were sent, and the problem found, if any.
+ * @param own the secret of the subscription
+ */
 export function receivedOf(
   { headers, body }: WebhookRequest,
-  {
-    secret: own,
-    settings,
-    now,
-  }: { readonly secret: string | null; readonly settings: Settings; readonly now: number },
+  own: string | null,
+  { settings, now }: { readonly settings: Settings; readonly now: number },
 ): InboxReceipt {
   const { secret, header, prefix, timestampHeader, tolerance } = signerOf(own, settings)
   const given = headers[header]
   if (secret === undefined && given === undefined) return { headers, signature: null, problem: null }
-  const bad = (verdict: InboxReceipt['signature'], problem: string): InboxReceipt => ({
-    headers,
-    signature: verdict,
-    problem,
-  })
+  const bad = (signature: InboxReceipt['signature'], problem: string) => ({ headers, signature, problem })
   if (given === undefined) return bad('missing', `There is no header ${header}.`)
   const timestamp = timestampHeader === undefined ? undefined : headers[timestampHeader]
   const signed = timestamp === undefined ? body : dateBody(timestamp, body)

@@ -1,5 +1,5 @@
 import type { Scope } from '../operation.ts'
-import type { Commit, Row } from '../state/commit.ts'
+import type { Commit } from '../state/commit.ts'
 import type { Store } from '../state/store.ts'
 import { formatInstant, MINUTE, parseDuration } from '../time/instant.ts'
 import { TinyQueue } from '../tiny-queue.ts'
@@ -17,9 +17,10 @@ export function placed(scope: Scope, delivery: Delivery): Delivery {
   if (faults === null) return delivery
   if (faults.drop) return { ...delivery, status: deliveryLifecycle.move(status, 'drop') }
   if (faults.order === undefined) return waiting(scope, delivery, scope.now)
-  return isAnyHeld(scope, delivery)
-    ? waiting(scope, unordered(delivery), scope.now)
-    : waiting(scope, delivery, scope.now + MAX_HOLD)
+  const held = scope.tx.in(deliveries).find((each) => isHeld(each) && isSameSubscriber(each, delivery))
+  return held === undefined
+    ? waiting(scope, delivery, scope.now + MAX_HOLD)
+    : waiting(scope, unordered(delivery), scope.now)
 }
 
 /** A held delivery after the next one was attempted: pending, or waiting for the rest of its delay. */
@@ -37,10 +38,6 @@ export function isHeld({ status, attempts, faults }: Delivery): boolean {
 
 function isSameSubscriber(a: Delivery, b: Delivery): boolean {
   return a.webhook_id === b.webhook_id && a.url === b.url
-}
-
-function isAnyHeld({ tx }: Scope, delivery: Delivery): boolean {
-  return tx.in(deliveries).find((each) => isHeld(each) && isSameSubscriber(each, delivery)) !== undefined
 }
 
 function unordered(delivery: Delivery): Delivery {
@@ -71,20 +68,20 @@ interface Entry {
 
 /**
  * The deliveries of a sandbox that are to be sent, in order of creation. The table is the source of truth; this index follows
- * its commits, so that a long history costs nothing.
+ * its commits, so that a long history costs nothing. A sandbox that is replaced needs a new index.
  */
 export class DueDeliveries {
   readonly #store: Store
-  #pending = new Set<string>()
+  readonly #pending = new Set<string>()
   /** Deliveries that wait for the next one to their subscriber; rarely more than one for each. */
-  #held = new Set<string>()
+  readonly #held = new Set<string>()
   /** Deliveries that a fault has dropped and that are not reported yet. */
-  #dropped: Delivery[] = []
-  #queue = new TinyQueue<Entry>([], inOrder)
+  readonly #dropped: Delivery[] = []
+  readonly #queue = new TinyQueue<Entry>([], inOrder)
 
   constructor(store: Store) {
     this.#store = store
-    this.rebuild()
+    for (const row of store.rows(deliveries.name).values()) this.#note(row as Delivery)
   }
 
   /** Number of deliveries to be sent or reported. */
@@ -92,22 +89,14 @@ export class DueDeliveries {
     return this.#pending.size + this.#dropped.length
   }
 
-  /** Reads the whole table again, after a sandbox has been loaded or restored. */
-  rebuild(): void {
-    this.#pending = new Set()
-    this.#held = new Set()
-    this.#dropped = []
-    this.#queue = new TinyQueue<Entry>([], inOrder)
-    for (const row of this.#store.rows(deliveries.name).values()) this.#note(row as Delivery)
-  }
-
   /** Updates the index from a commit; must be called for each. */
   update({ changes }: Commit): void {
     for (const { table, id, before, after } of changes) {
       if (table !== deliveries.name) continue
-      if (after === undefined) this.#forget(id)
-      else this.#note(after as Delivery)
-      if (before === undefined && isDropped(after)) this.#dropped.push(after as Delivery)
+      const delivery = after as Delivery | undefined
+      if (delivery === undefined) this.#forget(id)
+      else this.#note(delivery)
+      if (before === undefined && delivery?.status === 'dropped') this.#dropped.push(delivery)
     }
   }
 
@@ -149,10 +138,6 @@ export class DueDeliveries {
       this.#queue.push(entry(delivery))
     }
   }
-}
-
-function isDropped(row: Row | undefined): boolean {
-  return (row as Delivery | undefined)?.status === 'dropped'
 }
 
 function entry({ id, created_at }: Delivery): Entry {

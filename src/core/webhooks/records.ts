@@ -5,7 +5,6 @@ import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 
 import { REDACTED } from '../secrets.ts'
-import { type Collection, collection } from '../state/collection.ts'
 import type { TableOf } from '../state/transaction.ts'
 import { json } from '../strict-input.ts'
 
@@ -37,16 +36,6 @@ export type DeliveryStatus = (typeof deliveryLifecycle.arrows)[number]['from' | 
 
 export const webhooks: TableOf<Webhook> = { name: 'webhooks', label: 'webhook subscription' }
 export const deliveries: TableOf<Delivery> = { name: 'webhook_deliveries', label: 'webhook delivery' }
-
-/** The collections of a sandbox whose resources cause these webhooks. */
-export function webhookCollections(
-  webhookTypes: readonly NamedWebhookType[],
-): readonly [Collection<Webhook>, Collection<Delivery>] {
-  return [
-    collection<Webhook>({ ...webhooks, schema: () => webhookRecord(webhookTypes) }),
-    collection<Delivery>({ ...deliveries, schema: () => deliveryRecord(webhookTypes) }),
-  ]
-}
 
 /** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
 function receiverUrl(): z.ZodType<string> {
@@ -127,7 +116,7 @@ export const subscriptionChange = (webhookTypes: readonly NamedWebhookType[]) =>
 export type WebhookChange = ShapeOf<typeof subscriptionChange>
 
 /** A receiver of webhooks, as a record. */
-const webhookRecord = (webhookTypes: readonly NamedWebhookType[]) =>
+export const webhookRecord = (webhookTypes: readonly NamedWebhookType[]) =>
   z.strictObject({
     id: nonEmptyText(),
     url: receiverUrl(),
@@ -236,7 +225,7 @@ export interface Treatment {
   readonly faults: DeliveryFaults | null
 }
 
-const deliveryRecord = (webhookTypes: readonly NamedWebhookType[]) =>
+export const deliveryRecord = (webhookTypes: readonly NamedWebhookType[]) =>
   deliveryFields(webhookTypes).superRefine((delivery, context) => {
     for (const [path, message] of contradictions(delivery)) {
       context.addIssue({ code: 'custom', path: [...path], message })

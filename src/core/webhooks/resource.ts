@@ -3,19 +3,21 @@ import { refuseInvalid } from '../errors.ts'
 import { list, listOf, type ShapeOf } from '../fields.ts'
 import { control, type Scope, type WebhookType } from '../operation.ts'
 import type { Resource } from '../service.ts'
-import { armDelivery, deliveryEvents, redeliver, sendToInbox } from './delivery.ts'
+import { collection } from '../state/collection.ts'
+import { armDelivery, deliveryEvents, redeliver, sendToInbox, subscriptionsOf } from './delivery.ts'
 import { INBOX_URL, inboxMessage, inboxOf } from './inbox.ts'
 import {
   type Delivery,
   deliveries,
   deliveryFields,
+  deliveryRecord,
   newSubscription,
   subscriptionChange,
   type Webhook,
-  webhookCollections,
+  webhookRecord,
   webhooks,
 } from './records.ts'
-import { fixedSubscriptions, webhookAssumptions } from './settings.ts'
+import { webhookAssumptions } from './settings.ts'
 
 /**
  * The resource for webhook subscriptions and deliveries. The emulated API has no endpoint for either (U046); the control
@@ -26,7 +28,10 @@ export function webhooksResource(webhookTypes: readonly WebhookType[]): Resource
   return {
     name: 'webhooks',
     operations: [],
-    collections: webhookCollections(webhookTypes),
+    collections: [
+      collection<Webhook>({ ...webhooks, schema: () => webhookRecord(webhookTypes) }),
+      collection<Delivery>({ ...deliveries, schema: () => deliveryRecord(webhookTypes) }),
+    ],
     events: deliveryEvents,
     recordEvents: [
       {
@@ -75,7 +80,7 @@ export const webhookControls = (webhookTypes: readonly WebhookType[]) =>
       path: '/webhooks',
       summary: 'List the webhook subscriptions; those from settings are last and have no id',
       output: () => listOf(webhookView()),
-      handle: (scope) => list(subscriptions(scope)),
+      handle: (scope) => list(subscriptionsOf(scope).map(shown)),
     }),
     control({
       name: 'create',
@@ -161,23 +166,13 @@ function requireAllowed(problem: string | undefined): void {
   if (problem !== undefined) refuseInvalid([{ pointer: '/url', detail: problem }])
 }
 
-function subscriptions({ tx, settings }: Scope): WebhookView[] {
-  const fixed = settings.get(fixedSubscriptions).map(({ url, events = null, secret = null }) => ({
-    id: null,
-    url,
-    events,
-    secret,
-    created_at: null,
-  }))
-  return [...tx.in(webhooks), ...fixed].map(shown)
-}
-
-type Subscription = Pick<Webhook, 'url' | 'events' | 'secret'> & {
-  readonly id: string | null
-  readonly created_at: string | null
-}
-
-function shown({ id, url, events, secret, created_at }: Subscription): WebhookView {
+function shown({
+  id,
+  url,
+  events,
+  secret,
+  created_at,
+}: ReturnType<typeof subscriptionsOf>[number]): WebhookView {
   return { id, url, events, has_secret: secret !== null, created_at }
 }
 

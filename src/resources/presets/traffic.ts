@@ -1,18 +1,30 @@
 import type { Preset } from '../../core/faults/preset.ts'
 import type { Action, Primitives } from '../../core/faults/primitive.ts'
 
-/** Returns a function that creates presets of one family for any request. @param times how often they fire; for incidents */
-export function anyRequest(family: Preset['family'], times?: number) {
-  return (name: string, description: string, actions: readonly Action[]): Preset => {
-    const preset = { name, family, description, match: 'everything', do: actions } as const
-    return times === undefined ? preset : { ...preset, times }
-  }
+/**
+ * Returns a function that creates presets of one family. They apply to every request until they are removed, unless a field says
+ * otherwise.
+ * @param shared the fields that its presets have in common
+ */
+export function inFamily(family: string, shared: Partial<Preset> = {}) {
+  return (
+    name: string,
+    description: string,
+    actions: readonly Action[],
+    own: Partial<Preset> = {},
+  ): Preset => ({ name, family, description, match: 'everything', do: actions, ...shared, ...own })
 }
 
-const limited = anyRequest('rate limit')
-const retried = anyRequest('retry')
-const disturbed = anyRequest('connection')
-const connected = anyRequest('connection', 1)
+const limited = inFamily('rate limit')
+const limitedCreate = inFamily('rate limit', { match: { operation: 'batch-predictions.create' } })
+const retried = inFamily('retry')
+const disturbed = inFamily('connection')
+const connected = inFamily('connection', { times: 1 })
+const withKey = inFamily('retry', {
+  match: { operation: 'batch-predictions.create', headers: { 'idempotency-key': '*' } },
+  when: { nth: 1, by: 'idempotency_key' },
+  times: 1,
+})
 
 /** A preset with a 429; `quota` has its deviations. */
 function rejection(name: string, description: string, quota: Primitives['quota']): Preset {
@@ -20,25 +32,9 @@ function rejection(name: string, description: string, quota: Primitives['quota']
 }
 
 function refusal(kind: string, description: string, quota: Primitives['quota']): Preset {
-  return {
-    name: `batch-admission-${kind}`,
-    family: 'rate limit',
-    description,
-    match: { operation: 'batch-predictions.create' },
-    do: [{ quota: { reject: true, remaining: 0, reset_in_s: 30, fields: 'both', ...quota } }],
-  }
-}
-
-function withKey(name: string, description: string, actions: readonly Action[]): Preset {
-  return {
-    name,
-    family: 'retry',
-    description,
-    match: { operation: 'batch-predictions.create', headers: { 'idempotency-key': '*' } },
-    when: { nth: 1, by: 'idempotency_key' },
-    times: 1,
-    do: actions,
-  }
+  return limitedCreate(`batch-admission-${kind}`, description, [
+    { quota: { reject: true, remaining: 0, reset_in_s: 30, fields: 'both', ...quota } },
+  ])
 }
 
 /** Rate limit headers in all forms, correct and wrong. Specification: Limits / Rate limits. */
@@ -97,13 +93,9 @@ export const rateLimits: readonly Preset[] = [
   rejection('retry-after-missing', 'A 429 without Retry-After: the client must choose its own wait.', {
     retry_after: 'missing',
   }),
-  {
-    name: 'rate-headers-lowercase',
-    family: 'rate limit',
-    description: 'Every header name of the response is in lower case.',
-    match: 'everything',
-    do: [{ head: { case: 'lower' } }],
-  },
+  limited('rate-headers-lowercase', 'Every header name of the response is in lower case.', [
+    { head: { case: 'lower' } },
+  ]),
   rejection('remaining-positive-but-429', 'A 429 whose X-RateLimit-Remaining is more than 0.', {
     remaining: 17,
   }),
@@ -136,16 +128,14 @@ export const retries: readonly Preset[] = [
   retried('unavailable-with-retry-after', 'A 503 with Retry-After: 2; nothing has happened.', [
     { respond: { status: 503, headers: { 'Retry-After': '2' } } },
   ]),
-  {
-    name: 'ambiguous-gateway-5xx',
-    family: 'retry',
-    description: 'The request takes effect, but a gateway responds with 504 and an HTML page.',
-    match: 'everything',
-    do: [
+  retried(
+    'ambiguous-gateway-5xx',
+    'The request takes effect, but a gateway responds with 504 and an HTML page.',
+    [
       { respond: { status: 504, effects: 'apply', proxy: true, body: '' } },
       { body: { fixture: 'html-gateway-timeout' } },
     ],
-  },
+  ),
   withKey(
     'lost-response-after-commit',
     'The batch is created, then the connection is reset before a byte of the response. A repetition with the same key gets the stored response. Chromium repeats the request itself, so your code may see only the response to the repetition.',
@@ -205,14 +195,12 @@ export const connectionFaults: readonly Preset[] = [
   connected('content-length-too-long', `Content-Length is ten bytes more than the body. ${HALF_READ}`, [
     { frame: { mode: 'length', length_delta: 10 } },
   ]),
-  {
-    name: 'stale-keepalive',
-    family: 'connection',
-    description: `The second request on a connection is reset, as when a server has closed an idle connection; it has no effect. ${REPEATED}`,
-    match: { connection_request_index: 2 },
-    times: 1,
-    do: [{ cut: { at: 'before-read', how: 'rst' } }],
-  },
+  connected(
+    'stale-keepalive',
+    `The second request on a connection is reset, as when a server has closed an idle connection; it has no effect. ${REPEATED}`,
+    [{ cut: { at: 'before-read', how: 'rst' } }],
+    { match: { connection_request_index: 2 } },
+  ),
   disturbed('never-answers', 'The connection stays open without a response; the request has no effect.', [
     { cut: { at: 'before-handler', how: 'pause' } },
   ]),

@@ -4,7 +4,7 @@ import type { Decision } from '../../../core/faults/decision.ts'
 import type { Sent } from '../../../core/log/request-log.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { silence } from '../connections.ts'
-import { longest, paceOf, stopsOf } from './primitives.ts'
+import { paceOf, stopsOf } from './primitives.ts'
 import { stopExchange } from './stop.ts'
 import { ExchangeTimeout, type Waits } from './timeout.ts'
 
@@ -19,8 +19,8 @@ export function acceptUnderFaults(socket: Socket, id: string, sandbox: Sandbox, 
   if (decision === undefined || stop === undefined) return
   silence(socket)
   const { closing, later } = waits
-  const signals = [sandbox.faults.releasedFor(decision), closing]
-  const timeout = new ExchangeTimeout(socket, signals, longest(paceOf(actions)), later)
+  const signals = [...sandbox.faults.releasesOf(decision), closing]
+  const timeout = new ExchangeTimeout(socket, signals, paceOf(actions).max_ms, later)
   const report = (end: Sent['end']): void => {
     decision.sent = { stage: 'accept', bytes: 0, end }
   }

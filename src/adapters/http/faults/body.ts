@@ -5,10 +5,10 @@ import type { ParametersOf } from '../../../core/faults/primitive.ts'
 import { nonEmptyText } from '../../../core/fields.ts'
 import { isPointer, type Json, mergePatch } from '../../../core/json.ts'
 import { json, someOf, strictObject } from '../../../core/strict-input.ts'
+import { spliced } from '../../json-text.ts'
 import { BODY_FIXTURES, READY_BODIES } from './bodies.ts'
 import { type Draft, withHeader } from './draft.ts'
 import { anyText, base64, lineText } from './fields.ts'
-import { splice } from './splice.ts'
 import { bodyPosition, offsetOf } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
@@ -80,35 +80,24 @@ const TEXT_TYPE = 'text/plain; charset=utf-8'
 
 /** Changes the body, one field of the fault after the other. Fields about JSON apply to every line of an NDJSON body. */
 async function withBody(draft: Draft, fault: BodyFault): Promise<Draft> {
+  const { patch, nulls = [], envelope, raw_number, prefix_b64, truncate, encode } = fault
   let next = draft
-  for (const change of CHANGES) next = await change(next, fault)
-  return next
-}
-
-type Change = (draft: Draft, fault: BodyFault) => Draft | Promise<Draft>
-
-const CHANGES: readonly Change[] = [
-  patched,
-  nulled,
-  replaced,
-  typed,
-  enveloped,
-  numbered,
-  prefixed,
-  truncated,
-  encoded,
-]
-
-function patched(draft: Draft, { patch }: BodyFault): Draft {
-  if (patch === undefined) return draft
-  return overJson(draft, (text) => JSON.stringify(mergePatch(parsed(text), patch)))
-}
-
-function nulled(draft: Draft, { nulls }: BodyFault): Draft {
-  if (nulls === undefined) return draft
-  return overJson(draft, (text) => {
-    return parsed(text) === undefined ? text : nulls.reduce((text, at) => splice(text, at, 'null'), text)
-  })
+  if (patch !== undefined) next = overJson(next, (text) => JSON.stringify(mergePatch(parsed(text), patch)))
+  for (const place of nulls) next = overJson(next, (text) => spliced(text, place, 'null'))
+  next = typedAs(replaced(next, fault), fault.type)
+  if (envelope !== undefined) {
+    const wrap = (text: string) => (parsed(text) === undefined ? JSON.stringify(text) : text.trim())
+    next = overJson(next, (text) => `{${JSON.stringify(envelope)}:${wrap(text)}}`)
+  }
+  if (raw_number !== undefined && next.body !== undefined)
+    next = overJson(next, (text) => spliced(text, raw_number.pointer, raw_number.digits))
+  let { body } = next
+  if (prefix_b64 !== undefined) body = Buffer.concat([Buffer.from(prefix_b64, 'base64'), body ?? NOTHING])
+  if (truncate !== undefined) body = body?.subarray(0, offsetOf(truncate, body))
+  if (encode === undefined) return { ...next, body }
+  const compress = encode === 'gzip' ? promisify(gzip) : promisify(brotliCompress)
+  const headers = withHeader(next.headers, 'Content-Encoding', encode)
+  return { ...next, headers, body: await compress(body ?? NOTHING) }
 }
 
 function replaced(draft: Draft, { text, base64, fixture }: BodyFault): Draft {
@@ -117,39 +106,6 @@ function replaced(draft: Draft, { text, base64, fixture }: BodyFault): Draft {
   if (fixture === undefined) return draft
   const ready = READY_BODIES[fixture]
   return { ...typedAs(draft, ready.type), body: Buffer.from(ready.text), ndjson: false }
-}
-
-function typed(draft: Draft, { type }: BodyFault): Draft {
-  return typedAs(draft, type)
-}
-
-function enveloped(draft: Draft, { envelope }: BodyFault): Draft {
-  if (envelope === undefined) return draft
-  const wrap = (text: string) => (parsed(text) === undefined ? JSON.stringify(text) : text.trim())
-  return overJson(draft, (text) => `{${JSON.stringify(envelope)}:${wrap(text)}}`)
-}
-
-function numbered(draft: Draft, { raw_number }: BodyFault): Draft {
-  if (raw_number === undefined || draft.body === undefined) return draft
-  const { pointer, digits } = raw_number
-  return overJson(draft, (text) => (parsed(text) === undefined ? text : splice(text, pointer, digits)))
-}
-
-function prefixed(draft: Draft, { prefix_b64 }: BodyFault): Draft {
-  if (prefix_b64 === undefined) return draft
-  return { ...draft, body: Buffer.concat([Buffer.from(prefix_b64, 'base64'), draft.body ?? NOTHING]) }
-}
-
-function truncated(draft: Draft, { truncate }: BodyFault): Draft {
-  if (truncate === undefined || draft.body === undefined) return draft
-  return { ...draft, body: draft.body.subarray(0, offsetOf(truncate, draft.body)) }
-}
-
-async function encoded(draft: Draft, { encode }: BodyFault): Promise<Draft> {
-  if (encode === undefined) return draft
-  const compress = encode === 'gzip' ? promisify(gzip) : promisify(brotliCompress)
-  const headers = withHeader(draft.headers, 'Content-Encoding', encode)
-  return { ...draft, headers, body: await compress(draft.body ?? NOTHING) }
 }
 
 const NOTHING = Buffer.alloc(0)

@@ -36,39 +36,24 @@ function sameName(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase()
 }
 
-/** The status line and the headers of a message, and the informational responses before it. */
+/** The status line and the headers of a message. */
 export interface Head {
   readonly status: number
   readonly reason: string
   readonly version: '1.0' | '1.1'
   readonly headers: readonly HeaderPair[]
   /** Heads of the informational responses before it. */
-  readonly interim: readonly Interim[]
-}
-
-export interface Interim {
-  readonly status: number
-  readonly headers: readonly HeaderPair[]
-}
-
-/** The head of a response without faults. */
-export function plainHead(status: number, headers: readonly HeaderPair[]): Head {
-  return { status, reason: STATUS_CODES[status] ?? '', version: '1.1', headers, interim: [] }
+  readonly interim: readonly Pick<Head, 'status' | 'headers'>[]
 }
 
 /** Encodes a head: in Latin-1, or in UTF-8 if it has other characters. No header may contain those, but faults can set them. */
-export function headBytes({ status, reason, version, headers }: Omit<Head, 'interim'>): Buffer {
+export function headBytes({
+  status,
+  reason = STATUS_CODES[status] ?? '',
+  version = '1.1',
+  headers,
+}: Head['interim'][number] & Partial<Head>): Buffer {
   const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
   const text = `HTTP/${version} ${status} ${reason}\r\n${lines}\r\n`
-  return Buffer.from(text, fitsLatin1(text) ? 'latin1' : 'utf8')
-}
-
-/** Encodes the head of an informational response. */
-export function interimBytes({ status, headers }: Interim): Buffer {
-  return headBytes({ status, reason: STATUS_CODES[status] ?? '', version: '1.1', headers })
-}
-
-function fitsLatin1(text: string): boolean {
-  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 0xff) return false
-  return true
+  return Buffer.from(text, /[\u0100-\uffff]/.test(text) ? 'utf8' : 'latin1')
 }

@@ -11,11 +11,9 @@ export function anyText(): z.ZodType<string> {
 
 /** Bytes, in base64 with or without padding. */
 export function base64(): z.ZodType<string> {
+  const isBase64 = (text: string) =>
+    /^[A-Za-z0-9+/]*={0,2}$/.test(text) && text.replace(/=+$/, '').length % 4 !== 1
   return anyText().refine(isBase64, { error: 'must be base64 with the standard alphabet (+ and /)' })
-}
-
-function isBase64(text: string): boolean {
-  return /^[A-Za-z0-9+/]*={0,2}$/.test(text) && text.replace(/=+$/, '').length % 4 !== 1
 }
 
 /** A text that is written unchanged into one line of the head: at most 8,000 characters, no line break. */

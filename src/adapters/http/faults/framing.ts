@@ -1,4 +1,3 @@
-import type { HeaderPair } from '../guard.ts'
 import type { AskedFraming } from './wire-primitive.ts'
 
 /** How the end of a body is marked. */
@@ -33,17 +32,3 @@ export function framingOf(asked: AskedFraming, facts: FramingFacts): Framing {
   const mode = wanted ?? (length_delta !== 0 || !facts.stream ? 'length' : facts.http10 ? 'close' : 'chunked')
   return { mode, delta: mode === 'length' ? length_delta : 0, tail, withBody: facts.withBody }
 }
-
-/** The header for the framing. A negative length is written unchanged. */
-export function framingHeaders({ mode, delta }: Framing, length: number): HeaderPair[] {
-  if (mode === 'length') return [['Content-Length', String(length + delta)]]
-  return mode === 'chunked' ? [['Transfer-Encoding', 'chunked']] : []
-}
-
-/** A piece of a body as one chunk. */
-export function chunkOf(piece: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')])
-}
-
-/** The end of a chunked body. */
-export const LAST_CHUNK = Buffer.from('0\r\n\r\n')

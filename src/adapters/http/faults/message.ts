@@ -1,11 +1,11 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { STATUS_CODES, validateHeaderName, validateHeaderValue } from 'node:http'
 import { isDeepStrictEqual } from 'node:util'
 import type { Action } from '../../../core/faults/primitive.ts'
 import type { ApiResponse } from '../../../core/request/response.ts'
 import { KEEP_ALIVE_TIMEOUT } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
-import { type Draft, draftOf, type Head, plainHead } from './draft.ts'
-import { type Framing, framingHeaders, framingOf } from './framing.ts'
+import { type Draft, draftOf, type Head } from './draft.ts'
+import { type Framing, framingOf } from './framing.ts'
 import { wireEffects } from './primitives.ts'
 import type { AskedFraming } from './wire-primitive.ts'
 
@@ -45,8 +45,11 @@ export async function messageOf(
   let draft = draftOf(response, extra)
   const isStream = draft.ndjson
   for (const change of wireEffects(actions, 'body')) draft = await change(draft)
-  const changed = (headers: readonly HeaderPair[]): Head =>
-    wireEffects(actions, 'head').reduce((head, change) => change(head), plainHead(draft.status, headers))
+  const changed = (headers: readonly HeaderPair[]): Head => {
+    const reason = STATUS_CODES[draft.status] ?? ''
+    const plain: Head = { status: draft.status, reason, version: '1.1', headers, interim: [] }
+    return wireEffects(actions, 'head').reduce((head, change) => change(head), plain)
+  }
   const { status, version } = changed(draft.headers)
   const http10 = facts.http10 || version === '1.0'
   const asked = wireEffects(actions, 'framing').reduce<AskedFraming>((asked, change) => change(asked), {})
@@ -103,12 +106,12 @@ function hopsIn(headers: readonly HeaderPair[]): HeaderPair[] {
 const NOTHING = Buffer.alloc(0)
 const UNFRAMED: Framing = { mode: 'close', delta: 0, tail: NOTHING, withBody: true }
 
-function hopHeaders(framing: Framing, { body }: Draft, keepAlive: boolean): HeaderPair[] {
-  const own = framingHeaders(framing, body?.length ?? 0)
-  if (!keepAlive) return [...own, ['Connection', 'close']]
-  return [
-    ...own,
-    ['Connection', 'keep-alive'],
-    ['Keep-Alive', `timeout=${Math.floor(KEEP_ALIVE_TIMEOUT / 1_000)}`],
-  ]
+// A negative length is written unchanged.
+function hopHeaders({ mode, delta }: Framing, { body }: Draft, keepAlive: boolean): HeaderPair[] {
+  const headers: HeaderPair[] = []
+  if (mode === 'length') headers.push(['Content-Length', String((body?.length ?? 0) + delta)])
+  if (mode === 'chunked') headers.push(['Transfer-Encoding', 'chunked'])
+  headers.push(['Connection', keepAlive ? 'keep-alive' : 'close'])
+  if (keepAlive) headers.push(['Keep-Alive', `timeout=${Math.floor(KEEP_ALIVE_TIMEOUT / 1_000)}`])
+  return headers
 }

@@ -28,9 +28,8 @@ export function gapAfter(piece: Buffer, { gap_ms = MIN_GAP, kbps }: AskedPace): 
 
 /** Where a body is split, in ascending order. */
 function splits(body: Buffer, { chunks, bytes, kbps, gap_ms = BEAT }: AskedPace): Iterable<number> {
-  if (chunks === 'inside-multibyte') return everyOffset(body, isContinuation)
-  if (chunks === 'between-cr-lf') return everyOffset(body, isBetweenCrLf)
-  if (chunks !== undefined) return chunks.toSorted((a, b) => a - b)
+  if (typeof chunks === 'string') return offsetsAfter(BEFORE_SPLIT[chunks], body)
+  if (chunks !== undefined) return chunks
   if (bytes !== undefined) return each(bytes, body.length)
   if (kbps !== undefined) return each((kbps / 8) * Math.max(gap_ms, BEAT), body.length)
   return []
@@ -41,19 +40,14 @@ function* each(size: number, length: number): Generator<number> {
   for (let offset = step; offset < length; offset += step) yield offset
 }
 
-function everyOffset(body: Buffer, splitsAt: (body: Buffer, at: number) => boolean): number[] {
-  const offsets: number[] = []
-  for (let at = 1; at < body.length && offsets.length < MAX_SPLITS; at++) {
-    if (splitsAt(body, at)) offsets.push(at)
-  }
-  return offsets
+/** The byte after which a body is split. In a character of several bytes that is the first: the others stay in one piece. */
+const BEFORE_SPLIT = {
+  'inside-multibyte': /[\xc0-\xff](?=[\x80-\xbf])/g,
+  'between-cr-lf': /\r(?=\n)/g,
 }
 
-// Splits only after the first byte of a character: the other bytes stay in one piece.
-function isContinuation(body: Buffer, at: number): boolean {
-  return ((body[at] ?? 0) & 0xc0) === 0x80 && ((body[at - 1] ?? 0) & 0xc0) === 0xc0
-}
-
-function isBetweenCrLf(body: Buffer, at: number): boolean {
-  return body[at] === 0x0a && body[at - 1] === 0x0d
+// Latin-1 has one character per byte.
+function offsetsAfter(byte: RegExp, body: Buffer): number[] {
+  const found = [...body.toString('latin1').matchAll(byte)]
+  return found.slice(0, MAX_SPLITS).map(({ index }) => index + 1)
 }

@@ -6,7 +6,7 @@ import { head } from './head.ts'
 import { lines } from './lines.ts'
 import { pace } from './pace.ts'
 import { raw } from './raw.ts'
-import { MAX_HOLD_MS, type Stop } from './stage.ts'
+import type { Stop } from './stage.ts'
 import type { AskedPace, WireHooks } from './wire-primitive.ts'
 
 const all = [head, body, lines, frame, pace, cut, raw]
@@ -51,13 +51,13 @@ export function stopsOf(actions: readonly Action[]): Stop[] {
 }
 
 /** The pace that some actions set together. When two set the same field, the later one counts. */
-export function paceOf(actions: readonly Action[]): AskedPace {
-  return wireEffects(actions, 'pace').reduce<AskedPace>((pace, act) => act(pace), {})
+export function paceOf(actions: readonly Action[]): AskedPace & { readonly max_ms: number } {
+  const { max_ms = DEFAULT_MAX, ...pace } = wireEffects(actions, 'pace').reduce<AskedPace>(
+    (pace, act) => act(pace),
+    {},
+  )
+  return { ...pace, max_ms }
 }
 
+/** Maximum milliseconds of a pace without `max_ms`. */
 const DEFAULT_MAX = 60_000
-
-/** Maximum milliseconds of a pace: `max_ms` (default 60,000), at most 600,000. */
-export function longest({ max_ms = DEFAULT_MAX }: AskedPace): number {
-  return Math.min(max_ms, MAX_HOLD_MS)
-}

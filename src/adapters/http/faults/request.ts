@@ -10,7 +10,7 @@ import { awaitsContinue, withholdContinue } from '../body.ts'
 import { noteEnd } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
 import { faultsOfHeader } from './header.ts'
-import { longest, paceOf, stopsOf } from './primitives.ts'
+import { paceOf, stopsOf } from './primitives.ts'
 import { sendFaulted } from './send.ts'
 import { MAX_HOLD_MS, type Stage, type Stop, stageName } from './stage.ts'
 import { endConnection, lost, stopExchange } from './stop.ts'
@@ -147,10 +147,10 @@ export class RequestFaults {
     timeout.end()
   }
 
-  #timeout({ hooks: { report } }: Decided, limit = longest(paceOf(report.actions))): ExchangeTimeout {
-    const released = this.#sandbox.faults.releasedFor(report)
+  #timeout({ hooks: { report } }: Decided, limit = paceOf(report.actions).max_ms): ExchangeTimeout {
+    const releases = this.#sandbox.faults.releasesOf(report)
     const { closing, later } = this.#waits
-    return new ExchangeTimeout(this.#req.socket, [released, closing], limit, later)
+    return new ExchangeTimeout(this.#req.socket, [...releases, closing], limit, later)
   }
 
   #noteEnd(end: Sent['end']): void {

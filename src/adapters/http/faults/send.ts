@@ -6,19 +6,19 @@ import type { ApiResponse } from '../../../core/request/response.ts'
 import { isIdle } from '../connections.ts'
 import { checkSentHead } from '../cors.ts'
 import type { HeaderPair } from '../guard.ts'
-import { interimBytes } from './draft.ts'
+import { headBytes } from './draft.ts'
 import { messageOf, type ResponseMessage } from './message.ts'
 import { gapAfter, piecesOf } from './pieces.ts'
-import { longest, paceOf, stopsOf } from './primitives.ts'
+import { paceOf, stopsOf } from './primitives.ts'
 import { stageName } from './stage.ts'
 import { endConnection, firstStop, flushed, lost, type ResponseStop, SETTLE, stopExchange } from './stop.ts'
 import { ExchangeTimeout, type Waits } from './timeout.ts'
 import type { AskedPace } from './wire-primitive.ts'
-import { ResponseWriter, SocketWriter, type Writer } from './writers.ts'
+import { responseWriter, socketWriter, type Writer } from './writers.ts'
 
 /**
  * Sends a response with its faults, and reports how much of it was sent. Resolves when the exchange is over. An exchange that
- * is held open is over when the client leaves, `released` or `closing` is aborted, or the maximum time of the fault ends.
+ * is held open is over when the client leaves, `closing` or one of the `releases` is aborted, or the maximum time of the fault ends.
  */
 export async function sendFaulted(
   req: IncomingMessage,
@@ -30,10 +30,9 @@ export async function sendFaulted(
   { closing, later }: Waits,
 ): Promise<void> {
   const pace = paceOf(wire.actions)
-  const limit = longest(pace)
   // The wait before the handler is part of the limit.
-  const left = limit - Math.min(pace.before_handler_ms ?? 0, limit)
-  const timeout = new ExchangeTimeout(req.socket, [wire.released, closing], left, later)
+  const left = Math.max(0, pace.max_ms - (pace.before_handler_ms ?? 0))
+  const timeout = new ExchangeTimeout(req.socket, [...wire.releases, closing], left, later)
   let sent: Sent | undefined
   const report = (each: Sent): void => {
     sent = each
@@ -87,14 +86,14 @@ class ResponseSender {
     this.#res = res
     this.#socket = res.req.socket
     const { message } = plan
-    this.#writer = message.raw ? new SocketWriter(this.#socket, message) : new ResponseWriter(res, message)
+    this.#writer = message.raw ? socketWriter(this.#socket, message) : responseWriter(res, message)
     this.#start = this.#socket.bytesWritten
   }
 
   async run(): Promise<void> {
     const { message, pace, timeout } = this.#plan
     if (this.#stopsAt('before')) return this.#stopHere()
-    for (const interim of message.head?.interim ?? []) this.#socket.write(interimBytes(interim))
+    for (const interim of message.head?.interim ?? []) this.#socket.write(headBytes(interim))
     const wait = pace.before_head_ms
     if (wait !== undefined && !(await timeout.sleep(wait))) return this.#report(lost(timeout))
     if (this.#stopsAt('before-head')) return this.#stopHere()

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Phase } from '../../../core/faults/primitive.ts'
+import type { ParametersOf, Phase } from '../../../core/faults/primitive.ts'
 import { intBetween } from '../../../core/fields.ts'
 import { either, form, membersOf, nameAmong, someOf } from '../../../core/strict-input.ts'
 
@@ -26,15 +26,7 @@ const STAGES = [
 type NamedStage = (typeof STAGES)[number]
 
 /** A place in the sent body of a response: an offset in bytes, a fraction or a number of whole lines, plus optional bytes. */
-export interface BodyPosition {
-  readonly bytes?: number | undefined
-  /** Fraction of the whole body, 0 to 1. */
-  readonly fraction?: number | undefined
-  /** Number of whole lines. In an NDJSON body each is one result. */
-  readonly line?: number | undefined
-  /** Negative: this many bytes before the place. */
-  readonly plus_bytes?: number | undefined
-}
+export type BodyPosition = ParametersOf<typeof bodyPosition>
 
 export type Stage = NamedStage | { readonly request_bytes: number } | BodyPosition
 
@@ -54,13 +46,15 @@ const PLACES = ['bytes', 'fraction', 'line'] as const
 
 const place = {
   bytes: intBetween(0, MAX_BYTES).optional(),
+  /** Fraction of the whole body. */
   fraction: z.number().min(0).max(1).optional(),
+  /** Number of whole lines. In an NDJSON body each is one result. */
   line: intBetween(0, 1_000_000).optional(),
+  /** Negative: this many bytes before the place. */
   plus_bytes: intBetween(-MAX_BYTES, MAX_BYTES).optional(),
 }
 
-/** A place in the body of a response. */
-export function bodyPosition(): z.ZodType<BodyPosition> {
+export function bodyPosition() {
   return someOf(place).refine(hasOnePosition, { error: `must have exactly one of ${PLACES.join(', ')}` })
 }
 
@@ -79,7 +73,7 @@ export function stage(): z.ZodType<Stage> {
   )
 }
 
-function hasOnePosition(value: BodyPosition): boolean {
+function hasOnePosition(value: { readonly [N in (typeof PLACES)[number]]?: unknown }): boolean {
   return PLACES.filter((name) => value[name] !== undefined).length === 1
 }
 
@@ -110,9 +104,6 @@ export function stageName(stage: Stage): string {
     .join(' ')
 }
 
-const LF = 0x0a
-const CR = 0x0d
-
 /**
  * The offset of a place in a body, between 0 and its length. A line ends with LF, CR LF or CR. If the body has fewer lines,
  * the place is its end. A fraction is rounded down.
@@ -126,10 +117,8 @@ export function offsetOf(place: BodyPosition, body: Buffer): number {
 }
 
 function endOfLine(count: number, body: Buffer): number {
-  let lines = 0
-  for (let at = 0; at < body.length && lines < count; at++) {
-    const ends = body[at] === LF || (body[at] === CR && body[at + 1] !== LF)
-    if (ends && ++lines === count) return at + 1
-  }
-  return count === 0 ? 0 : body.length
+  if (count === 0) return 0
+  // Latin-1 has one character per byte.
+  const last = [...body.toString('latin1').matchAll(/\r\n|\n|\r/g)][count - 1]
+  return last === undefined ? body.length : last.index + last[0].length
 }

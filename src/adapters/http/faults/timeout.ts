@@ -11,12 +11,6 @@ export interface Waits {
   readonly later?: Later | undefined
 }
 
-interface Waiter {
-  readonly wake: () => void
-  /** Whether it also wakes when the limit is spent. */
-  readonly heedsLimit: boolean
-}
-
 /**
  * All waits of one exchange. It is over when the client leaves, or when a signal is aborted: then the connection is
  * destroyed. `end` removes the timer of the limit and all listeners.
@@ -26,9 +20,12 @@ export class ExchangeTimeout {
   readonly #signals: readonly AbortSignal[]
   readonly #later: Later
   readonly #cancelLimit: Cancel
-  readonly #waiters = new Set<Waiter>()
-  #over: 'left' | 'released' | undefined
-  #spent = false
+  /** The functions that end the waits, and whether the spent limit ends them, too. */
+  readonly #waits = new Map<() => void, boolean>()
+  /** How it ended: the client has left, or a signal was aborted (`released`). Undefined while it goes on. */
+  over: 'left' | 'released' | undefined
+  /** Whether the limit is spent. */
+  spent = false
 
   /** @param limit milliseconds after which `sleep` and `hold` end at once; undefined: no limit. */
   constructor(socket: Socket, signals: readonly AbortSignal[], limit?: number, later: Later = realLater) {
@@ -46,20 +43,10 @@ export class ExchangeTimeout {
     else if (signals.some(({ aborted }) => aborted)) this.#onReleased()
   }
 
-  /** How it ended: the client has left, or a signal was aborted (`released`). Undefined while it goes on. */
-  get over(): 'left' | 'released' | undefined {
-    return this.#over
-  }
-
-  /** Whether the limit is spent. */
-  get spent(): boolean {
-    return this.#spent
-  }
-
   /** Waits this many milliseconds, or until the limit is spent. @returns whether the exchange goes on */
   async sleep(ms: number): Promise<boolean> {
-    if (!this.#spent) await this.#wait(true, (done) => this.#later(ms, done))
-    return this.#over === undefined
+    if (!this.spent) await this.#wait(true, (done) => this.#later(ms, done))
+    return this.over === undefined
   }
 
   /** Waits this many milliseconds and a turn of the event loop, without a limit. @returns whether the exchange goes on */
@@ -70,25 +57,19 @@ export class ExchangeTimeout {
       const turn = real.setImmediate(done)
       return () => real.clearImmediate(turn)
     })
-    return this.#over === undefined
+    return this.over === undefined
   }
 
   /** Waits for a promise, without a limit. Rejects if the promise rejects. @returns whether the exchange goes on */
   async until(promise: Promise<unknown> | undefined): Promise<boolean> {
-    if (promise !== undefined) {
-      const over = this.#wait(false, (done) => {
-        promise.then(done, done)
-        return () => {}
-      })
-      await Promise.race([promise, over])
-    }
-    return this.#over === undefined
+    if (promise !== undefined) await Promise.race([promise, this.holdForever()])
+    return this.over === undefined
   }
 
   /** Waits until the limit is spent. @returns whether the exchange goes on */
   async hold(): Promise<boolean> {
-    if (!this.#spent) await this.#wait(true, () => () => {})
-    return this.#over === undefined
+    if (!this.spent) await this.#wait(true, () => () => {})
+    return this.over === undefined
   }
 
   /** Waits until the exchange is over. */
@@ -104,21 +85,20 @@ export class ExchangeTimeout {
 
   #wait(heedsLimit: boolean, start: (done: () => void) => Cancel): Promise<void> {
     return new Promise((resolve) => {
-      if (this.#over !== undefined) return resolve()
+      if (this.over !== undefined) return resolve()
       const wake = (): void => {
         cancel()
-        this.#waiters.delete(waiter)
+        this.#waits.delete(wake)
         resolve()
       }
-      const waiter = { wake, heedsLimit }
-      this.#waiters.add(waiter)
+      this.#waits.set(wake, heedsLimit)
       const cancel = start(wake)
     })
   }
 
   readonly #onSpent = (): void => {
-    this.#spent = true
-    for (const { wake, heedsLimit } of [...this.#waiters]) if (heedsLimit) wake()
+    this.spent = true
+    for (const [wake, heedsLimit] of [...this.#waits]) if (heedsLimit) wake()
   }
 
   readonly #onLeft = (): void => {
@@ -131,7 +111,7 @@ export class ExchangeTimeout {
   }
 
   #finish(over: 'left' | 'released'): void {
-    this.#over ??= over
-    for (const { wake } of [...this.#waiters]) wake()
+    this.over ??= over
+    for (const wake of [...this.#waits.keys()]) wake()
   }
 }

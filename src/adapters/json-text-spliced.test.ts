@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { keysOf, pointer, valueAt } from '../../../core/json.ts'
-import { splice } from './splice.ts'
+import { keysOf, pointer, valueAt } from '../core/json.ts'
+import { spliced } from './json-text.ts'
 
 const BIG = '9007199254740993'
 
@@ -18,7 +18,7 @@ test.for<[text: string, pointer: string, result: string]>([
   ['{"a":1}', '/__proto__', `{"a":1,"__proto__":${BIG}}`],
   ['"whole"', '', BIG],
 ])('a value is written into %s at %s', ([text, pointer, result]) => {
-  expect(splice(text, pointer, BIG)).toBe(result)
+  expect(spliced(text, pointer, BIG)).toBe(result)
 })
 
 test.for([
@@ -28,7 +28,7 @@ test.for([
   ['{"a":1}', '/a/c'],
   ['[]', '/0'],
 ] as const)('a text without the place stays unchanged: %s has no %s', ([text, pointer]) => {
-  expect(splice(text, pointer, BIG)).toBe(text)
+  expect(spliced(text, pointer, BIG)).toBe(text)
 })
 
 test('the text around the number stays unchanged', () => {
@@ -37,7 +37,7 @@ test('the text around the number stays unchanged', () => {
     fc.property(fc.dictionary(key, fc.jsonValue()), key, fc.integer(), (object, name, number) => {
       const text = JSON.stringify(object, undefined, 1)
       const at = pointer(name)
-      const result = JSON.parse(splice(text, at, String(number)))
+      const result = JSON.parse(spliced(text, at, String(number)))
       expect(valueAt(result, at)).toBe(number)
       const kept = Object.keys(JSON.parse(text)).filter((other) => other !== keysOf(at)[0])
       for (const other of kept) expect(result[other]).toEqual(JSON.parse(text)[other])
