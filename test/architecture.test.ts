@@ -207,7 +207,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_985,
   'adapters/testing': 1_671,
   'adapters/webhooks': 783,
-  core: 18_352,
+  core: 18_321,
   'json-schema': 2_883,
   resources: 8_935,
   src: 2_084,

@@ -1,7 +1,7 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
-import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
+import { isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -14,7 +14,7 @@ import { runDueEvents } from '../time/run-events.ts'
 import { removeCalls } from './hooks.ts'
 import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
-import { checkStepAction } from './step-actions.ts'
+import { addStepIssues } from './step-actions.ts'
 import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
 import { armOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
 
@@ -47,18 +47,16 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
   const faults = scenario.faults.flatMap((raw, index) => {
     const checked = service.rules.check(raw, service, settings)
     if ('draft' in checked) return [checked.draft]
-    issues.addAll(below(pointer('faults', index), checked.issues))
+    issues.addAll(checked.issues, pointer('faults', index))
     return []
   })
   const stubs = acceptStubs(scenario.stubs, service, issues)
   for (const [index, step] of scenario.timeline.entries()) {
-    const at = pointer('timeline', index)
-    if (dueOf(step, started) > END_OF_TIME)
-      issues.push({ pointer: `${at}/at`, detail: 'is after the last instant that the clock supports' })
-    const actions = step.do === 'function' ? [] : step.do
-    for (const [number, action] of actions.entries())
-      issues.addAll(below(`${at}${pointer('do', number)}`, checkStepAction(action, service, settings)))
+    if (dueOf(step, started) <= END_OF_TIME) continue
+    const detail = 'is after the last instant that the clock supports'
+    issues.push({ pointer: pointer('timeline', index, 'at'), detail })
   }
+  addStepIssues(issues, scenario, service, settings)
   refuseInvalid(issues)
   return { scenario, settings, values, changed, faults, stubs }
 }
@@ -202,10 +200,6 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
     mitigation:
       'Change those records, or begin with the starting state: POST /__emulator/scenarios/{name}/start {"reset": true}.',
   })
-}
-
-function below(at: string, issues: readonly Issue[]): Issue[] {
-  return issues.map((issue) => ({ ...issue, pointer: at + issue.pointer }))
 }
 
 /** The settings of a sandbox after those of a scenario were added. */

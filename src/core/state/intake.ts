@@ -100,9 +100,7 @@ export function checkSandboxOptions(store: Store, service: Service, places?: Acc
       index += 1
       if (row === undefined) continue
       if (issues.isFull) return issues
-      for (const issue of check(row, tx)) {
-        issues.push({ ...issue, pointer: pointer('collections', name, index) + issue.pointer })
-      }
+      issues.addAll(check(row, tx), pointer('collections', name, index))
     }
   }
   return issues
