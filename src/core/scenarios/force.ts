@@ -202,24 +202,17 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   })
 }
 
-/** The settings of a sandbox after those of a scenario were added. */
-export interface ScenarioSettings {
-  /** All choices that differ from the defaults. */
-  readonly values: JsonObject
-  /** The settings of the scenario, with the values before. */
-  readonly changed: readonly ScenarioSetting[]
-}
-
 /**
  * Adds the settings of a scenario to others: its `settings`, and its fields that are short forms of a setting. An object in
  * such a field is merged with the chosen value. Adds to the issues, with pointers into the scenario.
+ * @returns all settings that differ from the defaults, and those of the scenario with the values before
  */
-export function settingsWith(
+function settingsWith(
   scenario: ScenarioDefinition,
   chosen: JsonObject,
   { service, assumptions }: { readonly service: Service; readonly assumptions: AssumptionCatalog },
   issues: IssueList,
-): ScenarioSettings {
+) {
   const given = new Map(
     Object.entries(scenario.settings ?? {}).map(([key, value]) => [key, { value, at: '' }]),
   )
@@ -233,7 +226,7 @@ export function settingsWith(
       })
     given.set(key, { value: over(chosen, key, value), at: pointer(member) })
   }
-  const values = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
+  const values: JsonObject = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
   for (const issue of assumptions.check({ ...chosen, ...values })) {
     const key = [...given.keys()].find((each) => `${issue.pointer}/`.startsWith(`${pointer(each)}/`))
     if (key === undefined) continue
@@ -250,7 +243,7 @@ export function settingsWith(
 }
 
 /** The settings without those of a scenario. Settings that were changed since its start keep their values. */
-export function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: JsonObject): JsonObject {
+function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: JsonObject): JsonObject {
   const values = new Map(Object.entries(chosen))
   for (const { key, value, before } of settings) {
     if (!same(values.get(key), value)) continue
