@@ -214,7 +214,8 @@ export function oncePerSettings<Owner extends object, T>(
   }
 }
 
-function unique<T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> {
+/** Declarations by their names. Throws when two have the same one. */
+export function unique<T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> {
   const map = new Map<string, T>()
   for (const each of list) {
     if (map.has(key(each))) throw new Error(`${key(each)} is declared twice`)

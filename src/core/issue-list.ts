@@ -43,8 +43,9 @@ export class IssueList extends Array<Issue> {
     return this.length
   }
 
-  addAll(issues: Iterable<Issue>): void {
-    for (const issue of issues) this.push(issue)
+  /** @param at the place of what was checked: pointers of the issues are below it */
+  addAll(issues: Iterable<Issue>, at = ''): void {
+    for (const issue of issues) this.push(at === '' ? issue : { ...issue, pointer: at + issue.pointer })
   }
 
   /** Adds the issue of each name that is not known. Names beyond the bound are only counted: `issueOf` may take a while. */

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Assumptions, Settings } from './assumptions.ts'
+import { type Assumptions, type Settings, unique } from './assumptions.ts'
 import type { Consent } from './consent.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
 import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
@@ -85,44 +85,39 @@ export interface Service {
  * @param faults the actions of fault rules, and the presets
  */
 export function service(resources: readonly Resource[], faults: ServiceFaults): Service {
-  const named = <T>(list: readonly T[], key: (each: T) => string): ReadonlyMap<string, T> => {
-    const map = new Map(list.map((each) => [key(each), each]))
-    if (map.size !== list.length) throw new Error(`declared twice: ${list.map(key).join(', ')}`)
-    return map
-  }
+  const all = <T>(of: (resource: Resource) => readonly T[] | undefined): readonly T[] =>
+    resources.flatMap((resource) => of(resource) ?? [])
+  const name = (each: { readonly name: string }) => each.name
   return {
     resources,
-    operations: named(
-      resources.flatMap((resource) => resource.operations),
-      (each) => each.name,
+    operations: unique(
+      all(({ operations }) => operations),
+      name,
     ),
-    collections: named(
-      [apiKeys, ...resources.flatMap((resource) => resource.collections)],
-      (each) => each.name,
+    collections: unique([apiKeys, ...all(({ collections }) => collections)], name),
+    consents: unique(
+      all(({ consents }) => consents),
+      name,
     ),
-    consents: named(
-      resources.flatMap((resource) => resource.consents ?? []),
-      (each) => each.name,
+    events: unique(
+      all(({ events }) => events),
+      ({ kind }) => kind,
     ),
-    events: named(
-      resources.flatMap((resource) => resource.events ?? []),
-      (each) => each.kind,
+    milestones: all(({ milestones }) => milestones),
+    webhookTypes: all(({ webhookTypes }) => webhookTypes),
+    recordFaults: unique(
+      all(({ recordFaults }) => recordFaults),
+      name,
     ),
-    milestones: resources.flatMap((resource) => resource.milestones ?? []),
-    webhookTypes: resources.flatMap((resource) => resource.webhookTypes ?? []),
-    recordFaults: named(
-      resources.flatMap((resource) => resource.recordFaults ?? []),
-      (each) => each.name,
-    ),
-    primitives: named(faults.primitives, (each) => each.name),
-    magic: resources.flatMap((resource) => resource.magic ?? []),
+    primitives: unique(faults.primitives, name),
+    magic: all(({ magic }) => magic),
     rules: faults.rules,
-    presets: named(faults.presets, (each) => each.name),
-    recordEvents: named(
-      resources.flatMap((resource) => resource.recordEvents ?? []),
-      (each) => each.name,
+    presets: unique(faults.presets, name),
+    recordEvents: unique(
+      all(({ recordEvents }) => recordEvents),
+      name,
     ),
-    lifecycles: resources.flatMap((resource) => resource.lifecycles ?? []),
+    lifecycles: all(({ lifecycles }) => lifecycles),
     script: resources.find(({ script }) => script !== undefined)?.script,
   }
 }

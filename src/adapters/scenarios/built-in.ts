@@ -1,11 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { FunctionRef } from '../../core/scenarios/row.ts'
-import type {
-  ScenarioCommand,
-  ScenarioEntry,
-  ScenarioSnapshot,
-  ScenarioSource,
-} from '../../core/scenarios/source.ts'
+import type { CallFunction, ScenarioEntry, ScenarioSource } from '../../core/scenarios/source.ts'
 import { readFolder, scenarioName } from './folder.ts'
 import { type Candidate, callFunction, loadScenarios } from './load.ts'
 import { type ScenarioVocabulary, scenarioSchema } from './schema.ts'
@@ -57,11 +51,7 @@ export class ScenariosWithBuiltIn implements ScenarioSource {
     return data && { ...data, name, file, generation: FIRST }
   }
 
-  async call(
-    name: string,
-    ref: FunctionRef,
-    snapshot: ScenarioSnapshot,
-  ): Promise<readonly ScenarioCommand[]> {
+  readonly call: CallFunction = async (name, ref, snapshot) => {
     await this.load(name)
     const builtIn = this.#isOwn(name) ? undefined : this.#loaded.get(name)
     return builtIn === undefined ? this.#own.call(name, ref, snapshot) : callFunction(builtIn, ref, snapshot)

@@ -17,18 +17,14 @@ interface CallerOptions {
   readonly returned?: ((call: string) => Promise<void>) | undefined
 }
 
-interface Waiter {
-  readonly resolve: () => void
-  readonly reject: (reason: unknown) => void
-}
-
 /**
  * Calls the functions of the scenario of one sandbox, one at a time and in the order in which the calls were left. The commands
  * of a function are applied in one transaction after it has returned. An interrupted call is repeated.
  */
 export class FunctionCaller implements PendingWork {
   readonly #options: CallerOptions
-  #waiters: Waiter[] = []
+  /** Each is called without an argument when nothing is pending, or with the reason why the sandbox cannot be written. */
+  #waiters: ((reason?: unknown) => void)[] = []
   #stops: (() => void)[] = []
   #isWorking = false
 
@@ -70,7 +66,9 @@ export class FunctionCaller implements PendingWork {
   whenIdle(): Promise<void> {
     if (this.isIdle) return Promise.resolve()
     this.#plan()
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
+    return new Promise((resolve, reject) => {
+      this.#waiters.push((reason) => (reason === undefined ? resolve() : reject(reason)))
+    })
   }
 
   get #isRunning(): boolean {
@@ -145,10 +143,10 @@ export class FunctionCaller implements PendingWork {
   #postpone(error: unknown): void {
     if (!this.#isRunning) return
     this.#options.sandbox.options.onDefect(error)
-    for (const { reject } of this.#waiters.splice(0)) reject(error)
+    this.#answerWaiters(error)
   }
 
-  #answerWaiters(): void {
-    for (const { resolve } of this.#waiters.splice(0)) resolve()
+  #answerWaiters(reason?: unknown): void {
+    for (const answer of this.#waiters.splice(0)) answer(reason)
   }
 }

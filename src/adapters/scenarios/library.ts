@@ -1,13 +1,7 @@
 import { resolve } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import type { FunctionRef } from '../../core/scenarios/row.ts'
-import type {
-  ScenarioCommand,
-  ScenarioEntry,
-  ScenarioSnapshot,
-  ScenarioSource,
-} from '../../core/scenarios/source.ts'
+import type { CallFunction, ScenarioEntry, ScenarioSource } from '../../core/scenarios/source.ts'
 import { later } from '../realtime.ts'
 import { readFolder, watchFolder } from './folder.ts'
 import { type Candidate, callFunction, loadScenarios } from './load.ts'
@@ -96,11 +90,7 @@ export class ScenarioLibrary implements ScenarioSource {
    * Calls a function of a scenario in force. Resolves with its commands, which are not applied yet. Rejects with a
    * {@link ScenarioError} when the function throws, exceeds its time limit or does not exist.
    */
-  async call(
-    name: string,
-    ref: FunctionRef,
-    snapshot: ScenarioSnapshot,
-  ): Promise<readonly ScenarioCommand[]> {
+  readonly call: CallFunction = async (name, ref, snapshot) => {
     const version = this.#versions.get(name)
     if (version === undefined) {
       const known = this.list().map((entry) => entry.name)

@@ -187,10 +187,10 @@ export async function loadOnce(
   source: string | readonly string[],
   vocabulary: ScenarioVocabulary,
 ): Promise<readonly Candidate[]> {
-  const isFolder = typeof source === 'string' && statSync(source, { throwIfNoEntry: false })?.isDirectory()
-  const given = typeof source === 'string' ? [source] : source
+  const [path = ''] = [source].flat()
+  const isFolder = typeof source === 'string' && statSync(path, { throwIfNoEntry: false })?.isDirectory()
   const files = isFolder
-    ? (await readFolder(resolve(source as string))).files
-    : given.map((each) => resolve(each))
+    ? (await readFolder(resolve(path))).files
+    : [source].flat().map((each) => resolve(each))
   return loadScenarios(files, scenarioSchema(vocabulary))
 }

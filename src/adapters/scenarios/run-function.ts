@@ -137,24 +137,24 @@ function batchList(snapshot: ScenarioSnapshot, queue: Queue, call: Call): BatchL
   return { list, latest: () => list().at(-1), get: (id) => list().find((batch) => batch.id === id) }
 }
 
+/** The moves of a batch, and whether each takes a body. */
+const MOVES = [
+  ['fail', true],
+  ['complete', false],
+  ['expire', false],
+  ['cleanup', false],
+  ['change', true],
+] as const
+
 /** The batch with its moves, which are not enumerable. */
 function handle(batch: JsonObject, queue: Queue): BatchHandle {
   const id = String(batch.id)
-  const move =
-    (move: 'fail' | 'complete' | 'expire' | 'cleanup' | 'change', takesBody: boolean) =>
-    (body: unknown = {}) =>
-      queue({ kind: 'move', id, move, body: takesBody ? (body as JsonObject) : {} })
-  const handle = Object.defineProperties(
-    { ...batch },
-    {
-      fail: { value: move('fail', true) },
-      complete: { value: move('complete', false) },
-      expire: { value: move('expire', false) },
-      cleanup: { value: move('cleanup', false) },
-      change: { value: move('change', true) },
-    },
-  )
-  return Object.freeze(handle) as unknown as BatchHandle
+  const handle: object = { ...batch }
+  for (const [move, takesBody] of MOVES) {
+    const value = (body: JsonObject = {}) => queue({ kind: 'move', id, move, body: takesBody ? body : {} })
+    Object.defineProperty(handle, move, { value })
+  }
+  return Object.freeze(handle) as BatchHandle
 }
 
 // A copy, because the records are those of the store.

@@ -1,10 +1,9 @@
 import * as z from 'zod'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { duration, schemaKey, timestamp } from '../../core/fields.ts'
+import { duration, schemaKey } from '../../core/fields.ts'
 import { type Issue, isObject } from '../../core/json.ts'
-import type { ScenarioDefinition } from '../../core/scenarios/source.ts'
+import { type ScenarioDefinition, scenarioClock } from '../../core/scenarios/source.ts'
 import { strictObject } from '../../core/strict-input.ts'
-import { FASTEST } from '../../core/time/clock.ts'
 import { reportIn } from '../../core/zod-issues.ts'
 
 /** Replaces each function in the data of a script. It is a symbol, so no value of a file can equal it. */
@@ -45,7 +44,7 @@ export function scenarioFields({ events, checks }: ScenarioVocabulary) {
     $schema: schemaKey(),
     description: z.string().optional(),
     fixtures: checked(checks.fixtures).optional(),
-    clock: clock().optional(),
+    clock: scenarioClock().optional(),
     settings: checked(checks.settings).optional(),
     pace: checked(checks.pace).optional(),
     outcomes: checked(checks.outcomes).optional(),
@@ -54,19 +53,6 @@ export function scenarioFields({ events, checks }: ScenarioVocabulary) {
     timeline: z.array(steps).default([]),
     on: hooks(events).default([]),
   }
-}
-
-function clock() {
-  return strictObject({
-    now: timestamp().optional(),
-    rate: z
-      .number()
-      .refine((value) => value >= 0 && value <= FASTEST, {
-        error: `must be 0 (stands still) to ${FASTEST} virtual seconds per real second`,
-      })
-      .optional(),
-    skip_on_poll: z.boolean().optional(),
-  })
 }
 
 const STEP = 'must be a function, or a list of actions such as [{ "state": { ... } }]'

@@ -4,7 +4,7 @@ import { loadDocument } from '../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Commit } from '../../core/state/commit.ts'
 import type { Cancel, Later } from '../realtime.ts'
-import { errorMessage, type FileStat, type Files, refuseOther, replace } from './files.ts'
+import { errorMessage, type FileStat, type Files, replace } from './files.ts'
 import type { JournalWriter } from './journal.ts'
 import { digestOf } from './journal-format.ts'
 import { refusedOf } from './names.ts'
@@ -72,31 +72,33 @@ export class Edits {
    * @param isLast no later look follows: an edit that would have to wait is refused
    */
   look(isLast = false): Look {
-    const { file, files } = this.#options
-    const stat = file.news()
-    if (stat === undefined) return 'unchanged'
-    if (stat === 'missing') return this.#removed()
-    refuseOther(file.path, stat)
-    const bytes = files.read(file.path)
-    if (bytes === undefined) return this.#removed()
-    const digest = digestOf(bytes)
+    const { file } = this.#options
+    const edit = this.#read()
+    if (edit === undefined) return 'unchanged'
+    if (edit === 'missing') return this.#removed()
+    const { digest, stat } = edit
     if (file.isCurrent(digest)) {
       file.accept(digest, stat)
       return 'unchanged'
     }
     if (digest !== this.#lastDigest) this.#tries = 0
     this.#lastDigest = digest
-    return this.#deal({ bytes, digest, stat }, isLast)
+    return this.#deal(edit, isLast)
   }
 
   /** Refuses the edit in the file, if there is one, because the file has to be written at once. */
   refuse(reason: string): void {
+    const edit = this.#read()
+    if (edit === undefined || edit === 'missing') return
+    if (!this.#options.file.isCurrent(edit.digest)) this.#refuse(edit, reason)
+  }
+
+  #read(): Edit | 'missing' | undefined {
     const { file, files } = this.#options
     const stat = file.news()
-    const bytes = stat === undefined || stat === 'missing' ? undefined : files.read(file.path)
-    if (bytes === undefined || stat === undefined || stat === 'missing') return
-    const digest = digestOf(bytes)
-    if (!file.isCurrent(digest)) this.#refuse({ bytes, digest, stat }, reason)
+    if (stat === undefined || stat === 'missing') return stat
+    const bytes = files.read(file.path)
+    return bytes === undefined ? 'missing' : { bytes, digest: digestOf(bytes), stat }
   }
 
   #lookAndHandle(): void {

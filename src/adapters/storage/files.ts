@@ -1,4 +1,4 @@
-import fs, { type BigIntStats, type Stats } from 'node:fs'
+import fs, { type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
 import { Refusal, refuse } from '../../core/errors.ts'
 
@@ -25,65 +25,61 @@ export class NotAFile extends Error {
 }
 
 /**
- * The file operations of persistence. An interface, so that a test can make each one fail or stop. Files are created with mode
- * 0600 and directories with 0700. Every method throws the error of the operating system; those that read also throw
- * {@link NotAFile}.
+ * The file operations of persistence, on the real file system. Files are created with mode 0600 and directories with 0700. Every
+ * method throws the error of the operating system; those that read also throw {@link NotAFile}.
  */
-export interface Files {
+export const nodeFiles = {
   /** `r` to read; `r+` to write as well; `wx` to create a file that must not exist, to write and read. */
-  open(path: string, how: 'r' | 'r+' | 'wx'): number
-  /** Ignores disk errors: the data is with the operating system already. */
-  close(file: number): void
-  /** One write, which may be short. @returns the number of bytes written */
-  write(file: number, bytes: Uint8Array, at: number): number
-  truncate(file: number, length: number): void
-  rename(from: string, to: string): void
-  /** True when there was something to remove. */
-  remove(path: string): boolean
-  /** True when it has been created. */
-  makeDirectory(path: string): boolean
-  /** Removes an empty directory. False when it is missing or not empty. */
-  removeDirectory(path: string): boolean
-  /** Reads up to the buffer's length; 0 at the end. */
-  readInto(file: number, buffer: Uint8Array, at: number): number
-  /** The whole content, undefined when there is no such file. */
-  read(path: string): Buffer | undefined
-  stat(path: string): FileStat | undefined
-  statOf(file: number): FileStat
-  /** The size of the entry at a path if it has this inode; undefined for another entry, or none. Faster than {@link Files.stat}. */
-  sizeAt(path: string, inode: number): number | undefined
-  list(directory: string): string[]
-}
-
-/** The real file system. */
-export const nodeFiles: Files = {
-  open: (path, how) => {
+  open: (path: string, how: 'r' | 'r+' | 'wx'): number => {
     if (how !== 'wx') refuseOther(path, statAt(path))
     return fs.openSync(path, how === 'wx' ? 'wx+' : how, 0o600)
   },
-  close,
-  write: (file, bytes, at) => fs.writeSync(file, bytes, 0, bytes.length, at),
-  truncate: (file, length) => fs.ftruncateSync(file, length),
-  rename: (from, to) => fs.renameSync(from, to),
-  remove: (path) => present(() => fs.unlinkSync(path)) !== undefined,
+  /** Ignores disk errors: the system closes the file in any case. EBADF is a defect of the emulator. */
+  close: (file: number): void => {
+    try {
+      fs.closeSync(file)
+    } catch (error) {
+      if (hasCode(error, 'EBADF')) throw error
+    }
+  },
+  /** One write, which may be short. @returns the number of bytes written */
+  write: (file: number, bytes: Uint8Array, at: number): number =>
+    fs.writeSync(file, bytes, 0, bytes.length, at),
+  truncate: (file: number, length: number): void => fs.ftruncateSync(file, length),
+  rename: (from: string, to: string): void => fs.renameSync(from, to),
+  remove: (path: string): void => void present(() => fs.unlinkSync(path)),
   makeDirectory,
-  removeDirectory,
-  readInto: (file, buffer, at) => fs.readSync(file, buffer, 0, buffer.length, at),
-  read: (path) => {
+  /** Removes an empty directory. Does nothing when it is missing or not empty. */
+  removeDirectory: (path: string): void => {
+    try {
+      fs.rmdirSync(path)
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) throw error
+    }
+  },
+  /** Reads up to the buffer's length; 0 at the end. */
+  readInto: (file: number, buffer: Uint8Array, at: number): number =>
+    fs.readSync(file, buffer, 0, buffer.length, at),
+  /** The whole content, undefined when there is no such file. */
+  read: (path: string): Buffer | undefined => {
     refuseOther(path, statAt(path))
     return present(() => fs.readFileSync(path))?.result
   },
   stat: statAt,
-  statOf: (file) => fileStat(fs.fstatSync(file, { bigint: true })),
-  sizeAt: (path, inode) => {
+  statOf: (file: number): FileStat => fileStat(fs.fstatSync(file, { bigint: true })),
+  /** The size of the entry at a path if it has this inode; undefined for another entry, or none. Faster than `stat`. */
+  sizeAt: (path: string, inode: number): number | undefined => {
     const stat = fs.statSync(path, { throwIfNoEntry: false })
     return stat?.ino === inode ? stat.size : undefined
   },
-  list: (directory) => fs.readdirSync(directory),
+  list: (directory: string): string[] => fs.readdirSync(directory),
 }
 
+/** A test makes single operations fail or stop. */
+export type Files = Readonly<typeof nodeFiles>
+
 /** Throws {@link NotAFile}. Called before a file is opened, because opening a FIFO blocks until there is a writer. */
-export function refuseOther(path: string, stat: FileStat | undefined): void {
+function refuseOther(path: string, stat: FileStat | undefined): void {
   if (stat?.other !== undefined) throw new NotAFile(path, stat.other)
 }
 
@@ -163,40 +159,19 @@ export function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-// The system closes the descriptor even if it reports an error. EBADF is a defect of the emulator.
-function close(file: number): void {
-  try {
-    fs.closeSync(file)
-  } catch (error) {
-    if (hasCode(error, 'EBADF')) throw error
-  }
-}
-
 // The recursive mkdir of Node never returns below /proc, and reports a read-only file system as ENOENT.
-function makeDirectory(path: string): boolean {
-  if (isDirectory(path)) return false
+function makeDirectory(path: string): void {
+  if (isDirectory(path)) return
   if (dirname(path) !== path) makeDirectory(dirname(path))
   try {
     fs.mkdirSync(path, { mode: 0o700 })
-    return true
   } catch (error) {
-    if (hasCode(error, 'EEXIST') && isDirectory(path)) return false
-    throw error
+    if (!hasCode(error, 'EEXIST') || !isDirectory(path)) throw error
   }
 }
 
 function isDirectory(path: string): boolean {
   return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
-}
-
-function removeDirectory(path: string): boolean {
-  try {
-    fs.rmdirSync(path)
-    return true
-  } catch (error) {
-    if (hasCode(error, 'ENOENT', 'ENOTEMPTY', 'EEXIST')) return false
-    throw error
-  }
 }
 
 function statAt(path: string): FileStat | undefined {
@@ -205,7 +180,7 @@ function statAt(path: string): FileStat | undefined {
 }
 
 /** The kind of an entry that is not a file, for example `a directory`; undefined for a file. */
-function otherThanFile(stat: Stats | BigIntStats): string | undefined {
+function otherThanFile(stat: BigIntStats): string | undefined {
   if (stat.isFile()) return undefined
   if (stat.isSymbolicLink()) return 'a symbolic link'
   if (stat.isDirectory()) return 'a directory'

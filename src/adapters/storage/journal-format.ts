@@ -113,10 +113,11 @@ export interface JournalContents {
 
 /** Reads a journal; undefined when there is none. A last line without its newline is torn; anything else is damage. */
 export function readJournal(files: Files, path: string): JournalContents | undefined {
-  if (files.stat(path) === undefined) return undefined
+  const text = files.read(path)
+  if (text === undefined) return undefined
   const [known, commits]: [KnownFile[], PlacedCommit[]] = [[], []]
   let [end, isTorn, damage]: [number, boolean, Damage?] = [0, false]
-  for (const { offset, bytes, isEnded } of linesOf(files, path)) {
+  for (const { offset, bytes, isEnded } of linesOf(text)) {
     isTorn = !isEnded
     if (isTorn) break
     const line = decodeLine(bytes)
@@ -139,39 +140,14 @@ function misplaced(line: Line, offset: number): Damage | undefined {
     : { offset, reason: 'only the first line, and always the first line, names the format' }
 }
 
-const CHUNK = 256 * 1024
 const NEWLINE = 0x0a
 
-interface RawLine {
-  readonly offset: number
-  /** Without the newline. */
-  readonly bytes: Buffer
-  readonly isEnded: boolean
-}
-
-// The file is read in pieces, because it may be larger than the largest possible buffer.
-function* linesOf(files: Files, path: string): Generator<RawLine> {
-  const file = files.open(path, 'r')
-  try {
-    let pending: Buffer[] = []
-    let [offset, at] = [0, 0]
-    for (;;) {
-      const buffer = Buffer.allocUnsafe(CHUNK)
-      const chunk = buffer.subarray(0, files.readInto(file, buffer, at))
-      if (chunk.length === 0) break
-      at += chunk.length
-      let from = 0
-      for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
-        const bytes = Buffer.concat([...pending, chunk.subarray(from, end)])
-        pending = []
-        yield { offset, bytes, isEnded: true }
-        offset += bytes.length + 1
-        from = end + 1
-      }
-      if (from < chunk.length) pending.push(chunk.subarray(from))
-    }
-    if (pending.length > 0) yield { offset, bytes: Buffer.concat(pending), isEnded: false }
-  } finally {
-    files.close(file)
+/** The lines of a file, without their newlines, each with its offset in bytes. Only the last one may have no newline. */
+function* linesOf(text: Buffer): Generator<{ offset: number; bytes: Buffer; isEnded: boolean }> {
+  for (let offset = 0; offset < text.length; ) {
+    const end = text.indexOf(NEWLINE, offset)
+    const bytes = text.subarray(offset, end === -1 ? undefined : end)
+    yield { offset, bytes, isEnded: end !== -1 }
+    offset += bytes.length + 1
   }
 }

@@ -1,7 +1,7 @@
 import { Refusal, refuse } from '../../core/errors.ts'
 import type { Commit, Journal } from '../../core/state/commit.ts'
 import { real } from '../../core/time/real.ts'
-import { errorMessage, type Files, temporary, writeAll } from './files.ts'
+import { errorMessage, type Files, replace, writeAll } from './files.ts'
 import { commitLine, encodeLine, headerLine, type KnownFile } from './journal-format.ts'
 
 interface JournalOptions {
@@ -54,19 +54,9 @@ export class JournalWriter implements Journal {
   /** Replaces the journal by one without commits, which continues this file. */
   begin(known: KnownFile): void {
     const { files, path } = this.#options
-    const whole = temporary(path)
-    files.remove(whole)
-    const file = files.open(whole, 'wx')
     const header = encodeLine(headerLine(known))
-    try {
-      writeAll(files, file, header, 0)
-      files.rename(whole, path)
-    } catch (error) {
-      files.close(file)
-      files.remove(whole)
-      throw error
-    }
-    this.#use(file, header.length)
+    replace(files, path, header)
+    this.#use(files.open(path, 'r+'), header.length)
   }
 
   /** Continues the journal of an earlier process. @param end its length in bytes, without a torn line */

@@ -11,7 +11,7 @@ import {
   toDocument,
 } from '../../core/state/state.ts'
 import type { ClockRow } from '../../core/time/clock.ts'
-import { sentence } from '../../core/words.ts'
+import { counted, sentence } from '../../core/words.ts'
 import { errorMessage, type FileStat, type Files } from './files.ts'
 import {
   type Damage,
@@ -193,7 +193,7 @@ function floorAfter(commits: readonly LoggedCommit[]): number {
 }
 
 function countOf({ commits, damage }: JournalContents): string {
-  const count = commits.length === 1 ? '1 change' : `${commits.length} changes`
+  const count = counted(commits.length, 'change')
   return damage === undefined ? count : `at least ${count}`
 }
 

@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import type { ShapeOf } from '../fields.ts'
-import { isObject, type Json } from '../json.ts'
 import type { HeaderList } from '../request/headers.ts'
 import { REDACTED, withoutWords } from '../secrets.ts'
 
@@ -177,18 +176,10 @@ function beginning(text: string, bytes: number): string {
 function redacted(text: string, secrets: readonly string[]): string {
   if (secrets.length === 0) return text
   try {
-    return JSON.stringify(withoutFields(JSON.parse(text) as Json, secrets))
+    const mask = (name: string, value: unknown) =>
+      secrets.includes(name) && value !== null ? REDACTED : value
+    return JSON.stringify(JSON.parse(text, mask))
   } catch {
     return REDACTED
   }
-}
-
-function withoutFields(value: Json, names: readonly string[]): Json {
-  if (Array.isArray(value)) return value.map((each) => withoutFields(each, names))
-  if (!isObject(value)) return value
-  const fields = Object.entries(value).map(([name, each]) => [
-    name,
-    names.includes(name) && each !== null ? REDACTED : withoutFields(each, names),
-  ])
-  return Object.fromEntries(fields) as Json
 }

@@ -58,18 +58,12 @@ export const missed = () =>
 
 export type Missed = ShapeOf<typeof missed>
 
-/** The result of comparing a match with a request: the number of criteria, and those that do not hold. */
-interface Comparison {
-  readonly criteria: number
-  readonly missed: readonly Missed[]
-}
-
 interface Criterion extends Missed {
   readonly holds: boolean
 }
 
-/** Compares a request with a match. It fits when `missed` is empty. */
-export function compare(match: RequestMatch, request: Matchable): Comparison {
+/** Compares a request with a match: the number of criteria, and those that do not hold. It fits when `missed` is empty. */
+export function compare(match: RequestMatch, request: Matchable) {
   const all = [...plain(match, request), ...named(match, request), ...bodyCriteria(match, request)]
   const missed = all.filter(({ holds }) => !holds)
   return {

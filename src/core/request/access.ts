@@ -3,7 +3,6 @@ import { Refusal, refuse } from '../errors.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { teamspaceHeader } from './auth.ts'
 import type { Exchange } from './exchange.ts'
-import type { Limit } from './rate-limiter.ts'
 
 /** Sets the caller of the request, in the teamspace that a header may select. Refuses an unknown key with `unauthorized`. */
 export function authenticate(sandbox: Sandbox, exchange: Exchange): void {
@@ -15,15 +14,8 @@ export function authenticate(sandbox: Sandbox, exchange: Exchange): void {
   exchange.caller = chosen === undefined ? caller : { ...caller, teamspace_id: chosen }
 }
 
-/** The rate window of a request. `now`: milliseconds, on the clock that the window uses. */
-interface RequestWindow {
-  readonly key: string
-  readonly limit: Limit
-  readonly now: number
-}
-
-/** The rate window that a request uses. */
-export function requestWindow(sandbox: Sandbox, exchange: Exchange): RequestWindow {
+/** The rate window that a request uses, and the milliseconds on its clock. */
+export function requestWindow(sandbox: Sandbox, exchange: Exchange) {
   const { caller, ownTeamspace, call, settings } = exchange
   const { operation, path, pathPrefix } = call
   // A caller who may not act in a teamspace must not use up its windows either.

@@ -67,13 +67,13 @@ export interface Call {
   readonly evidence?: Evidence
 }
 
-/** The content of a response, without the headers that every response has. */
+/** The status, the headers and the body of a response. */
 export interface Content {
   readonly status: number
   readonly headers: HeaderList
   /** The serialised body; undefined when there is none or when it is streamed. */
   readonly text: string | undefined
-  /** Lines of an NDJSON stream. */
+  /** Lines of an NDJSON stream, created while they are read. */
   readonly lines: Iterable<string> | undefined
 }
 

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import * as z from 'zod'
 import { refuse } from '../errors.ts'
+import { timestamp } from '../fields.ts'
 import { isObject, type Json } from '../json.ts'
-import type { Row } from '../state/commit.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { DAY, formatInstant } from '../time/instant.ts'
 import { withExactNumbers } from './exact-numbers.ts'
@@ -13,15 +14,18 @@ export const IDEMPOTENCY = '$idempotency'
 const IDEMPOTENCY_LIFETIME = DAY
 
 /** The response stored under a key. */
-interface IdempotencyRecord extends Row {
-  readonly fingerprint: string
-  readonly status: number
-  readonly body: Json
+export const idempotencyRecord = z.strictObject({
+  id: z.string(),
+  fingerprint: z.string(),
+  status: z.number().int().min(200).max(599),
+  body: z.unknown(),
   /** The open assumptions that the response relied on. */
-  readonly assumed?: readonly string[]
-  readonly created_at: string
-  readonly expires_at: string
-}
+  assumed: z.array(z.string()).exactOptional(),
+  created_at: timestamp(),
+  expires_at: timestamp(),
+})
+
+type IdempotencyRecord = z.output<typeof idempotencyRecord>
 
 /** The id of a record. A key is unique in one place, by default a teamspace, and one operation (U059). */
 export function idempotencyId(place: string, operation: string, key: string): string {
@@ -60,7 +64,7 @@ export function rememberResponse(
     tx.delete(IDEMPOTENCY, row.id)
   }
   const times = { created_at: formatInstant(now), expires_at: formatInstant(now + IDEMPOTENCY_LIFETIME) }
-  tx.put(IDEMPOTENCY, { ...record, ...times } as Row)
+  tx.put(IDEMPOTENCY, { ...record, ...times })
 }
 
 /**

@@ -13,13 +13,7 @@ export const JSON_TYPE = 'application/json; charset=utf-8'
 export const PROBLEM_TYPE = 'application/problem+json'
 
 /** A response in its final form: an adapter only has to write it. */
-export interface ApiResponse {
-  readonly status: number
-  readonly headers: HeaderList
-  /** The serialised body; undefined when there is none or when it is streamed. */
-  readonly text: string | undefined
-  /** Lines of an NDJSON stream, created while they are read. */
-  readonly lines: Iterable<string> | undefined
+export interface ApiResponse extends Content {
   /** The copy for the log. An adapter that sends something else changes this copy. */
   readonly kept?: KeptResponse
   /** The check of its request, which depends on the headers that are sent. Absent for a request without one. */

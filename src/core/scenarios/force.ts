@@ -1,7 +1,7 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
-import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
+import { isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -14,7 +14,7 @@ import { runDueEvents } from '../time/run-events.ts'
 import { removeCalls } from './hooks.ts'
 import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
-import { checkStepAction } from './step-actions.ts'
+import { addStepIssues } from './step-actions.ts'
 import { acceptStubs, dropStubs, putStub, type StubDraft } from './stub.ts'
 import { armOwn, dueOf, scenarioSource, scheduleSteps, unscheduleSteps } from './timeline.ts'
 
@@ -47,18 +47,16 @@ export function checkScenario(sandbox: Sandbox, scenario: ScenarioDefinition, st
   const faults = scenario.faults.flatMap((raw, index) => {
     const checked = service.rules.check(raw, service, settings)
     if ('draft' in checked) return [checked.draft]
-    issues.addAll(below(pointer('faults', index), checked.issues))
+    issues.addAll(checked.issues, pointer('faults', index))
     return []
   })
   const stubs = acceptStubs(scenario.stubs, service, issues)
   for (const [index, step] of scenario.timeline.entries()) {
-    const at = pointer('timeline', index)
-    if (dueOf(step, started) > END_OF_TIME)
-      issues.push({ pointer: `${at}/at`, detail: 'is after the last instant that the clock supports' })
-    const actions = step.do === 'function' ? [] : step.do
-    for (const [number, action] of actions.entries())
-      issues.addAll(below(`${at}${pointer('do', number)}`, checkStepAction(action, service, settings)))
+    if (dueOf(step, started) <= END_OF_TIME) continue
+    const detail = 'is after the last instant that the clock supports'
+    issues.push({ pointer: pointer('timeline', index, 'at'), detail })
   }
+  addStepIssues(issues, scenario, service, settings)
   refuseInvalid(issues)
   return { scenario, settings, values, changed, faults, stubs }
 }
@@ -204,28 +202,17 @@ function refuseUnfit(sandbox: Sandbox, tx: Transaction): void {
   })
 }
 
-function below(at: string, issues: readonly Issue[]): Issue[] {
-  return issues.map((issue) => ({ ...issue, pointer: at + issue.pointer }))
-}
-
-/** The settings of a sandbox after those of a scenario were added. */
-export interface ScenarioSettings {
-  /** All choices that differ from the defaults. */
-  readonly values: JsonObject
-  /** The settings of the scenario, with the values before. */
-  readonly changed: readonly ScenarioSetting[]
-}
-
 /**
  * Adds the settings of a scenario to others: its `settings`, and its fields that are short forms of a setting. An object in
  * such a field is merged with the chosen value. Adds to the issues, with pointers into the scenario.
+ * @returns all settings that differ from the defaults, and those of the scenario with the values before
  */
-export function settingsWith(
+function settingsWith(
   scenario: ScenarioDefinition,
   chosen: JsonObject,
   { service, assumptions }: { readonly service: Service; readonly assumptions: AssumptionCatalog },
   issues: IssueList,
-): ScenarioSettings {
+) {
   const given = new Map(
     Object.entries(scenario.settings ?? {}).map(([key, value]) => [key, { value, at: '' }]),
   )
@@ -239,7 +226,7 @@ export function settingsWith(
       })
     given.set(key, { value: over(chosen, key, value), at: pointer(member) })
   }
-  const values = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
+  const values: JsonObject = Object.fromEntries([...given].map(([key, { value }]) => [key, value]))
   for (const issue of assumptions.check({ ...chosen, ...values })) {
     const key = [...given.keys()].find((each) => `${issue.pointer}/`.startsWith(`${pointer(each)}/`))
     if (key === undefined) continue
@@ -256,7 +243,7 @@ export function settingsWith(
 }
 
 /** The settings without those of a scenario. Settings that were changed since its start keep their values. */
-export function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: JsonObject): JsonObject {
+function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: JsonObject): JsonObject {
   const values = new Map(Object.entries(chosen))
   for (const { key, value, before } of settings) {
     if (!same(values.get(key), value)) continue

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
+import { strictObject } from '../strict-input.ts'
+import { FASTEST } from '../time/clock.ts'
 import type { FunctionRef, ScenarioEvent, ScenarioStep } from './row.ts'
 
 /**
@@ -27,12 +29,20 @@ export interface ScenarioDefinition {
   readonly on: readonly string[]
 }
 
-export interface ScenarioClock {
-  /** ISO 8601. */
-  readonly now?: string | undefined
-  readonly rate?: number | undefined
-  readonly skip_on_poll?: boolean | undefined
-}
+export const scenarioClock = () =>
+  strictObject({
+    /** ISO 8601. */
+    now: timestamp().optional(),
+    rate: z
+      .number()
+      .refine((value) => value >= 0 && value <= FASTEST, {
+        error: `must be 0 (stands still) to ${FASTEST} virtual seconds per real second`,
+      })
+      .optional(),
+    skip_on_poll: z.boolean().optional(),
+  })
+
+export type ScenarioClock = ShapeOf<typeof scenarioClock>
 
 /** A problem of a script. */
 export interface ScriptProblem {

@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { nonEmptyText } from '../fields.ts'
-import { type Issue, isObject } from '../json.ts'
+import type { IssueList } from '../issue-list.ts'
+import { type Issue, isObject, pointer } from '../json.ts'
 import type { FaultParameters, Service } from '../service.ts'
 import { checkInsertRows } from '../state/rows.ts'
 import { membersOf, strictObject } from '../strict-input.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
+import type { ScenarioStep } from './row.ts'
 
 /** Checks an action of a step. Issues have pointers into the action. */
 export function checkStepAction(raw: unknown, service: Service, settings: Settings): Issue[] {
@@ -15,6 +17,23 @@ export function checkStepAction(raw: unknown, service: Service, settings: Settin
   if (state === undefined) return []
   const inside = [...requestIssues(state), ...checkInsertRows(state, service, settings)]
   return inside.map((issue) => ({ ...issue, pointer: `/state${issue.pointer}` }))
+}
+
+/** Adds the issues of all actions of a timeline. @param at the place of the scenario, as a JSON Pointer */
+export function addStepIssues(
+  issues: IssueList,
+  { timeline }: { readonly timeline: readonly ScenarioStep[] },
+  service: Service,
+  settings: Settings,
+  at = '',
+): void {
+  for (const [index, step] of timeline.entries()) {
+    for (const [number, action] of (step.do === 'function' ? [] : step.do).entries()) {
+      if (issues.isFull) return
+      const place = at + pointer('timeline', index, 'do', number)
+      issues.addAll(checkStepAction(action, service, settings), place)
+    }
+  }
 }
 
 /** What a step of a timeline can do, as data: an object with exactly one of these fields. */

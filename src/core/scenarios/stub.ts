@@ -155,7 +155,7 @@ export function acceptStubs(raw: unknown, service: Service, issues: IssueList): 
     const at = pointer('stubs', index)
     const checked = checkStub(each, service)
     if ('issues' in checked) {
-      for (const issue of checked.issues) issues.push({ ...issue, pointer: at + issue.pointer })
+      issues.addAll(checked.issues, at)
       return []
     }
     const { draft } = checked

@@ -5,8 +5,9 @@ import { schemaKey, timestamp } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { SavedLog } from '../log/request-log.ts'
-import { type ScenarioRow, scenarioCall } from '../scenarios/row.ts'
-import { checkStepAction } from '../scenarios/step-actions.ts'
+import { idempotencyRecord } from '../request/idempotency.ts'
+import { scenarioCall } from '../scenarios/row.ts'
+import { addStepIssues } from '../scenarios/step-actions.ts'
 import { stub } from '../scenarios/stub.ts'
 import { STEP } from '../scenarios/timeline.ts'
 import type { Service } from '../service.ts'
@@ -53,7 +54,7 @@ export function checkDocument(
   addUnknownKeys(raw, issues)
   const values = objectAt(raw.settings, '/settings', issues)
   const wrong = assumptions.check(values)
-  issues.addAll(wrong.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })))
+  issues.addAll(wrong, '/settings')
   const lists = acceptLists(raw, service, issues)
   // The schemas of records depend on the settings, so nothing else can be checked.
   if (wrong.length > 0) return { issues }
@@ -61,7 +62,8 @@ export function checkDocument(
   const collections = acceptCollections(raw.collections, service, settings, issues)
   const [faults, fault_counters] = [listAt(raw, 'faults'), listAt(raw, 'fault_counters')]
   const rules = service.rules.accept({ faults, fault_counters }, service, settings, issues)
-  if (facts?.scenario) issues.addAll(checkTimeline(facts.scenario, service, settings))
+  // Steps are not checked again when they run, so invalid ones are refused here.
+  if (facts?.scenario) addStepIssues(issues, facts.scenario, service, settings, '/scenario')
   // Records that were not checked would be missing for the rules between records.
   if (issues.isFull) return { issues }
   if (facts === undefined || issues.length > 0) {
@@ -117,24 +119,6 @@ function acceptCollections(
   )
 }
 
-// Steps are not checked again when they run, so invalid ones are refused here.
-function checkTimeline(
-  { timeline }: Pick<ScenarioRow, 'timeline'>,
-  service: Service,
-  settings: Settings,
-): Issue[] {
-  const issues = new IssueList()
-  for (const [index, step] of timeline.entries()) {
-    for (const [number, action] of (step.do === 'function' ? [] : step.do).entries()) {
-      if (issues.isFull) return issues
-      const at = pointer('scenario', 'timeline', index, 'do', number)
-      const found = checkStepAction(action, service, settings)
-      issues.addAll(found.map((issue) => ({ ...issue, pointer: at + issue.pointer })))
-    }
-  }
-  return issues
-}
-
 // New events get higher numbers than the existing ones. Counters of ids need no such step: they skip existing ids.
 function pastEvents<T extends Omit<CountersRow, 'id'>>(
   counters: T,
@@ -166,15 +150,7 @@ function unusableIds(raw: unknown, collections: AcceptedRecords): ReadonlySet<st
 export const listedRecords = {
   schedule: scheduledEvent,
   failed: failedEvent,
-  idempotency: z.strictObject({
-    id: z.string(),
-    fingerprint: z.string(),
-    status: z.number().int().min(200).max(599),
-    body: z.unknown(),
-    assumed: z.array(z.string()).exactOptional(),
-    created_at: timestamp(),
-    expires_at: timestamp(),
-  }),
+  idempotency: idempotencyRecord,
   scenario_calls: scenarioCall,
   stubs: stub,
   places: cursorPosition,
@@ -182,24 +158,18 @@ export const listedRecords = {
 } satisfies Readonly<Record<string, z.ZodType<Row>>>
 
 /** Checks core's own lists of a document. An invalid record becomes `undefined` and adds an issue. */
-export function acceptLists(raw: JsonObject, service: Service, issues: IssueList) {
-  const accept = <T extends Row>(key: string, schema: z.ZodType<T>) =>
-    acceptRows(schema, listAt(raw, key), pointer(key), issues)
-  const schedule = accept('schedule', listedRecords.schedule)
+function acceptLists(raw: JsonObject, service: Service, issues: IssueList) {
+  const lists = Object.entries(listedRecords).map(([key, schema]) => [
+    key,
+    acceptRows<Row>(schema, listAt(raw, key), pointer(key), issues),
+  ])
+  const { schedule, ...others } = Object.fromEntries(lists)
   issues.addAll(checkSchedule(schedule, service))
-  return {
-    schedule,
-    failed: accept('failed', listedRecords.failed),
-    idempotency: accept('idempotency', listedRecords.idempotency),
-    scenario_calls: accept('scenario_calls', listedRecords.scenario_calls),
-    stubs: accept('stubs', listedRecords.stubs),
-    places: accept('places', listedRecords.places),
-    limits: accept('limits', listedRecords.limits),
-  }
+  return { schedule: schedule as (ScheduledEvent | undefined)[], ...others }
 }
 
 /** The list under a key; an empty one when the value is missing or not an array. */
-export function listAt(raw: JsonObject, key: string): readonly unknown[] {
+function listAt(raw: JsonObject, key: string): readonly unknown[] {
   const list = Object.hasOwn(raw, key) ? raw[key] : undefined
   return Array.isArray(list) ? list : []
 }
@@ -221,7 +191,7 @@ function checkSchedule(schedule: readonly (ScheduledEvent | undefined)[], servic
 }
 
 /** Whether an issue is about a reference to an invalid record of the document: then only that record has to be corrected. */
-export function isConsequence(issue: Issue, document: Json, unusable: ReadonlySet<string>): boolean {
+function isConsequence(issue: Issue, document: Json, unusable: ReadonlySet<string>): boolean {
   const named = valueAt(document, issue.pointer)
   return typeof named === 'string' && unusable.has(named)
 }

@@ -1,13 +1,14 @@
 import type * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { IssueList } from '../issue-list.ts'
-import { isObject, pointer } from '../json.ts'
+import { type Issue, isObject, pointer } from '../json.ts'
 import { sealMembers } from '../secrets.ts'
 import type { Service } from '../service.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 import type { AnyCollection } from './collection.ts'
 import type { Row } from './commit.ts'
 import type { Store } from './store.ts'
+import type { Transaction } from './transaction.ts'
 
 /**
  * Checks the shape of one record that comes from outside the API (a fixture, a hand edit, the control API), under the
@@ -89,6 +90,20 @@ export function isAccepted<T extends Row>(row: T | undefined): row is T {
 /** The records of each collection by their position in a document; undefined for one that is not valid. */
 export type AcceptedRecords = Readonly<Record<string, readonly (Row | undefined)[]>>
 
+/** The records that break a rule between the records of a sandbox, each with its issues. */
+export function* brokenRecords(
+  { collections }: Pick<Service, 'collections'>,
+  tx: Transaction,
+): Iterable<{ readonly table: string; readonly row: Row; readonly issues: readonly Issue[] }> {
+  for (const { name, check } of collections.values()) {
+    if (check === undefined) continue
+    for (const row of tx.rows(name)) {
+      const issues: readonly Issue[] = check(row, tx)
+      if (issues.length > 0) yield { table: name, row, issues }
+    }
+  }
+}
+
 /** Checks the rules between the records of a sandbox. Pointers of issues are `/collections/{name}/{index}/...`. */
 export function checkSandboxOptions(store: Store, service: Service, places?: AcceptedRecords): IssueList {
   const issues = new IssueList()
@@ -100,9 +115,7 @@ export function checkSandboxOptions(store: Store, service: Service, places?: Acc
       index += 1
       if (row === undefined) continue
       if (issues.isFull) return issues
-      for (const issue of check(row, tx)) {
-        issues.push({ ...issue, pointer: pointer('collections', name, index) + issue.pointer })
-      }
+      issues.addAll(check(row, tx), pointer('collections', name, index))
     }
   }
   return issues

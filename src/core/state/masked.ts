@@ -1,21 +1,17 @@
-import { isObject } from '../json.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '../json.ts'
 import { isMasked, withoutSecret, withSecrets } from '../secrets.ts'
 import { webhooks } from '../webhooks/records.ts'
-import type { Row } from './commit.ts'
+import { type PatchStep, patch, type Row } from './commit.ts'
 import type { Document } from './state.ts'
 
 // Signing needs the secret itself, not a digest. So these secrets are stored as they were given, and exports mask them.
 
+/** The places of a state document that can have secrets which sign webhooks. */
+const PLACES = [['settings'], ['collections', webhooks.name], ['scenario', 'settings']]
+
 /** A state document without the secrets that sign webhooks. */
 export function maskedDocument(document: Document): Document {
-  const { scenario, settings, collections } = document
-  const rows = collections[webhooks.name]
-  return {
-    ...document,
-    settings: withoutSecret(settings),
-    collections: { ...collections, ...(rows && { [webhooks.name]: withoutSecret(rows) }) },
-    scenario: scenario && { ...scenario, settings: withoutSecret(scenario.settings) },
-  }
+  return changed(document as unknown as JsonObject, withoutSecret) as unknown as Document
 }
 
 /** A record without the secret that signs webhooks. */
@@ -38,31 +34,19 @@ export function unmaskedRows(
 /** Replaces masks in a given document by the secrets of the stored document. */
 export function unmaskedDocument(raw: unknown, stored: () => Document): unknown {
   if (!isObject(raw) || !hasMask(raw)) return raw
-  const { scenario, settings, collections } = raw
   const known = stored()
-  const hooks = isObject(collections) ? collections[webhooks.name] : undefined
-  return {
-    ...raw,
-    ...(settings !== undefined && { settings: withSecrets(settings, known.settings) }),
-    ...(hooks !== undefined && {
-      collections: {
-        ...(collections as object),
-        [webhooks.name]: withSecrets(hooks, known.collections[webhooks.name]),
-      },
-    }),
-    ...(isObject(scenario) && {
-      scenario: { ...scenario, settings: withSecrets(scenario.settings, known.scenario?.settings) },
-    }),
-  }
+  return changed(raw, (value, place) => withSecrets(value, valueAt(known, place)))
 }
 
 /** Whether a document has a mask instead of a secret. */
 export function hasMask(raw: unknown): boolean {
-  if (!isObject(raw)) return false
-  const { scenario, settings, collections } = raw
-  return (
-    isMasked(settings) ||
-    (isObject(collections) && isMasked(collections[webhooks.name])) ||
-    (isObject(scenario) && isMasked(scenario.settings))
-  )
+  return PLACES.some((place) => isMasked(valueAt(raw, place)))
+}
+
+function changed(document: JsonObject, change: (value: Json, place: readonly string[]) => Json): JsonObject {
+  const steps = PLACES.flatMap((place): PatchStep[] => {
+    const value = valueAt(document, place)
+    return value === undefined ? [] : [[place, change(value, place)]]
+  })
+  return patch(document, steps)
 }

@@ -8,8 +8,7 @@ import { armRecord, type Service } from '../service.ts'
 import { nameAmong, strictObject } from '../strict-input.ts'
 import type { AnyCollection } from './collection.ts'
 import type { Row } from './commit.ts'
-import { acceptRecord } from './intake.ts'
-import type { Transaction } from './transaction.ts'
+import { acceptRecord, brokenRecords } from './intake.ts'
 
 /** The request that causes an insert. Parameters of this type are undefined when a scenario inserts the records. */
 // biome-ignore lint/suspicious/noExplicitAny: input and target do not matter here.
@@ -167,32 +166,15 @@ function memberOf(row: Row, name: string): unknown {
  */
 export function deleteRow(scope: Scope, service: Service, name: string, id: string | undefined): void {
   if (id === undefined || scope.tx.get(name, id) === undefined) return
-  const valid = validRows(scope.tx, service)
-  remove(scope, service, name, id)
-  for (let left = [...broken(scope.tx, service)]; left.length > 0; left = [...broken(scope.tx, service)]) {
-    const orphans = left.filter(([table, row]) => valid.has(row) && scope.tx.get(table, row.id) === row)
-    if (orphans.length === 0) return
-    for (const [table, row] of orphans) remove(scope, service, table, row.id)
+  const before = new Set([...brokenRecords(service, scope.tx)].map(({ row }) => row))
+  let orphans: readonly { readonly table: string; readonly row: Row }[] = [{ table: name, row: { id } }]
+  while (orphans.length > 0) {
+    for (const { table, row } of orphans) remove(scope, service, table, row.id)
+    orphans = [...brokenRecords(service, scope.tx)].filter(({ row }) => !before.has(row))
   }
 }
 
 function remove({ tx, unschedule }: Scope, service: Service, name: string, id: string): void {
   tx.delete(name, id)
   unschedule(`${name}/${id}`, [...service.events.keys()])
-}
-
-function validRows(tx: Transaction, service: Service): ReadonlySet<Row> {
-  const invalid = new Set([...broken(tx, service)].map(([, row]) => row))
-  const valid = new Set<Row>()
-  for (const { name, check } of service.collections.values()) {
-    if (check !== undefined) for (const row of tx.rows(name)) if (!invalid.has(row)) valid.add(row)
-  }
-  return valid
-}
-
-function* broken(tx: Transaction, service: Service): Iterable<readonly [table: string, row: Row]> {
-  for (const { name, check } of service.collections.values()) {
-    if (check === undefined) continue
-    for (const row of tx.rows(name)) if (check(row, tx).length > 0) yield [name, row]
-  }
 }

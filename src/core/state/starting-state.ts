@@ -73,8 +73,7 @@ export async function buildStartingState(
 ): Promise<Built> {
   const issues = checkNames(fixtures, service)
   const stubs = acceptStubs(fixtures.stubs ?? [], service, issues)
-  const wrong = assumptions.check(start.settings)
-  issues.addAll(wrong.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })))
+  issues.addAll(assumptions.check(start.settings), '/settings')
   if (issues.length > 0) return { issues }
   const settings = new Settings(start.settings, start.strict)
   const ready = fixtures.ready?.seed === start.seed ? fixtures.ready : undefined
@@ -182,22 +181,16 @@ export function checkNames({ collections, generate }: Fixtures, service: Service
     }))
   addUnknown('/collections', Object.keys(collections))
   addUnknown('/generate', Object.keys(generate))
-  const counts = Object.entries(generate).flatMap(([name, count]): Issue[] => {
+  for (const [name, count] of Object.entries(generate)) {
     const at = pointer('generate', name)
-    if (!Number.isSafeInteger(count) || Number(count) < 0 || Number(count) > MAX_GENERATED) {
-      return [{ pointer: at, detail: `must be an integer from 0 to ${MAX_GENERATED}` }]
-    }
     const collection = service.collections.get(name)
-    return collection !== undefined && collection.generate === undefined
-      ? [
-          {
-            pointer: at,
-            detail: `Records of ${name} cannot be generated; write them under /collections/${name}.`,
-          },
-        ]
-      : []
-  })
-  issues.addAll(counts)
+    if (!Number.isSafeInteger(count) || Number(count) < 0 || Number(count) > MAX_GENERATED)
+      issues.push({ pointer: at, detail: `must be an integer from 0 to ${MAX_GENERATED}` })
+    else if (collection !== undefined && collection.generate === undefined) {
+      const detail = `Records of ${name} cannot be generated; write them under /collections/${name}.`
+      issues.push({ pointer: at, detail })
+    }
+  }
   return issues
 }
 

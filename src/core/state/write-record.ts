@@ -4,11 +4,11 @@ import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { armRecord, type Service } from '../service.ts'
+import { armRecord } from '../service.ts'
 import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
 import type { AnyCollection } from './collection.ts'
 import type { Row } from './commit.ts'
-import { acceptRecord } from './intake.ts'
+import { acceptRecord, brokenRecords } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -85,9 +85,13 @@ const MAX_NAMED = 10
 
 /** The rules that hold now and that a commit of the transaction would break. */
 export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transaction): BrokenRecord[] {
-  const after = broken(sandbox.service, tx)
+  const broken = (tx: Transaction) =>
+    [...brokenRecords(sandbox.service, tx)].flatMap(({ table, row, issues }) =>
+      issues.map((issue) => ({ ...issue, ref: `${table}/${row.id}` })),
+    )
+  const after = broken(tx)
   if (after.length === 0) return after
-  const before = new Set(broken(sandbox.service, sandbox.store.begin()).map(fingerprint))
+  const before = new Set(broken(sandbox.store.begin()).map(fingerprint))
   return after.filter((each) => !before.has(fingerprint(each)))
 }
 
@@ -114,17 +118,6 @@ function refuseBrokenDelete(sandbox: Sandbox, tx: Transaction, deleted: string):
     mitigation: 'Delete those records first, or change them to refer to another record.',
     details: { needed_by: named },
   })
-}
-
-function broken(service: Service, tx: Transaction): BrokenRecord[] {
-  const found: BrokenRecord[] = []
-  for (const { name, check } of service.collections.values()) {
-    if (check === undefined) continue
-    for (const row of tx.rows(name)) {
-      for (const issue of check(row, tx)) found.push({ ...issue, ref: `${name}/${row.id}` })
-    }
-  }
-  return found
 }
 
 function fingerprint({ ref, pointer, detail }: BrokenRecord): string {

@@ -25,18 +25,13 @@ export function parseDuration(text: string): number | undefined {
 
 /** Writes milliseconds in the largest unit that divides them: `1d`, `90m`, `1500ms`. */
 export function formatDuration(ms: number): string {
-  for (const [unit, size] of [
-    ['d', DAY],
-    ['h', HOUR],
-    ['m', MINUTE],
-    ['s', SECOND],
-  ] as const) {
-    if (ms >= size && ms % size === 0) return `${ms / size}${unit}`
-  }
-  return `${ms}ms`
+  const found = Object.entries(UNITS).findLast(([, size]) => ms >= size && ms % size === 0)
+  const [unit, size] = found ?? ['ms', 1]
+  return `${ms / size}${unit}`
 }
 
-const PATTERN = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?([Zz]|[+-]\d{2}:\d{2})?)?$/
+const PATTERN =
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/i
 
 // The form that `formatInstant` writes, with a day that every month has: always valid, without further checks.
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
@@ -55,18 +50,11 @@ export interface ParsedInstant {
  */
 export function parseInstant(text: string): ParsedInstant | undefined {
   if (USUAL.test(text)) return { ms: Date.parse(text), dateOnly: false }
-  const match = PATTERN.exec(text)
-  if (match === null) return undefined
-  const [, year, month, day, hour, minute, second, fraction, offset] = match
-  // Date.UTC would turn the years 0 to 99 into 1900 to 1999.
-  const date = new Date(0).setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  if (!isCalendarDate(date, Number(month), Number(day))) return undefined
-  if (hour === undefined) return { ms: date, dateOnly: true }
-  if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 59) return undefined
-  const zone = offsetMinutes(offset)
-  if (zone === undefined) return undefined
-  const time = (Number(hour) * 60 + Number(minute) - zone) * MINUTE + Number(second) * 1000
-  return { ms: date + time + Math.floor(Number(`0.${fraction ?? 0}`) * 1000), dateOnly: false }
+  const [, date, day, zone] = PATTERN.exec(text) ?? []
+  // A day that the month does not have becomes one of the next month.
+  if (date === undefined || new Date(date).getUTCDate() !== Number(day)) return undefined
+  const dateOnly = text === date
+  return { ms: Date.parse(dateOnly || zone !== undefined ? text.toUpperCase() : `${text}Z`), dateOnly }
 }
 
 /** Writes an instant in the form that is used everywhere: UTC, milliseconds, `Z` (U013). */
@@ -81,16 +69,4 @@ let last = { ms: 0, text: '1970-01-01T00:00:00.000Z' }
 /** The start of the UTC day that an instant lies in. */
 export function startOfDay(ms: number): number {
   return Math.floor(ms / DAY) * DAY
-}
-
-function isCalendarDate(ms: number, month: number, day: number): boolean {
-  const date = new Date(ms)
-  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
-}
-
-function offsetMinutes(offset: string | undefined): number | undefined {
-  if (offset === undefined || offset === 'Z' || offset === 'z') return 0
-  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(4, 6))]
-  if (hours > 23 || minutes > 59) return undefined
-  return (offset[0] === '-' ? -1 : 1) * (hours * 60 + minutes)
 }
