@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
+import type { ReadyLine } from './in-process.ts'
 
 const CLI = 'dist/cli.js'
 
@@ -58,15 +59,6 @@ export function spawnCommand(
   line.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
   return { child, line, errorOutput, ended }
-}
-
-/** The line that `start --json` prints when it is ready. */
-export interface ReadyLine {
-  readonly base_url: string
-  readonly control_url: string
-  readonly port: number
-  readonly keys: Readonly<Record<'user' | 'member' | 'service', string | null>>
-  readonly control_token?: string
 }
 
 /** Starts an emulator on a free port, in memory unless the arguments choose otherwise. */
