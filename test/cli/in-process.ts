@@ -114,6 +114,15 @@ export interface ReadyLine {
   readonly control_token?: string
 }
 
+/** The words of a command that runs a script in a separate process of Node, which has the light fetch. */
+export const nodeClient = (script: string) => [
+  process.execPath,
+  '--require',
+  './test/cli/light-fetch.cjs',
+  '-e',
+  script,
+]
+
 /** A directory that is removed after the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'workspace-emulator-'))
