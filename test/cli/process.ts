@@ -14,7 +14,15 @@ export interface Running {
   /** Resolves with the match when standard error, from its start, matches. */
   errorOutput(pattern: RegExp): Promise<RegExpExecArray>
   /** The whole output and the exit code, when the process has ended. */
-  readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>
+  readonly ended: Promise<Ended>
+  /** Sends SIGTERM, and resolves as {@link ended}. */
+  stop(): Promise<Ended>
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
 }
 
 /**
@@ -58,7 +66,11 @@ export function spawnCommand(
   // Tests that do not await the line check the exit code instead.
   line.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
-  return { child, line, errorOutput, ended }
+  const stop = () => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return { child, line, errorOutput, ended, stop }
 }
 
 /** Starts an emulator on a free port, in memory unless the arguments choose otherwise. */
