@@ -23,12 +23,10 @@ const starts = [
 ]
 const everyStart = SHIPPED_FIXTURES.flatMap((name) => starts.map((start) => ({ name, ...start })))
 
-test.for(everyStart)('$name builds under the seed $seed at $clock', async ({ name, ...start }) => {
-  expect(records(await shippedEmulator(name, start), 'api_keys')).not.toHaveLength(0)
-})
-
 test.for(everyStart)('$name has no time after its start ($seed, $clock)', async ({ name, ...start }) => {
-  const times = instantsIn((await shippedEmulator(name, start)).collections)
+  const document = await shippedEmulator(name, start)
+  expect(records(document, 'api_keys')).not.toHaveLength(0)
+  const times = instantsIn(document.collections)
   expect(times.length).toBeGreaterThan(2)
   expect(times.filter((time) => !(Date.parse(time) <= Date.parse(start.clock)))).toEqual([])
 })

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { command, temporaryDirectory } from './in-process.ts'
-import { spawnCommand, spawnEmulator } from './process.ts'
+import { spawnCommand } from './process.ts'
 import { running } from './running.ts'
 
 test('start --detach runs in the background, and stop ends it with its state saved', async () => {
@@ -19,8 +19,7 @@ test('start --detach runs in the background, and stop ends it with its state sav
   const url = `http://127.0.0.1:${port}`
   expect(await command(['stop', '--url', url])).toEqual({ code: 0, out: `Stopped: ${url}`, err: '' })
   // A free folder shows that the process has ended, not only its port.
-  const second = await spawnEmulator(['--data', data])
-  expect(second.ready.port).toBeGreaterThan(0)
+  await running({ ephemeral: false, data })
   expect(readFileSync(log, 'utf8')).toContain('finishing requests in flight')
 })
 
@@ -41,17 +40,18 @@ test('stop does not end an emulator inside another program', async () => {
 })
 
 test('open opens the dashboard of a sandbox, or prints its address without a browser', async () => {
-  const { url } = await running()
+  const { url, run } = await running()
   const folder = temporaryDirectory()
   const opener = join(folder, 'xdg-open')
   writeFileSync(opener, `#!/bin/sh\nprintf %s "$1" > '${folder}/opened'\n`)
   chmodSync(opener, 0o755)
-  const opened = await spawnCommand(['open', '--url', url], { PATH: `${folder}${delimiter}/usr/bin:/bin` })
-    .ended
-  expect(opened.out).toBe(`Opened: ${url}/__emulator/ui/\n`)
+  vi.stubEnv('PATH', `${folder}${delimiter}/usr/bin:/bin`)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect((await run('open')).out).toBe(`Opened: ${url}/__emulator/ui/`)
   expect(readFileSync(join(folder, 'opened'), 'utf8')).toBe(`${url}/__emulator/ui/`)
-  const none = await spawnCommand(['open', '--sandbox', 'w1', '--url', url], { PATH: '/nowhere' }).ended
-  expect([none.code, none.out]).toEqual([0, `Open it in a browser: ${url}/@w1/__emulator/ui/\n`])
+  vi.stubEnv('PATH', '/nowhere')
+  const none = await run('open', '--sandbox', 'w1')
+  expect([none.code, none.out]).toEqual([0, `Open it in a browser: ${url}/@w1/__emulator/ui/`])
 })
 
 test('latency can be shown, changed and removed', async () => {

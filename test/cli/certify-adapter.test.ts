@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { command } from './in-process.ts'
+import { command, nodeClient } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
 
@@ -31,7 +31,7 @@ function answering(expression: string): string[] {
       const { command, ...given } = JSON.parse(line)
       console.log(JSON.stringify(await (async () => (${expression}))()))
     })`
-  return [process.execPath, '-e', script]
+  return nodeClient(script)
 }
 
 test('the adapter of fetch passes one case of every class but webhooks', async () => {

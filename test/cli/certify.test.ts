@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
 
@@ -30,7 +30,7 @@ function certify(flags: readonly string[], ...client: readonly string[]) {
 }
 
 function script(flags: readonly string[], text: string) {
-  return certify(flags, process.execPath, '-e', text)
+  return certify(flags, ...nodeClient(text))
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into cards of every shape; the assertions are the types.

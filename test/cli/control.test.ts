@@ -96,31 +96,3 @@ test('a control token is required, checked and accepted', async () => {
   })
   expect(code).toBe(0)
 })
-
-test('wait ends when the emulator is ready', async () => {
-  const { url } = await running()
-  expect(await command(['wait', '--url', url])).toEqual({ code: 0, out: `Ready: ${url}`, err: '' })
-  const { out } = await command(['wait', '--url', url, '--json'])
-  expect(JSON.parse(out)).toEqual({ ready: true, url })
-})
-
-test('wait needs no token, because a health check in a container has no generated token', async () => {
-  const { url } = await running({ controlToken: 'canary-token' })
-  expect((await command(['wait', '--url', url])).code).toBe(0)
-})
-
-test('wait ends after its timeout and reports the last problem', async () => {
-  const url = await silentUrl()
-  const { code, err } = await command(['wait', '--url', url, '--timeout', '2s'])
-  expect([code, err]).toEqual([
-    1,
-    `Not ready after 2s: Nothing listens at ${url}. Start an emulator with "workspace-emulator start", or give the address of another one with --url.`,
-  ])
-})
-
-test('wait ends when an emulator starts later', async () => {
-  const url = await silentUrl()
-  const waiting = command(['wait', '--url', url, '--timeout', '60s'])
-  await running({ port: Number(new URL(url).port) })
-  expect((await waiting).code).toBe(0)
-})

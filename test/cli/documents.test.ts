@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect, test } from 'vitest'
 import { documentFiles, fileSchemas } from '../../src/documents.ts'
@@ -9,12 +9,20 @@ import { running } from './running.ts'
 
 type Kind = keyof typeof fileSchemas
 
+// To compile the schema of a state takes half a second.
+const validators = new Map<Kind, ValidateFunction>()
+
 /** The pointers of what a schema refuses in a value; empty for a valid one. */
 function refused(kind: Kind, value: unknown): string[] {
+  const validate = validators.get(kind) ?? compiled(kind)
+  validators.set(kind, validate)
+  return validate(value) ? [] : (validate.errors ?? []).map(({ instancePath }) => instancePath)
+}
+
+function compiled(kind: Kind): ValidateFunction {
   const ajv = new Ajv2020({ strictTypes: false, allErrors: true })
   formats.default(ajv)
-  const validate = ajv.compile(fileSchemas[kind]())
-  return validate(value) ? [] : (validate.errors ?? []).map(({ instancePath }) => instancePath)
+  return ajv.compile(fileSchemas[kind]())
 }
 
 test('openapi prints, without an emulator, the document of a new emulator at the default address', async () => {

@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { createReadStream, readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { temporaryDirectory, temporaryFile } from './in-process.ts'
-import { type Running, spawnCommand } from './process.ts'
+import { command, type Lasting, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { spawnCommand } from './process.ts'
 
 /** The output of a command of these tests: its process ids, and the address of the emulator. */
 interface CommandOutput {
@@ -17,22 +17,32 @@ interface CommandOutput {
 
 const SAY = 'echo "{\\"pids\\": [$PIDS], \\"url\\": \\"$WORKSPACE_EMULATOR_URL\\"}"'
 
+/** For commands that run below this process, whose stdout is that of the test run. */
+const SAY_TO_PIPE = `${SAY} > $PIPE`
+
 const SLEEPER = `sleep 600 & PIDS="$$, $!"; ${SAY}; wait`
 
-async function firstLine(stdout: Readable): Promise<CommandOutput> {
-  const [line] = (await once(stdout, 'data')) as [Buffer]
-  const said = JSON.parse(line.toString()) as CommandOutput
-  onTestFinished(() => kill(said.pids))
-  return said
+function outputIn(line: string): CommandOutput {
+  const output = JSON.parse(line) as CommandOutput
+  onTestFinished(() => kill(output.pids))
+  return output
 }
 
-/** Runs a shell script as the command, with a child process that sleeps for ten minutes. */
-async function execScript(script: string): Promise<Running & { readonly said: CommandOutput }> {
-  const whole = `sleep 600 & PIDS="$$, $!"; ${script.replace('SAY', SAY)}`
-  const running = spawnCommand(['exec', '--', 'sh', '-c', whole])
-  const said = JSON.parse(await running.line) as CommandOutput
-  onTestFinished(() => kill(said.pids))
-  return { ...running, said }
+async function firstLine(stream: Readable): Promise<CommandOutput> {
+  const [line] = (await once(stream, 'data')) as [Buffer]
+  return outputIn(line.toString())
+}
+
+/** Runs `exec` in this process with a shell script, which has a child process that sleeps for ten minutes. */
+async function execScript(script: string): Promise<Lasting & { readonly said: CommandOutput }> {
+  const pipe = join(temporaryDirectory(), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const said = firstLine(createReadStream(pipe))
+  // What a shell says of killed children is no output of the test run.
+  const whole = `exec 2>/dev/null; sleep 600 & PIDS="$$, $!"; ${script.replace('SAY', SAY_TO_PIPE)}`
+  const env = { PATH: process.env.PATH ?? '', PIPE: pipe }
+  const lasting = lastingCommand(['exec', '--', 'sh', '-c', whole], env)
+  return { ...lasting, said: await said }
 }
 
 function kill(pids: readonly number[]): void {
@@ -43,7 +53,10 @@ function kill(pids: readonly number[]): void {
   }
 }
 
-/** Whether all processes of the command have ended and no server responds at the emulator's address. */
+/**
+ * Whether all processes of the command have ended and no server responds at the emulator's address. A process that was killed
+ * may be listed for a moment.
+ */
 async function isGone({ pids, url }: CommandOutput): Promise<boolean> {
   const response = await fetch(`${url}/__emulator/health`).catch(() => undefined)
   return response === undefined && pids.every((pid) => !isRunning(pid))
@@ -73,47 +86,49 @@ test('exec leaves no process and no file, and leaves stdout to its command', asy
 })
 
 test('commands of the emulator find it in the environment, with its control token', async () => {
-  const own = [process.execPath, 'dist/cli.js', 'clock', 'advance', '1h', '--json']
-  const { code, out, err } = await spawnCommand(['exec', '--host', '0.0.0.0', '--', ...own]).ended
-  expect([code, err]).toEqual([0, ''])
-  const { from, to } = JSON.parse(out)
+  const file = join(temporaryDirectory(), 'out.json')
+  const own = `'${process.execPath}' dist/cli.js clock advance 1h --json > ${file}`
+  const argv = ['exec', '--host', '0.0.0.0', '--', 'sh', '-c', own]
+  expect(await command(argv, { PATH: process.env.PATH ?? '' })).toEqual({ code: 0, out: '', err: '' })
+  const { from, to } = JSON.parse(readFileSync(file, 'utf8'))
   expect(Date.parse(to) - Date.parse(from)).toBeGreaterThanOrEqual(3_600_000)
 })
 
 test.for(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
   '%s is passed on, the command decides how it ends, and the emulator runs until then',
-  async (signal) => {
-    const script = `trap 'kill $!; exit 9' ${signal.slice(3)}; SAY; wait $!`
-    const { child, ended, said } = await execScript(script)
+  async (name) => {
+    const script = `trap 'kill $!; exit 9' ${name.slice(3)}; SAY; wait $!`
+    const { signal, ended, said } = await execScript(script)
     expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
-    child.kill(signal)
+    signal(name)
     expect((await ended).code).toBe(9)
     expect(await isGone(said)).toBe(true)
   },
 )
 
 test('children that remain after the command ended by a signal get the signal too', async () => {
-  const below = `trap 'kill $!; echo heard; exit' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
+  const file = join(temporaryDirectory(), 'heard')
+  const below = `trap 'kill $!; echo heard > ${file}; exit' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
-  const { child, ended, said } = await execScript(script)
+  const { stop, said } = await execScript(script)
   expect(said.pids).toHaveLength(3)
-  child.kill('SIGTERM')
-  const { code, out } = await ended
-  expect([code, out.split('\n')[1]]).toEqual([143, 'heard'])
+  expect((await stop()).code).toBe(143)
+  expect(readFileSync(file, 'utf8')).toBe('heard\n')
   expect(await isGone(said)).toBe(true)
 })
 
 test('remaining children that ignore the signal are killed one second later', async () => {
-  const below = `trap '' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY}; wait`
+  const below = `trap '' TERM; sleep 600 & PIDS="$ABOVE, $$, $!"; ${SAY_TO_PIPE}; wait`
   const script = `ABOVE=$$ sh ${temporaryFile('below.sh', below)} & wait; true`
-  const { child, ended, said } = await execScript(script)
-  child.kill('SIGTERM')
-  expect((await ended).code).toBe(143)
-  expect(await isGone(said)).toBe(true)
+  const { stop, said } = await execScript(script)
+  expect((await stop()).code).toBe(143)
+  await expect.poll(() => isGone(said)).toBe(true)
 })
 
 test('a second signal kills a command that ignores the first, with all its children', async () => {
-  const { child, ended, said } = await execScript(`trap '' TERM; sleep 600 & PIDS="$$, $!"; SAY; wait`)
+  const script = `trap '' TERM; ${SLEEPER}; wait`
+  const { child, line, ended } = spawnCommand(['exec', '--', 'sh', '-c', script])
+  const said = outputIn(await line)
   child.kill('SIGTERM')
   expect((await fetch(`${said.url}/__emulator/ready`)).status).toBe(200)
   expect(said.pids.map(isRunning)).toEqual([true, true])
@@ -127,20 +142,13 @@ test('a second signal kills a command that ignores the first, with all its child
 })
 
 test('two signals at the same time count as one: a command that ends in order is not killed', async () => {
-  const { child, ended, said } = await execScript("trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!")
-  child.kill('SIGTERM')
-  child.kill('SIGINT')
+  const { signal, ended, said } = await execScript(
+    "trap 'sleep 0.05; kill $!; exit 9' TERM INT; SAY; wait $!",
+  )
+  signal('SIGTERM')
+  signal('SIGINT')
   expect((await ended).code).toBe(9)
   expect(await isGone(said)).toBe(true)
-})
-
-test('a port in use is reported, and the command does not run', async () => {
-  const first = await execScript('SAY; wait')
-  const { port } = new URL(first.said.url)
-  const { code, out, err } = await spawnCommand(['exec', '--port', port, '--', 'echo', 'ran']).ended
-  expect([code, out, err]).toEqual([1, '', expect.stringContaining(`Port ${port} on 127.0.0.1 is in use.`)])
-  first.child.kill('SIGTERM')
-  await first.ended
 })
 
 test('an internal error of the emulator also ends the command', async () => {
@@ -152,9 +160,7 @@ test('an internal error of the emulator also ends the command', async () => {
   expect(said.pids.map(isRunning)).toEqual([true, true])
   child.kill('SIGUSR2')
   expect(await once(child, 'exit')).toEqual([1, null])
-  // A process that was killed may be listed for a moment.
-  for (let n = 0; n < 600 && !(await isGone(said)); n++) await wait(100)
-  expect(await isGone(said)).toBe(true)
+  await expect.poll(() => isGone(said)).toBe(true)
 })
 
 test('exec ends when npm has ended, because the shell between them does not forward signals', async () => {
@@ -165,6 +171,5 @@ test('exec ends when npm has ended, because the shell between them does not forw
   })
   const said = await firstLine(shell.stdout)
   shell.kill('SIGTERM')
-  for (let n = 0; n < 600 && !(await isGone(said)); n++) await wait(100)
-  expect(await isGone(said)).toBe(true)
+  await expect.poll(() => isGone(said)).toBe(true)
 })

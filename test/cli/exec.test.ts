@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Environment } from '../../src/adapters/cli/options.ts'
-import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 const PATH = process.env.PATH ?? ''
 
@@ -16,7 +16,7 @@ async function execScript(script: string, flags: readonly string[] = [], env: En
   const file = join(temporaryDirectory(), 'out.json')
   const write =
     "const write = (value) => require('fs').writeFileSync(process.env.OUT, JSON.stringify(value));"
-  const words = [process.execPath, '-e', `${write}(async () => {${script}})()`]
+  const words = nodeClient(`${write}(async () => {${script}})()`)
   const outcome = await exec(flags, words, { OUT: file, ...env })
   expect(outcome).toEqual({ code: 0, out: '', err: '' })
   return JSON.parse(readFileSync(file, 'utf8'))
@@ -37,7 +37,7 @@ function execFailing(paths: readonly string[], env: Environment = {}, flags: rea
     for (const path of ${JSON.stringify(paths)}) await fetch(process.env.WORKSPACE_BASE_URL + path, { headers })
     process.exit(3)
   })()`
-  return exec(flags, [process.execPath, '-e', script], env)
+  return exec(flags, nodeClient(script), env)
 }
 
 /** As {@link execFailing}, with --record-failures. */
@@ -106,7 +106,7 @@ test('recordings that cannot be written at the end are a warning, and the exit c
     require('fs').writeFileSync(${JSON.stringify(directory)}, '')
     process.exit(3)
   })()`
-  const { code, err } = await exec(['--record-failures', directory], [process.execPath, '-e', script])
+  const { code, err } = await exec(['--record-failures', directory], nodeClient(script))
   expect([code, err]).toEqual([3, expect.stringContaining(`${directory} cannot be written (EEXIST)`)])
 })
 

@@ -1,8 +1,7 @@
-import { dirname } from 'node:path'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { running, START } from './running.ts'
+import { openRunning, type Running, START } from './running.ts'
 
 const commands = await allCommands()
 
@@ -50,7 +49,7 @@ const CLIENTS: Readonly<
   'snapshot import': { argv: ['copy', 'FILE'], before: ['snapshot', 'save', 's'] },
   'sandbox list': {},
   'sandbox show': { argv: ['default'] },
-  'sandbox create': { argv: ['w1'] },
+  'sandbox create': { argv: ['w2'] },
   'sandbox delete': { argv: ['w1'], before: ['sandbox', 'create', 'w1'] },
   'faults list': {},
   'faults add': { argv: ['rate-limited'] },
@@ -108,10 +107,10 @@ const CLIENTS: Readonly<
   'api problems': {},
   'scenario list': {},
   'scenario refresh': {},
-  'scenario show': { argv: ['calm'] },
-  'scenario start': { argv: ['calm'] },
+  'scenario show': { argv: ['happy-path'] },
+  'scenario start': { argv: ['happy-path'] },
   'webhook trigger': { argv: ['batch_prediction.completed'] },
-  'scenario stop': { before: ['scenario', 'start', 'calm'] },
+  'scenario stop': { before: ['scenario', 'start', 'happy-path'] },
 }
 
 async function aBatch(baseUrl: string): Promise<string> {
@@ -151,6 +150,14 @@ const OTHERS = [
   'webhook to-inbox',
 ]
 
+let shared: Running
+
+beforeAll(async () => {
+  shared = await openRunning({ fixtures: 'demo', countCoverage: true })
+})
+
+afterAll(() => shared.emulator.close())
+
 test('every command is covered by these rules', () => {
   const known = [...Object.keys(CLIENTS), ...OTHERS]
   expect(known.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
@@ -159,8 +166,8 @@ test('every command is covered by these rules', () => {
 test.for(Object.entries(CLIENTS))(
   '%s: 0 and one line of JSON, 1 without an emulator, 2 for misuse',
   async ([name, call]) => {
-    const scenarios = dirname(temporaryFile('calm.json', '{}'))
-    const { run, emulator } = await running({ fixtures: 'demo', scenarios, countCoverage: true })
+    const { run, emulator } = shared
+    expect((await run('reset')).code).toBe(0)
     const batch = await aBatch(emulator.baseUrl)
     const file = JSON.stringify(emulator.sandbox.document())
     const filled = (words: readonly string[] = []) =>
@@ -173,7 +180,7 @@ test.for(Object.entries(CLIENTS))(
     expect([code, err]).toEqual([0, ''])
     expect(out).not.toContain('\n')
     expect(JSON.parse(out)).toEqual(expect.any(Object))
-    const brief = name === 'wait' ? ['--timeout', '2s'] : []
+    const brief = name === 'wait' ? ['--timeout', '0s'] : []
     const failed = await command([...argv, ...brief, '--json', '--url', SILENT])
     expect(failed).toEqual({
       code: 1,
@@ -204,7 +211,7 @@ test('validate and doctor print their findings as JSON for problems, too', async
     const { code, out, err } = await command(['validate', '--json', file])
     expect([code, JSON.parse(out).valid, err]).toEqual([expected, expected === 0, ''])
   }
-  const taken = String((await running({ countCoverage: true })).emulator.port)
+  const taken = String(shared.emulator.port)
   for (const [port, expected] of [
     ['0', 0],
     [taken, 1],
@@ -222,7 +229,7 @@ test('validate and doctor print their findings as JSON for problems, too', async
 })
 
 test('start and exec report the same error when the emulator cannot start', async () => {
-  const taken = String((await running({ countCoverage: true })).emulator.port)
+  const taken = String(shared.emulator.port)
   const message = `Port ${taken} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.`
   for (const rest of [['start'], ['exec']]) {
     const words = rest[0] === 'exec' ? ['--', 'true'] : []

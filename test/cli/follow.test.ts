@@ -1,38 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { run as runCommand } from '../../src/adapters/cli/command-line.ts'
+import { lastingCommand } from './in-process.ts'
 import { running } from './running.ts'
-
-/** Runs a command that does not end, and returns the lines that it prints, one by one. */
-function following(argv: readonly string[]) {
-  const lines: string[] = []
-  const errors: string[] = []
-  let wake: () => void = () => {}
-  const terminal = {
-    out: (text: string) => {
-      lines.push(...text.split('\n'))
-      wake()
-    },
-    err: (text: string) => void errors.push(text),
-    colours: false,
-  }
-  const ended = runCommand(argv, {}, terminal)
-  // A command that fails prints nothing; without this, `next` would wait forever.
-  ended.finally(() => wake())
-  const next = async (): Promise<string> => {
-    while (lines.length === 0) {
-      const printed = new Promise<void>((resolve) => (wake = resolve))
-      await printed
-    }
-    return lines.shift() ?? ''
-  }
-  return { next, ended, errors }
-}
 
 test('requests --follow prints the log, then each new request that matches', async () => {
   const { emulator, url } = await running()
   const get = (path: string) => fetch(`${emulator.baseUrl}${path}`)
   await get('/nowhere')
-  const { next } = following(['requests', '--follow', '--status', '404', '--url', url])
+  const { next } = lastingCommand(['requests', '--follow', '--status', '404', '--url', url])
   expect(await next()).toMatch(/ {2}404 {2}GET \/v1\/nowhere {2}.* {2}default-000001$/)
   await get('/data-views')
   await get('/elsewhere')
@@ -44,7 +18,7 @@ test('requests --follow prints the log, then each new request that matches', asy
 
 test('requests --follow --json prints one object per line, and ends with the emulator', async () => {
   const { emulator, url } = await running()
-  const { next, ended, errors } = following(['requests', '--follow', '--full', '--json', '--url', url])
+  const { next, ended } = lastingCommand(['requests', '--follow', '--full', '--json', '--url', url])
   await fetch(`${emulator.baseUrl}/nowhere`)
   expect(JSON.parse(await next())).toMatchObject({
     id: 'default-000001',
@@ -52,13 +26,15 @@ test('requests --follow --json prints one object per line, and ends with the emu
     response: { status: 404 },
   })
   await emulator.close()
-  expect(await ended).toBe(0)
-  expect(errors).toEqual([expect.stringContaining('The emulator has ended the stream')])
+  expect(await ended).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(/^The emulator has ended the stream.*$/),
+  })
 })
 
 test('events --follow prints events of the requested types', async () => {
   const { emulator, run, url } = await running()
-  const { next } = following([
+  const { next } = lastingCommand([
     'events',
     '--follow',
     '--type',
@@ -78,7 +54,7 @@ test('events --follow prints events of the requested types', async () => {
 
 test('without --json an event is printed as one line of text', async () => {
   const { emulator, run, url } = await running({ fixtures: 'demo' })
-  const { next } = following(['events', '--follow', '--url', url])
+  const { next } = lastingCommand(['events', '--follow', '--url', url])
   // Requests before the stream has begun are not printed, so they are repeated until the first line arrives.
   const stop = new AbortController()
   onTestFinished(() => stop.abort())

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
-import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 /** Reads one page of data views, and checks that there are some. */
 const READER = `
@@ -25,7 +25,7 @@ const CAREFUL = `${READER}
   read(2).then(check)`
 
 function hunt(flags: readonly string[], script: string) {
-  return command(['hunt', ...flags, '--', process.execPath, '-e', script], { PATH: process.env.PATH ?? '' })
+  return command(['hunt', ...flags, '--', ...nodeClient(script)], { PATH: process.env.PATH ?? '' })
 }
 
 test('a client that parses an error page as JSON is a finding, with the fault and the command that repeats it', async () => {

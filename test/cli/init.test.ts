@@ -1,9 +1,8 @@
 import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { run } from '../package/run.ts'
-import { temporaryDirectory } from './in-process.ts'
+import { command, temporaryDirectory } from './in-process.ts'
 import { atTerminal } from './terminal.ts'
 
 const COMMON = ['compose.yaml', 'fixtures/workspace.json', 'scenarios/unreadable-scan.ts']
@@ -19,8 +18,14 @@ function project(dependencies?: object): string {
   return folder
 }
 
-function init(folder: string, ...flags: readonly string[]) {
-  return run(folder, process.execPath, [resolve('dist/cli.js'), 'init', ...flags])
+async function init(folder: string, ...flags: readonly string[]) {
+  const usual = process.cwd()
+  process.chdir(folder)
+  try {
+    return await command(['init', ...flags])
+  } finally {
+    process.chdir(usual)
+  }
 }
 
 /** The files of a project, apart from its package.json. */
@@ -64,7 +69,6 @@ test('the next commands install what is missing, check the files and run the tes
     '  npx vitest run workspace.test',
     '  docker compose up --detach --wait',
     'The CI job runs npm ci, which needs package-lock.json. Change that line for another package manager.',
-    '',
   ])
 })
 
@@ -105,7 +109,7 @@ test('--dry-run lists the same files and writes none', async () => {
   expect(code).toBe(0)
   expect(out).toMatch(/^compose\.yaml +exists, and stays as it is$/m)
   expect(out).toMatch(/^fixtures\/workspace\.json +new$/m)
-  expect(out).toMatch(/\nNothing was written\.\n$/)
+  expect(out).toMatch(/\nNothing was written\.$/)
   expect(filesIn(folder)).toEqual(['compose.yaml'])
   expect(JSON.parse((await init(folder, '--dry-run', '--json')).out)).toEqual({
     files: expect.arrayContaining([{ path: 'compose.yaml', exists: true }]),

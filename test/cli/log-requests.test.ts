@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { resolveOptions, START_OPTIONS } from '../../src/adapters/cli/options.ts'
 import type { LinedRequest } from '../../src/adapters/cli/request-line.ts'
 import { isFollowed, RequestPrinter } from '../../src/adapters/cli/request-printer.ts'
-import { command } from './in-process.ts'
-import { spawnEmulator } from './process.ts'
+import { command, startedEmulator } from './in-process.ts'
 import { running } from './running.ts'
 
 /** An emulator whose requests are collected; `next` resolves with the lines of the next write. */
@@ -87,11 +86,10 @@ test('start --log-requests prints requests on stderr; without it, only a termina
     ],
     [[], []],
   ] as const) {
-    const { ready, child, ended } = await spawnEmulator(['--ephemeral', ...flags])
+    const { ready, stop } = await startedEmulator(['--ephemeral', ...flags])
     await fetch(`${ready.base_url}/data-views`)
     await fetch(`${ready.base_url}/nowhere`)
-    child.kill('SIGTERM')
-    const { err } = await ended
+    const { err } = await stop()
     const requests = err.split('\n').filter((line) => /default-0/.test(line))
     expect(requests.length).toBe(lines.length)
     for (const [index, line] of lines.entries()) expect(requests[index]).toContain(line)

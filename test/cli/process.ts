@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { onTestFinished } from 'vitest'
+import type { ReadyLine } from './in-process.ts'
 
 const CLI = 'dist/cli.js'
 
@@ -13,7 +14,15 @@ export interface Running {
   /** Resolves with the match when standard error, from its start, matches. */
   errorOutput(pattern: RegExp): Promise<RegExpExecArray>
   /** The whole output and the exit code, when the process has ended. */
-  readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>
+  readonly ended: Promise<Ended>
+  /** Sends SIGTERM, and resolves as {@link ended}. */
+  stop(): Promise<Ended>
+}
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
 }
 
 /**
@@ -57,16 +66,11 @@ export function spawnCommand(
   // Tests that do not await the line check the exit code instead.
   line.catch(() => {})
   const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, out, err }))
-  return { child, line, errorOutput, ended }
-}
-
-/** The line that `start --json` prints when it is ready. */
-export interface ReadyLine {
-  readonly base_url: string
-  readonly control_url: string
-  readonly port: number
-  readonly keys: Readonly<Record<'user' | 'member' | 'service', string | null>>
-  readonly control_token?: string
+  const stop = () => {
+    child.kill('SIGTERM')
+    return ended
+  }
+  return { child, line, errorOutput, ended, stop }
 }
 
 /** Starts an emulator on a free port, in memory unless the arguments choose otherwise. */

@@ -17,6 +17,13 @@ export interface Running {
 }
 
 export async function running(options: InternalOptions = {}): Promise<Running> {
+  const opened = await openRunning(options)
+  onTestFinished(() => opened.emulator.close())
+  return opened
+}
+
+/** As {@link running}, for several tests; the caller closes it. */
+export async function openRunning(options: InternalOptions = {}): Promise<Running> {
   const emulator = await openEmulator({
     port: 0,
     ephemeral: true,
@@ -25,7 +32,6 @@ export async function running(options: InternalOptions = {}): Promise<Running> {
     rate: 0,
     ...options,
   })
-  onTestFinished(() => emulator.close())
   const url = `http://127.0.0.1:${emulator.port}`
   const run = (...argv: readonly string[]) => command([...argv, '--url', url])
   const data: Running['data'] = async (...argv) => {

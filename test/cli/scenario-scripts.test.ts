@@ -5,15 +5,23 @@ import { pathToFileURL } from 'node:url'
 import { WebSocket } from 'undici'
 import { expect, test } from 'vitest'
 import { script, writeFiles } from '../support/scenario-folder.ts'
-import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { spawnCommand, spawnEmulator } from './process.ts'
+import { command, type ReadyLine, startedEmulator, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { spawnEmulator } from './process.ts'
 
-/** The command with a folder of scenarios, as a user starts it. */
-async function withScenarios(files: Readonly<Record<string, string>>, flags: readonly string[] = []) {
+interface Started {
+  readonly ready: ReadyLine
+  stop(): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>
+}
+
+/** An emulator with a folder of scenarios. */
+async function withScenarios<S extends Started>(
+  files: Readonly<Record<string, string>>,
+  start: (argv: readonly string[]) => Promise<S>,
+) {
   const folder = temporaryDirectory()
   writeFiles(folder, files)
   const argv = ['--ephemeral', '--rate', '0', '--clock', '2026-03-01', '--scenarios', folder]
-  const running = await spawnEmulator(argv, {}, flags)
+  const running = await start(argv)
   const { control_url } = running.ready
   const control = async (method: string, path: string, body?: unknown) => {
     const response = await fetch(`${control_url}${path}`, {
@@ -32,19 +40,24 @@ async function withScenarios(files: Readonly<Record<string, string>>, flags: rea
     const { failed } = await control('POST', '/clock/advance', { by: '1m' })
     return failed.map(({ error }: { error: string }) => error)
   }
-  /** That API, dashboard and control interface respond, and SIGTERM ends the process. @returns all that it has printed */
+  /** That API, dashboard and control interface respond, and SIGTERM ends it. @returns all that it has printed */
   const stillServes = async () => {
     const headers = { authorization: 'Bearer live_demo_owner' }
     const urls = [`${running.ready.base_url}/data-views`, `${control_url}/ui/`, `${control_url}/scenarios`]
     const statuses = await Promise.all(urls.map(async (url) => (await fetch(url, { headers })).status))
     expect(statuses).toEqual([200, 200, 200])
-    running.child.kill('SIGTERM')
-    const ended = await running.ended
+    const ended = await running.stop()
     expect(ended.code).toBe(0)
     return ended
   }
   return { ...running, folder, control, step, stillServes }
 }
+
+/** As a user starts it, with flags of Node. */
+const ownProcess =
+  (...flags: readonly string[]) =>
+  (argv: readonly string[]) =>
+    spawnEmulator(argv, {}, flags)
 
 const step = (body: string) => script(`{ timeline: [{ at: '1m', do: ${body} }] }`)
 
@@ -63,7 +76,7 @@ test('console.log, process.exit and an endless loop in a script leave the emulat
       'exits.ts': step('() => {\n  process.exit(3)\n}'),
       'loops.ts': step('() => {\n  for (;;);\n}'),
     },
-    ['--require', temporaryFile('short-limits.cjs', SHORT_LIMITS)],
+    ownProcess('--require', temporaryFile('short-limits.cjs', SHORT_LIMITS)),
   )
   expect(await emulator.step('prints')).toEqual([])
   expect(await emulator.step('exits')).toEqual([
@@ -86,7 +99,7 @@ test('an error that a script throws later is printed with its file, and the emul
     'fetches.ts': step("() => {\n  void fetch('http://127.0.0.1:1/')\n}"),
     'loads.ts': "setTimeout(() => {\n  throw new Error('after the load')\n}, 1)\nexport default {}\n",
   }
-  const emulator = await withScenarios(late)
+  const emulator = await withScenarios(late, ownProcess())
   const printed = (text: string) =>
     emulator.errorOutput(new RegExp(`^${text} \\(a scenario script threw this outside of any call`, 'm'))
   for (const name of ['timer', 'rejects', 'odd', 'logs', 'fetches']) {
@@ -107,12 +120,13 @@ test('an error that a script throws later is printed with its file, and the emul
 
 test('a folder full of broken files and a FIFO is reported file by file, and the good one works', async () => {
   const broken = Array.from({ length: 100 }, (_, n) => [`broken-${n}.ts`, `export default {,${n}\n`])
-  const emulator = await withScenarios({
+  const files = {
     ...Object.fromEntries(broken),
     'deep.json': `{"settings": ${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
     'good.ts': step("({ sandbox }) => sandbox.log('good')"),
     'throws.ts': "\nthrow new TypeError('at the load')\n",
-  })
+  }
+  const emulator = await withScenarios(files, startedEmulator)
   execFileSync('mkfifo', [join(emulator.folder, 'pipe.ts')])
   const { data } = await emulator.control('GET', '/scenarios')
   const own = data.filter(({ origin }: { origin: string }) => origin === 'project')
@@ -139,8 +153,10 @@ test('a FIFO or a device is named and skipped by validate, and refused as the fi
     `${zero}: is a device; only regular files are read`,
     `${join(folder, 'good.json')}: ok (fixtures)`,
   ])
-  const { ended } = spawnCommand(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])
-  expect(await ended).toMatchObject({ code: 1, err: expect.stringContaining(`${pipe}: is a FIFO`) })
+  expect(await command(['start', '--ephemeral', '--port', '0', '--fixtures', pipe])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`${pipe}: is a FIFO`),
+  })
 })
 
 test('a breakpoint in a TypeScript scenario is hit under node --inspect', async () => {
@@ -163,7 +179,7 @@ test('a breakpoint in a TypeScript scenario is hit under node --inspect', async 
       '_greeting.ts':
         "type Name = string\n\nexport const greeting = (name: Name): string => {\n  const text = 'hello ' + name\n  return text\n}\n",
     },
-    ['--inspect=127.0.0.1:0'],
+    ownProcess('--inspect=127.0.0.1:0'),
   )
   const [, url = ''] = await emulator.errorOutput(/Debugger listening on (ws:\S+)/)
   const { send, paused, close } = await debuggerAt(url)

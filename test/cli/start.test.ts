@@ -5,7 +5,8 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { temporaryDirectory, temporaryFile } from './in-process.ts'
+import { freePort } from '../support/free-port.ts'
+import { command, lastingCommand, startedEmulator, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { spawnCommand, spawnEmulator } from './process.ts'
 
 /** Opens a request whose body never ends, so that a graceful stop has to wait for it. */
@@ -22,7 +23,7 @@ async function hangingRequest(port: number): Promise<void> {
 }
 
 test('start --json prints its address and its keys, and the keys work', async () => {
-  const { ready, child, ended } = await spawnEmulator()
+  const { ready, stop } = await startedEmulator()
   const { port } = ready
   expect(ready).toEqual({
     base_url: `http://127.0.0.1:${port}/v1`,
@@ -36,20 +37,11 @@ test('start --json prints its address and its keys, and the keys work', async ()
     })
     expect(response.status).toBe(200)
   }
-  child.kill('SIGTERM')
-  expect((await ended).code).toBe(0)
+  expect((await stop()).code).toBe(0)
 })
 
 test('start without a command name prints the banner', async () => {
-  const { child, ended, line } = spawnCommand([
-    '--port',
-    '0',
-    '--ephemeral',
-    '--rate',
-    '0',
-    '--clock',
-    '2026-03-01',
-  ])
+  const { child, ended, line } = spawnCommand(['--port=0', '--ephemeral', '--rate=0', '--clock=2026-03-01'])
   expect(await line).toMatch(/^Agent Workspace Service emulator \d/)
   child.kill('SIGINT')
   const { code, out } = await ended
@@ -82,10 +74,9 @@ test('after a restart without --fixtures the banner explains how to get a key', 
   }
   const fixtures = temporaryFile('own.json', JSON.stringify(own))
   const outOf = async (...argv: string[]): Promise<string> => {
-    const { child, line, ended } = spawnCommand(['--port', '0', '--data', data, ...argv])
-    await line
-    child.kill('SIGTERM')
-    return (await ended).out
+    const { next, stop } = lastingCommand(['--port', '0', '--data', data, ...argv])
+    await next()
+    return (await stop()).out
   }
   expect(await outOf('--fixtures', fixtures)).toMatch(/^ {2}Keys +service_own /m)
   expect(await outOf()).toMatch(
@@ -94,27 +85,31 @@ test('after a restart without --fixtures the banner explains how to get a key', 
 })
 
 test('--quiet prints nothing and logs only warnings', async () => {
-  const port = String((await spawnEmulator()).ready.port)
-  const taken = await spawnCommand(['start', '--quiet', '--ephemeral', '--port', port]).ended
-  expect(taken).toEqual({
-    code: 1,
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const { stop } = lastingCommand(['start', '--quiet', '--ephemeral', '--port', String(port)])
+  expect((await command(['wait', '--url', url])).code).toBe(0)
+  await command(['faults', 'add', 'slow', '--url', url])
+  expect(await stop()).toEqual({
+    code: 0,
     out: '',
-    err: `Port ${port} on 127.0.0.1 is in use. Choose another with --port, or a free one with --port 0.\n`,
+    err: expect.stringMatching(/^[^\n]+ WARN: Fault rules of default that never fired: .*$/),
   })
 })
 
 test('with --log-format json the banner is a log entry', async () => {
-  const { child, ended } = spawnCommand(['--port', '0', '--ephemeral', '--log-format', 'json'])
-  const [chunk] = await once(child.stderr ?? child, 'data')
-  const entry = JSON.parse(String(chunk).split('\n')[0] ?? '')
-  expect(entry).toMatchObject({ level: 'info', message: 'ready', seed: 1, state_file: null })
-  child.kill('SIGTERM')
-  expect((await ended).out).toBe('')
+  const { hasSaid, stop } = lastingCommand(['--port', '0', '--ephemeral', '--log-format', 'json'])
+  await hasSaid('"ready"')
+  const { out, err } = await stop()
+  expect([out, JSON.parse(err.split('\n')[0] ?? '')]).toEqual([
+    '',
+    expect.objectContaining({ level: 'info', message: 'ready', seed: 1, state_file: null }),
+  ])
 })
 
 test('environment variables work like flags, and a flag wins', async () => {
   const file = temporaryFile('settings.json', '{"status.not_found": 410}')
-  const { ready } = await spawnEmulator(['--ephemeral'], {
+  const { ready } = await startedEmulator(['--ephemeral'], {
     WORKSPACE_EMULATOR_PORT: '1',
     WORKSPACE_EMULATOR_SETTINGS: file,
     WORKSPACE_EMULATOR_CONTROL_TOKEN: 'canary-token',
@@ -126,51 +121,45 @@ test('environment variables work like flags, and a flag wins', async () => {
 test('a second start on one directory is refused with the pid of the first, and the sandbox survives a restart', async () => {
   const data = temporaryDirectory()
   const first = await spawnEmulator(['--data', data, '--seed', '7'])
-  const second = await spawnCommand(['start', '--port', '0', '--data', data]).ended
+  const second = await command(['start', '--port', '0', '--data', data])
   expect(second.code).toBe(1)
   expect(second.err).toContain(`in use by process ${first.child.pid}`)
   first.child.kill('SIGTERM')
   await first.ended
   expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
-  const third = await spawnEmulator(['--data', data, '--seed', '8'])
-  third.child.kill('SIGTERM')
-  const { err } = await third.ended
-  expect(err).toContain(
+  const third = await startedEmulator(['--data', data, '--seed', '8'])
+  expect((await third.stop()).err).toContain(
     `${join(data, 'default.json')} already contains a sandbox: --seed will take effect when it is reset ("workspace-emulator reset").`,
   )
   expect(JSON.parse(readFileSync(join(data, 'default.json'), 'utf8')).seed).toBe(7)
 })
 
 test('on an address that others can reach, a control token is generated, printed and required', async () => {
-  const { ready, child, ended } = await spawnEmulator(['--ephemeral', '--host', '0.0.0.0'])
+  const { ready, stop } = await startedEmulator(['--ephemeral', '--host', '0.0.0.0'])
   const url = `http://127.0.0.1:${ready.port}/__emulator/clock`
   expect((await fetch(url)).status).toBe(401)
   const authorization = `Bearer ${ready.control_token}`
   expect((await fetch(url, { headers: { authorization } })).status).toBe(200)
-  child.kill('SIGTERM')
-  expect((await ended).err).toContain(`requires a token, created for this run: ${ready.control_token}\n`)
+  expect((await stop()).err).toContain(`requires a token, created for this run: ${ready.control_token}\n`)
 })
 
 test('D7 the first signal waits for requests in flight, up to a limit', async () => {
-  const { ready, child, ended } = await spawnEmulator()
+  const { ready, signal, ended } = await startedEmulator()
   await hangingRequest(ready.port)
-  child.kill('SIGHUP')
+  signal('SIGHUP')
   const { code, err } = await ended
   expect(code).toBe(0)
   expect(err).toContain('SIGHUP: finishing requests in flight')
   expect(err).toContain('Some requests in flight were cut')
 })
 
-test.for([
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const)('D7 a second %s ends the process at once', async ([signal, code]) => {
+test('D7 a second signal ends the process at once', async () => {
   const { ready, child, ended } = await spawnEmulator()
   await hangingRequest(ready.port)
-  child.kill(signal)
+  child.kill('SIGTERM')
   await once(child.stderr ?? child, 'data')
-  child.kill(signal)
-  expect((await ended).code).toBe(code)
+  child.kill('SIGTERM')
+  expect((await ended).code).toBe(143)
 })
 
 test('a closed stdout is not an error', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { unfiredRules } from '../../src/adapters/cli/launch.ts'
-import { spawnEmulator } from './process.ts'
+import { command, startedEmulator } from './in-process.ts'
 import { running } from './running.ts'
 
 test('rules that never fired are listed for each sandbox, with how often they matched', async () => {
@@ -33,23 +33,18 @@ test('many rules that never fired take one line, with the number of those that i
 })
 
 test('a missing directory of scenarios causes a warning', async () => {
-  const { child, ended } = await spawnEmulator(['--ephemeral', '--scenarios', '/nowhere'])
-  child.kill('SIGTERM')
-  expect((await ended).err).toContain(
+  const { stop } = await startedEmulator(['--ephemeral', '--scenarios', '/nowhere'])
+  expect((await stop()).err).toContain(
     '/nowhere is not a directory: until it is, there are only the built-in scenarios.',
   )
 })
 
 test('at a stop, rules that never fired are printed', async () => {
-  const { ready, child, ended } = await spawnEmulator()
-  const arm = (rule: object) => {
-    const body = JSON.stringify(rule)
-    const headers = { 'content-type': 'application/json' }
-    return fetch(`${ready.control_url}/faults`, { method: 'POST', headers, body })
-  }
-  expect((await arm({ preset: 'lost-response-after-commit' })).status).toBe(201)
-  child.kill('SIGTERM')
-  const { code, err } = await ended
+  const { ready, stop } = await startedEmulator()
+  const url = new URL(ready.control_url).origin
+  const armed = await command(['faults', 'add', 'lost-response-after-commit', '--url', url])
+  expect(armed.code).toBe(0)
+  const { code, err } = await stop()
   expect(code).toBe(0)
   expect(err).toContain(
     'Fault rules of default that never fired: lost-response-after-commit (matched 0 times)',

@@ -5,8 +5,7 @@ import { scenarioFiles } from '../../src/adapters/cli/replay/bundle-file.ts'
 import { replayBundle } from '../../src/adapters/cli/replay/run.ts'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
 import { startEmulator } from '../../src/index.ts'
-import { command, temporaryDirectory } from '../cli/in-process.ts'
-import { spawnCommand } from '../cli/process.ts'
+import { command, lastingCommand, temporaryDirectory } from '../cli/in-process.ts'
 import { sessions } from './sessions.ts'
 import { KEY, recording, SECRET } from './support.ts'
 
@@ -137,15 +136,14 @@ test('a script outside of the recording is refused', async () => {
 
 test('--until stops after an input, and shows the sandbox as it was then', async () => {
   const { file } = await recording()
-  const { child, line, ended } = spawnCommand(['replay', file, '--until', '2', '--json'])
-  const { url, inputs } = JSON.parse(await line)
+  const { next, stop } = lastingCommand(['replay', file, '--until', '2', '--json'])
+  const { url, inputs } = JSON.parse(await next())
   const state = await fetch(new URL('/__emulator/state', url))
   expect([inputs, ((await state.json()) as { clock: { now: string } }).clock.now]).toEqual([
     2,
     '2026-03-01T12:00:00.000Z',
   ])
-  child.kill('SIGTERM')
-  expect((await ended).code).toBe(0)
+  expect((await stop()).code).toBe(0)
 })
 
 test('--until beyond the recording is misuse', async () => {

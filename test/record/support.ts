@@ -1,14 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { temporaryDirectory } from '../cli/in-process.ts'
+import { temporaryDirectory, temporaryFile } from '../cli/in-process.ts'
 import { running } from '../cli/running.ts'
 
 export const KEY = 'live_demo_owner'
 export const SECRET = 'the-secret-of-the-user'
 
+let made: Promise<string> | undefined
+
 /** A recording of six inputs, and its file. */
 export async function recording() {
+  made ??= record()
+  const text = await made
+  const file = temporaryFile('recording.json', text)
+  return { file, text }
+}
+
+async function record(): Promise<string> {
   const { emulator, run } = await running({ fixtures: 'demo' })
   const call = async (path: string, body?: object) => {
     const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' }
@@ -23,5 +32,5 @@ export async function recording() {
   await call('/data-views')
   const file = join(temporaryDirectory(), 'recording.json')
   expect(await run('record', '-o', file)).toMatchObject({ code: 0, err: '' })
-  return { file, text: readFileSync(file, 'utf8') }
+  return readFileSync(file, 'utf8')
 }
