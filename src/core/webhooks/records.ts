@@ -1,12 +1,11 @@
 import * as z from 'zod'
-import { didYouMean } from '../did-you-mean.ts'
 import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../fields.ts'
 import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 
 import { REDACTED } from '../secrets.ts'
 import type { TableOf } from '../state/transaction.ts'
-import { json } from '../strict-input.ts'
+import { json, nameAmong } from '../strict-input.ts'
 
 /** A type of webhook. */
 interface NamedWebhookType {
@@ -40,11 +39,7 @@ export const deliveries: TableOf<Delivery> = { name: 'webhook_deliveries', label
 /** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
 function receiverUrl(): z.ZodType<string> {
   return text(2048)
-    .check((context) => {
-      const problem = urlProblem(context.value)
-      if (problem !== undefined)
-        context.issues.push({ code: 'custom', message: problem, input: context.value })
-    })
+    .refine((url) => urlProblem(url) === undefined, { error: ({ input }) => urlProblem(String(input)) })
     .meta({ format: 'uri', maxLength: 2048 })
 }
 
@@ -72,14 +67,10 @@ function wantedEvents(webhookTypes: readonly NamedWebhookType[]): z.ZodType<read
 
 /** The name of a known type of webhook. */
 export function webhookTypeName(webhookTypes: readonly NamedWebhookType[]): z.ZodType<string> {
-  const types = webhookTypes.map(({ type }) => type)
-  return z
-    .string()
-    .refine((value) => types.includes(value), {
-      error: ({ input }) =>
-        `must be one of ${types.join(', ')}, not "${input}".${didYouMean(String(input), types)}`,
-    })
-    .meta({ enum: types })
+  return nameAmong(
+    webhookTypes.map(({ type }) => type),
+    'type of webhook',
+  )
 }
 
 /** The fields of a subscription, also in the settings and when one is created. */
