@@ -108,7 +108,7 @@ export interface JsonBounds {
 export const JSON_BOUNDS: JsonBounds = { maxDepth: 512, maxTokens: 1_000_000 }
 
 /** The first token that exceeded a bound, and the byte at which it starts. */
-export interface Violation {
+interface Violation {
   readonly kind: 'too_deep' | 'too_many_tokens'
   readonly offset: number
 }
