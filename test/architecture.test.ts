@@ -196,20 +196,20 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_042,
+  adapters: 1_062,
   'adapters/cli': 8_543,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
   'adapters/control': 7_054,
   'adapters/dashboard': 9_138,
-  'adapters/http': 4_584,
+  'adapters/http': 4_209,
   'adapters/scenarios': 1_943,
   'adapters/storage': 1_985,
   'adapters/testing': 1_671,
-  'adapters/webhooks': 783,
-  core: 18_352,
+  'adapters/webhooks': 763,
+  core: 18_033,
   'json-schema': 2_883,
-  resources: 8_935,
+  resources: 8_818,
   src: 2_084,
 }
 
