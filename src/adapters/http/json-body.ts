@@ -10,7 +10,7 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { nextTurn } from '../../core/time/real.ts'
 import { sentence } from '../../core/words.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
-import { announcesBody, type BodyOptions, readBody, refused, tooLarge } from './body.ts'
+import { announcesBody, type BodyOptions, readBody, refusedBody, tooLarge } from './body.ts'
 
 interface BodyBounds extends BodyOptions {
   /** Maximum number of tokens. */
@@ -37,7 +37,7 @@ export function readCallBody(
 export async function readJsonBody(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY
   const problem = contentTypeProblem(req.headers['content-type'])
-  if (problem !== undefined) return refused('unsupported_media_type', problem)
+  if (problem !== undefined) return refusedBody('unsupported_media_type', problem)
   const body = await readBody(req, bounds)
   if (body.kind === 'aborted') return undefined
   if (body.kind === 'refused') return body
@@ -170,7 +170,7 @@ export function parseJson(bytes: Buffer): CallBody {
 function failure(text: string, { offset, detail }: SyntaxIssue): CallBody {
   const { line, column } = lineAndColumn(text, offset)
   const what = `The body is not valid JSON: line ${line}, column ${column}: ${detail}`
-  return refused('malformed_json', sentence(what))
+  return refusedBody('malformed_json', sentence(what))
 }
 
 /** The index of the quote that ends the string whose first character is at `from`; the length or more if none does. */
