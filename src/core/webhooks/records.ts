@@ -5,7 +5,7 @@ import { lifecycle } from '../lifecycle.ts'
 
 import { REDACTED } from '../secrets.ts'
 import type { TableOf } from '../state/transaction.ts'
-import { json, nameAmong } from '../strict-input.ts'
+import { type Clash, json, nameAmong, together } from '../strict-input.ts'
 
 /** A type of webhook. */
 interface NamedWebhookType {
@@ -217,11 +217,7 @@ export interface Treatment {
 }
 
 export const deliveryRecord = (webhookTypes: readonly NamedWebhookType[]) =>
-  deliveryFields(webhookTypes).superRefine((delivery, context) => {
-    for (const [path, message] of contradictions(delivery)) {
-      context.addIssue({ code: 'custom', path: [...path], message })
-    }
-  })
+  together(deliveryFields(webhookTypes), (delivery) => [...contradictions(delivery)])
 
 /** Text that a header can carry: visible ASCII characters and spaces between them. */
 export function headerText(): z.ZodType<string> {
@@ -229,8 +225,6 @@ export function headerText(): z.ZodType<string> {
     error: 'must be visible ASCII characters, because it is sent in a header',
   })
 }
-
-type Contradiction = readonly [path: readonly (string | number)[], message: string]
 
 /** The outcomes that the last attempt can have in each status. */
 const LAST: Readonly<Record<DeliveryStatus, readonly (AttemptOutcome | null | undefined)[]>> = {
@@ -243,19 +237,21 @@ const LAST: Readonly<Record<DeliveryStatus, readonly (AttemptOutcome | null | un
 }
 
 // Records that no sequence of status changes leads to.
-function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iterable<Contradiction> {
+function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iterable<Clash> {
   for (const [index, { attempt, outcome }] of attempts.entries()) {
-    if (attempt !== index + 1) yield [['attempts', index, 'attempt'], `must be ${index + 1}`]
+    if (attempt !== index + 1) yield { path: ['attempts', index, 'attempt'], message: `must be ${index + 1}` }
+    const message = 'must not be null, as another attempt follows'
     if (outcome === null && index < attempts.length - 1)
-      yield [['attempts', index, 'outcome'], 'must not be null, as another attempt follows']
+      yield { path: ['attempts', index, 'outcome'], message }
   }
+  const path = ['attempts']
   if (!LAST[status].includes(attempts.at(-1)?.outcome))
-    yield [['attempts'], `must end with an outcome that fits the status ${status}`]
-  if (faults === null && attempts.length === 0 && (status === 'waiting' || status === 'dropped'))
-    yield [
-      ['attempts'],
-      `must not be empty: without a fault no delivery is ${status} before its first attempt`,
-    ]
+    yield { path, message: `must end with an outcome that fits the status ${status}` }
+  if (faults === null && attempts.length === 0 && (status === 'waiting' || status === 'dropped')) {
+    const message = `must not be empty: without a fault no delivery is ${status} before its first attempt`
+    yield { path, message }
+  }
+  const wanted = status === 'waiting' ? 'set' : 'null'
   if ((status === 'waiting') !== (retry_at !== null))
-    yield [['retry_at'], `must be ${status === 'waiting' ? 'set' : 'null'} while ${status}`]
+    yield { path: ['retry_at'], message: `must be ${wanted} while ${status}` }
 }
