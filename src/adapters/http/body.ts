@@ -194,7 +194,7 @@ function wireLimit(limit: number, isCoded: boolean): number {
 }
 
 /** A body that is not accepted. */
-export function refused(code: ErrorCode, detail: string): Extract<Body, { kind: 'refused' }> {
+export function refusedBody(code: ErrorCode, detail: string): Extract<Body, { kind: 'refused' }> {
   return { kind: 'refused', refusal: new Refusal(code, { detail }) }
 }
 
@@ -203,24 +203,24 @@ export function tooLarge(limit: number) {
   const detail =
     `The request body is larger than ${limit} bytes, the most that this operation accepts (counted after ` +
     'content decoding). Send less at once, or split the work over several requests.'
-  return refused('payload_too_large', detail)
+  return refusedBody('payload_too_large', detail)
 }
 
 function unsupportedCoding() {
   const detail =
     "The request's Content-Encoding is not supported here. Use gzip, deflate, br or no Content-Encoding header."
-  return refused('unsupported_media_type', detail)
+  return refusedBody('unsupported_media_type', detail)
 }
 
 function corrupt(truncated: boolean) {
   const what = truncated ? 'ends too early' : 'does not match its Content-Encoding header'
   const detail = `The request body ${what}, so it cannot be decoded. Check the compression, or send the body uncompressed.`
-  return refused('bad_request', detail)
+  return refusedBody('bad_request', detail)
 }
 
 function trailing(bytes: number) {
   const detail = `The request body continues for ${bytes} bytes after the end of its compressed data. Send a single stream.`
-  return refused('bad_request', detail)
+  return refusedBody('bad_request', detail)
 }
 
 /** A stream that decodes one content coding; `bytesWritten` counts the encoded bytes that it has consumed. */

@@ -10,7 +10,7 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { nextTurn } from '../../core/time/real.ts'
 import { sentence } from '../../core/words.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
-import { announcesBody, type BodyOptions, readBody, refused, tooLarge } from './body.ts'
+import { announcesBody, type BodyOptions, readBody, refusedBody, tooLarge } from './body.ts'
 
 interface BodyBounds extends BodyOptions {
   /** Maximum number of tokens. */
@@ -36,8 +36,8 @@ export function readCallBody(
 /** Reads and parses a JSON body within bounds. Never rejects. Undefined as in {@link readCallBody}. */
 export async function readJsonBody(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY
-  const media = isJsonContentType(req.headers['content-type'])
-  if (media !== 'json') return refusedMedia(media, req.headers['content-type'])
+  const problem = contentTypeProblem(req.headers['content-type'])
+  if (problem !== undefined) return refusedBody('unsupported_media_type', problem)
   const body = await readBody(req, bounds)
   if (body.kind === 'aborted') return undefined
   if (body.kind === 'refused') return body
@@ -75,35 +75,25 @@ function violationIn(bytes: Buffer, maxTokens: number): CallBody | undefined {
   return { kind: 'refused', refusal: new Refusal('validation_failed', { detail, assumed: [['U081']] }) }
 }
 
-function refusedMedia(media: 'missing' | 'other' | 'bad_charset', given: string | undefined): CallBody {
-  const detail = {
-    missing: 'The body has no Content-Type.',
-    other: `The Content-Type "${given}" is not JSON.`,
-    bad_charset: `JSON is always UTF-8; the Content-Type "${given}" names another charset.`,
-  }[media]
-  return refused('unsupported_media_type', detail)
-}
-
-/** The result of checking the `Content-Type` of a body that should be JSON. */
-type JsonContentType = 'json' | 'missing' | 'other' | 'bad_charset'
-
 const TOKEN = "[!#$%&'*+.^_`|~0-9a-z-]+"
 const PARAMETER = `[ \\t]*(${TOKEN})=(${TOKEN}|"(?:[^"\\\\]|\\\\.)*")`
 const PARAMETERS = new RegExp(`;${PARAMETER}`, 'g')
 const JSON_TYPE = new RegExp(`^application/(?:${TOKEN}\\+)?json((?:[ \\t]*;(?:${PARAMETER})?)*)$`)
 
 /**
- * `json` for `application/json` and `application/*+json` in any case, with any parameters; `bad_charset` when a
- * `charset` other than utf-8, or its alias utf8, is among them (RFC 8259 allows no other); `other` also for a malformed header.
+ * The problem with the `Content-Type` of a body that should be JSON; undefined for `application/json` and `application/*+json` in
+ * any case, with any parameters. RFC 8259 allows no `charset` but utf-8, whose alias utf8 is accepted, too.
  */
-export function isJsonContentType(header: string | undefined): JsonContentType {
-  if (header === 'application/json') return 'json'
-  const text = header?.trim().toLowerCase()
-  if (text === undefined || text === '') return 'missing'
+export function contentTypeProblem(header: string | undefined): string | undefined {
+  if (header === 'application/json') return undefined
+  const text = header?.trim().toLowerCase() ?? ''
+  if (text === '') return 'The body has no Content-Type.'
   const [, parameters] = JSON_TYPE.exec(text) ?? []
-  if (parameters === undefined) return 'other'
+  if (parameters === undefined) return `The Content-Type "${header}" is not JSON.`
   const isUtf8 = ([, name, value = '']: RegExpExecArray) => name !== 'charset' || /^"?utf-?8"?$/.test(value)
-  return [...parameters.matchAll(PARAMETERS)].every(isUtf8) ? 'json' : 'bad_charset'
+  return [...parameters.matchAll(PARAMETERS)].every(isUtf8)
+    ? undefined
+    : `JSON is always UTF-8; the Content-Type "${header}" names another charset.`
 }
 
 /** Bounds for the structure of a JSON body. */
@@ -118,7 +108,7 @@ export interface JsonBounds {
 export const JSON_BOUNDS: JsonBounds = { maxDepth: 512, maxTokens: 1_000_000 }
 
 /** The first token that exceeded a bound, and the byte at which it starts. */
-export interface Violation {
+interface Violation {
   readonly kind: 'too_deep' | 'too_many_tokens'
   readonly offset: number
 }
@@ -180,7 +170,7 @@ export function parseJson(bytes: Buffer): CallBody {
 function failure(text: string, { offset, detail }: SyntaxIssue): CallBody {
   const { line, column } = lineAndColumn(text, offset)
   const what = `The body is not valid JSON: line ${line}, column ${column}: ${detail}`
-  return refused('malformed_json', sentence(what))
+  return refusedBody('malformed_json', sentence(what))
 }
 
 /** The index of the quote that ends the string whose first character is at `from`; the length or more if none does. */

@@ -170,7 +170,9 @@ export function listen(server: Server, address: ListenAddress): Promise<ListenAd
     try {
       server.listen({ port: address.port, host: address.host }, () => {
         server.removeListener('error', fail)
-        resolve(boundAddress(server, address))
+        const bound = server.address()
+        const isIp = typeof bound === 'object' && bound !== null
+        resolve(isIp ? { port: bound.port, host: bound.address } : address)
       })
     } catch (error) {
       server.removeListener('error', fail)
@@ -179,13 +181,8 @@ export function listen(server: Server, address: ListenAddress): Promise<ListenAd
   })
 }
 
-function boundAddress(server: Server, asked: ListenAddress): ListenAddress {
-  const bound = server.address()
-  return typeof bound === 'object' && bound !== null ? { port: bound.port, host: bound.address } : asked
-}
-
 function listenError(error: unknown, { port, host }: ListenAddress): ListenError {
-  const code = codeOf(error)
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
   const say = (message: string) => new ListenError(code, message, error)
   switch (code) {
     case 'EADDRINUSE':
@@ -210,8 +207,4 @@ function listenError(error: unknown, { port, host }: ListenAddress): ListenError
     default:
       return say(`Cannot listen on port ${port} of ${host}: ${code}. Try another --port or --host.`)
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }

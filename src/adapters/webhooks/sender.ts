@@ -219,7 +219,14 @@ export class WebhookSender implements PendingWork {
     const began = clock.elapsed
     const outcome = await Promise.resolve()
       .then(attempt)
-      .catch((error) => this.#defect(error))
+      .catch((error): AttemptResult => {
+        this.#sandbox.options.onDefect(error)
+        return {
+          outcome: 'failed',
+          status: null,
+          error: 'the emulator failed to send it; its log has the cause',
+        }
+      })
     flight.outcome = { ...outcome, ms: Math.max(0, Math.round(clock.elapsed - began)) }
     this.#slots.give()
     this.#plan(outcome !== UNSUBSCRIBED)
@@ -234,11 +241,6 @@ export class WebhookSender implements PendingWork {
     const result = await this.#send(message, bounds)
     if (message.url !== INBOX_URL) return result
     return { ...result, received: receivedOf(message, secret, { settings, now: clock.now }) }
-  }
-
-  #defect(error: unknown): AttemptResult {
-    this.#sandbox.options.onDefect(error)
-    return { outcome: 'failed', status: null, error: 'the emulator failed to send it; its log has the cause' }
   }
 
   // The attempts of the replaced state are aborted, and their outcomes are ignored.

@@ -55,12 +55,10 @@ export class Targets {
   async judge(given: string): Promise<TargetVerdict> {
     const problem = urlProblem(given)
     if (problem !== undefined) return { refused: `the URL ${problem}` }
-    const url = new URL(given)
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    const port = portOf(url)
+    const { url, host, port, target } = partsOf(given)
     const addresses = await this.#addressesOf(host)
     for (const { address } of addresses) {
-      const refused = this.#refusal(`${url.hostname}:${port}`, host, address, port)
+      const refused = this.#refusal(target, host, address, port)
       if (refused !== undefined) return { refused }
     }
     return { url, host, port, addresses }
@@ -74,10 +72,7 @@ export class Targets {
   problemOf(given: string): string | undefined {
     const problem = urlProblem(given)
     if (problem !== undefined) return problem
-    const url = new URL(given)
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    const port = portOf(url)
-    const target = `${url.hostname}:${port}`
+    const { host, port, target } = partsOf(given)
     if (isIP(host) !== 0) return this.#refusal(target, host, host, port)
     if (host.replace(BELOW_LOCALHOST, 'localhost') === 'localhost')
       return this.#refusal(target, host, '127.0.0.1', port)
@@ -135,9 +130,11 @@ function normalized(entry: string): string {
   return `${new URL(url).hostname}:${Number(port)}`
 }
 
-function portOf({ port, protocol }: URL): number {
-  if (port !== '') return Number(port)
-  return protocol === 'https:' ? 443 : 80
+/** The host is without brackets, and the target is the host and the port as in {@link allowTargets}. */
+function partsOf(given: string) {
+  const url = new URL(given)
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80))
+  return { url, host: url.hostname.replace(/^\[|\]$/g, ''), port, target: `${url.hostname}:${port}` }
 }
 
 async function systemResolve(name: string): Promise<readonly Address[]> {

@@ -111,7 +111,12 @@ export class FaultBook {
     this.#store.transaction(formatInstant(this.#facts.now()), (tx) => {
       for (const rule of rules) {
         const verdict =
-          last === undefined ? this.#judge(rule, subject, tx) : { rule, description: stopped(last) }
+          last === undefined
+            ? this.#judge(rule, subject, tx)
+            : {
+                rule,
+                description: `The rule ${last.id} fired first and stops the evaluation of later rules.`,
+              }
         const hasFired = verdict.fired !== undefined
         if (!hasFired) missed += 1
         if (hasFired || missed <= MAX_MISSED) verdicts.push(verdict)
@@ -183,10 +188,6 @@ interface Sorted {
 // Names come from users and may be those that every object has.
 function namedActions({ actions }: FaultRule, name: string): readonly Action[] {
   return (Object.hasOwn(actions, name) ? actions[name] : undefined) ?? []
-}
-
-function stopped({ id }: FaultRule): string {
-  return `The rule ${id} fired first and stops the evaluation of later rules.`
 }
 
 /** Counts one match or fire of a rule, in total and under its key. @returns the number under the key */

@@ -54,20 +54,6 @@ function unknownSteps({ when, actions }: Expanded): Clash[] {
   })
 }
 
-interface Placed {
-  readonly path: readonly PropertyKey[]
-  readonly action: Action
-}
-
-function placedActions({ do: plain, actions }: Expanded): Placed[] {
-  return [
-    ...plain.map((action, n) => ({ path: ['do', n], action })),
-    ...Object.entries(actions).flatMap(([name, list]) =>
-      list.map((action, n) => ({ path: ['actions', name, n], action })),
-    ),
-  ]
-}
-
 function wrongActions(rule: Expanded, primitives: PrimitiveMap): Clash[] {
   const { match } = rule
   if (match === undefined) return []
@@ -76,35 +62,35 @@ function wrongActions(rule: Expanded, primitives: PrimitiveMap): Clash[] {
     return [
       { path: ['match', 'url'], message: 'applies to webhooks: add webhook, too; "*" matches all of them' },
     ]
-  const about = isAboutWebhooks ? 'webhook' : 'request'
-  const unfit = placedActions(rule).flatMap(({ path, action }) =>
-    usesOf([action], primitives).flatMap((use) => unfitFor(about, path, use, primitives)),
-  )
+  const unfitIn = (list: readonly Action[], ...place: readonly string[]) =>
+    list.flatMap((action, n) =>
+      usesOf([action], primitives)
+        .flatMap((use) => unfitFor(isAboutWebhooks ? 'webhook' : 'request', use, primitives))
+        .map(({ path, message }) => ({ path: [...place, n, ...path], message })),
+    )
+  const unfit = [
+    ...unfitIn(rule.do, 'do'),
+    ...Object.entries(rule.actions).flatMap(([name, list]) => unfitIn(list, 'actions', name)),
+  ]
   if (!isAboutWebhooks) return unfit
   const foreign = membersOf(match).filter((name) => name !== 'webhook' && name !== 'url')
-  return [
-    ...foreign.map((name) => ({
-      path: ['match', name],
-      message:
-        'applies to requests, but the rule matches webhooks: only url can be given in addition to webhook',
-    })),
-    ...unfit,
-  ]
+  const message =
+    'applies to requests, but the rule matches webhooks: only url can be given in addition to webhook'
+  return [...foreign.map((name) => ({ path: ['match', name], message })), ...unfit]
 }
 
 function unfitFor(
   about: 'request' | 'webhook',
-  path: readonly PropertyKey[],
   { primitive, parameters }: Use,
   primitives: PrimitiveMap,
 ): Clash[] {
   if (about === 'request' || primitive.clash !== undefined) {
     const clash = primitive.clash?.(parameters, about) ?? primitive.unseen?.(parameters)
-    return clash === undefined ? [] : [{ ...clash, path: [...path, primitive.name, ...clash.path] }]
+    return clash === undefined ? [] : [{ ...clash, path: [primitive.name, ...clash.path] }]
   }
   const able = [...primitives.values()].filter(({ clash }) => clash !== undefined).map(({ name }) => name)
   const message = `applies to requests, but the rule matches webhooks: only ${able.join(' and ')} can be used`
-  return [{ path: [...path, primitive.name], message }]
+  return [{ path: [primitive.name], message }]
 }
 
 /** The keys that exist before there is a request, and for webhooks. */

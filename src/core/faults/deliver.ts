@@ -78,30 +78,23 @@ export const deliver: StatePrimitive<'deliver'> = {
 export function treatmentOf(decision: Decision): Treatment {
   const actions = decision.given('deliver').map(({ parameters }) => parameters)
   const rules = decision.fired.map(({ rule }) => rule.id)
-  if (last(actions, 'drop') === true) return { copies: 1, faults: { rules, drop: true } }
-  const sign = last(actions, 'sign')
+  // The rest has only fields with a value, so that the record is the same after a restart.
+  const {
+    copies = 1,
+    drop,
+    when: _,
+    sign,
+    sign_attempts,
+    body: __,
+    ...rest
+  }: DeliverFault = Object.assign({}, ...actions)
+  if (drop === true) return { copies: 1, faults: { rules, drop } }
   const body = actions.flatMap((each) => (each.body === undefined ? [] : [each.body]))
   const faults: DeliveryFaults = {
     rules,
-    ...given(actions, 'order'),
-    ...given(actions, 'delay'),
-    ...given(actions, 'retries'),
-    ...given(actions, 'timeout_ms'),
-    ...(sign !== undefined && sign !== 'valid' && { sign, ...given(actions, 'sign_attempts') }),
+    ...rest,
+    ...(sign !== undefined && sign !== 'valid' && { sign, ...(sign_attempts && { sign_attempts }) }),
     ...(body.length > 0 && { body }),
   }
-  return { copies: last(actions, 'copies') ?? 1, faults }
-}
-
-function last<K extends keyof DeliverFault>(actions: readonly DeliverFault[], name: K): DeliverFault[K] {
-  return actions.findLast((each) => each[name] !== undefined)?.[name]
-}
-
-// Fields without a value are left out, so that the record is the same after a restart.
-function given<K extends 'order' | 'delay' | 'retries' | 'timeout_ms' | 'sign_attempts'>(
-  actions: readonly DeliverFault[],
-  name: K,
-): Pick<DeliverFault, K> | undefined {
-  const value = last(actions, name)
-  return value === undefined ? undefined : ({ [name]: value } as Pick<DeliverFault, K>)
+  return { copies, faults }
 }

@@ -79,7 +79,6 @@ export function drawnActions(
   primitives: PrimitiveMap,
   draw: () => number,
 ): readonly Action[] {
-  if (!usesOf(actions, primitives).some(({ primitive }) => primitive.draw !== undefined)) return actions
   return actions.map((action) => {
     const drawn = Object.entries(action).map(([name, parameters]) => {
       return [name, primitives.get(name)?.draw?.(parameters, draw()) ?? parameters]

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { CHALLENGE, catalog, type ErrorCode, Refusal, type RefusalOptions } from '../errors.ts'
 import { intBetween, nonEmptyText } from '../fields.ts'
-import type { Json } from '../json.ts'
 import type { Content, Exchange } from '../request/exchange.ts'
 import { type HeaderList, responseHeaders, withHeaders } from '../request/headers.ts'
 import { fail, JSON_TYPE, PROBLEM_TYPE } from '../request/response.ts'
@@ -83,28 +82,22 @@ function unframed(headers: NonNullable<Respond['headers']>): HeaderList {
 
 const FRAMING: ReadonlySet<string> = new Set(['content-length', 'trailer', 'transfer-encoding'])
 
-function saidBy(respond: Respond, exchange: Exchange): Content {
-  const { status, body } = respond
-  const { refusal } = exchange
-  const lines = undefined
-  if (BODILESS.has(status)) return { status, headers: [], text: undefined, lines }
-  if (body !== undefined) return { status, lines, ...given(body, respond, exchange) }
-  if (refusal === undefined) return { status, headers: [], text: undefined, lines }
-  if (respond.proxy !== true) return fail(exchange, refusal)
-  return { status, headers: [['Content-Type', PLAIN]], text: `${catalog[refusal.code].title}\n`, lines }
-}
-
-function given(
-  body: Json,
-  { proxy }: Respond,
-  { refusal, call }: Exchange,
-): Pick<Content, 'headers' | 'text'> {
+function saidBy({ status, body, proxy }: Respond, exchange: Exchange): Content {
+  const { refusal, call } = exchange
+  const content = (text: string | undefined, headers: HeaderList = []): Content => {
+    return { status, headers, text, lines: undefined }
+  }
+  if (BODILESS.has(status)) return content(undefined)
   const more = refusal?.options.headers ?? []
-  if (body === '') return { headers: more, text: '' }
-  if (typeof body === 'string') return { headers: [...more, ['Content-Type', PLAIN]], text: body }
-  const isProblem = refusal !== undefined && proxy !== true && call.operation.errorFormat === 'problem'
-  const type = isProblem ? PROBLEM_TYPE : JSON_TYPE
-  return { headers: [...more, ['Content-Type', type]], text: JSON.stringify(body) }
+  if (body === '') return content('', more)
+  if (typeof body === 'string') return content(body, [...more, ['Content-Type', PLAIN]])
+  if (body !== undefined) {
+    const isProblem = refusal !== undefined && proxy !== true && call.operation.errorFormat === 'problem'
+    return content(JSON.stringify(body), [...more, ['Content-Type', isProblem ? PROBLEM_TYPE : JSON_TYPE]])
+  }
+  if (refusal === undefined) return content(undefined)
+  if (proxy !== true) return fail(exchange, refusal)
+  return content(`${catalog[refusal.code].title}\n`, [['Content-Type', PLAIN]])
 }
 
 const BODILESS: ReadonlySet<number> = new Set([204, 304])
@@ -113,7 +106,9 @@ const PLAIN = 'text/plain; charset=utf-8'
 
 // The error reads as if the service had sent it: it does not mention a rule.
 function refusalOf({ status, code, detail }: Respond): Refusal {
-  const word = codeOf(status, code)
+  const usual = BY_STATUS.get(status) ?? (status < 500 ? 'bad_request' : 'internal_error')
+  // The schema has checked the code.
+  const word = (code as ErrorCode | undefined) ?? usual
   const more: Partial<RefusalOptions> = {
     // A 5xx of a fault is temporary, so that a retry can succeed.
     ...(status >= 500 && { retryable: true }),
@@ -121,11 +116,6 @@ function refusalOf({ status, code, detail }: Respond): Refusal {
   }
   const said = detail ?? DETAILS[word] ?? `The request was refused: ${catalog[word].title.toLowerCase()}.`
   return new Refusal(word, { status, detail: said, ...more })
-}
-
-function codeOf(status: number, code: string | undefined): ErrorCode {
-  if (code !== undefined && Object.hasOwn(catalog, code)) return code as ErrorCode
-  return BY_STATUS.get(status) ?? (status < 500 ? 'bad_request' : 'internal_error')
 }
 
 const BY_STATUS: ReadonlyMap<number, ErrorCode> = new Map([

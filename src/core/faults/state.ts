@@ -153,7 +153,7 @@ function idFor({ id }: StateFault, exchange: Exchange, at: StateStage): string |
 function idNamed(ref: RecordRef, { params, call, rawBody }: Exchange): string | undefined {
   if (typeof ref === 'string') return ref
   if ('param' in ref) return own(params, ref.param)
-  if ('query' in ref) return first(own(call.query, ref.query))
+  if ('query' in ref) return [own(call.query, ref.query)].flat()[0]
   const value = rawBody === undefined ? undefined : valueAt(rawBody, ref.body)
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
@@ -168,10 +168,6 @@ function idMeant(exchange: Exchange, at: StateStage): string | undefined {
 // Names of parameters come from a rule and may be those that every object has.
 function own<T>(map: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined
-}
-
-function first(value: string | readonly string[] | undefined): string | undefined {
-  return typeof value === 'string' ? value : value?.[0]
 }
 
 // Calls the operation in a transaction without the record, never committed: the error is the same as for an unknown id.

@@ -38,15 +38,9 @@ export function isTimed(when: When): boolean {
 }
 
 /** Removes the parts that select matches by number or chance; `by`, `from`, `until` and `sequence` stay. */
-export function untimed({
-  nth: _,
-  first: __,
-  after: ___,
-  every: ____,
-  probability: _____,
-  ...rest
-}: When): When {
-  return rest
+export function untimed(when: When): When {
+  const isKept = ([name]: [string, unknown]) => !(TIMINGS as readonly string[]).includes(name)
+  return Object.fromEntries(Object.entries(when).filter(isKept))
 }
 
 /** Why a rule is no longer evaluated, as a sentence; undefined while it is. */

@@ -1,12 +1,11 @@
 import * as z from 'zod'
-import { didYouMean } from '../did-you-mean.ts'
 import { durationUpTo, type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../fields.ts'
 import { type Immutable, isObject, type JsonObject } from '../json.ts'
 import { lifecycle } from '../lifecycle.ts'
 
 import { REDACTED } from '../secrets.ts'
 import type { TableOf } from '../state/transaction.ts'
-import { json } from '../strict-input.ts'
+import { type Clash, json, nameAmong, together } from '../strict-input.ts'
 
 /** A type of webhook. */
 interface NamedWebhookType {
@@ -40,11 +39,7 @@ export const deliveries: TableOf<Delivery> = { name: 'webhook_deliveries', label
 /** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
 function receiverUrl(): z.ZodType<string> {
   return text(2048)
-    .check((context) => {
-      const problem = urlProblem(context.value)
-      if (problem !== undefined)
-        context.issues.push({ code: 'custom', message: problem, input: context.value })
-    })
+    .refine((url) => urlProblem(url) === undefined, { error: ({ input }) => urlProblem(String(input)) })
     .meta({ format: 'uri', maxLength: 2048 })
 }
 
@@ -72,14 +67,10 @@ function wantedEvents(webhookTypes: readonly NamedWebhookType[]): z.ZodType<read
 
 /** The name of a known type of webhook. */
 export function webhookTypeName(webhookTypes: readonly NamedWebhookType[]): z.ZodType<string> {
-  const types = webhookTypes.map(({ type }) => type)
-  return z
-    .string()
-    .refine((value) => types.includes(value), {
-      error: ({ input }) =>
-        `must be one of ${types.join(', ')}, not "${input}".${didYouMean(String(input), types)}`,
-    })
-    .meta({ enum: types })
+  return nameAmong(
+    webhookTypes.map(({ type }) => type),
+    'type of webhook',
+  )
 }
 
 /** The fields of a subscription, also in the settings and when one is created. */
@@ -226,11 +217,7 @@ export interface Treatment {
 }
 
 export const deliveryRecord = (webhookTypes: readonly NamedWebhookType[]) =>
-  deliveryFields(webhookTypes).superRefine((delivery, context) => {
-    for (const [path, message] of contradictions(delivery)) {
-      context.addIssue({ code: 'custom', path: [...path], message })
-    }
-  })
+  together(deliveryFields(webhookTypes), (delivery) => [...contradictions(delivery)])
 
 /** Text that a header can carry: visible ASCII characters and spaces between them. */
 export function headerText(): z.ZodType<string> {
@@ -238,8 +225,6 @@ export function headerText(): z.ZodType<string> {
     error: 'must be visible ASCII characters, because it is sent in a header',
   })
 }
-
-type Contradiction = readonly [path: readonly (string | number)[], message: string]
 
 /** The outcomes that the last attempt can have in each status. */
 const LAST: Readonly<Record<DeliveryStatus, readonly (AttemptOutcome | null | undefined)[]>> = {
@@ -252,19 +237,21 @@ const LAST: Readonly<Record<DeliveryStatus, readonly (AttemptOutcome | null | un
 }
 
 // Records that no sequence of status changes leads to.
-function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iterable<Contradiction> {
+function* contradictions({ status, attempts, retry_at, faults }: Delivery): Iterable<Clash> {
   for (const [index, { attempt, outcome }] of attempts.entries()) {
-    if (attempt !== index + 1) yield [['attempts', index, 'attempt'], `must be ${index + 1}`]
+    if (attempt !== index + 1) yield { path: ['attempts', index, 'attempt'], message: `must be ${index + 1}` }
+    const message = 'must not be null, as another attempt follows'
     if (outcome === null && index < attempts.length - 1)
-      yield [['attempts', index, 'outcome'], 'must not be null, as another attempt follows']
+      yield { path: ['attempts', index, 'outcome'], message }
   }
+  const path = ['attempts']
   if (!LAST[status].includes(attempts.at(-1)?.outcome))
-    yield [['attempts'], `must end with an outcome that fits the status ${status}`]
-  if (faults === null && attempts.length === 0 && (status === 'waiting' || status === 'dropped'))
-    yield [
-      ['attempts'],
-      `must not be empty: without a fault no delivery is ${status} before its first attempt`,
-    ]
+    yield { path, message: `must end with an outcome that fits the status ${status}` }
+  if (faults === null && attempts.length === 0 && (status === 'waiting' || status === 'dropped')) {
+    const message = `must not be empty: without a fault no delivery is ${status} before its first attempt`
+    yield { path, message }
+  }
+  const wanted = status === 'waiting' ? 'set' : 'null'
   if ((status === 'waiting') !== (retry_at !== null))
-    yield [['retry_at'], `must be ${status === 'waiting' ? 'set' : 'null'} while ${status}`]
+    yield { path: ['retry_at'], message: `must be ${wanted} while ${status}` }
 }

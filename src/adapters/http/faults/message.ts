@@ -5,7 +5,6 @@ import type { ApiResponse } from '../../../core/request/response.ts'
 import { KEEP_ALIVE_TIMEOUT } from '../connections.ts'
 import type { HeaderPair } from '../guard.ts'
 import { type Draft, draftOf, type Head } from './draft.ts'
-import { type Framing, framingOf } from './framing.ts'
 import { wireEffects } from './primitives.ts'
 import type { AskedFraming } from './wire-primitive.ts'
 
@@ -28,6 +27,18 @@ export interface MessageFacts {
   readonly http10: boolean
   /** Whether the connection should stay open. */
   readonly keepAlive: boolean
+}
+
+/** How the end of a body is marked. */
+interface Framing {
+  /** `none`: there is no body, and no header for its length. */
+  readonly mode: 'none' | 'length' | 'chunked' | 'close'
+  /** Added to the true length. */
+  readonly delta: number
+  /** Bytes after the end of the message. */
+  readonly tail: Buffer
+  /** Whether a body is sent: the response to HEAD only has the headers. */
+  readonly withBody: boolean
 }
 
 /**
@@ -53,7 +64,9 @@ export async function messageOf(
   const { status, version } = changed(draft.headers)
   const http10 = facts.http10 || version === '1.0'
   const asked = wireEffects(actions, 'framing').reduce<AskedFraming>((asked, change) => change(asked), {})
-  const framing = framingOf(asked, { ...facts, status, stream: isStream, http10 })
+  // A stream is sent without a length. HTTP/1.0 has no chunks: a stream then ends with its connection.
+  const streamed = http10 ? 'close' : 'chunked'
+  const framing = framingOf(asked, status, facts.withBody, isStream ? streamed : 'length')
   const framed = (keepAlive: boolean): Head =>
     changed([...draft.headers, ...hopHeaders(framing, draft, keepAlive)])
   const body = (framing.withBody && draft.body) || NOTHING
@@ -65,6 +78,20 @@ export async function messageOf(
     isDeepStrictEqual(hopsIn(head.headers), hopsIn(hopHeaders(framing, draft, facts.keepAlive)))
   if (isGentle) return { head, body, framing, raw: false }
   return { head: framed(false), body, framing, raw: true }
+}
+
+// 204 and 304 have a body only if a fault sets `mode`, so that none is sent by accident.
+function framingOf(
+  { mode: wanted, length_delta = 0, tail_b64 = '' }: AskedFraming,
+  status: number,
+  withBody: boolean,
+  usual: 'length' | 'chunked' | 'close',
+): Framing {
+  const tail = Buffer.from(tail_b64, 'base64')
+  const isBodiless = (status === 204 || status === 304) && wanted === undefined
+  if (isBodiless) return { mode: 'none', delta: 0, tail, withBody: false }
+  const mode = wanted ?? (length_delta === 0 ? usual : 'length')
+  return { mode, delta: mode === 'length' ? length_delta : 0, tail, withBody }
 }
 
 // Whether a ServerResponse can send this framing and then keep the connection usable.

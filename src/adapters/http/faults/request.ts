@@ -121,18 +121,18 @@ export class RequestFaults {
   async #reachesHandler(call: Decided): Promise<boolean> {
     const { actions } = call.hooks.report
     const { before_handler_ms } = paceOf(actions)
-    if (before_handler_ms !== undefined && !(await this.#wait(before_handler_ms, call))) return false
+    if (before_handler_ms !== undefined) {
+      const timeout = this.#timeout(call)
+      const goesOn = await timeout.sleep(before_handler_ms)
+      timeout.end()
+      if (!goesOn) {
+        this.#log(call, 'before-handler', lost(timeout))
+        return false
+      }
+    }
     const stop = stopsOf(actions).find(({ at }) => at === 'before-handler' || isBeforeBody(at))
     if (stop !== undefined) await this.#stopHere(stop, call)
     return stop === undefined
-  }
-
-  async #wait(ms: number, call: Decided): Promise<boolean> {
-    const timeout = this.#timeout(call)
-    const goesOn = await timeout.sleep(ms)
-    timeout.end()
-    if (!goesOn) this.#log(call, 'before-handler', lost(timeout))
-    return goesOn
   }
 
   async #stopHere({ at, how }: Stop, call: Decided): Promise<undefined> {

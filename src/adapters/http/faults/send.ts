@@ -53,7 +53,7 @@ export async function sendFaulted(
     const stop = firstStop(stopsOf(wire.actions), body, whole.framing.mode === 'chunked')
     // After a finished ServerResponse, Node would serve the next request or close the connection: write to the socket instead.
     const message = stop?.stage === 'end' ? { ...whole, raw: true } : whole
-    await new ResponseSender(res, { message, pace, stop, timeout, closing, report }).run()
+    await sendMessage(res, { message, pace, stop, timeout, closing, report })
   } finally {
     timeout.end()
     // An error while the response waited is thrown to the caller; the log still gets an entry.
@@ -73,105 +73,72 @@ interface SendPlan {
 }
 
 /** Sends one response, stage by stage, until it is complete or stopped. */
-class ResponseSender {
-  readonly #plan: SendPlan
-  readonly #res: ServerResponse
-  readonly #socket: Socket
-  readonly #writer: Writer
-  readonly #start: number
-  #stage = 'after-handler'
-
-  constructor(res: ServerResponse, plan: SendPlan) {
-    this.#plan = plan
-    this.#res = res
-    this.#socket = res.req.socket
-    const { message } = plan
-    this.#writer = message.raw ? socketWriter(this.#socket, message) : responseWriter(res, message)
-    this.#start = this.#socket.bytesWritten
+async function sendMessage(res: ServerResponse, plan: SendPlan): Promise<void> {
+  const { message, pace, stop, timeout, closing } = plan
+  const { socket } = res.req
+  const writer = message.raw ? socketWriter(socket, message) : responseWriter(res, message)
+  const start = socket.bytesWritten
+  let stage = 'after-handler'
+  const report = (end: Sent['end']): void => {
+    plan.report({ stage, bytes: socket.bytesWritten - start, end })
   }
-
-  async run(): Promise<void> {
-    const { message, pace, timeout } = this.#plan
-    if (this.#stopsAt('before')) return this.#stopHere()
-    for (const interim of message.head?.interim ?? []) this.#socket.write(headBytes(interim))
-    const wait = pace.before_head_ms
-    if (wait !== undefined && !(await timeout.sleep(wait))) return this.#report(lost(timeout))
-    if (this.#stopsAt('before-head')) return this.#stopHere()
-    this.#stage = 'before-head'
-    this.#writer.head()
-    if (this.#stopsAt('after-head')) {
-      this.#writer.flush()
-      return this.#stopHere()
-    }
-    this.#stage = 'after-head'
-    if (!(await this.#sendBody())) return this.#report(lost(timeout))
-    if (this.#stopsAt('body')) return this.#stopHere()
-    this.#writer.end()
-    return this.#finish()
+  const stopsAt = (place: ResponseStop['stage']): boolean => stop?.stage === place
+  const stopHere = async (): Promise<void> => {
+    if (stop === undefined) return
+    stage = stageName(stop.stop.at)
+    const wrote = socket.bytesWritten > start
+    await stopExchange(stop.stop.how, { socket, timeout, closing, wrote, report })
   }
+  if (stopsAt('before')) return stopHere()
+  for (const interim of message.head?.interim ?? []) socket.write(headBytes(interim))
+  const wait = pace.before_head_ms
+  if (wait !== undefined && !(await timeout.sleep(wait))) return report(lost(timeout))
+  if (stopsAt('before-head')) return stopHere()
+  stage = 'before-head'
+  writer.head()
+  const body = stopsAt('body') ? message.body.subarray(0, stop?.offset) : message.body
+  if (stopsAt('after-head') || (stopsAt('body') && body.length === 0)) writer.flush()
+  if (stopsAt('after-head')) return stopHere()
+  stage = 'after-head'
+  if (!(await sendPieces(writer, body, pace, timeout))) return report(lost(timeout))
+  if (stopsAt('body')) return stopHere()
+  writer.end()
+  const isOut = await timeout.until(message.raw ? flushed(socket) : ended(res))
+  // The socket may be closed already: a response with `Connection: close` closes it.
+  if (!isOut && !res.writableFinished) return report(lost(timeout))
+  if (stopsAt('end')) return stopHere()
+  stage = 'end'
+  if (stopsAt('idle') && (await becomesIdle(socket, timeout))) return stopHere()
+  if (message.raw) endConnection(socket, 'fin', closing)
+  report('whole')
+}
 
-  async #sendBody(): Promise<boolean> {
-    const { message, pace, stop, timeout } = this.#plan
-    const body = this.#stopsAt('body') ? message.body.subarray(0, stop?.offset) : message.body
-    if (body.length === 0 && this.#stopsAt('body')) this.#writer.flush()
-    let gap = 0
-    let sent = 0
-    for (const piece of piecesOf(body, pace)) {
-      if (gap > 0 && !(await timeout.sleep(gap))) return false
-      if (timeout.spent) break
-      this.#writer.piece(piece)
-      sent += piece.length
-      gap = gapAfter(piece, pace)
-    }
-    if (sent < body.length) this.#writer.piece(body.subarray(sent))
-    return true
+/** Sends a body in its pieces. When the limit is spent, the rest is sent at once. @returns whether the exchange goes on */
+async function sendPieces(
+  writer: Writer,
+  body: Buffer,
+  pace: AskedPace,
+  timeout: ExchangeTimeout,
+): Promise<boolean> {
+  let gap = 0
+  let sent = 0
+  for (const piece of piecesOf(body, pace)) {
+    if (gap > 0 && !(await timeout.sleep(gap))) return false
+    if (timeout.spent) break
+    writer.piece(piece)
+    sent += piece.length
+    gap = gapAfter(piece, pace)
   }
+  if (sent < body.length) writer.piece(body.subarray(sent))
+  return true
+}
 
-  async #finish(): Promise<void> {
-    const { message, timeout, closing } = this.#plan
-    const isOut = await timeout.until(message.raw ? flushed(this.#socket) : ended(this.#res))
-    // The socket may be closed already: a response with `Connection: close` closes it.
-    if (!isOut && !this.#res.writableFinished) return this.#report(lost(timeout))
-    if (this.#stopsAt('end')) return this.#stopHere()
-    this.#stage = 'end'
-    if (this.#stopsAt('idle') && (await this.#isIdle())) return this.#stopHere()
-    if (message.raw) endConnection(this.#socket, 'fin', closing)
-    this.#report('whole')
-  }
-
-  // A client may send its next request before the connection has become idle: that one has to finish first.
-  async #isIdle(): Promise<boolean> {
-    do {
-      if (!(await this.#plan.timeout.drained(SETTLE))) return false
-    } while (!isIdle(this.#socket))
-    return true
-  }
-
-  #stopHere(): Promise<void> {
-    const { stop, timeout, closing } = this.#plan
-    if (stop === undefined) return Promise.resolve()
-    this.#stage = stageName(stop.stop.at)
-    const report = (end: Sent['end']): void => this.#report(end)
-    return stopExchange(stop.stop.how, {
-      socket: this.#socket,
-      timeout,
-      closing,
-      wrote: this.#bytes > 0,
-      report,
-    })
-  }
-
-  #stopsAt(stage: ResponseStop['stage']): boolean {
-    return this.#plan.stop?.stage === stage
-  }
-
-  get #bytes(): number {
-    return this.#socket.bytesWritten - this.#start
-  }
-
-  #report(end: Sent['end']): void {
-    this.#plan.report({ stage: this.#stage, bytes: this.#bytes, end })
-  }
+// A client may send its next request before the connection has become idle: that one has to finish first.
+async function becomesIdle(socket: Socket, timeout: ExchangeTimeout): Promise<boolean> {
+  do {
+    if (!(await timeout.drained(SETTLE))) return false
+  } while (!isIdle(socket))
+  return true
 }
 
 function ended(res: ServerResponse): Promise<void> {

@@ -7,20 +7,17 @@ import { ExchangeTimeout } from './timeout.ts'
 /** The stage at which a response stops, and how many bytes of its body are sent before that. */
 export interface ResponseStop {
   readonly stop: Stop
-  readonly stage: 'before' | 'before-head' | 'after-head' | 'body' | 'end' | 'idle'
+  readonly stage: (typeof ORDER)[number]
   readonly offset: number
 }
 
-const ORDER: readonly ResponseStop['stage'][] = ['before', 'before-head', 'after-head', 'body', 'end', 'idle']
+const ORDER = ['before', 'before-head', 'after-head', 'body', 'end', 'idle'] as const
 
 /** The stop that a response reaches first; undefined when it is sent completely. */
 export function firstStop(stops: readonly Stop[], body: Buffer, chunked: boolean): ResponseStop | undefined {
   const reached = stops.flatMap((stop) => responseStop(stop, body, chunked) ?? [])
+  const rank = ({ stage }: ResponseStop) => ORDER.indexOf(stage)
   return reached.toSorted((a, b) => rank(a) - rank(b) || a.offset - b.offset)[0]
-}
-
-function rank({ stage }: ResponseStop): number {
-  return ORDER.indexOf(stage)
 }
 
 function responseStop(stop: Stop, body: Buffer, chunked: boolean): ResponseStop | undefined {
