@@ -13,14 +13,16 @@ export interface FakeControl {
   }[]
 }
 
-/** A control interface that responds to every request with one body, for shapes that are rare in a real one. */
-export async function fakeControl(response: object, status = 200): Promise<FakeControl> {
+/** A control interface that responds to every request with one body, for shapes that are rare in a real one; a text is no JSON. */
+export async function fakeControl(response: object | string, status = 200): Promise<FakeControl> {
   const asked: { method: string; path: string; body: string }[] = []
   const server = createServer(async (req, res) => {
     let body = ''
     for await (const chunk of req) body += chunk
     asked.push({ method: req.method ?? '', path: req.url ?? '', body })
-    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(response))
+    const isText = typeof response === 'string'
+    res.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json' })
+    res.end(isText ? response : JSON.stringify(response))
   }).listen(0, '127.0.0.1')
   onTestFinished(() => void server.close().closeAllConnections())
   await once(server, 'listening')
