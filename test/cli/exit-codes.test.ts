@@ -187,16 +187,7 @@ test.for(OTHERS)('%s has --json and treats an unknown flag as misuse', async (na
   expect([code, err]).toEqual([2, expect.stringContaining('Did you mean "--json"?')])
 })
 
-test('validate and doctor print their findings as JSON for problems, too', async () => {
-  const good = temporaryFile('sandbox.json', '{}')
-  const bad = temporaryFile('sandbox.json', '{"collections": {"pagees": []}}')
-  for (const [file, expected] of [
-    [good, 0],
-    [bad, 1],
-  ] as const) {
-    const { code, out, err } = await command(['validate', '--json', file])
-    expect([code, JSON.parse(out).valid, err]).toEqual([expected, expected === 0, ''])
-  }
+test('doctor prints its findings as JSON for problems, too', async () => {
   const taken = String(shared.emulator.port)
   for (const [port, expected] of [
     ['0', 0],

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { serving } from '../support/http-server.ts'
 import { fakeControl } from './fake-control.ts'
 import { command, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { createBatch, running, START } from './running.ts'
@@ -225,13 +224,11 @@ test('--json prints an empty object for a response without a body', async () => 
 test('webhook listen subscribes a receiver, prints deliveries, and removes the subscription', async () => {
   const { run, data, emulator, id, url } = await withBatch()
   const received: string[] = []
-  const receiver = createServer((req, res) => {
+  const { port } = await serving((req, res) => {
     received.push(String(req.headers['x-emulator-event']))
     res.end()
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void receiver.close().closeAllConnections())
-  await new Promise((resolve) => receiver.once('listening', resolve))
-  const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+  })
+  const hook = `http://127.0.0.1:${port}/hook`
   const listening = lastingCommand(['webhook', 'listen', '--forward-to', hook, '--url', url])
   await listening.hasSaid(`Listening: ${hook} is subscribed. Ctrl-C ends it.`)
   await run('batch', 'complete', id)

@@ -1,8 +1,7 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connect, type EmulatorClient, EmulatorError, startEmulator } from '../../src/index.ts'
 import { freePort } from '../support/free-port.ts'
+import { serving } from '../support/http-server.ts'
 import { bothWays, refusalOf } from './both-ways.ts'
 
 const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
@@ -128,10 +127,10 @@ test.for([
 ] as const)(
   'if %s responds with %i, the error reports that it is no emulator',
   async ([, status, type, text]) => {
-    const server = createServer((_req, res) => void res.writeHead(status, { 'Content-Type': type }).end(text))
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    onTestFinished(() => void server.close())
-    const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    const { port } = await serving(
+      (_req, res) => void res.writeHead(status, { 'Content-Type': type }).end(text),
+    )
+    const client = connect(`http://127.0.0.1:${port}`)
     const { defaultSandbox: sandbox } = client
     for (const call of [() => client.ready(), () => client.sandbox(), () => sandbox.fetch('/pages')]) {
       const refusal = await refusalOf(call())
