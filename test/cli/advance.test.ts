@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fakeControl } from './fake-control.ts'
 import { command } from './in-process.ts'
-import { running, START } from './running.ts'
+import { createBatch, running, START } from './running.ts'
 
 const RESULT = { from: START, to: '2026-03-02T12:00:00.000Z', events: [], failed: [] }
 
@@ -228,20 +228,7 @@ test('control characters in output are escaped', async () => {
 
 test('an advance waits for items of a batch, then for its end, and refuses an earlier status', async () => {
   const { emulator, run } = await running({ fixtures: 'demo' })
-  const created = await fetch(`${emulator.baseUrl}/batch-predictions`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
-    body: JSON.stringify({
-      prompt: 'Read the total.',
-      output_schema: { type: 'object', properties: { total: { type: 'number' } } },
-      model: 'any-model',
-      items: [
-        { file_id: 'file-invoice-1', custom_id: 'first' },
-        { file_id: 'file-invoice-2', custom_id: 'second' },
-      ],
-    }),
-  })
-  const { id } = (await created.json()) as { id: string }
+  const id = await createBatch(emulator.baseUrl, 'first', 'second')
   const some = await run('clock', 'advance', '--until-batch', id, '--items', '1')
   expect(some.out).toContain('(validating to in_progress)')
   const all = await run('clock', 'advance', '--until-batch', id)

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { type SandboxClient, startEmulator } from '../../src/index.ts'
-import { command, nodeClient } from './in-process.ts'
+import { command, execClient } from './in-process.ts'
 
 async function aSandbox(): Promise<{ sandbox: SandboxClient; url: string }> {
   const emulator = await startEmulator({ port: 0, ephemeral: true, rate: 0 })
@@ -54,9 +54,7 @@ const exec = (flags: readonly string[], times: number) => {
     send(emulator + '/@w1/__emulator/faults', { preset: 'rate-limited' })
       .then(async () => { for (let n = 0; n < ${times}; n++) await send(url + '/pages', { name: 'Roof plan' }, named) })
       .then(() => fetch(emulator + '/__emulator/sandboxes/w1', { method: 'DELETE' }))`
-  return command(['exec', '--rate', '0', ...flags, '--', ...nodeClient(script)], {
-    PATH: process.env.PATH ?? '',
-  })
+  return execClient(['--rate', '0', ...flags], script)
 }
 
 test('exec --conduct error fails a run whose client has an error, in deleted sandboxes too', async () => {

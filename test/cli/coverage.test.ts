@@ -2,15 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startEmulator } from '../../src/index.ts'
-import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { command, execClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 const exec = (flags: readonly string[], path: string, env: Readonly<Record<string, string>> = {}) => {
   const script = `const { WORKSPACE_BASE_URL: url, WORKSPACE_API_KEY: key } = process.env
     fetch(url + ${JSON.stringify(path)}, { headers: { authorization: 'Bearer ' + key } }).then((each) => each.text())`
-  return command(['exec', ...flags, '--', ...nodeClient(script)], {
-    PATH: process.env.PATH ?? '',
-    ...env,
-  })
+  return execClient(flags, script, env)
 }
 
 async function running() {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Summary } from '../../src/adapters/cli/exec-summary.ts'
-import { command, nodeClient, temporaryDirectory } from './in-process.ts'
+import { execClient, temporaryDirectory } from './in-process.ts'
 
 /** Runs a script of Node as the command, with functions to call the emulator. */
 async function execScript(
@@ -20,8 +20,7 @@ async function execScript(
       if (!answer.ok) throw new Error(method + ' ' + path + ': ' + (await answer.text()))
     }
     ;(async () => {${script}})()`
-  const words = nodeClient(whole)
-  return command(['exec', ...flags, '--', ...words], { PATH: process.env.PATH ?? '', ...env })
+  return execClient(flags, whole, env)
 }
 
 async function summaryOf(script: string, flags: readonly string[] = []): Promise<Summary> {

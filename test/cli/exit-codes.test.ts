@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { openRunning, type Running, START } from './running.ts'
+import { createBatch, openRunning, type Running, START } from './running.ts'
 
 const commands = await allCommands()
 
@@ -113,20 +113,6 @@ const CLIENTS: Readonly<
   'scenario stop': { before: ['scenario', 'start', 'happy-path'] },
 }
 
-async function aBatch(baseUrl: string): Promise<string> {
-  const response = await fetch(`${baseUrl}/batch-predictions`, {
-    method: 'POST',
-    headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
-    body: JSON.stringify({
-      prompt: 'Read the total.',
-      output_schema: { type: 'object' },
-      model: 'any-model',
-      items: [{ file_id: 'file-invoice-1', custom_id: 'only' }],
-    }),
-  })
-  return ((await response.json()) as { id: string }).id
-}
-
 /** The commands that are not run against an emulator here. */
 const OTHERS = [
   'start',
@@ -168,7 +154,7 @@ test.for(Object.entries(CLIENTS))(
   async ([name, call]) => {
     const { run, emulator } = shared
     expect((await run('reset')).code).toBe(0)
-    const batch = await aBatch(emulator.baseUrl)
+    const batch = await createBatch(emulator.baseUrl, 'only')
     const file = JSON.stringify(emulator.sandbox.document())
     const filled = (words: readonly string[] = []) =>
       words.map((each) =>
@@ -201,16 +187,7 @@ test.for(OTHERS)('%s has --json and treats an unknown flag as misuse', async (na
   expect([code, err]).toEqual([2, expect.stringContaining('Did you mean "--json"?')])
 })
 
-test('validate and doctor print their findings as JSON for problems, too', async () => {
-  const good = temporaryFile('sandbox.json', '{}')
-  const bad = temporaryFile('sandbox.json', '{"collections": {"pagees": []}}')
-  for (const [file, expected] of [
-    [good, 0],
-    [bad, 1],
-  ] as const) {
-    const { code, out, err } = await command(['validate', '--json', file])
-    expect([code, JSON.parse(out).valid, err]).toEqual([expected, expected === 0, ''])
-  }
+test('doctor prints its findings as JSON for problems, too', async () => {
   const taken = String(shared.emulator.port)
   for (const [port, expected] of [
     ['0', 0],

@@ -1,7 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { onTestFinished } from 'vitest'
+import { serving } from '../support/http-server.ts'
 
 /** A control interface with one fixed response, and the requests that it received. */
 export interface FakeControl {
@@ -13,16 +10,16 @@ export interface FakeControl {
   }[]
 }
 
-/** A control interface that responds to every request with one body, for shapes that are rare in a real one. */
-export async function fakeControl(response: object, status = 200): Promise<FakeControl> {
+/** A control interface that responds to every request with one body, for shapes that are rare in a real one; a text is no JSON. */
+export async function fakeControl(response: object | string, status = 200): Promise<FakeControl> {
   const asked: { method: string; path: string; body: string }[] = []
-  const server = createServer(async (req, res) => {
+  const { port } = await serving(async (req, res) => {
     let body = ''
     for await (const chunk of req) body += chunk
     asked.push({ method: req.method ?? '', path: req.url ?? '', body })
-    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(response))
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void server.close().closeAllConnections())
-  await once(server, 'listening')
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+    const isText = typeof response === 'string'
+    res.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json' })
+    res.end(isText ? response : JSON.stringify(response))
+  })
+  return { url: `http://127.0.0.1:${port}`, asked }
 }

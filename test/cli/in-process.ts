@@ -123,6 +123,15 @@ export const nodeClient = (script: string) => [
   script,
 ]
 
+/** Runs `exec` in this process with a script of Node as its command, which runs in a separate one. */
+export function execClient(
+  flags: readonly string[],
+  script: string,
+  env: Environment = {},
+): Promise<Outcome> {
+  return command(['exec', ...flags, '--', ...nodeClient(script)], { PATH: process.env.PATH ?? '', ...env })
+}
+
 /** A directory that is removed after the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'workspace-emulator-'))

@@ -182,68 +182,47 @@ test.for([
   expect(JSON.parse(err).error).toEqual({ exit_code: code, message: expect.stringContaining(message) })
 })
 
-test('start reports the file, line and field of invalid fixtures', async () => {
-  const file = temporaryFile('sandbox.json', '{\n  "collections": {\n    "pagees": []\n  }\n}\n')
-  expect(await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])).toEqual({
-    code: 1,
-    out: '',
-    err: `The fixtures cannot be used:\n  ${file}:3: /collections/pagees: There is no such collection. Did you mean "pages"?`,
-  })
-})
+/** `start` with a file as the value of a flag. */
+function startWith(flag: string, file: string) {
+  return command(['start', '--port', '0', '--ephemeral', flag, file])
+}
 
-test('start reports one place of a syntax error in fixtures', async () => {
-  const file = temporaryFile('sandbox.json', '{\n')
-  expect(await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])).toEqual({
-    code: 1,
-    out: '',
-    err: `The fixtures cannot be used:\n  ${file}:1: is not JSON: expected "," or "}", but the text ends`,
-  })
-})
-
-test('start reports the file, line and key of invalid settings', async () => {
-  const file = temporaryFile('settings.json', '{\n  "status.conflict": 409,\n  "status.not_fond": 404\n}\n')
-  const sandbox = temporaryFile('sandbox.json', '{}')
-  const argv = ['start', '--port', '0', '--ephemeral', '--fixtures', sandbox, '--settings', file]
-  expect(await command(argv)).toEqual({
-    code: 1,
-    out: '',
-    err: `The settings cannot be used:\n  ${file}:3: /status.not_fond: There is no setting "status.not_fond". Did you mean "status.not_found"?`,
-  })
+test.for([
+  [
+    '--fixtures',
+    '{\n  "collections": {\n    "pagees": []\n  }\n}\n',
+    'The fixtures cannot be used:\n  FILE:3: /collections/pagees: There is no such collection. Did you mean "pages"?',
+  ],
+  [
+    '--fixtures',
+    '{\n',
+    'The fixtures cannot be used:\n  FILE:1: is not JSON: expected "," or "}", but the text ends',
+  ],
+  [
+    '--settings',
+    '{\n  "status.conflict": 409,\n  "status.not_fond": 404\n}\n',
+    'The settings cannot be used:\n  FILE:3: /status.not_fond: There is no setting "status.not_fond". Did you mean "status.not_found"?',
+  ],
+  ['--settings', '[]', 'FILE:1: must be a JSON object'],
+] as const)('start %s reports the file, line and field of what is wrong: %s', async ([flag, text, err]) => {
+  const file = temporaryFile('file.json', text)
+  expect(await startWith(flag, file)).toEqual({ code: 1, out: '', err: err.replace('FILE', file) })
 })
 
 test.for([
-  ['{', /settings\.json:1: is not JSON: /],
-  ['[]', /settings\.json:1: must be a JSON object$/],
-] as const)('start refuses settings that are no JSON object: %s', async ([content, message]) => {
-  const file = temporaryFile('settings.json', content)
-  const { code, err } = await command(['start', '--port', '0', '--ephemeral', '--settings', file])
-  expect(code).toBe(1)
-  expect(err).toMatch(message)
-})
-
-test('start reports a missing settings file', async () => {
-  const { code, err } = await command(['start', '--settings', '/nowhere/settings.json'])
-  expect([code, err]).toEqual([
-    1,
-    '/nowhere/settings.json: there is no such file; the path is relative to the working directory',
-  ])
-})
-
-test('start reports a missing fixtures file', async () => {
-  const { code, err } = await command([
-    'start',
-    '--port',
-    '0',
-    '--ephemeral',
-    '--fixtures',
-    '/nowhere/sandbox.json',
-  ])
-  expect(code).toBe(1)
-  expect(err).toMatch(/\/nowhere\/sandbox\.json: cannot be read; .* one of empty, demo, large\.$/)
+  [
+    '--settings',
+    /^\/nowhere\/file\.json: there is no such file; the path is relative to the working directory$/,
+  ],
+  ['--fixtures', /\/nowhere\/file\.json: cannot be read; .* one of empty, demo, large\.$/],
+] as const)('start %s reports a missing file', async ([flag, err]) => {
+  expect(await startWith(flag, '/nowhere/file.json')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(err),
+  })
 })
 
 test('start reports which file extends a missing one', async () => {
-  const file = temporaryFile('sandbox.json', '{"extends": "./demmo.json"}')
-  const { err } = await command(['start', '--port', '0', '--ephemeral', '--fixtures', file])
+  const { err } = await startWith('--fixtures', temporaryFile('sandbox.json', '{"extends": "./demmo.json"}'))
   expect(err).toMatch(/demmo\.json: cannot be read, which .*sandbox\.json extends; /)
 })

@@ -5,48 +5,11 @@ import { fakeControl } from './fake-control.ts'
 import { command } from './in-process.ts'
 import { running, START } from './running.ts'
 
-const KEY = {
-  id: 'k1',
-  kind: 'user',
-  token: 'live_a',
-  user_id: 'u1',
-  organization_id: 'o1',
-  teamspace_id: 'ts-a',
-}
-const TEAMSPACE = {
-  id: 'ts-a',
-  cloud_provider: 'cloud_a',
-  name: 'A',
-  access: 'open',
-  created_at: START,
-  _emulator: { organization_id: 'o1' },
-}
-const sandbox = {
-  collections: {
-    organizations: [{ id: 'o1', name: 'O' }],
-    teamspaces: [TEAMSPACE],
-    users: [
-      {
-        id: 'u1',
-        organization_id: 'o1',
-        email: 'a@b.example',
-        first_name: 'A',
-        last_name: 'B',
-        created_at: START,
-      },
-    ],
-    memberships: [
-      { id: 'm1', teamspace_id: 'ts-a', user_id: 'u1', role: 'owner', agent_ids: [], created_at: START },
-    ],
-    api_keys: [KEY],
-  },
-}
-
 /** An emulator with three logged requests: a page, a page without a name, and an unknown path. */
 async function someRequests() {
-  const emulator = await running({ fixtures: sandbox })
+  const emulator = await running({ fixtures: 'demo' })
   const { baseUrl } = emulator.emulator
-  const headers = { authorization: 'Bearer live_a', 'content-type': 'application/json' }
+  const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
   await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name": "Plan"}' })
   await fetch(`${baseUrl}/pages`, { method: 'POST', headers, body: '{"name": 7}' })
   await fetch(`${baseUrl}/data-views/x`, { headers })
@@ -113,7 +76,7 @@ test('explain describes a request, with the summary first', async () => {
   expect(lines[0]).toMatch(/^POST \/v1\/pages was completed with 200 by the step handle: it created pages\//)
   expect(out).toContain(`Request      default-000001 at ${START}\n`)
   expect(out).toContain('Operation    pages.create: POST /pages\n')
-  expect(out).toContain('Caller       user key k1 in teamspace ts-a for u1\n')
+  expect(out).toContain('Caller       user key key-owner in teamspace teamspace-harbor for user-mara\n')
   expect(out).toMatch(
     /\nRate limit {3}Before this request, 200 of 200 requests per 60 s remained\. It counts/,
   )
@@ -289,8 +252,8 @@ test('explain prints changes, events, webhooks and faults, and omits absent part
 })
 
 test('a request of a page that cannot read the response is marked in the list, and explained', async () => {
-  const { run, emulator } = await running({ fixtures: sandbox })
-  const headers = { authorization: 'Bearer live_a', origin: 'https://app.example' }
+  const { run, emulator } = await running({ fixtures: 'demo' })
+  const headers = { authorization: 'Bearer live_demo_owner', origin: 'https://app.example' }
   await fetch(`${emulator.baseUrl}/data-views`, { headers })
   expect((await run('requests')).out.split('\n')[1]).toMatch(
     /200 {5}GET \/v1\/data-views {2}data-views.list {2}blocked by CORS$/,
@@ -304,16 +267,18 @@ test('a request of a page that cannot read the response is marked in the list, a
 })
 
 test('explain names query parameters that nothing reads', async () => {
-  const { run, emulator } = await running({ fixtures: sandbox })
-  await fetch(`${emulator.baseUrl}/data-views?limt=3`, { headers: { authorization: 'Bearer live_a' } })
+  const { run, emulator } = await running({ fixtures: 'demo' })
+  await fetch(`${emulator.baseUrl}/data-views?limt=3`, {
+    headers: { authorization: 'Bearer live_demo_owner' },
+  })
   expect((await run('explain')).out).toContain(
     '\nNot read     Nothing reads the query parameter "limt" of data-views.list. Did you mean "limit"?\n',
   )
 })
 
 test('--columns chooses the columns of the list', async () => {
-  const { run, emulator } = await running({ fixtures: sandbox })
-  await fetch(`${emulator.baseUrl}/nowhere`, { headers: { authorization: 'Bearer live_a' } })
+  const { run, emulator } = await running({ fixtures: 'demo' })
+  await fetch(`${emulator.baseUrl}/nowhere`, { headers: { authorization: 'Bearer live_demo_owner' } })
   const { out } = await run('requests', '--columns', 'status,path,decided')
   expect(out).toBe('STATUS  PATH         DECIDED\n404     /v1/nowhere  route')
 })

@@ -1,33 +1,17 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { serving } from '../support/http-server.ts'
 import { fakeControl } from './fake-control.ts'
-import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { spawnCommand } from './process.ts'
-import { running, START } from './running.ts'
+import { command, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { createBatch, running, START } from './running.ts'
 
 const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
 
 /** An emulator with the demo data and a batch of two items. */
 async function withBatch() {
   const started = await running({ fixtures: 'demo' })
-  const items = ['a', 'b'].map((custom_id) => ({ file_id: 'file-invoice-1', custom_id }))
-  const body = JSON.stringify({
-    prompt: 'Read.',
-    output_schema: { type: 'object' },
-    model: 'any-model',
-    items,
-  })
-  const response = await fetch(`${started.emulator.baseUrl}/batch-predictions`, {
-    method: 'POST',
-    headers,
-    body,
-  })
-  const { id } = (await response.json()) as { id: string }
-  return { ...started, id }
+  return { ...started, id: await createBatch(started.emulator.baseUrl, 'a', 'b') }
 }
 
 test('the clock can be frozen, started, and accelerated', async () => {
@@ -188,7 +172,7 @@ test('requests can be shown with their bodies', async () => {
   const { run } = await withBatch()
   const [line, sent, about, received] = (await run('requests', '--full')).out.split('\n')
   expect(line).toMatch(/ {2}200 {2}POST \/v1\/batch-predictions {2}[\d.]+ ms {2}default-000001$/)
-  expect(sent).toMatch(/^ {2}> \{"prompt":"Read\."/)
+  expect(sent).toMatch(/^ {2}> \{"prompt":"Read vendor/)
   expect([about, received]).toEqual([
     expect.stringContaining('application/json'),
     expect.stringMatching(/^ {2}< \{"object":/),
@@ -240,22 +224,21 @@ test('--json prints an empty object for a response without a body', async () => 
 test('webhook listen subscribes a receiver, prints deliveries, and removes the subscription', async () => {
   const { run, data, emulator, id, url } = await withBatch()
   const received: string[] = []
-  const receiver = createServer((req, res) => {
+  const { port } = await serving((req, res) => {
     received.push(String(req.headers['x-emulator-event']))
     res.end()
-  }).listen(0, '127.0.0.1')
-  onTestFinished(() => void receiver.close().closeAllConnections())
-  await new Promise((resolve) => receiver.once('listening', resolve))
-  const hook = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
-  const { child, line, ended } = spawnCommand(['webhook', 'listen', '--forward-to', hook, '--url', url])
-  const [said] = await once(child.stderr ?? child, 'data')
-  expect(String(said)).toBe(`Listening: ${hook} is subscribed. Ctrl-C ends it.\n`)
+  })
+  const hook = `http://127.0.0.1:${port}/hook`
+  const listening = lastingCommand(['webhook', 'listen', '--forward-to', hook, '--url', url])
+  await listening.hasSaid(`Listening: ${hook} is subscribed. Ctrl-C ends it.`)
   await run('batch', 'complete', id)
-  expect(await line).toMatch(/batch_prediction\.completed about batch_predictions\/\S+, attempt 1: HTTP 200/)
+  expect(await listening.next()).toMatch(
+    /batch_prediction\.completed about batch_predictions\/\S+, attempt 1: HTTP 200/,
+  )
   const [delivery] = (await data('webhook', 'deliveries')).data
   expect((await data('webhook', 'redeliver', delivery.id)).status).toBe('pending')
   await expect.poll(() => received).toEqual(['batch_prediction.completed', 'batch_prediction.completed'])
-  child.kill('SIGINT')
-  expect((await ended).code).toBe(0)
+  listening.signal('SIGINT')
+  expect((await listening.ended).code).toBe(0)
   expect(emulator.sandbox.store.rows('webhooks').size).toBe(0)
 })

@@ -1,3 +1,4 @@
+import { aBatch, aBatchItem } from 'agent-workspace-emulator'
 import { onTestFinished } from 'vitest'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { command, type Outcome } from './in-process.ts'
@@ -14,6 +15,17 @@ export interface Running {
   /** Runs a command with `--json` and reads what it printed. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into data of every shape; the assertions are the types.
   data(...argv: readonly string[]): Promise<any>
+}
+
+/** Creates a batch of the demo data. @returns its id */
+export async function createBatch(baseUrl: string, ...custom_ids: readonly string[]): Promise<string> {
+  const items = custom_ids.map((custom_id) => aBatchItem({ custom_id }))
+  const response = await fetch(`${baseUrl}/batch-predictions`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' },
+    body: JSON.stringify(aBatch({ items })),
+  })
+  return ((await response.json()) as { readonly id: string }).id
 }
 
 export async function running(options: InternalOptions = {}): Promise<Running> {

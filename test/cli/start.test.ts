@@ -47,6 +47,9 @@ test('start without a command name prints the banner', async () => {
   const { code, out } = await ended
   expect(code).toBe(0)
   expect(out).toContain('State      in memory\n')
+  expect(out).toMatch(
+    /^ {2}Keys +live_demo_owner .*\n +live_demo_member .*\n +live_demo_outsider .*\n +service_demo /m,
+  )
   expect(out).toContain('Clock      2026-03-01T00:00:00.000Z, frozen\n')
   expect(out).toMatch(
     /curl -w "\\n" -H "Authorization: Bearer live_demo_owner" http:\/\/127\.0\.0\.1:\d+\/v1\/data-views\n/,

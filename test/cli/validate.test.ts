@@ -114,7 +114,8 @@ test('a file that is not JSON is reported with the line of the error, a missing 
 
 test('--json lists the files with their issues', async () => {
   const settings = temporaryFile('settings.json', '{"status.conflict": 1}')
-  const { out } = await command(['validate', '--json', settings])
+  const { code, out, err } = await command(['validate', '--json', settings])
+  expect([code, err]).toEqual([1, ''])
   expect(JSON.parse(out)).toEqual({
     valid: false,
     files: [

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from '@playwright/test'
-import { connect, type EmulatorClient, type SandboxClient } from 'agent-workspace-emulator'
+import { aBatch, connect, type EmulatorClient, type SandboxClient } from 'agent-workspace-emulator'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
 
@@ -79,19 +79,14 @@ export async function openPage(browser: Browser, url: string): Promise<OpenPage>
 }
 
 /** Creates a batch. @returns its id */
-export async function createBatch(sandbox: SandboxClient, items: number): Promise<string> {
-  const response = await sandbox.fetch('/batch-predictions', {
-    json: {
-      prompt: 'Read the total.',
-      output_schema: { type: 'object', properties: { total: { type: 'number' } } },
-      model: 'any-model',
-      metadata: { label: 'invoices' },
-      items: Array.from({ length: items }, (_, n) => ({
-        file_id: 'file-invoice-1',
-        custom_id: `report-${n}`,
-      })),
-    },
-  })
+export async function createBatch(
+  sandbox: SandboxClient,
+  items: number,
+  label = 'invoices',
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const json = aBatch({ items, metadata: { label } })
+  const response = await sandbox.fetch('/batch-predictions', { json, headers })
   return ((await response.json()) as { id: string }).id
 }
 

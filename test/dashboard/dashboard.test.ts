@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from '@playwright/test'
 import { connect, type SandboxClient } from 'agent-workspace-emulator'
-import { afterAll, test as base, beforeAll, expect, vi } from 'vitest'
+import { afterAll, test as base, beforeAll, expect, type TestContext, vi } from 'vitest'
 import type { RunningEmulator } from '../../src/emulator.ts'
 import {
   createBatch,
@@ -47,7 +47,7 @@ type View = OpenPage & { readonly sandbox: SandboxClient }
  * Each test has its own sandbox, and a page that no other test uses meanwhile. To load the page again for each test would take
  * a tenth longer; only a failed test leaves a page behind that the next test cannot use.
  */
-const { concurrent: test } = base.extend<{ view: View }>({
+const { concurrent } = base.extend<{ view: View }>({
   view: async ({ task }, use) => {
     const sandbox = await connect(emulator.url).sandbox()
     const opened = free.pop() ?? (await new Promise<OpenPage>((resolve) => waiting.push(resolve)))
@@ -63,10 +63,12 @@ const { concurrent: test } = base.extend<{ view: View }>({
   },
 })
 
-test('a new user opens the address of the emulator and sees how to connect, and then that it worked', async ({
-  expect,
-  view: { page },
-}) => {
+function test(title: string, body: (view: View & Pick<TestContext, 'expect'>) => Promise<void>): void {
+  concurrent(title, ({ expect, view }) => body({ ...view, expect }))
+}
+
+test('a new user opens the address of the emulator and sees how to connect, and then that it worked', async (view) => {
+  const { expect, page } = view
   const { defaultSandbox } = connect(emulator.url)
   await page.goto(emulator.url)
   await page.getByRole('heading', { name: 'Connect' }).waitFor()
@@ -83,10 +85,8 @@ const PHONE_VIEWS = [
   ...['webhooks', 'webhooks?tab=inbox', 'limits', 'conduct', 'coverage', 'scenarios', 'sandboxes', 'connect'],
 ]
 
-test('on a phone no view scrolls sideways, and every view satisfies WCAG', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('on a phone no view scrolls sideways, and every view satisfies WCAG', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
   await sandbox.webhooks.create({ inbox: true })
   await sandbox.clock.advance({ until: { batch: await createBatch(sandbox, 24) } })
@@ -105,10 +105,8 @@ test('on a phone no view scrolls sideways, and every view satisfies WCAG', async
   await page.setViewportSize({ width: 1280, height: 800 })
 })
 
-test('a request appears in the table, can be explained, and can be sent again', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a request appears in the table, can be explained, and can be sent again', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.fetch('/data-views')
   await goTo('requests')
   await createBatch(sandbox, 24)
@@ -131,10 +129,8 @@ test('a request appears in the table, can be explained, and can be sent again', 
   expect(await page.getByRole('row', { name: /pages/ }).count()).toBe(2)
 })
 
-test('a batch is on the timeline, and clicks advance the clock until it is done', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a batch is on the timeline, and clicks advance the clock until it is done', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await createBatch(sandbox, 24)
   await goTo('timeline')
   await page.getByRole('button', { name: /^invoices, validating/ }).click()
@@ -154,10 +150,8 @@ test('a batch is on the timeline, and clicks advance the clock until it is done'
 /** The next event in the header, whatever view is open. */
 const nextOf = (page: Page) => page.getByRole('region', { name: 'Clock' }).locator('.next')
 
-test('the next event in the header follows each change, and is never older than what was reported', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('the next event in the header follows each change, and is never older than what was reported', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('limits')
   await nextOf(page).getByText('The automation fires').waitFor()
   const id = await createBatch(sandbox, 3)
@@ -179,10 +173,8 @@ test('the next event in the header follows each change, and is never older than 
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-test('Go advances to the shown event, and it is no error when a running clock passes the event first', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('Go advances to the shown event, and it is no error when a running clock passes the event first', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await createBatch(sandbox, 3)
   await goTo('limits')
   const go = page.getByRole('button', { name: 'Go to the next event' })
@@ -198,9 +190,7 @@ test('Go advances to the shown event, and it is no error when a running clock pa
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-test('the timeline shows an advance that another client has requested', async ({
-  view: { page, goTo, sandbox },
-}) => {
+test('the timeline shows an advance that another client has requested', async ({ page, goTo, sandbox }) => {
   await goTo('timeline')
   const last = page.getByRole('region', { name: 'Last advance' })
   await last.getByText('The events of the advance are listed here.').waitFor()
@@ -210,10 +200,8 @@ test('the timeline shows an advance that another client has requested', async ({
   await last.getByText('finalizing to completed').waitFor()
 })
 
-test('a save in the frame of the last key saves that key', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a save in the frame of the last key saves that key', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   const [record] = (await sandbox.state.list('pages')) as [{ id: string }]
   await goTo(`data/pages/${record.id}`)
   await page.getByRole('tab', { name: 'JSON' }).click()
@@ -234,10 +222,8 @@ test('a save in the frame of the last key saves that key', async ({
   expect(await sandbox.state.get('pages', record.id)).toMatchObject({ name: 'the last key' })
 })
 
-test('a link to a new rule applies in a composer that is open, and Escape closes every panel', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a link to a new rule applies in a composer that is open, and Escape closes every panel', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.fetch('/data-views')
   const [request] = await sandbox.requests.list()
   const batch = await createBatch(sandbox, 1)
@@ -263,10 +249,8 @@ test('a link to a new rule applies in a composer that is open, and Escape closes
   }
 })
 
-test('a preset can be armed with a click and fails the next request; a custom rule is checked while it is typed', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a preset can be armed with a click and fails the next request; a custom rule is checked while it is typed', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.fetch('/data-views')
   await goTo('requests')
   await page.getByRole('row', { name: /data-views/ }).click()
@@ -287,10 +271,8 @@ test('a preset can be armed with a click and fails the next request; a custom ru
   expect((await sandbox.fetch('/data-views')).status).toBe(200)
 })
 
-test('a batch can be held, given other outcomes, and completed', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a batch can be held, given other outcomes, and completed', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('batches')
   await createBatch(sandbox, 3)
   await page.getByRole('row', { name: /validating/ }).click()
@@ -311,10 +293,8 @@ test('a batch can be held, given other outcomes, and completed', async ({
   await page.getByText('3 errored').waitFor()
 })
 
-test('a record can be edited: an invalid field is reported and nothing is saved, a valid one is saved', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a record can be edited: an invalid field is reported and nothing is saved, a valid one is saved', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('data/pages')
   // Each test that saves a record saves another one, since its message stays visible for some seconds.
   await page.getByRole('row', { name: /page-cranes/ }).click()
@@ -348,10 +328,8 @@ test('a record can be edited: an invalid field is reported and nothing is saved,
   await dialog.getByRole('button', { name: 'Close' }).click()
 })
 
-test('two editors do not overwrite each other: the later one has to choose which version to keep', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('two editors do not overwrite each other: the later one has to choose which version to keep', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   const { state } = sandbox
   const [record] = (await state.list('pages')) as [{ id: string; name: string }]
   await goTo(`data/pages/${record.id}`)
@@ -384,10 +362,8 @@ test('two editors do not overwrite each other: the later one has to choose which
   expect(await stored()).toBe('theirs again')
 })
 
-test('a slow save does not navigate away from a view that was opened during it', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a slow save does not navigate away from a view that was opened during it', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   const { state } = sandbox
   const record = (await state.list<{ id: string; name: string }>('pages')).at(-1)
   await goTo(`data/pages/${record?.id}`)
@@ -410,10 +386,8 @@ test('a slow save does not navigate away from a view that was opened during it',
   await page.unrouteAll({ behavior: 'wait' })
 })
 
-test('a rate window can be filled with a click, so that the next request gets 429, and cleared again', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a rate window can be filled with a click, so that the next request gets 429, and cleared again', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('limits')
   await sandbox.fetch('/data-views')
   const row = page.getByRole('listitem').filter({ hasText: 'data-views.list' })
@@ -434,10 +408,8 @@ test('a rate window can be filled with a click, so that the next request gets 42
   await row.getByRole('button', { name: 'Clear' }).click()
 })
 
-test('an endpoint can be subscribed, and a failed delivery is shown and can be sent again', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('an endpoint can be subscribed, and a failed delivery is shown and can be sent again', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('webhooks')
   await page.getByRole('button', { name: 'Add endpoint' }).first().click()
   // No server listens on the discard port.
@@ -454,10 +426,8 @@ test('an endpoint can be subscribed, and a failed delivery is shown and can be s
   await page.getByText('2 attempts to').waitFor()
 })
 
-test('the inbox receives webhooks without a server, and marks them as unread until they are opened', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('the inbox receives webhooks without a server, and marks them as unread until they are opened', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
   await goTo('webhooks?tab=inbox')
   await page.getByRole('button', { name: 'Use the inbox' }).click()
@@ -501,10 +471,8 @@ test('the inbox receives webhooks without a server, and marks them as unread unt
   await page.getByText('The inbox has received it.').waitFor()
 })
 
-test('a scenario can be started and stopped, and a setting changed and restored', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a scenario can be started and stopped, and a setting changed and restored', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('scenarios')
   const row = page.getByRole('listitem').filter({ hasText: 'happy-path' })
   await row.getByRole('button', { name: 'Start', exact: true }).click()
@@ -522,10 +490,8 @@ test('a scenario can be started and stopped, and a setting changed and restored'
   await page.getByText('changed', { exact: true }).waitFor({ state: 'detached' })
 })
 
-test('settings and fixtures are edited as JSON: an error is shown at its line and changes nothing', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('settings and fixtures are edited as JSON: an error is shown at its line and changes nothing', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   const { state, settings } = sandbox
   await goTo('settings')
   await page.getByRole('button', { name: 'Edit as JSON' }).click()
@@ -560,10 +526,8 @@ test('settings and fixtures are edited as JSON: an error is shown at its line an
   expect(await state.list('pages')).toHaveLength(before + 1)
 })
 
-test('all of these can be used by keyboard: views, search and run, the clock, and the table of shortcuts', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('all of these can be used by keyboard: views, search and run, the clock, and the table of shortcuts', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   for (let n = 0; n < 2; n++) await sandbox.fetch('/data-views')
   await goTo('timeline')
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
@@ -589,10 +553,8 @@ test('all of these can be used by keyboard: views, search and run, the clock, an
   await page.keyboard.press('Escape')
 })
 
-test('the recording is saved as a file from the menu of requests and from the search, with the command to repeat it', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('the recording is saved as a file from the menu of requests and from the search, with the command to repeat it', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.fetch('/data-views')
   await goTo('requests')
   const file = `${sandbox.name}-recording.json`
@@ -630,10 +592,8 @@ async function tabTo(page: Page, name: RegExp): Promise<void> {
   throw new Error(`Tab does not lead to ${name}`)
 }
 
-test('the main tasks can be done by keyboard: read a request, make it fail, advance the clock, edit a record', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('the main tasks can be done by keyboard: read a request, make it fail, advance the clock, edit a record', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('requests')
   await sandbox.fetch('/data-views')
   await page.locator('tr[data-id]').first().waitFor()
@@ -672,10 +632,8 @@ test('the main tasks can be done by keyboard: read a request, make it fail, adva
   await page.getByText('page-handbook is saved.').waitFor()
 })
 
-test('coverage lists the points that the client has not met, and all of them with their filter', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('coverage lists the points that the client has not met, and all of them with their filter', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.fetch('/organization/mcp-servers')
   await goTo('coverage')
   await page.getByText(/^\d+ of \d+ points \(\d[\d.]* %\) in all sandboxes$/).waitFor()
@@ -694,10 +652,8 @@ test('coverage lists the points that the client has not met, and all of them wit
   await detail.waitFor({ state: 'detached' })
 })
 
-test('a finding about the client leads to its requests', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a finding about the client leads to its requests', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   const headers = { 'Idempotency-Key': 'conduct', 'X-Emulator-Fault': 'retry-after-http-date' }
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
   await sandbox.fetch('/pages', { json: { name: 'Roof plan' }, headers })
@@ -715,10 +671,8 @@ test('a finding about the client leads to its requests', async ({
   await page.getByRole('complementary', { name: `Request ${id}` }).waitFor()
 })
 
-test('the numbers of another sandbox are not shown for one that is missing', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('the numbers of another sandbox are not shown for one that is missing', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await sandbox.faults.preset('rate-limited')
   await goTo('timeline')
   await page.getByRole('link', { name: /Faults\s*1/ }).waitFor()
@@ -731,7 +685,8 @@ test('the numbers of another sandbox are not shown for one that is missing', asy
   await page.getByRole('heading', { name: 'Timeline' }).waitFor()
 })
 
-test('a missing sandbox is reported, and can be created with a click', async ({ expect, view: { page } }) => {
+test('a missing sandbox is reported, and can be created with a click', async (view) => {
+  const { expect, page } = view
   await page.goto(`${emulator.url}/__emulator/ui/#/new-one/requests`)
   await page.getByText('There is no sandbox new-one yet.').waitFor()
   expect(await violations(page)).toEqual([])
@@ -742,7 +697,9 @@ test('a missing sandbox is reported, and can be created with a click', async ({ 
 })
 
 test('missing data is reported in a panel that can be closed, and a syntax error is explained', async ({
-  view: { page, goTo, sandbox },
+  page,
+  goTo,
+  sandbox,
 }) => {
   await sandbox.fetch('/pages', { json: {}, headers: { 'X-Emulator-Fault': 'retry-after-http-date' } })
   const places = ['batches/nope', 'webhooks/nope', 'data/pages/nope', 'conduct/nope', 'coverage/nope']
@@ -761,10 +718,8 @@ test('missing data is reported in a panel that can be closed, and a syntax error
   await page.getByRole('button', { name: 'Discard changes' }).click()
 })
 
-test('a request that its page cannot read is marked, and its detail has the fix', async ({
-  expect,
-  view: { page, goTo, sandbox },
-}) => {
+test('a request that its page cannot read is marked, and its detail has the fix', async (view) => {
+  const { expect, page, goTo, sandbox } = view
   await goTo('requests')
   const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' }
   await fetch(`${sandbox.baseUrl}/pages`, { method: 'OPTIONS', headers })
@@ -776,10 +731,8 @@ test('a request that its page cannot read is marked, and its detail has the fix'
   expect(await violations(page)).toEqual([])
 })
 
-test('an advance over weeks shows repeated runs of automations in one line, and each of them on demand', async ({
-  expect,
-  view: { page, goTo },
-}) => {
+test('an advance over weeks shows repeated runs of automations in one line, and each of them on demand', async (view) => {
+  const { expect, page, goTo } = view
   await goTo('timeline')
   await page.getByRole('button', { name: '+29 d' }).click()
   const group = page.getByText(/^\d+ runs of 3 automations/)
@@ -790,19 +743,20 @@ test('an advance over weeks shows repeated runs of automations in one line, and 
   expect(await violations(page)).toEqual([])
 })
 
-test('a lost connection is shown with the age of the data, and a restart after the page has reconnected', async ({
-  onTestFinished,
-}) => {
-  const first = await openFrozenEmulator()
-  onTestFinished(() => first.close())
-  const { page, goTo } = await openPage(browser, first.url)
-  onTestFinished(() => page.close())
-  await goTo('timeline')
-  await page.getByRole('heading', { name: 'Timeline' }).waitFor()
-  await first.close()
-  await page.getByText('Connection lost. Showing data from').waitFor()
-  const again = await openFrozenEmulator({ port: first.port })
-  onTestFinished(() => again.close())
-  await page.getByRole('button', { name: 'Retry now' }).click()
-  await page.getByText('The emulator was restarted.').waitFor()
-})
+concurrent(
+  'a lost connection is shown with the age of the data, and a restart after the page has reconnected',
+  async ({ onTestFinished }) => {
+    const first = await openFrozenEmulator()
+    onTestFinished(() => first.close())
+    const { page, goTo } = await openPage(browser, first.url)
+    onTestFinished(() => page.close())
+    await goTo('timeline')
+    await page.getByRole('heading', { name: 'Timeline' }).waitFor()
+    await first.close()
+    await page.getByText('Connection lost. Showing data from').waitFor()
+    const again = await openFrozenEmulator({ port: first.port })
+    onTestFinished(() => again.close())
+    await page.getByRole('button', { name: 'Retry now' }).click()
+    await page.getByText('The emulator was restarted.').waitFor()
+  },
+)

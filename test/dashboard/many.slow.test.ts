@@ -1,7 +1,7 @@
 import type { Page, Request } from '@playwright/test'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { RequestLog } from '../../src/core/log/request-log.ts'
-import { type Dashboard, openDashboard } from './browser.ts'
+import { createBatch, type Dashboard, openDashboard } from './browser.ts'
 
 // These assertions do not depend on the speed of the machine: npm run bench:dashboard measures milliseconds.
 const ROWS = 3_000
@@ -81,19 +81,9 @@ test('the page is rendered at most once per frame, however many requests arrive'
 const BATCHES = 150
 
 test('the page contains only the visible bars of many batches, at every scroll position', async () => {
-  const { page, emulator, goTo } = dashboard
-  const body = JSON.stringify({
-    prompt: 'Read the total.',
-    output_schema: { type: 'object' },
-    model: 'any-model',
-    items: [{ file_id: 'file-invoice-1', custom_id: 'only' }],
-  })
-  const headers = { authorization: 'Bearer live_demo_owner', 'content-type': 'application/json' }
+  const { page, client, goTo } = dashboard
   const ids: string[] = []
-  for (let n = 0; n < BATCHES; n++) {
-    const created = await fetch(`${emulator.baseUrl}/batch-predictions`, { method: 'POST', headers, body })
-    ids.push(((await created.json()) as { id: string }).id)
-  }
+  for (let n = 0; n < BATCHES; n++) ids.push(await createBatch(client.defaultSandbox, 1))
   await goTo('timeline')
   const newestFirst = ids.sort().reverse()
   const scroller = page.getByLabel('Timeline and events')

@@ -1,6 +1,6 @@
 import { connect, type SandboxClient } from 'agent-workspace-emulator'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type Dashboard, openDashboard, violations } from './browser.ts'
+import { createBatch, type Dashboard, openDashboard, violations } from './browser.ts'
 
 let dashboard: Dashboard
 let sandbox: SandboxClient
@@ -20,20 +20,6 @@ afterEach(() => {
 })
 
 const goTo = (place: string) => dashboard.goTo(place, sandbox.name)
-
-const createBatch = async (label: string, items: number, headers: Record<string, string> = {}) => {
-  const response = await sandbox.fetch('/batch-predictions', {
-    json: {
-      prompt: `Read the ${label}.`,
-      output_schema: { type: 'object' },
-      model: 'any-model',
-      metadata: { label },
-      items: Array.from({ length: items }, (_, n) => ({ file_id: 'file-invoice-1', custom_id: `n-${n}` })),
-    },
-    headers,
-  })
-  return ((await response.json()) as { id: string }).id
-}
 
 test('requests show their number, caller and key, and are sorted by a click on the head of a column', async () => {
   const { page } = dashboard
@@ -72,16 +58,16 @@ test('requests show their number, caller and key, and are sorted by a click on t
 test('a batch shows its model, prompt and key, and whether it is completed in part, failed or expired', async () => {
   const { page } = dashboard
   const { batches, clock } = sandbox
-  await createBatch('whole', 1, { 'Idempotency-Key': 'whole-1' })
-  const partial = await createBatch('partly', 4)
+  await createBatch(sandbox, 1, 'whole', { 'Idempotency-Key': 'whole-1' })
+  const partial = await createBatch(sandbox, 4, 'partly')
   await batches.change(partial, { outcomes: [{ every: 2, status: 'errored' }] })
-  await batches.fail(await createBatch('broken', 1))
-  const late = await createBatch('late', 2)
+  await batches.fail(await createBatch(sandbox, 1, 'broken'))
+  const late = await createBatch(sandbox, 2, 'late')
   await batches.change(late, { pace: { in_progress: 'hold' } })
   await clock.advance('25h')
   await goTo('batches')
   await page
-    .getByRole('row', { name: /^whole .*completed 1\/1 any-model Read the whole\..* whole-1$/ })
+    .getByRole('row', { name: /^whole .*completed 1\/1 any-model Read vendor and total\..* whole-1$/ })
     .waitFor()
   await page.getByRole('row', { name: /^partly .*partial/ }).waitFor()
   await page.getByTitle('2 succeeded, 2 errored').waitFor()
@@ -93,7 +79,7 @@ test('a batch shows its model, prompt and key, and whether it is completed in pa
 test('a delivery names its batch, and acknowledged failures leave the navigation until another one fails', async () => {
   const { page } = dashboard
   await sandbox.webhooks.create({ url: 'http://127.0.0.1:9/hook' })
-  await sandbox.clock.advance({ until: { batch: await createBatch('invoices', 1) } })
+  await sandbox.clock.advance({ until: { batch: await createBatch(sandbox, 1, 'invoices') } })
   await goTo('webhooks')
   const link = page.getByRole('navigation').getByRole('link', { name: /^Webhooks/ })
   await link.getByText('problems').waitFor({ state: 'attached' })
@@ -104,7 +90,7 @@ test('a delivery names its batch, and acknowledged failures leave the navigation
   await page.getByRole('button', { name: /completed.*invoices to http:\/\/127.0.0.1:9/ }).click()
   await page.getByRole('link', { name: 'invoices', exact: true }).first().waitFor()
   expect(await link.getByText('problems').count()).toBe(0)
-  await sandbox.clock.advance({ until: { batch: await createBatch('permits', 1) } })
+  await sandbox.clock.advance({ until: { batch: await createBatch(sandbox, 1, 'permits') } })
   await page.getByRole('button', { name: 'Acknowledge 1 failure' }).waitFor()
   await link.getByText('problems').waitFor({ state: 'attached' })
 })
@@ -202,7 +188,7 @@ test('Escape or a click closes the message of an error', async () => {
 
 test('the text of a disabled button is readable under the pointer', async () => {
   const { page } = dashboard
-  const id = await createBatch('invoices', 1)
+  const id = await createBatch(sandbox, 1, 'invoices')
   await sandbox.clock.advance({ until: { batch: id } })
   await goTo(`batches/${id}`)
   const button = page.getByRole('button', { name: 'Advance to done' })

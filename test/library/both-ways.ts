@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from 'vitest'
 import {
+  aBatch,
   connect,
   type Emulator,
   type EmulatorClient,
@@ -38,16 +39,7 @@ export function bothWays(options: EmulatorOptions = {}): {
 /** Creates a batch of the demo data. @returns its id */
 export async function createBatch(sandbox: SandboxClient, items = 3, changes: object = {}): Promise<string> {
   const response = await sandbox.fetch('/batch-predictions', {
-    json: {
-      prompt: 'Read the total.',
-      output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
-      model: 'model-1',
-      items: Array.from({ length: items }, (_, n) => ({
-        custom_id: `invoice-${n}`,
-        file_id: 'file-invoice-1',
-      })),
-      ...changes,
-    },
+    json: aBatch({ items, ...changes }),
   })
   const { id } = (await response.json()) as { readonly id: string }
   return id

@@ -61,7 +61,7 @@ test.for(ways)('%s: a batch can be shown, held, changed and ended in each way', 
   const changed = await batches.change(held, {
     hold: true,
     pace: { in_progress: { per_item: '1h', concurrency: 2 } },
-    outcomes: [{ match: { custom_id: 'invoice-*' }, status: 'errored', detail: 'unreadable' }],
+    outcomes: [{ match: { custom_id: 'item-*' }, status: 'errored', detail: 'unreadable' }],
   })
   expect(changed).toMatchObject({ progress: { held: true }, plan: { pace: { validating: '2s' } } })
   await batches.change(held, { hold: false })

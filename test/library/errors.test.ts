@@ -1,8 +1,7 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { connect, type EmulatorClient, EmulatorError, startEmulator } from '../../src/index.ts'
 import { freePort } from '../support/free-port.ts'
+import { serving } from '../support/http-server.ts'
 import { bothWays, refusalOf } from './both-ways.ts'
 
 const { ways, emulator } = bothWays({ controlToken: 'open-sesame' })
@@ -121,35 +120,26 @@ test('the error for an address without a server describes how to start an emulat
   })
 })
 
-test('the error for another server reports that it is no emulator', async () => {
-  const server = createServer((_req, res) => void res.writeHead(404).end('<h1>Not here</h1>'))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  const client = connect(`http://127.0.0.1:${port}`)
-  const refusal = await refusalOf(client.health())
-  expect(refusal).toMatchObject({ status: 404, code: 'no_emulator' })
-  expect(String(refusal)).toContain('not a workspace emulator')
-  expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_emulator' })
-})
-
 test.for([
-  ['a page', 'text/html', '<h1>Welcome</h1>'],
-  ['another service', 'application/json', '{"status": "fine"}'],
-] as const)('if %s responds with 200, the error reports that it is no emulator', async ([, type, text]) => {
-  const server = createServer((_req, res) => void res.setHeader('Content-Type', type).end(text))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  const { port } = server.address() as AddressInfo
-  const client = connect(`http://127.0.0.1:${port}`)
-  expect(await refusalOf(client.ready())).toMatchObject({ status: 200, code: 'no_emulator' })
-  expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_emulator' })
-  for (const call of [() => client.sandbox(), () => client.defaultSandbox.fetch('/pages')]) {
-    const refusal = await refusalOf(call())
-    expect(refusal).toMatchObject({ status: 200, code: 'no_emulator' })
-    expect(String(refusal)).toContain('Give the address that the emulator printed when it started.')
-  }
-})
+  ['an error page', 404, 'text/html', '<h1>Not here</h1>'],
+  ['a page', 200, 'text/html', '<h1>Welcome</h1>'],
+  ['another service', 200, 'application/json', '{"status": "fine"}'],
+] as const)(
+  'if %s responds with %i, the error reports that it is no emulator',
+  async ([, status, type, text]) => {
+    const { port } = await serving(
+      (_req, res) => void res.writeHead(status, { 'Content-Type': type }).end(text),
+    )
+    const client = connect(`http://127.0.0.1:${port}`)
+    const { defaultSandbox: sandbox } = client
+    for (const call of [() => client.ready(), () => client.sandbox(), () => sandbox.fetch('/pages')]) {
+      const refusal = await refusalOf(call())
+      expect(refusal).toMatchObject({ status, code: 'no_emulator' })
+      expect(String(refusal)).toContain('Give the address that the emulator printed when it started.')
+    }
+    expect(await refusalOf(first(sandbox.events()))).toMatchObject({ code: 'no_emulator' })
+  },
+)
 
 test('a missing or wrong control token is refused, and health needs none', async () => {
   const { url } = emulator()

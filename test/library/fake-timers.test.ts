@@ -1,11 +1,11 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, request, type Server } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { aBatch, type Emulator, startEmulator } from '../../src/index.ts'
 import type { EmulatorOptions } from '../../src/options.ts'
 import { dataFolder } from '../support/data-folder.ts'
+import { serving } from '../support/http-server.ts'
 
 /** Everything that Vitest can fake in a child process. A fake `nextTick` would stop the sockets of Node itself. */
 const EVERYTHING = [
@@ -44,10 +44,8 @@ async function send(url: string, json?: unknown): Promise<{ status: number | und
 
 /** A receiver of webhooks that subscribes itself. */
 async function receiver({ defaultSandbox: sandbox }: Emulator): Promise<Server> {
-  const server = createServer((req, res) => void req.resume().on('end', () => res.end()))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void server.close())
-  await sandbox.webhooks.create({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` })
+  const { server, port } = await serving((req, res) => void req.resume().on('end', () => res.end()))
+  await sandbox.webhooks.create({ url: `http://127.0.0.1:${port}/` })
   return server
 }
 

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Emulator, type FaultDraft, startEmulator } from '../../src/index.ts'
+import { aBatch, type Emulator, type FaultDraft, startEmulator } from '../../src/index.ts'
 import type { EmulatorOptions } from '../../src/options.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 
@@ -154,18 +154,12 @@ test('a request body that is too large is refused before it is sent whole', asyn
 /** A batch of the demo data whose results are many megabytes. @returns the path of its results */
 async function largeResults(emulator: Emulator, items: number): Promise<string> {
   const sandbox = emulator.defaultSandbox
-  const created = await sandbox.fetch('/batch-predictions', {
-    json: {
-      prompt: 'Read the total.',
-      output_schema: {
-        type: 'object',
-        properties: { text: { const: 'x'.repeat(10_000) } },
-        required: ['text'],
-      },
-      model: 'any-model',
-      items: Array.from({ length: items }, (_, n) => ({ custom_id: `i${n}`, file_id: 'file-invoice-1' })),
-    },
-  })
+  const output_schema = {
+    type: 'object',
+    properties: { text: { const: 'x'.repeat(10_000) } },
+    required: ['text'],
+  }
+  const created = await sandbox.fetch('/batch-predictions', { json: aBatch({ output_schema, items }) })
   const { id } = (await created.json()) as { readonly id: string }
   await sandbox.clock.advance({ until: { batch: id } })
   return `/batch-predictions/${id}/results`

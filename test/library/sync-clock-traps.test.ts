@@ -1,7 +1,5 @@
 // One test for each row of the table in docs/time.md, under "One clock with the client".
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { aBatch } from 'agent-workspace-emulator'
 import { expect, syncClock, test } from 'agent-workspace-emulator/vitest'
@@ -9,6 +7,7 @@ import ky from 'ky'
 import { Agent, request } from 'undici'
 import { onTestFinished, vi } from 'vitest'
 import { real } from '../../src/core/time/real.ts'
+import { serving } from '../support/http-server.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -17,10 +16,8 @@ const HOUR = 60 * MINUTE
 const early = { setTimeout: globalThis.setTimeout, now: performance.now.bind(performance) }
 
 async function serve(listener: RequestListener) {
-  const server = createServer(listener)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void server.close())
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }
+  const { server, port } = await serving(listener)
+  return { server, url: `http://127.0.0.1:${port}/` }
 }
 
 test('a timer that a microtask or another timer starts runs within the same advance', async ({ sandbox }) => {

@@ -1,12 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { once } from 'node:events'
-import { type ClientRequest, createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ClientRequest } from 'node:http'
 import { aBatch, connect, type SandboxClient, startEmulator } from 'agent-workspace-emulator'
 import { expect, syncClock, test } from 'agent-workspace-emulator/vitest'
 import got from 'got'
 import { describe, onTestFinished, vi } from 'vitest'
 import { real } from '../../src/core/time/real.ts'
+import { serving } from '../support/http-server.ts'
 import { pageOfViews } from '../support/react-page.ts'
 
 const MINUTE = 60_000
@@ -155,13 +154,11 @@ test('a clock that has moved alone is followed at the next advance', async ({ sa
 
 test('a timer that a webhook starts runs before later events of the sandbox', async ({ sandbox }) => {
   await syncClock(sandbox)
-  const server = createServer((req, res) => {
+  const { port } = await serving((req, res) => {
     req.resume().on('end', () => res.end())
     setTimeout(() => void sandbox.fetch('/data-views').then((response) => response.json()), 1_000)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  onTestFinished(() => void server.close())
-  await sandbox.webhooks.create({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` })
+  await sandbox.webhooks.create({ url: `http://127.0.0.1:${port}/` })
   await createBatch(sandbox)
   const { to } = await sandbox.clock.advance('2h')
   const [, request] = await sandbox.requests.list()

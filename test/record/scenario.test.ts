@@ -2,15 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { RecordedInput, RecordingBundle } from '../../src/core/record/bundle.ts'
-import { type SandboxClient, startEmulator } from '../../src/index.ts'
+import { aBatch, type SandboxClient, startEmulator } from '../../src/index.ts'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
-
-const BATCH = {
-  prompt: 'Read the total.',
-  output_schema: { type: 'object', properties: { total: { type: 'number' } } },
-  model: 'any-model',
-  items: [{ file_id: 'file-invoice-1', custom_id: 'first' }],
-}
 
 /** What a session does; its recording has the default sandbox. */
 type Session = (sandbox: SandboxClient) => Promise<unknown>
@@ -96,9 +89,9 @@ const SESSIONS: Readonly<Record<string, Session>> = {
   },
   'batches, webhooks and records': async ({ batches, clock, fetch, state, webhooks }) => {
     await webhooks.create({ inbox: true, secret: 'the-secret-of-the-user' })
-    const created = await fetch('/batch-predictions', { json: BATCH })
+    const created = await fetch('/batch-predictions', { json: aBatch() })
     const { id } = (await created.json()) as { id: string }
-    const other = (await (await fetch('/batch-predictions', { json: BATCH })).json()) as { id: string }
+    const other = (await (await fetch('/batch-predictions', { json: aBatch() })).json()) as { id: string }
     await clock.advance('1s')
     await batches.fail(id, { detail: 'The model is gone.' })
     await state.put('pages', {

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { startEmulator } from '../../src/index.ts'
+import { aBatch, startEmulator } from '../../src/index.ts'
 
 test('the recording of 1,000 usual requests has less than 2 MB', async () => {
   await using emulator = await startEmulator({ listen: false, ephemeral: true, limits: false, rate: 0 })
   const { batches, fetch, record } = emulator.defaultSandbox
-  const items = Array.from({ length: 20 }, (_, n) => ({ file_id: 'file-invoice-1', custom_id: `n-${n}` }))
-  const json = { prompt: 'Read it.', output_schema: { type: 'object' }, model: 'any-model', items }
+  const json = aBatch({ items: 20 })
   const { id } = (await (await fetch('/batch-predictions', { json })).json()) as { id: string }
   await batches.complete(id)
   const calls: readonly (() => Promise<Response>)[] = [

@@ -1,11 +1,5 @@
+import { aBatch } from 'agent-workspace-emulator'
 import type { Surroundings } from './client.ts'
-
-const BATCH = {
-  prompt: 'Read the total.',
-  output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
-  model: 'model-1',
-  items: [1, 2, 3].map((n) => ({ custom_id: `invoice-${n}`, file_id: 'file-invoice-1' })),
-}
 
 /** Splits each chunk into lines and keeps nothing for the next one: a line in two chunks ends the stream. */
 export async function run({ baseUrl, apiKey, sleep }: Surroundings): Promise<unknown> {
@@ -13,7 +7,7 @@ export async function run({ baseUrl, apiKey, sleep }: Surroundings): Promise<unk
   const created = await fetch(`${baseUrl}/batch-predictions`, {
     method: 'POST',
     headers,
-    body: JSON.stringify(BATCH),
+    body: JSON.stringify(aBatch({ items: 3 })),
   })
   const { id } = (await created.json()) as { readonly id: string }
   await sleep(3_600_000)

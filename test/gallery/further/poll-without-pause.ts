@@ -1,11 +1,5 @@
+import { aBatch } from 'agent-workspace-emulator'
 import type { Surroundings } from './client.ts'
-
-const BATCH = {
-  prompt: 'Read the total.',
-  output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
-  model: 'model-1',
-  items: [{ custom_id: 'invoice-1', file_id: 'file-invoice-1' }],
-}
 
 /** Uses the interval of its configuration as it is: 0 makes a loop without pause, until the time-out. */
 export async function run({ baseUrl, apiKey, sleep }: Surroundings): Promise<unknown> {
@@ -14,7 +8,7 @@ export async function run({ baseUrl, apiKey, sleep }: Surroundings): Promise<unk
   const created = await fetch(`${baseUrl}/batch-predictions`, {
     method: 'POST',
     headers,
-    body: JSON.stringify(BATCH),
+    body: JSON.stringify(aBatch()),
   })
   const { id } = (await created.json()) as { readonly id: string }
   // The time-out, as a number of polls: the same on every machine.

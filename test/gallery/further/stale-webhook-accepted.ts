@@ -2,14 +2,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { aBatch } from 'agent-workspace-emulator'
 import type { Surroundings } from './client.ts'
-
-const BATCH = {
-  prompt: 'Read the total.',
-  output_schema: { type: 'object', properties: { total: { type: 'number' } }, required: ['total'] },
-  model: 'model-1',
-  items: [{ custom_id: 'invoice-1', file_id: 'file-invoice-1' }],
-}
 
 /** Verifies the signature of a webhook and not the age of its timestamp: a recorded webhook is valid for ever. */
 export async function run({ baseUrl, apiKey, sleep, webhooks }: Surroundings): Promise<readonly string[]> {
@@ -26,7 +20,7 @@ export async function run({ baseUrl, apiKey, sleep, webhooks }: Surroundings): P
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   await webhooks.subscribe(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
   const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' }
-  await fetch(`${baseUrl}/batch-predictions`, { method: 'POST', headers, body: JSON.stringify(BATCH) })
+  await fetch(`${baseUrl}/batch-predictions`, { method: 'POST', headers, body: JSON.stringify(aBatch()) })
   await sleep(3_600_000)
   server.closeAllConnections()
   await new Promise((resolve) => server.close(resolve))
