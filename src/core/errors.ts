@@ -220,11 +220,11 @@ export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
   const kind: ErrorKind = catalog[refusal.code]
   const assumed: Reliance[] = [...(refusal.options.assumed ?? [])]
   if (kind.documented !== true) assumed.push([errorCodes.item, errorCodes])
-  if (typeof kind.status === 'number') return { kind, status: refusal.options.status ?? kind.status, assumed }
-  // The refusal has its own status, so the response does not rely on the setting.
-  if (refusal.options.status !== undefined) return { kind, status: refusal.options.status, assumed }
-  assumed.push([kind.status.item, kind.status])
-  return { kind, status: settings.get(kind.status), assumed }
+  // A refusal with its own status does not rely on the setting.
+  const status = refusal.options.status ?? kind.status
+  if (typeof status === 'number') return { kind, status, assumed }
+  assumed.push([status.item, status])
+  return { kind, status: settings.get(status), assumed }
 }
 
 /** The assumptions that the fields of an error body rely on, in addition to those of status and code. */

@@ -34,9 +34,8 @@ interface RunnerOptions {
 
 /** Starts and stops the scenarios of all sandboxes of one process, calls their functions, and follows changes of the scripts. */
 export class ScenarioRunner {
+  readonly #options: RunnerOptions
   readonly #source: ScenarioSource
-  readonly #onNotice: OnScenarioNotice
-  readonly #returned: RunnerOptions['returned']
   readonly #callers = new Map<Sandbox, FunctionCaller>()
   /** Why the newest version is not in force. */
   readonly #problems = new WeakMap<Sandbox, string>()
@@ -44,12 +43,11 @@ export class ScenarioRunner {
   readonly #stopHearing: () => void
   #isLoaded: boolean
 
-  constructor({ source, onNotice = () => {}, returned }: RunnerOptions) {
-    this.#source = source
-    this.#returned = returned
-    this.#onNotice = onNotice
-    this.#isLoaded = source.load === undefined
-    this.#stopHearing = source.onChange(() => {
+  constructor(options: RunnerOptions) {
+    this.#options = options
+    this.#source = options.source
+    this.#isLoaded = this.#source.load === undefined
+    this.#stopHearing = this.#source.onChange(() => {
       for (const sandbox of this.#callers.keys()) this.#follow(sandbox)
     })
   }
@@ -59,7 +57,7 @@ export class ScenarioRunner {
     const caller = new FunctionCaller({
       sandbox,
       source: this.#source,
-      returned: this.#returned,
+      returned: this.#options.returned,
       onLog: (text, { scenario }) =>
         this.#notify('info', 'scenario_output', `${this.#title(sandbox, scenario)}: ${text}`),
     })
@@ -242,7 +240,7 @@ export class ScenarioRunner {
   }
 
   #notify(level: 'info' | 'warn', event: 'scenario_output' | 'scenario_failed', message: string): void {
-    this.#onNotice({ level, event, message })
+    this.#options.onNotice?.({ level, event, message })
   }
 
   // One at a time: a start reads the state first, and writes it later.

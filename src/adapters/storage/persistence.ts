@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LowSync } from 'lowdb'
 import type { AssumptionCatalog } from '../../core/assumptions.ts'
-import type { SavedWindow } from '../../core/request/rate-limiter.ts'
 import { type Sandbox, wakesAt } from '../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../core/service.ts'
 import type { Document } from '../../core/state/state.ts'
@@ -43,7 +42,7 @@ export class Persistence {
   /** The parts that exist while a sandbox is attached. */
   #attached: Attached | undefined
   /** What the state file contains; undefined when it lacks commits, or was edited while no emulator was running. */
-  #saved: ChangeMark | undefined
+  #saved: ReturnType<typeof changeMarkOf> | undefined
 
   /** Throws the error of the operating system if the folder cannot be created. */
   constructor(options: PersistenceOptions) {
@@ -209,13 +208,7 @@ interface Attached {
 }
 
 /** Compared with an earlier mark, shows whether a sandbox has changed: by commits, or by requests, which are in no journal. */
-interface ChangeMark {
-  readonly revision: number
-  readonly requests: number
-  readonly limits: readonly SavedWindow[]
-}
-
-function changeMarkOf({ store, log, limiter }: Sandbox): ChangeMark {
+function changeMarkOf({ store, log, limiter }: Sandbox) {
   return { revision: store.revision, requests: log.requests, limits: limiter.save() }
 }
 

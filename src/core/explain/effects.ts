@@ -79,19 +79,19 @@ export function effectsOf(entry: LogEntry): RequestEffects {
   const events = changes.filter(({ table }) => table === SCHEDULE)
   return {
     changes: all.filter(({ change }) => isRecord(change)).map(changeOf),
-    scheduled: events.filter(({ after }) => after !== undefined).map(scheduled),
-    unscheduled: events.filter(({ after }) => after === undefined).map(unscheduled),
+    scheduled: events.filter(({ after }) => after !== undefined).map(eventOf),
+    unscheduled: events.filter(({ after }) => after === undefined).map(eventOf),
     deliveries: changes.filter(isNewDelivery).map(({ after }) => delivery(after as Delivery)),
   }
 }
 
-interface Stepped {
-  readonly step: Step
-  readonly commit: Commit | undefined
-}
-
 // In the order in which they were committed.
-function commitsOf({ poll, commit, faults, decided }: LogEntry): Stepped[] {
+function commitsOf({
+  poll,
+  commit,
+  faults,
+  decided,
+}: LogEntry): { step: Step; commit: Commit | undefined }[] {
   const moved = faults?.moved ?? []
   return [
     ...moved.filter(({ step }) => step === 'faultsBefore'),
@@ -118,15 +118,10 @@ function changeOf({ step, change }: { readonly step: Step; readonly change: Chan
   return { step, ref: `${table}/${id}`, action, patch: jsonPatch(from, to) }
 }
 
-function scheduled({ before, after }: Change): EventChange {
-  const { kind, ref, due_at, description } = after as ScheduledEvent
-  const moved = before === undefined ? {} : { instead_of: (before as ScheduledEvent).due_at }
+function eventOf({ before, after }: Change): EventChange {
+  const { kind, ref, due_at, description } = (after ?? before) as ScheduledEvent
+  const moved = before && after && { instead_of: (before as ScheduledEvent).due_at }
   return { kind, ref, at: due_at, ...moved, description }
-}
-
-function unscheduled({ before }: Change): EventChange {
-  const { kind, ref, due_at, description } = before as ScheduledEvent
-  return { kind, ref, at: due_at, description }
 }
 
 function delivery({ id, type, url, ref, faults }: Delivery): DeliveryChange {

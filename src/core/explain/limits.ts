@@ -63,9 +63,8 @@ export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }
 function describeLimiter(sandbox: Sandbox, window: KeptWindow | undefined, isFaulted: boolean): string {
   const shown = isFaulted ? 'the values of a fault rule' : 'an unused window'
   if (window === undefined) return `It did not count towards a rate limit; the headers show ${shown}.`
-  return isFaulted
-    ? `${describeWindow(sandbox, window)} The headers show ${shown}.`
-    : describeWindow(sandbox, window)
+  const description = describeWindow(sandbox, window)
+  return isFaulted ? `${description} The headers show ${shown}.` : description
 }
 
 function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
