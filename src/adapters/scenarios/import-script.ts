@@ -8,9 +8,7 @@ import { later } from '../realtime.ts'
 import { defineScenario } from './define-scenario.ts'
 import { problemOf, registerPlaces, ScenarioError } from './problem.ts'
 
-interface Module {
-  exports: unknown
-}
+type Module = { exports: unknown }
 
 /** Real milliseconds until a script is refused whose imports or top-level promises have not finished. */
 export const LOAD_MS = 5_000

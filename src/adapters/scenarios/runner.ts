@@ -207,11 +207,12 @@ export class ScenarioRunner {
     }
     const scenario = this.#source.get(active.name)
     try {
-      if (scenario === undefined) this.#complain(sandbox, active, MISSING)
-      else {
-        swapScenario(sandbox, scenario)
-        this.#problems.delete(sandbox)
+      if (scenario === undefined) {
+        this.#complain(sandbox, active, 'its script is missing, so none of its functions can be called')
+        return
       }
+      swapScenario(sandbox, scenario)
+      this.#problems.delete(sandbox)
     } catch (error) {
       // The error must not reach a caller that has only saved a file or restored a sandbox.
       if (!(error instanceof Refusal)) sandbox.options.onDefect(error)
@@ -253,8 +254,6 @@ export class ScenarioRunner {
     return turn
   }
 }
-
-const MISSING = 'its script is missing, so none of its functions can be called'
 
 const NONE_ACTIVE = {
   detail: 'No scenario is active on this sandbox.',
