@@ -356,14 +356,10 @@ export function problemBody(
       status,
       mitigation === undefined ? detail : `${detail} ${mitigation}`,
     ),
-    instance: uriReference(instance),
+    // A URI reference (RFC 3986): the server accepts characters that a path must not have.
+    instance: instance.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent),
     ...(issues !== undefined && settings.get(problemErrors) && { errors: issues }),
   }
-}
-
-/** A path as a URI reference (RFC 3986). The server accepts characters that a path must not have; these are encoded. */
-function uriReference(path: string): string {
-  return path.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent)
 }
 
 const NOT_IN_A_PATH = /[^A-Za-z0-9_.~!$&'()*+,;=:@/%-]|%(?![0-9A-Fa-f]{2})/gu

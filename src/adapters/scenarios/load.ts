@@ -21,16 +21,10 @@ export interface Candidate {
   readonly file: string
   readonly data?: ScenarioData
   /** The script of the data; absent for JSON. */
-  readonly script?: LoadedScript
+  readonly script?: { /** What it exports. */ readonly scenario: object; readonly source: string }
   readonly problems: readonly ScriptProblem[]
   /** The file and those that it imports, without packages. */
   readonly files: ReadonlySet<string>
-}
-
-/** A script, with the object that it exports. */
-interface LoadedScript {
-  readonly scenario: object
-  readonly source: string
 }
 
 type Content = Pick<Candidate, 'data' | 'script' | 'problems'>

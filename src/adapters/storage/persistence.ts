@@ -40,7 +40,9 @@ export class Persistence {
   readonly #state: StateFile
   #recovered: Recovered | undefined
   /** The parts that exist while a sandbox is attached. */
-  #attached: Attached | undefined
+  #attached:
+    | { readonly sandbox: Sandbox; readonly edits: Edits; readonly checkpoints: Checkpoints }
+    | undefined
   /** What the state file contains; undefined when it lacks commits, or was edited while no emulator was running. */
   #saved: ReturnType<typeof changeMarkOf> | undefined
 
@@ -171,7 +173,10 @@ export class Persistence {
   }
 
   #save(sandbox: Sandbox): void {
-    new LowSync<Document>(this.#state, withWakeTime(sandbox)).write()
+    const { format, revision, sandbox: name, ...rest } = sandbox.document()
+    // `wakes_at` is among the first fields, so that a start only needs to read the first bytes of the file.
+    const document = { format, revision, sandbox: name, wakes_at: wakesAt(sandbox), ...rest }
+    new LowSync<Document>(this.#state, document).write()
     this.#saved = changeMarkOf(sandbox)
   }
 
@@ -201,20 +206,7 @@ export class Persistence {
   }
 }
 
-interface Attached {
-  readonly sandbox: Sandbox
-  readonly edits: Edits
-  readonly checkpoints: Checkpoints
-}
-
 /** Compared with an earlier mark, shows whether a sandbox has changed: by commits, or by requests, which are in no journal. */
 function changeMarkOf({ store, log, limiter }: Sandbox) {
   return { revision: store.revision, requests: log.requests, limits: limiter.save() }
-}
-
-// `wakes_at` is among the first fields, so that a start only needs to read the first bytes of the file.
-function withWakeTime(sandbox: Sandbox): Document {
-  const { format, revision, sandbox: name, ...rest } = sandbox.document()
-  const head = { format, revision, sandbox: name, wakes_at: wakesAt(sandbox) }
-  return { ...head, ...rest }
 }

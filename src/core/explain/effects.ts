@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
-import { type Json, type JsonObject, pointer } from '../json.ts'
+import { type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { STEPS, type Step } from '../request/steps.ts'
 import { type Change, type Commit, diff, type PatchStep, type Row } from '../state/commit.ts'
@@ -78,7 +78,9 @@ export function effectsOf(entry: LogEntry): RequestEffects {
   const changes = all.map(({ change }) => change)
   const events = changes.filter(({ table }) => table === SCHEDULE)
   return {
-    changes: all.filter(({ change }) => isRecord(change)).map(changeOf),
+    changes: all
+      .filter(({ change }) => !change.table.startsWith('$') && !isNewDelivery(change))
+      .map(changeOf),
     scheduled: events.filter(({ after }) => after !== undefined).map(eventOf),
     unscheduled: events.filter(({ after }) => after === undefined).map(eventOf),
     deliveries: changes.filter(isNewDelivery).map(({ after }) => delivery(after as Delivery)),
@@ -105,10 +107,6 @@ function commitsOf({
 // A delivery contains a whole copy of its object, so that it is named and not shown.
 function isNewDelivery({ table, before }: Change): boolean {
   return table === deliveries.name && before === undefined
-}
-
-function isRecord(change: Change): boolean {
-  return !change.table.startsWith('$') && !isNewDelivery(change)
 }
 
 function changeOf({ step, change }: { readonly step: Step; readonly change: Change }): RecordChange {
@@ -170,13 +168,5 @@ export function jsonPatch(before: Row | undefined, after: Row | undefined): Json
 function asOperation(source: JsonObject, [keys, ...value]: PatchStep): JsonPatchOperation {
   const path = pointer(...keys)
   if (value.length === 0) return { op: 'remove', path }
-  return { op: has(source, keys) ? 'replace' : 'add', path, value: value[0] as Json }
-}
-
-// All keys of a step but the last lead through fields that are objects on both sides.
-function has(source: JsonObject, keys: readonly string[]): boolean {
-  let place: JsonObject = source
-  for (const key of keys.slice(0, -1)) place = place[key] as JsonObject
-  const last = keys.at(-1) as string
-  return Object.hasOwn(place, last) && place[last] !== undefined
+  return { op: valueAt(source, keys) === undefined ? 'add' : 'replace', path, value: value[0] as Json }
 }

@@ -29,7 +29,8 @@ export function fitsGlob(pattern: string, text: string): boolean {
 const compiled = keeping((pattern): Compiled => {
   if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return PLAIN
   const { state } = picomatch.makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
-  const expression = `(?s)^(?:${withoutLookahead(state.output)})$`
+  // RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
+  const expression = `(?s)^(?:${state.output.replaceAll(LOOKAHEAD, '')})$`
   // As in picomatch, a glob that is no valid expression, such as one with an open brace, only fits itself.
   return isRegex(expression) ? { expression, negated: state.negated } : PLAIN
 })
@@ -41,10 +42,5 @@ interface State {
 }
 
 const PLAIN: Compiled = { expression: undefined, negated: false }
-
-// RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
-function withoutLookahead(source: string): string {
-  return source.replaceAll(LOOKAHEAD, '')
-}
 
 const LOOKAHEAD = /\(\?=\.\)|\(\?!(?:\(\?:\^\|\\\/\))?\\\.\{\d,\d\}\(\?:\\\/\|\$\)\)/g

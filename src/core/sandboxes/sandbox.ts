@@ -366,17 +366,10 @@ export function wakesAt({
   scheduler,
   clock,
 }: Pick<Sandbox, 'store' | 'scheduler' | 'clock'>): string | null {
-  if (hasWork(store)) return formatInstant(clock.host())
+  const sent = [...store.rows(deliveries.name).values()] as Delivery[]
+  const isSending = sent.some(({ status }) => status === 'pending' || status === 'sending')
+  if (isSending || store.rows(scenarioCalls.name).size > 0) return formatInstant(clock.host())
   const next = scheduler.peek()
   const wait = next === undefined ? undefined : clock.realUntil(Date.parse(next.due_at))
   return wait === undefined ? null : formatInstant(Math.min(END_OF_TIME, clock.host() + Math.ceil(wait)))
-}
-
-function hasWork(store: Store): boolean {
-  if (store.rows(scenarioCalls.name).size > 0) return true
-  for (const row of store.rows(deliveries.name).values()) {
-    const { status } = row as Delivery
-    if (status === 'pending' || status === 'sending') return true
-  }
-  return false
 }

@@ -2,7 +2,7 @@ import { didYouMean } from '../did-you-mean.ts'
 import { Refusal, refuse, refuseInvalid } from '../errors.ts'
 import { nothing } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
-import { type AnyControl, idOf, type Scope } from '../operation.ts'
+import { idOf, type Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { FAILED_EVENTS } from '../state/state.ts'
@@ -138,15 +138,13 @@ function moveRecord(
   { id, move, body }: Command & { kind: 'move' },
 ): void {
   const moves = service.script?.moves ?? []
-  const control = moves.find(({ name }) => name === move) ?? refuseMove(move, moves)
+  const known = moves.map(({ name }) => name)
+  const control =
+    moves.find(({ name }) => name === move) ??
+    refuse('not_found', { detail: `Scenarios have no move "${move}".${didYouMean(move, known)}` })
   const { data, error } = parsed(control.input?.(scope.settings).body ?? nothing, body)
   refuseInvalid(error === undefined ? [] : zodIssues(error, ''))
   control.handle(scope, { params: { id }, body: data, query: undefined })
-}
-
-function refuseMove(move: string, moves: readonly AnyControl[]): never {
-  const known = moves.map(({ name }) => name)
-  return refuse('not_found', { detail: `Scenarios have no move "${move}".${didYouMean(move, known)}` })
 }
 
 // The author of the script reads the message, so it names the command; a refusal does not.
