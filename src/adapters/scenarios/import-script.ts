@@ -69,7 +69,9 @@ class Modules {
     const source = readRegular(file)
     const code = jiti.transform({ filename: file, source, ts: /\.[cm]?ts$/.test(file), async })
     if (code.startsWith('exports.__JITI_ERROR__')) throw syntaxError(file, code)
-    this.#keepMap(file, code)
+    const [, map] = /\n\/\/# sourceMappingURL=data:application\/json;[^,]*base64,(\S+)\s*$/.exec(code) ?? []
+    if (map !== undefined)
+      this.places.set(file, new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())))
     const resolve = (id: string): string => fileURLToPath(jiti.esmResolve(id))
     const request = (id: string, async: boolean): unknown => {
       // Scripts need only this function of the emulator, and can import it wherever the package is installed.
@@ -93,12 +95,6 @@ class Modules {
       importModule,
       (id: string) => pathToFileURL(resolve(id)).href,
     )
-  }
-
-  #keepMap(file: string, code: string): void {
-    const [, map] = /\n\/\/# sourceMappingURL=data:application\/json;[^,]*base64,(\S+)\s*$/.exec(code) ?? []
-    if (map !== undefined)
-      this.places.set(file, new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())))
   }
 }
 

@@ -78,9 +78,18 @@ export class Persistence {
       throw new Error('Call load() before attach(): otherwise the files on the disk would be overwritten')
     const { later, importCommand, onNotice } = this.#options
     const checkpoints = new Checkpoints({
-      write: () => this.#write(),
+      write: () => {
+        if (edits.look() === 'pending') return false
+        this.#save(sandbox)
+        return true
+      },
       later,
-      onFailure: (reason) => this.#reportFailure(reason),
+      onFailure: (reason) =>
+        this.#report(
+          'error',
+          'checkpoint_failed',
+          `${this.file} could not be written: ${reason}. Nothing is lost: every change is in ${this.#journal.path}, which grows until writing works again. The emulator retries automatically.`,
+        ),
       onRecovery: () => this.#report('info', 'checkpoint_recovered', `${this.file} is being written again.`),
     })
     const [files, file, journal] = [this.#files, this.#state, this.#journal]
@@ -163,15 +172,6 @@ export class Persistence {
       )
   }
 
-  /** @returns whether a checkpoint was written; false while an edit waits in the file */
-  #write(): boolean {
-    if (this.#attached === undefined) return false
-    const { sandbox, edits } = this.#attached
-    if (edits.look() === 'pending') return false
-    this.#save(sandbox)
-    return true
-  }
-
   #save(sandbox: Sandbox): void {
     const { format, revision, sandbox: name, ...rest } = sandbox.document()
     // `wakes_at` is among the first fields, so that a start only needs to read the first bytes of the file.
@@ -190,14 +190,6 @@ export class Persistence {
       'error',
       'journal_lost',
       `${this.#journal.path} was removed, replaced or truncated by another program while the emulator runs. Nothing is lost: everything was in memory, and ${this.file} has been written with a new journal. Exclude the data directory from programs that clean up or rotate files.`,
-    )
-  }
-
-  #reportFailure(reason: string): void {
-    this.#report(
-      'error',
-      'checkpoint_failed',
-      `${this.file} could not be written: ${reason}. Nothing is lost: every change is in ${this.#journal.path}, which grows until writing works again. The emulator retries automatically.`,
     )
   }
 
