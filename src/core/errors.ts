@@ -348,14 +348,9 @@ export function problemBody(
   const { settings } = at
   const { detail, issues } = refusal.options
   const mitigation = refusal.options.mitigation ?? kind.mitigation
+  const advice = mitigation === undefined ? detail : `${detail} ${mitigation}`
   return {
-    ...problem(
-      at,
-      shownCode(refusal.code, settings),
-      kind.title,
-      status,
-      mitigation === undefined ? detail : `${detail} ${mitigation}`,
-    ),
+    ...problem(at, shownCode(refusal.code, settings), kind.title, status, advice),
     // A URI reference (RFC 3986): the server accepts characters that a path must not have.
     instance: instance.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent),
     ...(issues !== undefined && settings.get(problemErrors) && { errors: issues }),

@@ -44,8 +44,6 @@ const eventChange = () =>
     description: z.string(),
   })
 
-type EventChange = ShapeOf<typeof eventChange>
-
 /** A webhook that a request caused. */
 const deliveryChange = () =>
   z.strictObject({
@@ -56,8 +54,6 @@ const deliveryChange = () =>
     /** Ids of the fault rules that fired on it; absent for none. */
     faults: z.array(z.string()).exactOptional(),
   })
-
-type DeliveryChange = ShapeOf<typeof deliveryChange>
 
 /** All effects of a request. */
 export const requestEffects = () =>
@@ -116,13 +112,13 @@ function changeOf({ step, change }: { readonly step: Step; readonly change: Chan
   return { step, ref: `${table}/${id}`, action, patch: jsonPatch(from, to) }
 }
 
-function eventOf({ before, after }: Change): EventChange {
+function eventOf({ before, after }: Change): ShapeOf<typeof eventChange> {
   const { kind, ref, due_at, description } = (after ?? before) as ScheduledEvent
   const moved = before && after && { instead_of: (before as ScheduledEvent).due_at }
   return { kind, ref, at: due_at, ...moved, description }
 }
 
-function delivery({ id, type, url, ref, faults }: Delivery): DeliveryChange {
+function delivery({ id, type, url, ref, faults }: Delivery): ShapeOf<typeof deliveryChange> {
   return { id, type, url, about: ref, ...(faults !== null && { faults: faults.rules }) }
 }
 
