@@ -175,19 +175,17 @@ export class Settings {
   }
 
   get<T>(setting: Setting<T>): T {
-    if (Object.hasOwn(this.overrides, setting.key)) return this.#override(setting)
-    return this.strict && setting.strict !== undefined ? setting.strict : setting.default
+    const { key, schema } = setting
+    if (!Object.hasOwn(this.overrides, key))
+      return this.strict && setting.strict !== undefined ? setting.strict : setting.default
+    // Parsed, so that absent fields get their defaults. Only once, because handlers read settings for every request.
+    if (!this.#read.has(key)) this.#read.set(key, schema().parse(this.overrides[key]))
+    return this.#read.get(key) as T
   }
 
   /** Whether all of these settings are given, also with the value of the default. False for an empty list. */
   settle(settings: readonly AnySetting[]): boolean {
     return settings.length > 0 && settings.every(({ key }) => Object.hasOwn(this.overrides, key))
-  }
-
-  // Parsed, so that absent fields get their defaults. Only once, because handlers read settings for every request.
-  #override<T>({ key, schema }: Setting<T>): T {
-    if (!this.#read.has(key)) this.#read.set(key, schema().parse(this.overrides[key]))
-    return this.#read.get(key) as T
   }
 }
 

@@ -220,11 +220,11 @@ export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
   const kind: ErrorKind = catalog[refusal.code]
   const assumed: Reliance[] = [...(refusal.options.assumed ?? [])]
   if (kind.documented !== true) assumed.push([errorCodes.item, errorCodes])
-  if (typeof kind.status === 'number') return { kind, status: refusal.options.status ?? kind.status, assumed }
-  // The refusal has its own status, so the response does not rely on the setting.
-  if (refusal.options.status !== undefined) return { kind, status: refusal.options.status, assumed }
-  assumed.push([kind.status.item, kind.status])
-  return { kind, status: settings.get(kind.status), assumed }
+  // A refusal with its own status does not rely on the setting.
+  const status = refusal.options.status ?? kind.status
+  if (typeof status === 'number') return { kind, status, assumed }
+  assumed.push([status.item, status])
+  return { kind, status: settings.get(status), assumed }
 }
 
 /** The assumptions that the fields of an error body rely on, in addition to those of status and code. */
@@ -348,22 +348,13 @@ export function problemBody(
   const { settings } = at
   const { detail, issues } = refusal.options
   const mitigation = refusal.options.mitigation ?? kind.mitigation
+  const advice = mitigation === undefined ? detail : `${detail} ${mitigation}`
   return {
-    ...problem(
-      at,
-      shownCode(refusal.code, settings),
-      kind.title,
-      status,
-      mitigation === undefined ? detail : `${detail} ${mitigation}`,
-    ),
-    instance: uriReference(instance),
+    ...problem(at, shownCode(refusal.code, settings), kind.title, status, advice),
+    // A URI reference (RFC 3986): the server accepts characters that a path must not have.
+    instance: instance.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent),
     ...(issues !== undefined && settings.get(problemErrors) && { errors: issues }),
   }
-}
-
-/** A path as a URI reference (RFC 3986). The server accepts characters that a path must not have; these are encoded. */
-function uriReference(path: string): string {
-  return path.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent)
 }
 
 const NOT_IN_A_PATH = /[^A-Za-z0-9_.~!$&'()*+,;=:@/%-]|%(?![0-9A-Fa-f]{2})/gu

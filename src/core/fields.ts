@@ -119,12 +119,13 @@ export function durationUpTo(max: string): z.ZodType<string> {
 // Client generators take an object schema without this keyword for an object that is always empty.
 const ANY_OBJECT = { type: 'object', additionalProperties: true } as const
 
-/** A JSON object with any keys, which is returned unchanged. zod's record would drop a key named `__proto__`. */
-export function anyObject(): z.ZodType<Record<string, unknown>, Record<string, unknown>> {
-  return z
-    .custom<Record<string, unknown>>(isObject, { error: 'must be an object' })
-    .register(z.globalRegistry, ANY_OBJECT)
+/** A JSON object of a type that is checked elsewhere, which is returned unchanged. zod's record would drop a key `__proto__`. */
+export function objectAs<T extends object>(): z.ZodType<T, T> {
+  return z.custom<T>(isObject, { error: 'must be an object' }).register(z.globalRegistry, ANY_OBJECT)
 }
+
+/** A JSON object with any keys. */
+export const anyObject = () => objectAs<Record<string, unknown>>()
 
 /** The key under which a JSON file names its JSON Schema, for editors. It has no effect. */
 export const schemaKey = () => z.string({ error: 'must be the path or URL of a JSON Schema' }).optional()
@@ -144,11 +145,6 @@ export function list<T>(data: readonly T[]): { readonly object: 'list'; readonly
 /** The schema of one problem of an input. */
 export const issue = (): z.ZodType<Issue> =>
   z.strictObject({ pointer: z.string(), detail: z.string(), custom_id: z.string().exactOptional() })
-
-/** A JSON object of a type that is checked elsewhere. */
-export function objectAs<T extends object>(): z.ZodType<T, T> {
-  return z.custom<T>(isObject, { error: 'must be an object' }).register(z.globalRegistry, ANY_OBJECT)
-}
 
 /** A string of a type that is checked elsewhere. */
 export function textAs<T extends string>(): z.ZodType<T, T> {

@@ -9,35 +9,26 @@ export interface Arrow {
   readonly because: 'spec' | `U${string}` | `T${string}`
 }
 
-/** A lifecycle as a table of arrows. States and actions are types: a misspelt one does not compile. */
-export interface Lifecycle<State extends string, Action extends string> {
-  readonly arrows: readonly (Arrow & { from: State; on: Action; to: State })[]
-  /** The state after the action; undefined when the table has no such arrow. */
-  next(from: State, on: Action): State | undefined
-  /** As `next`, but refuses a missing arrow with `conflict` and names the state and the possible actions. */
-  move(from: State, on: Action): State
-  /** Whether no arrow leads from a state to another one. */
-  terminal(state: State): boolean
-}
-
 /**
- * Declares a lifecycle.
+ * Declares a lifecycle as a table of arrows. States and actions are types: a misspelt one does not compile.
  * @example
  * const hatch = lifecycle([{ from: 'open', on: 'shut', to: 'closed', because: 'spec' }])
  * hatch.move('open', 'shut') // 'closed'
  */
-export function lifecycle<const Table extends readonly Arrow[]>(
-  arrows: Table,
-): Lifecycle<Table[number]['from'] | Table[number]['to'], Table[number]['on']> {
+export function lifecycle<const Table extends readonly Arrow[]>(arrows: Table) {
   type State = Table[number]['from'] | Table[number]['to']
   type Action = Table[number]['on']
   const next = (from: State, on: Action): State | undefined =>
     arrows.find((arrow) => arrow.from === from && arrow.on === on)?.to
   return {
     arrows,
+    /** The state after the action; undefined when the table has no such arrow. */
     next,
-    move: (from, on) => next(from, on) ?? refuse('conflict', { detail: illegal(arrows, from, on) }),
-    terminal: (state) => !arrows.some((arrow) => arrow.from === state && arrow.to !== state),
+    /** As `next`, but refuses a missing arrow with `conflict` and names the state and the possible actions. */
+    move: (from: State, on: Action): State =>
+      next(from, on) ?? refuse('conflict', { detail: illegal(arrows, from, on) }),
+    /** Whether no arrow leads from a state to another one. */
+    terminal: (state: State): boolean => !arrows.some((arrow) => arrow.from === state && arrow.to !== state),
   }
 }
 

@@ -8,10 +8,8 @@ const load = createRequire(import.meta.url)
 /** The maximum length of an expression, in characters. */
 export const MAX_REGEX_LENGTH = 1_000
 
-/** The maximum number of compiled expressions in memory: as many as one sandbox may have rules. */
+/** The maximum number of compiled expressions and globs in memory: as many as one sandbox may have rules. */
 const MAX_KEPT = 1_000
-
-const kept = new Map<string, Regex>()
 
 /** The problem of a regular expression; undefined for a valid one. */
 export function regexProblem(expression: string): string | undefined {
@@ -42,15 +40,23 @@ export function fitsRegex(expression: string, text: string): boolean {
 }
 
 /** The compiled expression. Throws when it is not valid in the syntax of RE2. */
-export function linearRegex(expression: string): Regex {
-  const known = kept.get(expression)
-  if (known !== undefined) return known
+export const linearRegex = keeping((expression): Regex => {
   const { RE2JS } = load('re2js') as typeof import('re2js')
-  const regex = RE2JS.compile(expression)
-  const [oldest] = kept.keys()
-  if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-  kept.set(expression, regex)
-  return regex
+  return RE2JS.compile(expression)
+})
+
+/** A function that keeps its last results. */
+export function keeping<T>(make: (key: string) => T): (key: string) => T {
+  const kept = new Map<string, T>()
+  return (key) => {
+    const known = kept.get(key)
+    if (known !== undefined) return known
+    const made = make(key)
+    const [oldest] = kept.keys()
+    if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
+    kept.set(key, made)
+    return made
+  }
 }
 
 /** Milliseconds that the built-in engine may take for one text: first, and once more if they were not enough. */

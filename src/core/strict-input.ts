@@ -86,7 +86,10 @@ export function either<T>(wanted: string, ...forms: readonly Form[]): z.ZodType<
     .register(z.globalRegistry, {
       // Created when the schema is described, because it is then read several times.
       get anyOf() {
-        described ??= forms.map((form) => plainSchema(form.schema))
+        described ??= forms.map(({ schema }) => {
+          const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
+          return rest
+        })
         return described
       },
     })
@@ -162,9 +165,4 @@ function addIssues(
 ): void {
   const { error } = parsed(schema, value)
   if (error !== undefined) reportIn(context, zodIssues(error, ''), path)
-}
-
-function plainSchema(schema: z.ZodType) {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
-  return rest
 }

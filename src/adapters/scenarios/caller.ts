@@ -86,7 +86,10 @@ export class FunctionCaller implements PendingWork {
     try {
       for (let call = this.#next(); call !== undefined; call = this.#next()) await this.#make(call)
     } catch (error) {
-      this.#postpone(error)
+      if (this.#isRunning) {
+        this.#options.sandbox.options.onDefect(error)
+        this.#answerWaiters(error)
+      }
     }
     this.#isWorking = false
     if (this.isIdle) this.#answerWaiters()
@@ -138,12 +141,6 @@ export class FunctionCaller implements PendingWork {
       const file = source.get(call.scenario)?.file
       throw file === undefined ? error : new ScriptFault(`${file}: ${error.message}`)
     }
-  }
-
-  #postpone(error: unknown): void {
-    if (!this.#isRunning) return
-    this.#options.sandbox.options.onDefect(error)
-    this.#answerWaiters(error)
   }
 
   #answerWaiters(reason?: unknown): void {

@@ -8,9 +8,7 @@ import { later } from '../realtime.ts'
 import { defineScenario } from './define-scenario.ts'
 import { problemOf, registerPlaces, ScenarioError } from './problem.ts'
 
-interface Module {
-  exports: unknown
-}
+type Module = { exports: unknown }
 
 /** Real milliseconds until a script is refused whose imports or top-level promises have not finished. */
 export const LOAD_MS = 5_000
@@ -71,7 +69,9 @@ class Modules {
     const source = readRegular(file)
     const code = jiti.transform({ filename: file, source, ts: /\.[cm]?ts$/.test(file), async })
     if (code.startsWith('exports.__JITI_ERROR__')) throw syntaxError(file, code)
-    this.#keepMap(file, code)
+    const [, map] = /\n\/\/# sourceMappingURL=data:application\/json;[^,]*base64,(\S+)\s*$/.exec(code) ?? []
+    if (map !== undefined)
+      this.places.set(file, new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())))
     const resolve = (id: string): string => fileURLToPath(jiti.esmResolve(id))
     const request = (id: string, async: boolean): unknown => {
       // Scripts need only this function of the emulator, and can import it wherever the package is installed.
@@ -95,12 +95,6 @@ class Modules {
       importModule,
       (id: string) => pathToFileURL(resolve(id)).href,
     )
-  }
-
-  #keepMap(file: string, code: string): void {
-    const [, map] = /\n\/\/# sourceMappingURL=data:application\/json;[^,]*base64,(\S+)\s*$/.exec(code) ?? []
-    if (map !== undefined)
-      this.places.set(file, new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())))
   }
 }
 

@@ -179,7 +179,10 @@ export class ScenarioLibrary implements ScenarioSource {
     }
     const known = new Set(this.#entries.map(({ file, problems }) => JSON.stringify([file, problems])))
     this.#entries = candidates
-      .map((candidate) => entryOf(candidate, this.get(candidate.name)))
+      .map(({ name, file, data, problems }): ScenarioEntry => {
+        const { generation = null, description = null } = this.get(name) ?? {}
+        return { name, origin: 'project', file, generation, valid: data !== undefined, description, problems }
+      })
       .sort((a, b) => (a.name < b.name ? -1 : 1))
     const broken = this.#entries.filter(
       ({ file, valid, problems }) => !valid && !known.has(JSON.stringify([file, problems])),
@@ -201,19 +204,4 @@ export class ScenarioLibrary implements ScenarioSource {
 
 function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string> | undefined): boolean {
   return a.size === b?.size && [...a].every(([file, print]) => b.get(file) === print)
-}
-
-function entryOf(
-  { name, file, data, problems }: Candidate,
-  inForce: ScenarioVersion | undefined,
-): ScenarioEntry {
-  return {
-    name,
-    origin: 'project',
-    file,
-    generation: inForce?.generation ?? null,
-    valid: data !== undefined,
-    description: inForce?.description ?? null,
-    problems,
-  }
 }

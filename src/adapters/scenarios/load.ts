@@ -21,16 +21,10 @@ export interface Candidate {
   readonly file: string
   readonly data?: ScenarioData
   /** The script of the data; absent for JSON. */
-  readonly script?: LoadedScript
+  readonly script?: { /** What it exports. */ readonly scenario: object; readonly source: string }
   readonly problems: readonly ScriptProblem[]
   /** The file and those that it imports, without packages. */
   readonly files: ReadonlySet<string>
-}
-
-/** A script, with the object that it exports. */
-interface LoadedScript {
-  readonly scenario: object
-  readonly source: string
 }
 
 type Content = Pick<Candidate, 'data' | 'script' | 'problems'>
@@ -102,7 +96,7 @@ async function loadScript(file: string, imported: Set<string>, schema: Schema): 
   if (source.trim() === '') throw new Error('is empty')
   const scenario = exportOf(await importScript(file, imported))
   const { data, issues } = plainData(scenario, mayBeFunction)
-  const locate = (pointer: string): SourceLocation => sourceLocation(source, pointer)
+  const locate: Locate = (pointer) => sourceLocation(source, pointer)
   if (issues.length > 0) return { problems: located(file, issues, locate) }
   const content = check(file, data, schema, locate)
   return { ...content, script: { scenario, source } }
@@ -153,30 +147,20 @@ export function callFunction(
   }
 }
 
-function check(
-  file: string,
-  document: unknown,
-  schema: Schema,
-  locate: (pointer: string) => SourceLocation,
-): Content {
+/** Finds the place of the value at a pointer. */
+type Locate = (pointer: string) => SourceLocation
+
+function check(file: string, document: unknown, schema: Schema, locate: Locate): Content {
   if (!isObject(document)) return { problems: [{ file, line: 1, column: 1, message: 'must be an object' }] }
   const result = parsed(schema, document)
   if (result.success) return { data: result.data, problems: [] }
   return { problems: located(file, zodIssues(result.error, ''), locate) }
 }
 
-function located(
-  file: string,
-  issues: readonly Issue[],
-  locate: (pointer: string) => SourceLocation,
-): ScriptProblem[] {
-  const problems = issues.map(({ pointer, detail }) => ({
-    file,
-    ...locate(pointer),
-    pointer,
-    message: detail,
-  }))
-  return problems.sort((a, b) => a.line - b.line || a.column - b.column)
+function located(file: string, issues: readonly Issue[], locate: Locate): ScriptProblem[] {
+  return issues
+    .map(({ pointer, detail }) => ({ file, ...locate(pointer), pointer, message: detail }))
+    .sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
 /**

@@ -74,10 +74,7 @@ function framesOf(thrown: unknown): { file: string; line: number; column: number
   })
 }
 
-function firstLocation(
-  thrown: unknown,
-  places: Places,
-): { file: string; line: number; column?: number } | undefined {
+function firstLocation(thrown: unknown, places: Places) {
   for (const { file, line, column } of framesOf(thrown)) {
     const map = places.get(file)
     if (map === undefined) continue

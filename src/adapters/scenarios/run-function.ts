@@ -56,7 +56,9 @@ const script = new Script(`globalThis[Symbol.for('${CALL.description}')]()`, { f
 function withinTime<T>(run: () => T, limit: number): T {
   const { exit } = process
   Object.defineProperty(globalThis, CALL, { value: run, configurable: true })
-  process.exit = refuseExit
+  process.exit = () => {
+    throw new Error('process.exit would end the emulator, and was not run. Return from the function instead.')
+  }
   // A debugger may stop in the function for as long as its user likes.
   const timeout = inspectorUrl() === undefined ? { timeout: limit } : {}
   try {
@@ -70,10 +72,6 @@ function withinTime<T>(run: () => T, limit: number): T {
     process.exit = exit
     Reflect.deleteProperty(globalThis, CALL)
   }
-}
-
-function refuseExit(): never {
-  throw new Error('process.exit would end the emulator, and was not run. Return from the function instead.')
 }
 
 /** Characters of one line for the log. */

@@ -34,9 +34,8 @@ interface RunnerOptions {
 
 /** Starts and stops the scenarios of all sandboxes of one process, calls their functions, and follows changes of the scripts. */
 export class ScenarioRunner {
+  readonly #options: RunnerOptions
   readonly #source: ScenarioSource
-  readonly #onNotice: OnScenarioNotice
-  readonly #returned: RunnerOptions['returned']
   readonly #callers = new Map<Sandbox, FunctionCaller>()
   /** Why the newest version is not in force. */
   readonly #problems = new WeakMap<Sandbox, string>()
@@ -44,12 +43,11 @@ export class ScenarioRunner {
   readonly #stopHearing: () => void
   #isLoaded: boolean
 
-  constructor({ source, onNotice = () => {}, returned }: RunnerOptions) {
-    this.#source = source
-    this.#returned = returned
-    this.#onNotice = onNotice
-    this.#isLoaded = source.load === undefined
-    this.#stopHearing = source.onChange(() => {
+  constructor(options: RunnerOptions) {
+    this.#options = options
+    this.#source = options.source
+    this.#isLoaded = this.#source.load === undefined
+    this.#stopHearing = this.#source.onChange(() => {
       for (const sandbox of this.#callers.keys()) this.#follow(sandbox)
     })
   }
@@ -59,7 +57,7 @@ export class ScenarioRunner {
     const caller = new FunctionCaller({
       sandbox,
       source: this.#source,
-      returned: this.#returned,
+      returned: this.#options.returned,
       onLog: (text, { scenario }) =>
         this.#notify('info', 'scenario_output', `${this.#title(sandbox, scenario)}: ${text}`),
     })
@@ -209,11 +207,12 @@ export class ScenarioRunner {
     }
     const scenario = this.#source.get(active.name)
     try {
-      if (scenario === undefined) this.#complain(sandbox, active, MISSING)
-      else {
-        swapScenario(sandbox, scenario)
-        this.#problems.delete(sandbox)
+      if (scenario === undefined) {
+        this.#complain(sandbox, active, 'its script is missing, so none of its functions can be called')
+        return
       }
+      swapScenario(sandbox, scenario)
+      this.#problems.delete(sandbox)
     } catch (error) {
       // The error must not reach a caller that has only saved a file or restored a sandbox.
       if (!(error instanceof Refusal)) sandbox.options.onDefect(error)
@@ -242,7 +241,7 @@ export class ScenarioRunner {
   }
 
   #notify(level: 'info' | 'warn', event: 'scenario_output' | 'scenario_failed', message: string): void {
-    this.#onNotice({ level, event, message })
+    this.#options.onNotice?.({ level, event, message })
   }
 
   // One at a time: a start reads the state first, and writes it later.
@@ -255,8 +254,6 @@ export class ScenarioRunner {
     return turn
   }
 }
-
-const MISSING = 'its script is missing, so none of its functions can be called'
 
 const NONE_ACTIVE = {
   detail: 'No scenario is active on this sandbox.',

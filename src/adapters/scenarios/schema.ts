@@ -38,7 +38,10 @@ export function scenarioSchema(vocabulary: ScenarioVocabulary): z.ZodType<Scenar
 export function scenarioFields({ events, checks }: ScenarioVocabulary) {
   const steps = strictObject({
     at: duration(),
-    do: z.unknown().superRefine(step(checks.action)).transform(named),
+    do: z
+      .unknown()
+      .superRefine(step(checks.action))
+      .transform((value) => (value === FUNCTION ? 'function' : value)),
   })
   return {
     $schema: schemaKey(),
@@ -63,10 +66,6 @@ function step(check: Check) {
     if (!Array.isArray(value) || value.length === 0) context.addIssue({ code: 'custom', message: STEP })
     else for (const [index, action] of value.entries()) reportIn(context, check(action), [String(index)])
   }
-}
-
-function named(value: unknown): unknown {
-  return value === FUNCTION ? 'function' : value
 }
 
 function hooks(events: readonly string[]) {

@@ -46,12 +46,7 @@ function exportedObject(code: string, exported: number): number | undefined {
   return value === null ? undefined : value.index + value[0].length - 1
 }
 
-interface Member {
-  readonly start: number
-  readonly value: number
-}
-
-function findMember(text: string, code: string, open: number, key: string): Member | undefined {
+function findMember(text: string, code: string, open: number, key: string) {
   const isList = code[open] === '['
   let index = 0
   for (let start = skipSpace(code, open + 1); start < code.length && !isClosing(code[start]); index++) {

@@ -12,7 +12,7 @@ const FIRST_RETRY = 1000
 const LAST_RETRY = 60_000
 
 interface CheckpointsOptions {
-  /** Writes one checkpoint. @returns false when that has to wait */
+  /** Writes one checkpoint. @returns whether it was written; false while an edit waits in the file */
   readonly write: () => boolean
   readonly later: Later
   /** Called for the first failure in a row. */

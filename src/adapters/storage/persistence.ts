@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LowSync } from 'lowdb'
 import type { AssumptionCatalog } from '../../core/assumptions.ts'
-import type { SavedWindow } from '../../core/request/rate-limiter.ts'
 import { type Sandbox, wakesAt } from '../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../core/service.ts'
 import type { Document } from '../../core/state/state.ts'
@@ -41,9 +40,11 @@ export class Persistence {
   readonly #state: StateFile
   #recovered: Recovered | undefined
   /** The parts that exist while a sandbox is attached. */
-  #attached: Attached | undefined
+  #attached:
+    | { readonly sandbox: Sandbox; readonly edits: Edits; readonly checkpoints: Checkpoints }
+    | undefined
   /** What the state file contains; undefined when it lacks commits, or was edited while no emulator was running. */
-  #saved: ChangeMark | undefined
+  #saved: ReturnType<typeof changeMarkOf> | undefined
 
   /** Throws the error of the operating system if the folder cannot be created. */
   constructor(options: PersistenceOptions) {
@@ -77,9 +78,18 @@ export class Persistence {
       throw new Error('Call load() before attach(): otherwise the files on the disk would be overwritten')
     const { later, importCommand, onNotice } = this.#options
     const checkpoints = new Checkpoints({
-      write: () => this.#write(),
+      write: () => {
+        if (edits.look() === 'pending') return false
+        this.#save(sandbox)
+        return true
+      },
       later,
-      onFailure: (reason) => this.#reportFailure(reason),
+      onFailure: (reason) =>
+        this.#report(
+          'error',
+          'checkpoint_failed',
+          `${this.file} could not be written: ${reason}. Nothing is lost: every change is in ${this.#journal.path}, which grows until writing works again. The emulator retries automatically.`,
+        ),
       onRecovery: () => this.#report('info', 'checkpoint_recovered', `${this.file} is being written again.`),
     })
     const [files, file, journal] = [this.#files, this.#state, this.#journal]
@@ -162,17 +172,11 @@ export class Persistence {
       )
   }
 
-  /** @returns whether a checkpoint was written; false while an edit waits in the file */
-  #write(): boolean {
-    if (this.#attached === undefined) return false
-    const { sandbox, edits } = this.#attached
-    if (edits.look() === 'pending') return false
-    this.#save(sandbox)
-    return true
-  }
-
   #save(sandbox: Sandbox): void {
-    new LowSync<Document>(this.#state, withWakeTime(sandbox)).write()
+    const { format, revision, sandbox: name, ...rest } = sandbox.document()
+    // `wakes_at` is among the first fields, so that a start only needs to read the first bytes of the file.
+    const document = { format, revision, sandbox: name, wakes_at: wakesAt(sandbox), ...rest }
+    new LowSync<Document>(this.#state, document).write()
     this.#saved = changeMarkOf(sandbox)
   }
 
@@ -189,39 +193,12 @@ export class Persistence {
     )
   }
 
-  #reportFailure(reason: string): void {
-    this.#report(
-      'error',
-      'checkpoint_failed',
-      `${this.file} could not be written: ${reason}. Nothing is lost: every change is in ${this.#journal.path}, which grows until writing works again. The emulator retries automatically.`,
-    )
-  }
-
   #report(level: StorageNotice['level'], event: StorageNotice['event'], message: string): void {
     this.#options.onNotice({ level, event, message, file: this.file })
   }
 }
 
-interface Attached {
-  readonly sandbox: Sandbox
-  readonly edits: Edits
-  readonly checkpoints: Checkpoints
-}
-
 /** Compared with an earlier mark, shows whether a sandbox has changed: by commits, or by requests, which are in no journal. */
-interface ChangeMark {
-  readonly revision: number
-  readonly requests: number
-  readonly limits: readonly SavedWindow[]
-}
-
-function changeMarkOf({ store, log, limiter }: Sandbox): ChangeMark {
+function changeMarkOf({ store, log, limiter }: Sandbox) {
   return { revision: store.revision, requests: log.requests, limits: limiter.save() }
-}
-
-// `wakes_at` is among the first fields, so that a start only needs to read the first bytes of the file.
-function withWakeTime(sandbox: Sandbox): Document {
-  const { format, revision, sandbox: name, ...rest } = sandbox.document()
-  const head = { format, revision, sandbox: name, wakes_at: wakesAt(sandbox) }
-  return { ...head, ...rest }
 }

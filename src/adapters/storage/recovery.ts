@@ -94,7 +94,12 @@ function together(
   context: LoadContext,
 ): Recovered {
   if (file === undefined) {
-    if (journal !== undefined && isNeeded(journal)) throw withoutFile(path, journal)
+    if (journal !== undefined && isNeeded(journal))
+      throw new StartStopped(
+        `${path} is missing, but its journal, ${journalOf(path)}, has ${countOf(journal)} that continue it`,
+        'Put the file back, or start with --discard-journal to begin from the starting state without them.',
+        true,
+      )
     return { loaded: undefined, file, journal: undefined, hasCommits: false, isDiscarded: false }
   }
   const continued = journal && continuation(path, file.digest, journal)
@@ -119,8 +124,12 @@ function continuation(path: string, digest: string, journal: JournalContents): C
   const known = journal.known.findLast(({ file }) => file === digest)
   if (known === undefined && journal.known.length > 0) {
     // An edited file may replace a journal without commits: the emulator was stopped before.
-    if (isNeeded(journal)) throw edited(path, journal)
-    return undefined
+    if (!isNeeded(journal)) return undefined
+    throw new StartStopped(
+      `${path} was edited or replaced, but its journal, ${journalOf(path)}, has ${countOf(journal)} that continue its earlier content: the emulator was killed before it could write them into the file`,
+      'Put the earlier content back to keep them, or start with --discard-journal to use the present file without them.',
+      true,
+    )
   }
   const { revision } = known ?? { revision: 0 }
   const commits = journal.commits.filter(({ commit }) => commit.revision > revision)
@@ -154,7 +163,12 @@ function load(
     if ('issues' in checked) throw issuesError(path, isWhole ? text : undefined, checked.issues)
     return { state: checked.state, floor: floorAfter(commits.map(({ commit }) => commit)) }
   } catch (error) {
-    throw error instanceof UnusableState ? unusable(path, error) : error
+    if (!(error instanceof UnusableState)) throw error
+    throw new StartStopped(
+      error.message,
+      `Fix the file, or move it away and start with --discard-journal to begin from the starting state: mv "${path}" "${path}.unusable"`,
+      false,
+    )
   }
 }
 
@@ -197,22 +211,6 @@ function countOf({ commits, damage }: JournalContents): string {
   return damage === undefined ? count : `at least ${count}`
 }
 
-function withoutFile(path: string, journal: JournalContents): StartStopped {
-  return new StartStopped(
-    `${path} is missing, but its journal, ${journalOf(path)}, has ${countOf(journal)} that continue it`,
-    'Put the file back, or start with --discard-journal to begin from the starting state without them.',
-    true,
-  )
-}
-
-function edited(path: string, journal: JournalContents): StartStopped {
-  return new StartStopped(
-    `${path} was edited or replaced, but its journal, ${journalOf(path)}, has ${countOf(journal)} that continue its earlier content: the emulator was killed before it could write them into the file`,
-    'Put the earlier content back to keep them, or start with --discard-journal to use the present file without them.',
-    true,
-  )
-}
-
 function damaged(path: string, { offset, reason }: Damage, before: number): StartStopped {
   const journal = journalOf(path)
   const cut =
@@ -223,13 +221,5 @@ function damaged(path: string, { offset, reason }: Damage, before: number): Star
     `${journal}, byte ${offset}: ${reason}`,
     `${cut}To use ${path} without its journal, start with --discard-journal.`,
     true,
-  )
-}
-
-function unusable(path: string, { message }: UnusableState): StartStopped {
-  return new StartStopped(
-    message,
-    `Fix the file, or move it away and start with --discard-journal to begin from the starting state: mv "${path}" "${path}.unusable"`,
-    false,
   )
 }

@@ -43,7 +43,9 @@ export class StateFile implements SyncAdapter<Document> {
     this.#journal.name(known)
     replace(this.#files, this.path, bytes)
     this.accept(digest, this.#files.stat(this.path))
-    this.#remember(digest)
+    this.#written.add(digest)
+    const [oldest] = this.#written
+    if (this.#written.size > MAX_DIGESTS && oldest !== undefined) this.#written.delete(oldest)
     this.#journal.begin(known)
   }
 
@@ -68,12 +70,6 @@ export class StateFile implements SyncAdapter<Document> {
   accept(digest: string | undefined, stat: FileStat | undefined): void {
     this.#digest = digest
     this.#stat = stat
-  }
-
-  #remember(digest: string): void {
-    this.#written.add(digest)
-    const [oldest] = this.#written
-    if (this.#written.size > MAX_DIGESTS && oldest !== undefined) this.#written.delete(oldest)
   }
 }
 

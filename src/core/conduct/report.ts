@@ -1,3 +1,4 @@
+import { loggedOperation } from '../explain/limits.ts'
 import { list } from '../fields.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -22,9 +23,7 @@ export function conductOf(
 ): ConductReport {
   const requests = entries
     .filter(({ cors }) => cors?.isPreflight !== true)
-    .map((entry, index) =>
-      observe(entry, entry.stubbed ?? sandbox.service.operations.get(entry.operation ?? ''), index),
-    )
+    .map((entry, index) => observe(entry, loggedOperation(sandbox, entry), index))
   const calls = callsOf(requests, sandbox)
   const skipped = new Set<string>()
   const skip = (reason: string) => void skipped.add(reason)

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
-import { type Json, type JsonObject, pointer } from '../json.ts'
+import { type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { STEPS, type Step } from '../request/steps.ts'
 import { type Change, type Commit, diff, type PatchStep, type Row } from '../state/commit.ts'
@@ -44,8 +44,6 @@ const eventChange = () =>
     description: z.string(),
   })
 
-type EventChange = ShapeOf<typeof eventChange>
-
 /** A webhook that a request caused. */
 const deliveryChange = () =>
   z.strictObject({
@@ -56,8 +54,6 @@ const deliveryChange = () =>
     /** Ids of the fault rules that fired on it; absent for none. */
     faults: z.array(z.string()).exactOptional(),
   })
-
-type DeliveryChange = ShapeOf<typeof deliveryChange>
 
 /** All effects of a request. */
 export const requestEffects = () =>
@@ -78,20 +74,22 @@ export function effectsOf(entry: LogEntry): RequestEffects {
   const changes = all.map(({ change }) => change)
   const events = changes.filter(({ table }) => table === SCHEDULE)
   return {
-    changes: all.filter(({ change }) => isRecord(change)).map(changeOf),
-    scheduled: events.filter(({ after }) => after !== undefined).map(scheduled),
-    unscheduled: events.filter(({ after }) => after === undefined).map(unscheduled),
+    changes: all
+      .filter(({ change }) => !change.table.startsWith('$') && !isNewDelivery(change))
+      .map(changeOf),
+    scheduled: events.filter(({ after }) => after !== undefined).map(eventOf),
+    unscheduled: events.filter(({ after }) => after === undefined).map(eventOf),
     deliveries: changes.filter(isNewDelivery).map(({ after }) => delivery(after as Delivery)),
   }
 }
 
-interface Stepped {
-  readonly step: Step
-  readonly commit: Commit | undefined
-}
-
 // In the order in which they were committed.
-function commitsOf({ poll, commit, faults, decided }: LogEntry): Stepped[] {
+function commitsOf({
+  poll,
+  commit,
+  faults,
+  decided,
+}: LogEntry): { step: Step; commit: Commit | undefined }[] {
   const moved = faults?.moved ?? []
   return [
     ...moved.filter(({ step }) => step === 'faultsBefore'),
@@ -107,10 +105,6 @@ function isNewDelivery({ table, before }: Change): boolean {
   return table === deliveries.name && before === undefined
 }
 
-function isRecord(change: Change): boolean {
-  return !change.table.startsWith('$') && !isNewDelivery(change)
-}
-
 function changeOf({ step, change }: { readonly step: Step; readonly change: Change }): RecordChange {
   const { table, id, before, after } = change
   const action = before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed'
@@ -118,18 +112,13 @@ function changeOf({ step, change }: { readonly step: Step; readonly change: Chan
   return { step, ref: `${table}/${id}`, action, patch: jsonPatch(from, to) }
 }
 
-function scheduled({ before, after }: Change): EventChange {
-  const { kind, ref, due_at, description } = after as ScheduledEvent
-  const moved = before === undefined ? {} : { instead_of: (before as ScheduledEvent).due_at }
+function eventOf({ before, after }: Change): ShapeOf<typeof eventChange> {
+  const { kind, ref, due_at, description } = (after ?? before) as ScheduledEvent
+  const moved = before && after && { instead_of: (before as ScheduledEvent).due_at }
   return { kind, ref, at: due_at, ...moved, description }
 }
 
-function unscheduled({ before }: Change): EventChange {
-  const { kind, ref, due_at, description } = before as ScheduledEvent
-  return { kind, ref, at: due_at, description }
-}
-
-function delivery({ id, type, url, ref, faults }: Delivery): DeliveryChange {
+function delivery({ id, type, url, ref, faults }: Delivery): ShapeOf<typeof deliveryChange> {
   return { id, type, url, about: ref, ...(faults !== null && { faults: faults.rules }) }
 }
 
@@ -175,13 +164,5 @@ export function jsonPatch(before: Row | undefined, after: Row | undefined): Json
 function asOperation(source: JsonObject, [keys, ...value]: PatchStep): JsonPatchOperation {
   const path = pointer(...keys)
   if (value.length === 0) return { op: 'remove', path }
-  return { op: has(source, keys) ? 'replace' : 'add', path, value: value[0] as Json }
-}
-
-// All keys of a step but the last lead through fields that are objects on both sides.
-function has(source: JsonObject, keys: readonly string[]): boolean {
-  let place: JsonObject = source
-  for (const key of keys.slice(0, -1)) place = place[key] as JsonObject
-  const last = keys.at(-1) as string
-  return Object.hasOwn(place, last) && place[last] !== undefined
+  return { op: valueAt(source, keys) === undefined ? 'add' : 'replace', path, value: value[0] as Json }
 }

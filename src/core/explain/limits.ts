@@ -27,8 +27,6 @@ const quota = () =>
     retry_after: z.number().nullable(),
   })
 
-type Quota = ShapeOf<typeof quota>
-
 /** The rate window of a request, before and after it. */
 export const limiterTrace = () =>
   z.strictObject({
@@ -43,10 +41,11 @@ export const limiterTrace = () =>
     description: z.string(),
   })
 
-type LimiterTrace = ShapeOf<typeof limiterTrace>
-
 /** The window and the decision of the limiter. Specification: Limits / Rate limits. */
-export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }: LogEntry): LimiterTrace {
+export function limiterOf(
+  sandbox: Sandbox,
+  { window, admission, error, faults }: LogEntry,
+): ShapeOf<typeof limiterTrace> {
   const { limit, ...after } = quotaOf(window?.admission ?? admission)
   const isFaulted = faults?.setsQuota === true
   return {
@@ -63,12 +62,11 @@ export function limiterOf(sandbox: Sandbox, { window, admission, error, faults }
 function describeLimiter(sandbox: Sandbox, window: KeptWindow | undefined, isFaulted: boolean): string {
   const shown = isFaulted ? 'the values of a fault rule' : 'an unused window'
   if (window === undefined) return `It did not count towards a rate limit; the headers show ${shown}.`
-  return isFaulted
-    ? `${describeWindow(sandbox, window)} The headers show ${shown}.`
-    : describeWindow(sandbox, window)
+  const description = describeWindow(sandbox, window)
+  return isFaulted ? `${description} The headers show ${shown}.` : description
 }
 
-function quotaOf({ limit, remaining, reset, retryAfter }: Admission): Quota {
+function quotaOf({ limit, remaining, reset, retryAfter }: Admission): ShapeOf<typeof quota> {
   return { limit, remaining, reset, retry_after: retryAfter ?? null }
 }
 
@@ -92,10 +90,8 @@ export const idempotencyTrace = () =>
     description: z.string(),
   })
 
-type IdempotencyTrace = ShapeOf<typeof idempotencyTrace>
-
 /** How the request was stored or replayed. Specification: Limits / Batch predictions. */
-export function idempotencyOf(sandbox: Sandbox, entry: LogEntry): IdempotencyTrace {
+export function idempotencyOf(sandbox: Sandbox, entry: LogEntry): ShapeOf<typeof idempotencyTrace> {
   const key = keyOf(entry) ?? null
   return { outcome: entry.idempotency, key, description: describeIdempotency(sandbox, entry, key) }
 }

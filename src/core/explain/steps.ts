@@ -30,12 +30,8 @@ export function stepsOf(sandbox: Sandbox, entry: LogEntry): StepTrace[] {
     const isError = outcome === 'decided' && entry.error !== undefined
     const said = isError ? (entry.error?.detail ?? '') : descriptions[step]({ sandbox, entry, operation })
     const way = step === 'log' ? entry.faults?.wayOf() : undefined
-    return { step, outcome, description: joined(said, entry.faults?.partIn(step), way) }
+    return { step, outcome, description: [said, entry.faults?.partIn(step), way].filter(Boolean).join(' ') }
   })
-}
-
-function joined(...sentences: readonly (string | undefined)[]): string {
-  return sentences.filter((each) => each !== undefined && each !== '').join(' ')
 }
 
 function outcomeOf(step: Step, entry: LogEntry): StepTrace['outcome'] {

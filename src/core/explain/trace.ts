@@ -26,8 +26,6 @@ const assumptionTrace = () =>
     settings: z.array(z.strictObject({ key: z.string(), value: z.unknown() })),
   })
 
-type AssumptionTrace = ShapeOf<typeof assumptionTrace>
-
 /** Why a web page cannot read the response to its request. */
 export const corsTrace = () =>
   z.strictObject({
@@ -234,7 +232,7 @@ function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
 function assumptionsOf(
   { assumptions }: Sandbox,
   { assumed, mentioned, settings }: LogEntry,
-): AssumptionTrace[] {
+): ShapeOf<typeof assumptionTrace>[] {
   const offered = [...assumptions.settings.values()]
   return [...assumed, ...mentioned].sort().flatMap((id) => {
     const item = assumptions.items.get(id)

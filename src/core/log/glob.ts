@@ -1,5 +1,5 @@
 import picomatch from 'picomatch'
-import { fitsRegex, isRegex } from '../regex.ts'
+import { fitsRegex, isRegex, keeping } from '../regex.ts'
 
 // Texts are names, not only paths: `bash` lets a star match slashes, `dot` gives dots no special meaning, `noext` allows only
 // wildcards, sets and braces.
@@ -8,16 +8,11 @@ const OPTIONS = { bash: true, dot: true, noext: true, strictSlashes: true, fastp
 /** Maximum length of a glob; picomatch throws for a longer one, so that it only fits itself. */
 const MAX_GLOB_LENGTH = 65_536
 
-/** Maximum number of compiled globs in the cache; the oldest is removed first. */
-const MAX_KEPT = 1_000
-
 /** A glob as a regular expression of RE2; `expression` is undefined for a plain text. */
 interface Compiled {
   readonly expression: string | undefined
   readonly negated: boolean
 }
-
-const kept = new Map<string, Compiled>()
 
 /**
  * Whether a text fits a glob in the syntax of picomatch: `*` and `**` match any characters, `?` one character except a slash,
@@ -31,23 +26,14 @@ export function fitsGlob(pattern: string, text: string): boolean {
   return expression !== undefined && fitsRegex(expression, text) !== negated
 }
 
-function compiled(pattern: string): Compiled {
-  const known = kept.get(pattern)
-  if (known !== undefined) return known
-  const made = compile(pattern)
-  const [oldest] = kept.keys()
-  if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-  kept.set(pattern, made)
-  return made
-}
-
-function compile(pattern: string): Compiled {
+const compiled = keeping((pattern): Compiled => {
   if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return PLAIN
   const { state } = picomatch.makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
-  const expression = `(?s)^(?:${withoutLookahead(state.output)})$`
+  // RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
+  const expression = `(?s)^(?:${state.output.replaceAll(LOOKAHEAD, '')})$`
   // As in picomatch, a glob that is no valid expression, such as one with an open brace, only fits itself.
   return isRegex(expression) ? { expression, negated: state.negated } : PLAIN
-}
+})
 
 /** The used part of the parsed glob: the expression without its negation, and whether it is negated. */
 interface State {
@@ -56,10 +42,5 @@ interface State {
 }
 
 const PLAIN: Compiled = { expression: undefined, negated: false }
-
-// RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
-function withoutLookahead(source: string): string {
-  return source.replaceAll(LOOKAHEAD, '')
-}
 
 const LOOKAHEAD = /\(\?=\.\)|\(\?!(?:\(\?:\^\|\\\/\))?\\\.\{\d,\d\}\(\?:\\\/\|\$\)\)/g

@@ -27,8 +27,6 @@ export const keptResponse = () =>
     body_bytes: z.int(),
   })
 
-type KeptResponseView = ShapeOf<typeof keptResponse>
-
 /** The newest bodies of a process, as many as fit. The oldest are dropped first, from any log. */
 class KeptBodies {
   /** Oldest first. */
@@ -152,7 +150,7 @@ export class KeptResponse {
     return kept
   }
 
-  show(): KeptResponseView {
+  show(): ShapeOf<typeof keptResponse> {
     return {
       status: this.#status,
       headers: this.#headers.map(([name, value]) => ({ name, value })),

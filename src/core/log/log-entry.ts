@@ -120,13 +120,9 @@ function withoutSecrets<T extends object>(value: T, secrets: readonly string[] |
   return { ...value, ...Object.fromEntries(present.map((name) => [name, REDACTED])) }
 }
 
-const NO_BODY: KeptBody = { kind: 'none' }
-const REFUSED_BODY: KeptBody = { kind: 'refused' }
-
 // Large bodies are left out: a full log of the largest would be 100 GiB.
 function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
-  if (body.kind === 'none') return NO_BODY
-  if (body.kind === 'refused') return REFUSED_BODY
+  if (body.kind !== 'json') return { kind: body.kind }
   const bytes = body.bytes?.length
   if ((bytes ?? sizeOf(body.value, MAX_KEPT_BYTES)) > MAX_KEPT_BYTES) return { kind: 'large', bytes }
   return { kind: 'json', value: secrets === undefined ? body.value : redacted(body.value, secrets), bytes }

@@ -249,7 +249,7 @@ export class RequestLog {
   }
 
   /** Replaces the log with a saved one. Default: an empty log with a count of 0. */
-  load({ entries, dropped, requests }: SavedLog = NO_PAST): void {
+  load({ entries, dropped, requests }: SavedLog = { entries: [], dropped: 0, requests: 0 }): void {
     this.clear()
     this.#entries = [...entries]
     this.#dropped = dropped
@@ -266,4 +266,3 @@ export class RequestLog {
 }
 
 const NO_BODIES: WholeBodies = { request: undefined, response: undefined }
-const NO_PAST: SavedLog = { entries: [], dropped: 0, requests: 0 }

@@ -105,7 +105,8 @@ export class Authenticator {
   }
 
   identify(authorization: string | undefined, settings: Settings): Caller {
-    const token = bearerToken(authorization)
+    // HTTP schemes are case-insensitive; the token is one run of visible characters.
+    const token = /^bearer +([^\s,]+) *$/i.exec(authorization ?? '')?.[1]
     if (token === undefined) {
       const detail =
         authorization === undefined
@@ -191,11 +192,6 @@ export class Authenticator {
 
 function unauthorized(detail: string): never {
   return refuse('unauthorized', { detail, headers: CHALLENGE })
-}
-
-// HTTP schemes are case-insensitive; the token is one run of visible characters.
-function bearerToken(authorization: string | undefined): string | undefined {
-  return /^bearer +([^\s,]+) *$/i.exec(authorization ?? '')?.[1]
 }
 
 function callerOf({ id, token: _, ...facts }: ApiKey): Caller {

@@ -65,13 +65,14 @@ export function statusOf(exchange: Exchange): number {
 }
 
 function succeed(exchange: Exchange): Content {
-  const { reply } = exchange
+  const { reply, caller, call } = exchange
   const status = statusOf(exchange)
-  // After the commit, so that a replay does not name it for the caller of the first request.
-  if (restsOnPermissions(exchange)) exchange.note('U071')
+  // After the commit, so that a replay does not name it for the caller of the first request. The specification names no role
+  // with more rights than the account admin, whom every rule about permissions would admit.
+  if (call.operation.permissionShown !== true && !caller.account_admin) exchange.note('U071')
   const headers = [...(reply?.headers ?? [])]
   if (reply?.lines !== undefined) {
-    headers.push(['Content-Type', exchange.call.operation.media ?? 'application/json'])
+    headers.push(['Content-Type', call.operation.media ?? 'application/json'])
     return { status, headers, text: undefined, lines: reply.lines }
   }
   const body = reply?.body
@@ -81,11 +82,6 @@ function succeed(exchange: Exchange): Content {
   exchange.note('U013')
   headers.push(['Content-Type', JSON_TYPE])
   return { status, headers, text: reply?.text ?? JSON.stringify(body), lines: undefined }
-}
-
-// The specification names no role with more rights than the account admin, whom every rule about permissions would admit.
-function restsOnPermissions({ call: { operation }, caller }: Exchange): boolean {
-  return operation.permissionShown !== true && !caller.account_admin
 }
 
 /** An error in the error format of the operation. Specification: Errors. */

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Reliance } from '../assumptions.ts'
 import { bodyLimit } from '../core-assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
-import { IssueList } from '../issue-list.ts'
+import type { Issue } from '../json.ts'
 import { inputOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { parsed, REQUIRED, zodIssues } from '../zod-issues.ts'
@@ -18,7 +18,7 @@ export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
       exchange.assume(bodyLimit)
     throw refusal
   }
-  const found: Found = { issues: undefined }
+  const found: Issue[] = []
   exchange.query = read(exchange, input.query, '/query', call.query, found)
   if (input.body === undefined) exchange.body = undefined
   else if (call.body.kind === 'none') {
@@ -31,18 +31,12 @@ export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
         mitigation: 'Send a JSON object with "Content-Type: application/json".',
       })
   } else exchange.body = read(exchange, input.body, '', call.body.value, found)
-  if (found.issues === undefined) return
-  for (const { pointer, detail } of found.issues) {
+  for (const { pointer, detail } of found) {
     if (detail !== REQUIRED) continue
     const flag = sandbox.assumptions.settings.get(`required.${call.operation.name}.${pointer.slice(1)}`)
     exchange.note('U015', ...(flag === undefined ? [] : [flag]))
   }
-  refuseInvalid(found.issues)
-}
-
-/** Most requests have no issue, and a list takes half a microsecond. */
-interface Found {
-  issues: IssueList | undefined
+  refuseInvalid(found)
 }
 
 function read(
@@ -50,13 +44,12 @@ function read(
   schema: z.ZodType | undefined,
   at: string,
   value: unknown,
-  found: Found,
+  found: Issue[],
 ): unknown {
   if (schema === undefined) return value
   const result = parsed(schema, value)
   if (result.success) return result.data
-  found.issues ??= new IssueList()
-  found.issues.addAll(zodIssues(result.error, at))
+  for (const issue of zodIssues(result.error, at)) found.push(issue)
   // A schema names the assumptions of a rule in `params.assumed`.
   for (const issue of result.error.issues) {
     const assumed = issue.code === 'custom' ? (issue.params?.assumed as Reliance | undefined) : undefined

@@ -32,10 +32,15 @@ export function checkedSettings(sandbox: Sandbox, given: JsonObject): JsonObject
   const values = withSecrets(given, sandbox.settings.overrides)
   refuseInvalid(sandbox.assumptions.check(values))
   // Records that were valid under the old settings may be invalid under the new ones.
-  const document = { ...sandbox.document(), settings: values }
-  const checked = checkDocument(document, sandbox.service, sandbox.assumptions, sandbox.options.strict)
-  if ('issues' in checked) refuseInvalid(checked.issues)
+  checkedState(sandbox, { ...sandbox.document(), settings: values })
   return values
+}
+
+/** The state in a document for a sandbox. Refuses the whole document with every issue. */
+export function checkedState(sandbox: Sandbox, document: unknown): SandboxState {
+  const checked = checkDocument(document, sandbox.service, sandbox.assumptions, sandbox.options.strict)
+  refuseInvalid('issues' in checked ? checked.issues : [])
+  return (checked as { readonly state: SandboxState }).state // without a state there are issues, refused above
 }
 
 /** Replaces the settings, or refuses all of them with every issue. A masked secret means the stored one. */
@@ -52,10 +57,9 @@ export function setSettings(sandbox: Sandbox, given: JsonObject): void {
  */
 export function loadDocument(sandbox: Sandbox, document: unknown, ifRevision?: number): Commit | undefined {
   const whole = unmaskedDocument(document, () => sandbox.document())
-  const checked = checkDocument(whole, sandbox.service, sandbox.assumptions, sandbox.options.strict)
-  if ('issues' in checked) refuseInvalid(checked.issues)
-  else if (ifRevision !== undefined) return applyEdit(sandbox, checked.state, ifRevision)
-  else replaceState(sandbox, checked.state)
+  const state = checkedState(sandbox, whole)
+  if (ifRevision !== undefined) return applyEdit(sandbox, state, ifRevision)
+  replaceState(sandbox, state)
   return undefined
 }
 

@@ -86,6 +86,9 @@ const noAdvance = (): LatestAdvance => ({ running: false, result: null })
  */
 export class Sandbox {
   readonly options: SandboxOptions
+  readonly name: string
+  readonly service: Service
+  readonly assumptions: AssumptionCatalog
   readonly store: Store
   readonly limiter = new RateLimiter()
   readonly log = new RequestLog()
@@ -111,7 +114,8 @@ export class Sandbox {
   #settings: Settings
   #limits: ReadonlyMap<string, Limit> = new Map()
   #replacements = 0
-  #closedReason: Refusal | undefined
+  /** Why the sandbox is closed; undefined while it is in use. */
+  closedReason: Refusal | undefined
   readonly #eventListeners = new Set<(event: RanEvent) => void>()
   readonly #replaceListeners = new Set<() => void>()
   readonly #closeListeners = new Set<() => void>()
@@ -122,6 +126,9 @@ export class Sandbox {
    */
   constructor(options: SandboxOptions, start: SandboxState, floor = 0) {
     this.options = options
+    this.name = options.name
+    this.service = options.service
+    this.assumptions = options.assumptions
     this.store = Store.from(start.store)
     this.contentRevision = this.store.revision
     this.limiter.load(start.limits)
@@ -142,21 +149,9 @@ export class Sandbox {
     this.recording = new Recording(this)
   }
 
-  get name(): string {
-    return this.options.name
-  }
-
   /** `http://host:port` of the server that serves it. */
   get origin(): string | undefined {
     return this.options.origin()
-  }
-
-  get service(): Service {
-    return this.options.service
-  }
-
-  get assumptions(): AssumptionCatalog {
-    return this.options.assumptions
   }
 
   get settings(): Settings {
@@ -248,8 +243,8 @@ export class Sandbox {
    * writes are refused too, because there is nothing left to write to.
    */
   close(reason: Refusal, isRemoved: boolean): void {
-    if (this.#closedReason === undefined) {
-      this.#closedReason = reason
+    if (this.closedReason === undefined) {
+      this.closedReason = reason
       this.faults.release()
       for (const listener of this.#closeListeners) listener()
     }
@@ -260,11 +255,6 @@ export class Sandbox {
         throw reason
       },
     }
-  }
-
-  /** Why the sandbox is closed; undefined while it is in use. */
-  get closedReason(): Refusal | undefined {
-    return this.#closedReason
   }
 
   /** Calls the listener when the sandbox is closed. @returns removes the listener */
@@ -376,17 +366,10 @@ export function wakesAt({
   scheduler,
   clock,
 }: Pick<Sandbox, 'store' | 'scheduler' | 'clock'>): string | null {
-  if (hasWork(store)) return formatInstant(clock.host())
+  const sent = [...store.rows(deliveries.name).values()] as Delivery[]
+  const isSending = sent.some(({ status }) => status === 'pending' || status === 'sending')
+  if (isSending || store.rows(scenarioCalls.name).size > 0) return formatInstant(clock.host())
   const next = scheduler.peek()
   const wait = next === undefined ? undefined : clock.realUntil(Date.parse(next.due_at))
   return wait === undefined ? null : formatInstant(Math.min(END_OF_TIME, clock.host() + Math.ceil(wait)))
-}
-
-function hasWork(store: Store): boolean {
-  if (store.rows(scenarioCalls.name).size > 0) return true
-  for (const row of store.rows(deliveries.name).values()) {
-    const { status } = row as Delivery
-    if (status === 'pending' || status === 'sending') return true
-  }
-  return false
 }

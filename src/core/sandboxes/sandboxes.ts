@@ -164,7 +164,7 @@ export class Sandboxes {
       if (this.#leaving.has(name)) throw this.removed(name)
       const busy = this.#busy.get(name)
       if (busy === undefined) {
-        if (this.#saved.has(name)) return this.#reopen(name)
+        if (this.#saved.has(name)) return this.#during(name, this.#openSaved(name))
         return this.#isStrict ? this.#unknown(name) : this.#make(name, {}, false)
       }
       await busy.catch(() => {})
@@ -245,13 +245,9 @@ export class Sandboxes {
     })
   }
 
-  #reopen(name: string): Promise<Sandbox> {
+  async #openSaved(name: string): Promise<Sandbox> {
     if (this.#isClosed) throw closed()
     this.#refuseBeyondOpen()
-    return this.#during(name, this.#openSaved(name))
-  }
-
-  async #openSaved(name: string): Promise<Sandbox> {
     try {
       const opened = await this.#maker.open(name)
       this.#saved.delete(name)

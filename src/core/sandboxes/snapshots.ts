@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { didYouMean } from '../did-you-mean.ts'
-import { refuse, refuseInvalid } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'
 import type { Service } from '../service.ts'
-import { checkDocument } from '../state/document.ts'
 import { hasMask, unmaskedDocument } from '../state/masked.ts'
 import {
   CLOCK,
@@ -15,7 +14,7 @@ import {
 } from '../state/state.ts'
 import type { ClockRow } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
-import { replaceState } from './change.ts'
+import { checkedState, replaceState } from './change.ts'
 import { refuseBadName } from './name-field.ts'
 import type { Sandbox } from './sandbox.ts'
 
@@ -100,11 +99,8 @@ export class Snapshots {
    */
   async import(name: string, document: unknown): Promise<Kept> {
     refuseBadName(name, '/path/name')
-    const { service, assumptions, options } = this.#sandbox
     const whole = hasMask(document) ? await this.#unmasked(name, document) : document
-    const checked = checkDocument(whole, service, assumptions, options.strict)
-    refuseInvalid('issues' in checked ? checked.issues : [])
-    const { state } = checked as { readonly state: SandboxState } // without a state there are issues, refused above
+    const state = checkedState(this.#sandbox, whole)
     return this.#inTurn(() => this.#keep(name, state))
   }
 

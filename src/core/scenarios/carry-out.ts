@@ -2,13 +2,13 @@ import { didYouMean } from '../did-you-mean.ts'
 import { Refusal, refuse, refuseInvalid } from '../errors.ts'
 import { nothing } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
-import { type AnyControl, idOf, type Scope } from '../operation.ts'
+import { idOf, type Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import type { Row } from '../state/commit.ts'
 import { FAILED_EVENTS } from '../state/state.ts'
 import { Store } from '../state/store.ts'
 import { collectionOf, deleteRecord, writeRecord } from '../state/write-record.ts'
+import { eventId } from '../time/scheduler.ts'
 import { counted } from '../words.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 import { refOfFunction, type ScenarioCall, scenarioCalls } from './row.ts'
@@ -79,42 +79,25 @@ export function carryOut(
     else blaming(`Command ${index + 1} (${command.kind})`, () => runCommand(sandbox, scope, call, command))
   }
   blaming('The commands of the function', () => sandbox.commit(scope))
-  reportCall(
-    sandbox,
-    call,
-    `${titleOf(call)} was called and returned ${counted(commands.length, 'command')}.`,
-  )
+  const description = `${titleOf(call)} was called and returned ${counted(commands.length, 'command')}.`
+  sandbox.reportEvent({ at: sandbox.scope('').at, ...eventOf(call, description) })
   return texts
 }
 
 /** Removes a call that failed and adds it to the failed events. Nothing else changes. */
 export function failCall(sandbox: Sandbox, call: ScenarioCall, error: string): void {
-  const { scope, ref } = { scope: sandbox.scope(call.id), ref: refOfFunction(call.scenario, call.ref) }
-  const description = `${titleOf(call)} failed.`
+  const scope = sandbox.scope(call.id)
   scope.tx.in(scenarioCalls).delete(call.id)
-  const failed = {
-    id: `${CALL}:${ref}`,
-    due_at: call.at,
-    kind: CALL,
-    ref,
-    description,
-    caused_by: call.caused_by,
-    error: error.slice(0, MAX_ERROR_LENGTH),
-  }
-  scope.tx.put(FAILED_EVENTS, failed as Row)
+  const event = eventOf(call, `${titleOf(call)} failed.`)
+  const failed = { ...event, error: error.slice(0, MAX_ERROR_LENGTH) }
+  const row = { id: eventId(CALL, event.ref), due_at: call.at, ...failed }
+  scope.tx.put(FAILED_EVENTS, row)
   sandbox.commit(scope)
-  reportCall(sandbox, call, description, failed.error)
+  sandbox.reportEvent({ at: sandbox.scope('').at, ...failed })
 }
 
-function reportCall(
-  sandbox: Sandbox,
-  { scenario, ref, caused_by }: ScenarioCall,
-  description: string,
-  error?: string,
-): void {
-  const { at } = sandbox.scope('')
-  const told = { at, kind: CALL, ref: refOfFunction(scenario, ref), description, caused_by }
-  sandbox.reportEvent({ ...told, ...(error !== undefined && { error }) })
+function eventOf({ scenario, ref, caused_by }: ScenarioCall, description: string) {
+  return { kind: CALL, ref: refOfFunction(scenario, ref), description, caused_by }
 }
 
 function titleOf({ scenario, ref }: ScenarioCall): string {
@@ -155,15 +138,13 @@ function moveRecord(
   { id, move, body }: Command & { kind: 'move' },
 ): void {
   const moves = service.script?.moves ?? []
-  const control = moves.find(({ name }) => name === move) ?? refuseMove(move, moves)
+  const known = moves.map(({ name }) => name)
+  const control =
+    moves.find(({ name }) => name === move) ??
+    refuse('not_found', { detail: `Scenarios have no move "${move}".${didYouMean(move, known)}` })
   const { data, error } = parsed(control.input?.(scope.settings).body ?? nothing, body)
   refuseInvalid(error === undefined ? [] : zodIssues(error, ''))
   control.handle(scope, { params: { id }, body: data, query: undefined })
-}
-
-function refuseMove(move: string, moves: readonly AnyControl[]): never {
-  const known = moves.map(({ name }) => name)
-  return refuse('not_found', { detail: `Scenarios have no move "${move}".${didYouMean(move, known)}` })
 }
 
 // The author of the script reads the message, so it names the command; a refusal does not.

@@ -1,7 +1,7 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
-import { isObject, type Json, type JsonObject, pointer, same } from '../json.ts'
+import { isObject, type Json, type JsonObject, pointer, same, valueAt } from '../json.ts'
 import type { Scope } from '../operation.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -216,8 +216,8 @@ function settingsWith(
   const given = new Map(
     Object.entries(scenario.settings ?? {}).map(([key, value]) => [key, { value, at: '' }]),
   )
-  for (const [member, key] of shortFor(service)) {
-    const value = memberOf(scenario, member)
+  for (const [member, { key }] of Object.entries(service.script?.settingAliases ?? {})) {
+    const value = valueAt(scenario, [member])
     if (value === undefined) continue
     if (given.has(key))
       issues.push({
@@ -253,17 +253,8 @@ function settingsWithout({ settings }: Pick<ScenarioRow, 'settings'>, chosen: Js
   return Object.fromEntries(values)
 }
 
-/** The fields of a scenario that are short forms of a setting, each with the key of the setting. */
-function shortFor({ script }: Service): (readonly [member: string, key: string])[] {
-  return Object.entries(script?.settingAliases ?? {}).map(([member, { key }]) => [member, key] as const)
-}
-
-function memberOf(scenario: object, name: string): Json | undefined {
-  return Object.hasOwn(scenario, name) ? (scenario as Readonly<Record<string, Json>>)[name] : undefined
-}
-
 // `{"in_progress": "1s"}` does not contain the other phases, so these keep their values.
 function over(chosen: JsonObject, key: string, value: Json): Json {
-  const present = Object.hasOwn(chosen, key) ? chosen[key] : undefined
+  const present = valueAt(chosen, [key])
   return isObject(present) && isObject(value) ? { ...present, ...value } : value
 }

@@ -29,6 +29,10 @@ export function addHookCalls(
   if (active === undefined || active.on.length === 0 || tx.get(SANDBOX_TABLE, SCENARIO) !== active) return
   const hooks = active.on.flatMap((name) => service.recordEvents.get(name) ?? [])
   const chain = chainBehind(store, cause)
+  const next: HookChain =
+    chain === undefined || chain.waited >= REST
+      ? { depth: 0, waited: 0 }
+      : { depth: chain.depth + 1, waited: chain.waited }
   for (const change of tx.changes()) {
     if (chain !== undefined && change.table === SCHEDULE) carryOn(tx, chain, { ...change, cause, at })
     for (const happening of hooks) {
@@ -40,7 +44,7 @@ export function addHookCalls(
         ref: { on: happening.name },
         at,
         event: { name: happening.name, at, ref: `${table}/${id}`, from, to, caused_by: cause },
-        ...nextIn(chain),
+        ...next,
         caused_by: cause,
       })
     }
@@ -78,11 +82,6 @@ function carryOn(
   const wait = Math.max(0, Date.parse(event.due_at) - Date.parse(at))
   const hooks: HookChain = { depth, waited: waited + wait }
   tx.put(SCHEDULE, { ...event, hooks } as ScheduledEvent)
-}
-
-function nextIn(chain: HookChain | undefined): HookChain {
-  if (chain === undefined || chain.waited >= REST) return { depth: 0, waited: 0 }
-  return { depth: chain.depth + 1, waited: chain.waited }
 }
 
 /** Adds a call of a scenario's function, after those that are pending. */

@@ -102,7 +102,9 @@ async function plan(
   try {
     return await planMerge(sandbox, fixtures, { now: begin, settings })
   } catch (error) {
-    return refuseFixtures(error)
+    const { issues = [] } = error instanceof Refusal ? error.options : {}
+    refuseInvalid(issues.map((issue) => ({ ...issue, pointer: `/fixtures${issue.pointer}` })))
+    throw error
   }
 }
 
@@ -120,10 +122,4 @@ function write(sandbox: Sandbox, { scenario }: ScenarioWithFixtures, merge: Merg
   if (merge !== undefined) writeMerge(sandbox, scope, merge)
   activate(sandbox, scope, checked)
   sandbox.commit(scope)
-}
-
-function refuseFixtures(error: unknown): never {
-  const { issues = [] } = error instanceof Refusal ? error.options : {}
-  refuseInvalid(issues.map((issue) => ({ ...issue, pointer: `/fixtures${issue.pointer}` })))
-  throw error
 }

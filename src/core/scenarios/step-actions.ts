@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { nonEmptyText } from '../fields.ts'
 import type { IssueList } from '../issue-list.ts'
-import { type Issue, isObject, pointer } from '../json.ts'
+import { type Issue, isObject, pointer, valueAt } from '../json.ts'
 import type { FaultParameters, Service } from '../service.ts'
 import { checkInsertRows } from '../state/rows.ts'
 import { membersOf, strictObject } from '../strict-input.ts'
@@ -67,24 +67,18 @@ export function stepAction(service: Service, settings: Settings) {
 
 // A step has no request, so its ids cannot come from one.
 function requestIssues(state: FaultParameters['state']): Issue[] {
-  const places: readonly (readonly [string, unknown])[] = [
-    ['/id', state.id],
-    ['/delete/id', state.delete?.id],
-  ]
-  const named = places
-    .filter(([, id]) => isObject(id))
-    .map(([pointer]) => ({ pointer, detail: 'must be an id: a step of a timeline has no request' }))
-  const ofRequests = ['at', 'visible_after_reads']
-    .filter((name) => Object.hasOwn(state, name) && state[name] !== undefined)
-    .map((name) => ({ pointer: `/${name}`, detail: 'is for requests, and a step of a timeline has none' }))
-  const nameless =
-    state.delete !== undefined && state.delete.id === undefined && state.id === undefined
-      ? [
-          {
-            pointer: '/delete/id',
-            detail: 'is required: a step of a timeline has no request that selects the record',
-          },
-        ]
-      : []
-  return [...named, ...ofRequests, ...nameless]
+  const issues: Issue[] = []
+  for (const pointer of ['/id', '/delete/id']) {
+    if (isObject(valueAt(state, pointer)))
+      issues.push({ pointer, detail: 'must be an id: a step of a timeline has no request' })
+  }
+  for (const pointer of ['/at', '/visible_after_reads']) {
+    if (valueAt(state, pointer) !== undefined)
+      issues.push({ pointer, detail: 'is for requests, and a step of a timeline has none' })
+  }
+  if (state.delete !== undefined && state.delete.id === undefined && state.id === undefined) {
+    const detail = 'is required: a step of a timeline has no request that selects the record'
+    issues.push({ pointer: '/delete/id', detail })
+  }
+  return issues
 }

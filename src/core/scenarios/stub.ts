@@ -78,7 +78,10 @@ export function putStub(tx: Transaction, draft: StubDraft, source: StubSource): 
       mitigation: 'DELETE /__emulator/stubs removes all stubs, DELETE /__emulator/stubs/{id} removes one.',
     })
   }
-  return table.insert(stubOf(draft, idFor(tx, draft), source))
+  const { method, path, status = 200, headers = {}, body } = draft
+  const stub = { id: idFor(tx, draft), source, method, path, status, headers }
+  // A copy, because the script can still change its own object.
+  return table.insert(structuredClone({ ...stub, ...(body === undefined ? {} : { body }) }))
 }
 
 /** Writes the stubs of a fixtures document. A stub with an id replaces the one with that id. @returns how many */
@@ -88,21 +91,6 @@ export function writeStubs(tx: Transaction, drafts: readonly StubDraft[]): numbe
     putStub(tx, draft, 'fixtures')
   }
   return drafts.length
-}
-
-/** The record of a draft. */
-function stubOf(draft: StubDraft, id: string, source: StubSource): Stub {
-  const { method, path, status = 200, headers = {}, body } = draft
-  // A copy, because the script can still change its own object.
-  return structuredClone({
-    id,
-    source,
-    method,
-    path,
-    status,
-    headers,
-    ...(body === undefined ? {} : { body }),
-  })
 }
 
 /** The endpoint of a stub, without the names of its parameters: two stubs with the same endpoint are two responses of it. */

@@ -200,8 +200,8 @@ export function differences(
     if (isWholeTable && found.changes.length >= MANY && found.changes.length > next.size / 2)
       tables.push([table, [...next.values()]])
     else if (found.isOrderLost) order.push([table, [...next.keys()]])
-    for (const change of found.changes)
-      if (isWholeTable || !isOverridden(change, overrides)) changes.push(change)
+    const isOverridden = ({ id }: Change) => overrides.some(([name, row]) => name === table && row.id === id)
+    for (const change of found.changes) if (isWholeTable || !isOverridden(change)) changes.push(change)
   }
   for (const [table, after] of overrides) {
     const before = present.get(table)?.get(after.id)
@@ -209,10 +209,6 @@ export function differences(
   }
   if (changes.length === 0 && order.length === 0) return undefined
   return { changes, ...(order.length > 0 && { order }), ...(tables.length > 0 && { tables }) }
-}
-
-function isOverridden({ table, id }: Change, overrides: readonly PlacedRow[]): boolean {
-  return overrides.some(([name, row]) => name === table && row.id === id)
 }
 
 /**

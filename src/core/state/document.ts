@@ -4,7 +4,6 @@ import { didYouMean } from '../did-you-mean.ts'
 import { schemaKey, timestamp } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
-import type { SavedLog } from '../log/request-log.ts'
 import { idempotencyRecord } from '../request/idempotency.ts'
 import { scenarioCall } from '../scenarios/row.ts'
 import { addStepIssues } from '../scenarios/step-actions.ts'
@@ -24,7 +23,7 @@ import {
   isAccepted,
   objectAt,
 } from './intake.ts'
-import { type CountersRow, type Document, documentFacts, type SandboxState, storeOf } from './state.ts'
+import { type Document, documentFacts, type SandboxState, storeOf } from './state.ts'
 import { Store } from './store.ts'
 
 const OPEN_KEYS = ['settings', 'collections']
@@ -68,26 +67,25 @@ export function checkDocument(
   if (issues.isFull) return { issues }
   if (facts === undefined || issues.length > 0) {
     const unusable = unusableIds(raw.collections as JsonObject, collections)
-    const broken = checkSandboxOptions(holding(collections), service, collections)
+    const valid = new Store()
+    for (const [name, rows] of Object.entries(collections)) valid.load(name, rows.filter(isAccepted))
+    const broken = checkSandboxOptions(valid, service, collections)
     issues.addAll(broken.filter((each) => !isConsequence(each, raw, unusable)))
     return { issues }
   }
-  const counters = pastEvents(facts.counters, lists.schedule)
+  // New events get higher numbers than the existing ones. Counters of ids need no such step: they skip existing ids.
+  const events = lists.schedule.reduce(
+    (most, event) => Math.max(most, event?.seq ?? 0),
+    facts.counters.events,
+  )
+  const counters = { ...facts.counters, events }
   const document = { ...facts, ...lists, ...rules, counters, settings: values, collections }
-  return checkedState(document as unknown as Document, service)
-}
-
-function checkedState(document: Document, service: Service): CheckedDocument {
-  const store = storeOf(document)
-  const issues = checkSandboxOptions(store, service)
-  return issues.length > 0
-    ? { issues }
-    : { state: { store, limits: document.limits, log: logAt(document) }, sandbox: document.sandbox }
-}
-
-// A document contains the number of requests, but not the requests: the next request gets the next number.
-function logAt({ counters: { requests } }: Document): SavedLog {
-  return { entries: [], dropped: 0, requests }
+  const store = storeOf(document as unknown as Document)
+  issues.addAll(checkSandboxOptions(store, service))
+  if (issues.length > 0) return { issues }
+  // A document contains the number of requests, but not the requests: the next request gets the next number.
+  const log = { entries: [], dropped: 0, requests: counters.requests }
+  return { state: { store, limits: lists.limits.filter(isAccepted), log }, sandbox: facts.sandbox }
 }
 
 function addUnknownKeys(raw: JsonObject, issues: IssueList): void {
@@ -119,21 +117,6 @@ function acceptCollections(
   )
 }
 
-// New events get higher numbers than the existing ones. Counters of ids need no such step: they skip existing ids.
-function pastEvents<T extends Omit<CountersRow, 'id'>>(
-  counters: T,
-  schedule: readonly ({ readonly seq: number } | undefined)[],
-): T {
-  const events = schedule.reduce((most, event) => Math.max(most, event?.seq ?? 0), counters.events)
-  return { ...counters, events }
-}
-
-function holding(collections: AcceptedRecords): Store {
-  const store = new Store()
-  for (const [name, rows] of Object.entries(collections)) store.load(name, rows.filter(isAccepted))
-  return store
-}
-
 /** Ids of the invalid records of a document. */
 function unusableIds(raw: unknown, collections: AcceptedRecords): ReadonlySet<string> {
   const given = isObject(raw) ? raw : {}
@@ -157,20 +140,24 @@ export const listedRecords = {
   limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) }),
 } satisfies Readonly<Record<string, z.ZodType<Row>>>
 
+type CheckedLists = {
+  readonly [Key in keyof typeof listedRecords]: (z.output<(typeof listedRecords)[Key]> | undefined)[]
+}
+
 /** Checks core's own lists of a document. An invalid record becomes `undefined` and adds an issue. */
-function acceptLists(raw: JsonObject, service: Service, issues: IssueList) {
+function acceptLists(raw: JsonObject, service: Service, issues: IssueList): CheckedLists {
   const lists = Object.entries(listedRecords).map(([key, schema]) => [
     key,
     acceptRows<Row>(schema, listAt(raw, key), pointer(key), issues),
   ])
-  const { schedule, ...others } = Object.fromEntries(lists)
-  issues.addAll(checkSchedule(schedule, service))
-  return { schedule: schedule as (ScheduledEvent | undefined)[], ...others }
+  const accepted: CheckedLists = Object.fromEntries(lists)
+  issues.addAll(checkSchedule(accepted.schedule, service))
+  return accepted
 }
 
 /** The list under a key; an empty one when the value is missing or not an array. */
 function listAt(raw: JsonObject, key: string): readonly unknown[] {
-  const list = Object.hasOwn(raw, key) ? raw[key] : undefined
+  const list = valueAt(raw, [key])
   return Array.isArray(list) ? list : []
 }
 

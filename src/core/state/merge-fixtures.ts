@@ -128,12 +128,20 @@ async function build(
   under: MergeOptions,
 ): Promise<Store> {
   const collections = Object.fromEntries([...joined].map(([name, { rows }]) => [name, rows]))
-  const built = await buildStartingState(
-    { collections, generate },
-    startOf(sandbox, unusedSeed(sandbox, joined), under),
-    sandbox.service,
-    sandbox.assumptions,
-  ).catch(refuseGenerator)
+  const { now = sandbox.clock.now, settings = sandbox.settings } = under
+  const start = {
+    seed: unusedSeed(sandbox, joined),
+    now,
+    rate: 0,
+    skip_on_poll: false,
+    settings: settings.overrides as JsonObject,
+    strict: settings.strict,
+    host: sandbox.options.host,
+  }
+  const fixtures = { collections, generate }
+  const built = await buildStartingState(fixtures, start, sandbox.service, sandbox.assumptions).catch(
+    refuseGenerator,
+  )
   refuseInvalid('issues' in built ? built.issues.map((issue) => explained(issue, joined)) : [])
   return (built as { readonly state: SandboxState }).state.store // without a state there are issues, refused above
 }
@@ -153,19 +161,6 @@ function refuseGenerator(error: unknown): never {
   if (error instanceof Error && error.constructor === Error)
     refuseInvalid([{ pointer: '/generate', detail: error.message }])
   throw error
-}
-
-function startOf(sandbox: Sandbox, seed: number, under: MergeOptions) {
-  const { now = sandbox.clock.now, settings = sandbox.settings } = under
-  return {
-    seed,
-    now,
-    rate: 0,
-    skip_on_poll: false,
-    settings: settings.overrides as JsonObject,
-    strict: settings.strict,
-    host: sandbox.options.host,
-  }
 }
 
 // Indexes after the document's own records are records of the sandbox. The client did not send those: the detail has their id.

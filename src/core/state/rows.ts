@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
 import { anyObject, intBetween } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
-import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
+import { type Issue, isObject, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { Request, Scope } from '../operation.ts'
 import { armRecord, type Service } from '../service.ts'
 import { nameAmong, strictObject } from '../strict-input.ts'
@@ -138,10 +138,11 @@ function copies(
 function modelFor(rows: readonly Row[], request: RequestContext | undefined): Row | undefined {
   if (request === undefined) return rows.at(-1)
   const { caller, call } = request
-  const near = (row: Row) => teamspaceOf(row) === caller.teamspace_id
+  const near = (row: Row) =>
+    (valueAt(row, '/teamspace_id') ?? valueAt(row, '/_emulator/teamspace_id')) === caller.teamspace_id
   const asked = (row: Row) =>
     Object.entries(call.query).every(
-      ([name, value]) => !Object.hasOwn(row, name) || memberOf(row, name) === value,
+      ([name, value]) => !Object.hasOwn(row, name) || valueAt(row, [name]) === value,
     )
   return (
     rows.findLast((row) => near(row) && asked(row)) ??
@@ -149,15 +150,6 @@ function modelFor(rows: readonly Row[], request: RequestContext | undefined): Ro
     rows.findLast(asked) ??
     rows.at(-1)
   )
-}
-
-function teamspaceOf(row: Row): unknown {
-  const facts = memberOf(row, '_emulator')
-  return memberOf(row, 'teamspace_id') ?? (isObject(facts) ? facts.teamspace_id : undefined)
-}
-
-function memberOf(row: Row, name: string): unknown {
-  return Object.hasOwn(row, name) ? (row as unknown as JsonObject)[name] : undefined
 }
 
 /**

@@ -93,7 +93,12 @@ export async function buildStartingState(
   const ids: ReadonlySet<unknown> = wanted ? idsOf(fixtures) : new Set()
   const faker = wanted ? await loadFaker() : undefined
   faker?.seed(start.seed)
-  const all = lists(store)
+  const all = <T extends Row>({ name }: Collection<T>) =>
+    store.derived(
+      `all ${name}`,
+      [name],
+      () => [...store.rows(name).values()] as readonly Row[] as readonly T[],
+    )
   // No `await` from here on: all sandboxes share one faker, which was seeded just now.
   for (const [name, collection] of service.collections) {
     const rows = given.get(name) ?? []
@@ -248,19 +253,6 @@ function maker(
         `To generate ${name}, the sandbox needs at least one ${collection.label}: add one to the fixtures.`,
       )
     },
-  }
-}
-
-/** Returns a collection as a list, copied again only after a change: a copy for every draw would take quadratic time. */
-function lists(store: Store): RecordMaker['all'] {
-  const made = new Map<string, { readonly version: number; readonly rows: readonly Row[] }>()
-  return <T extends Row>({ name }: Collection<T>): readonly T[] => {
-    const version = store.version(name)
-    const known = made.get(name)
-    if (known?.version === version) return known.rows as readonly T[]
-    const rows = [...store.rows(name).values()]
-    made.set(name, { version, rows })
-    return rows as readonly Row[] as readonly T[]
   }
 }
 

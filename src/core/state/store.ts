@@ -83,7 +83,13 @@ export class Store {
       const [table, id] = changedRow(change)
       this.#write(table, id, replayed(change, this.get(table, id)))
     }
-    for (const [table, ids] of commit.order ?? []) this.#arrange(table, ids)
+    for (const [table, ids] of commit.order ?? []) {
+      const rows = ids.map((id) => this.get(table, id))
+      this.load(
+        table,
+        rows.filter((row) => row !== undefined),
+      )
+    }
     this.#revision = commit.revision
   }
 
@@ -126,14 +132,6 @@ export class Store {
     store.#adopt(other)
     store.#revision = other.#revision
     return store
-  }
-
-  #arrange(table: string, ids: readonly string[]): void {
-    const rows = this.rows(table)
-    this.load(
-      table,
-      ids.map((id) => rows.get(id)).filter((row) => row !== undefined),
-    )
   }
 
   #adopt(other: Store): void {

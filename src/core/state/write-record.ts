@@ -51,7 +51,13 @@ export function writeRecord(
   const accepted = row as Row // without a row there are issues, refused above
   scope.tx.put(collection.name, accepted)
   armRecord(sandbox.service, scope, collection.name, accepted)
-  refuseBrokenWrite(sandbox, scope.tx, `${collection.name}/${id}`)
+  refuseInvalid(
+    brokenBy(sandbox, scope.tx).map(({ ref, ...issue }) =>
+      ref === `${collection.name}/${id}`
+        ? issue
+        : { pointer: '', detail: `would make ${ref} invalid (${issue.pointer}: ${issue.detail})` },
+    ),
+  )
   return accepted
 }
 
@@ -64,14 +70,18 @@ export function deleteRecord(
 ): void {
   tx.in({ name, label }).require(id)
   tx.delete(name, id)
-  forgetEvents(tx, `${name}/${id}`)
-  refuseBrokenDelete(sandbox, tx, `${name}/${id}`)
-}
-
-function forgetEvents(tx: Transaction, ref: string): void {
-  for (const event of tx.rows(SCHEDULE)) {
-    if ((event as ScheduledEvent).ref === ref) tx.delete(SCHEDULE, event.id)
-  }
+  const ref = `${name}/${id}`
+  for (const event of tx.rows(SCHEDULE) as Iterable<ScheduledEvent>)
+    if (event.ref === ref) tx.delete(SCHEDULE, event.id)
+  const refs = [...new Set(brokenBy(sandbox, tx).map((broken) => broken.ref))]
+  if (refs.length === 0) return
+  const named = refs.slice(0, MAX_NAMED)
+  const more = refs.length > named.length ? ` and ${refs.length - named.length} more` : ''
+  refuse('conflict', {
+    detail: `${ref} is needed by ${named.join(', ')}${more}.`,
+    mitigation: 'Delete those records first, or change them to refer to another record.',
+    details: { needed_by: named },
+  })
 }
 
 /** A broken rule between a record and the others. */
@@ -93,31 +103,6 @@ export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transa
   if (after.length === 0) return after
   const before = new Set(broken(sandbox.store.begin()).map(fingerprint))
   return after.filter((each) => !before.has(fingerprint(each)))
-}
-
-/** Refuses a transaction that writes one record when that record or another one would become invalid. */
-function refuseBrokenWrite(sandbox: Sandbox, tx: Transaction, written: string): void {
-  refuseInvalid(
-    brokenBy(sandbox, tx).map(({ ref, ...issue }) =>
-      ref === written
-        ? issue
-        : { pointer: '', detail: `would make ${ref} invalid (${issue.pointer}: ${issue.detail})` },
-    ),
-  )
-}
-
-/** Refuses a transaction that deletes one record which others need. */
-function refuseBrokenDelete(sandbox: Sandbox, tx: Transaction, deleted: string): void {
-  const left = brokenBy(sandbox, tx)
-  if (left.length === 0) return
-  const refs = [...new Set(left.map(({ ref }) => ref))]
-  const named = refs.slice(0, MAX_NAMED)
-  const more = refs.length > named.length ? ` and ${refs.length - named.length} more` : ''
-  refuse('conflict', {
-    detail: `${deleted} is needed by ${named.join(', ')}${more}.`,
-    mitigation: 'Delete those records first, or change them to refer to another record.',
-    details: { needed_by: named },
-  })
 }
 
 function fingerprint({ ref, pointer, detail }: BrokenRecord): string {

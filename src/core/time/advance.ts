@@ -143,7 +143,12 @@ class Advance {
       if (reached) return
       if (ran === 0) throw sandbox.instantLimit.refusal()
       total += ran
-      if (total > MAX_EVENTS) this.#refuseBehind()
+      if (total > MAX_EVENTS)
+        refuse('conflict', {
+          detail: `The running clock cannot keep up: it is at ${formatInstant(sandbox.clock.now)}, ${Math.round(sandbox.lag / 1000)} s late, and ${MAX_EVENTS} events were not enough to catch up.`,
+          mitigation:
+            'PATCH /__emulator/clock {"rate": 0} stops it where it is, {"rate": 1} slows it down. Then advance again.',
+        })
       await this.#giveBack()
     }
   }
@@ -210,7 +215,11 @@ class Advance {
       if (this.#isStopped) return
       const next = nextEventOf(sandbox, ref)
       const instant = Math.min(reached ?? Number.POSITIVE_INFINITY, dueOf(next?.due_at), this.#maxTo)
-      if (instant > END_OF_TIME) this.#unreachable(ref)
+      if (instant > END_OF_TIME)
+        refuse('conflict', {
+          detail: `The target cannot be reached by time alone: no event is scheduled for ${ref}. The clock is at ${formatInstant(sandbox.clock.now)}.`,
+          mitigation: `Check why it does not progress: GET /__emulator/state/${ref} and GET /__emulator/clock/horizon.`,
+        })
       await this.to(instant)
       if (this.#isStopped) return
       // Only now: at its start the clock may be there already, and events due then belong to this advance.
@@ -268,22 +277,6 @@ class Advance {
     refuse('conflict', {
       detail: 'The sandbox was reset, restored or replaced during the advance.',
       mitigation: 'Advance again: the clock is that of the new sandbox.',
-    })
-  }
-
-  #refuseBehind(): never {
-    const { clock, lag } = this.#sandbox
-    return refuse('conflict', {
-      detail: `The running clock cannot keep up: it is at ${formatInstant(clock.now)}, ${Math.round(lag / 1000)} s late, and ${MAX_EVENTS} events were not enough to catch up.`,
-      mitigation:
-        'PATCH /__emulator/clock {"rate": 0} stops it where it is, {"rate": 1} slows it down. Then advance again.',
-    })
-  }
-
-  #unreachable(ref: string): never {
-    return refuse('conflict', {
-      detail: `The target cannot be reached by time alone: no event is scheduled for ${ref}. The clock is at ${formatInstant(this.#sandbox.clock.now)}.`,
-      mitigation: `Check why it does not progress: GET /__emulator/state/${ref} and GET /__emulator/clock/horizon.`,
     })
   }
 }

@@ -24,11 +24,9 @@ export class EventTally {
     for (const [kind, count] of Object.entries(omitted)) this.#omit(kind, count)
   }
 
-  result({ from, to, stopped }: Pick<AdvanceResult, 'from' | 'to' | 'stopped'>): AdvanceResult {
+  result(facts: Pick<AdvanceResult, 'from' | 'to' | 'stopped'>): AdvanceResult {
     return {
-      from,
-      to,
-      ...(stopped && { stopped }),
+      ...facts,
       events: this.#events,
       failed: this.#failed,
       ...(this.#omitted.size > 0 && { omitted: Object.fromEntries(this.#omitted) }),
