@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { didYouMean } from './did-you-mean.ts'
 import { IssueList } from './issue-list.ts'
 import { type Immutable, type Issue, type Json, pointer } from './json.ts'
+import { keeping } from './keeping.ts'
 import { sentence } from './words.ts'
 import { parsed, zodIssues } from './zod-issues.ts'
 
@@ -71,8 +72,7 @@ export type Assumption = Immutable<z.output<ReturnType<typeof assumption>>>
 
 /** An assumption that is named by the responses that rely on it. @param unsettled why no setting can decide it */
 export function inResponse(id: string, open: string, decision: string, unsettled?: string): Assumption {
-  const named = { id, open, decision, reportedIn: 'response' } as const
-  return unsettled === undefined ? named : { ...named, unsettled }
+  return { id, open, decision, reportedIn: 'response', ...(unsettled !== undefined && { unsettled }) }
 }
 
 /** An assumption that nearly every response relies on. */
@@ -96,15 +96,18 @@ export function setting<T>(options: Setting<T>): Setting<T> {
   return options
 }
 
-/** Maximum values of the response header that are kept: a state document can add any combination of assumptions. */
-const MAX_SHOWN = 1_000
-
 /** All assumptions of all resources, by id, with their settings. */
 export class AssumptionCatalog {
   readonly items: ReadonlyMap<string, Assumption>
   readonly settings: ReadonlyMap<string, Setting<unknown>>
   /** Values of the response header, by the assumptions in the order in which they were noted. */
-  readonly #shown = new Map<string, string>()
+  readonly #shown = keeping((ids) =>
+    ids
+      .split(',')
+      .filter((id) => this.items.get(id)?.reportedIn === 'response')
+      .sort()
+      .join(','),
+  )
 
   constructor(resources: readonly Assumptions[]) {
     const items = resources.flatMap((resource) => resource.items).sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -117,17 +120,7 @@ export class AssumptionCatalog {
 
   /** The value of the response header: those of the given assumptions that are reported there. */
   shownOf(items: ReadonlySet<string>): string {
-    if (items.size === 0) return ''
-    const key = [...items].join()
-    let shown = this.#shown.get(key)
-    if (shown === undefined) {
-      shown = [...items]
-        .filter((id) => this.items.get(id)?.reportedIn === 'response')
-        .sort()
-        .join(',')
-      if (this.#shown.size < MAX_SHOWN) this.#shown.set(key, shown)
-    }
-    return shown
+    return items.size === 0 ? '' : this.#shown([...items].join())
   }
 
   /** All issues of a settings object, by JSON Pointer. The issue of an unknown key suggests the most similar known one. */

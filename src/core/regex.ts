@@ -1,15 +1,13 @@
 import { createRequire } from 'node:module'
 import { type Context, createContext, Script } from 'node:vm'
 import type { RE2JS as Regex } from 're2js'
+import { keeping } from './keeping.ts'
 
 // RE2 takes linear time for every expression, which the built-in engine does not. It is loaded with the first expression.
 const load = createRequire(import.meta.url)
 
 /** The maximum length of an expression, in characters. */
 export const MAX_REGEX_LENGTH = 1_000
-
-/** The maximum number of compiled expressions and globs in memory: as many as one sandbox may have rules. */
-const MAX_KEPT = 1_000
 
 /** The problem of a regular expression; undefined for a valid one. */
 export function regexProblem(expression: string): string | undefined {
@@ -24,16 +22,6 @@ export function regexProblem(expression: string): string | undefined {
   }
 }
 
-/** Whether an expression of any length can be compiled. */
-export function isRegex(expression: string): boolean {
-  try {
-    linearRegex(expression)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Whether a valid expression matches anywhere in a text. Throws for an invalid one. */
 export function fitsRegex(expression: string, text: string): boolean {
   return linearRegex(expression).matcher(text).find()
@@ -44,20 +32,6 @@ export const linearRegex = keeping((expression): Regex => {
   const { RE2JS } = load('re2js') as typeof import('re2js')
   return RE2JS.compile(expression)
 })
-
-/** A function that keeps its last results. */
-export function keeping<T>(make: (key: string) => T): (key: string) => T {
-  const kept = new Map<string, T>()
-  return (key) => {
-    const known = kept.get(key)
-    if (known !== undefined) return known
-    const made = make(key)
-    const [oldest] = kept.keys()
-    if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-    kept.set(key, made)
-    return made
-  }
-}
 
 /** Milliseconds that the built-in engine may take for one text: first, and once more if they were not enough. */
 const MAX_MATCH_MS = { first: 50, second: 500 }

@@ -1,5 +1,6 @@
 import picomatch from 'picomatch'
-import { fitsRegex, isRegex, keeping } from '../regex.ts'
+import { keeping } from '../keeping.ts'
+import { fitsRegex, linearRegex } from '../regex.ts'
 
 // Texts are names, not only paths: `bash` lets a star match slashes, `dot` gives dots no special meaning, `noext` allows only
 // wildcards, sets and braces.
@@ -32,7 +33,12 @@ const compiled = keeping((pattern): Compiled => {
   // RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
   const expression = `(?s)^(?:${state.output.replaceAll(LOOKAHEAD, '')})$`
   // As in picomatch, a glob that is no valid expression, such as one with an open brace, only fits itself.
-  return isRegex(expression) ? { expression, negated: state.negated } : PLAIN
+  try {
+    linearRegex(expression)
+    return { expression, negated: state.negated }
+  } catch {
+    return PLAIN
+  }
 })
 
 /** The used part of the parsed glob: the expression without its negation, and whether it is negated. */

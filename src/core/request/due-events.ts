@@ -2,13 +2,12 @@ import { isStorageFailure } from '../errors.ts'
 import type { Poll } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { advanceTo, nextEventOf, runDueEvents, runEvents } from '../time/run-events.ts'
-import type { AdvanceResult } from '../time/scheduler.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Runs due events before the request is handled. When too many are due, the request gets the time reached. */
 export function catchUp(sandbox: Sandbox, exchange: Exchange): void {
   ifWritable(exchange, () => {
-    exchange.caughtUp = eventsIn(runDueEvents(sandbox))
+    exchange.caughtUp = runDueEvents(sandbox).ran
   })
   exchange.now = sandbox.clock.now
 }
@@ -28,11 +27,13 @@ function notePoll(sandbox: Sandbox, poll: Poll, exchange: Exchange): void {
   const scope = sandbox.scope(exchange.id)
   poll.progress(scope, ref)
   const commit = sandbox.commit(scope)
-  let events = eventsIn(runEvents(sandbox, sandbox.clock.now))
+  let { ran } = runEvents(sandbox, sandbox.clock.now)
   const next = sandbox.skipsOnPoll ? nextEventOf(sandbox, ref) : undefined
-  if (next?.urgency === 'work')
-    events += eventsIn(advanceTo(sandbox, Date.parse(next.due_at), 'Skipping on a poll'))
-  exchange.polled = { commit, events }
+  if (next?.urgency === 'work') {
+    const { events, failed } = advanceTo(sandbox, Date.parse(next.due_at), 'Skipping on a poll')
+    ran += events.length + failed.length
+  }
+  exchange.polled = { commit, events: ran }
 }
 
 // A read request still gets a response when due events or the poll cannot be written.
@@ -42,8 +43,4 @@ function ifWritable({ call }: Exchange, work: () => void): void {
   } catch (error) {
     if (call.operation.method !== 'GET' || !isStorageFailure(error)) throw error
   }
-}
-
-function eventsIn({ events, failed }: Pick<AdvanceResult, 'events' | 'failed'>): number {
-  return events.length + failed.length
 }
