@@ -207,7 +207,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_891,
   'adapters/testing': 1_671,
   'adapters/webhooks': 783,
-  core: 18_007,
+  core: 17_991,
   'json-schema': 2_883,
   resources: 8_935,
   src: 2_084,
