@@ -207,7 +207,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_891,
   'adapters/testing': 1_667,
   'adapters/webhooks': 763,
-  core: 17_681,
+  core: 17_665,
   'json-schema': 2_883,
   resources: 8_818,
   src: 2_084,

@@ -62,8 +62,9 @@ export function keptOf(
   { operation: { secrets }, query, headers, body }: Call,
   keys: readonly string[],
 ): Pick<LogEntry, 'query' | 'headers' | 'body'> {
+  const misplaced = Object.keys(query).filter((name) => MISPLACED.test(name))
   return {
-    query: withoutWords(withoutKeys(withoutSecrets(query, secrets)), keys),
+    query: withoutWords(withoutSecrets(withoutSecrets(query, secrets), misplaced), keys),
     headers: withoutWords(withoutCredentials(headers), keys),
     body: withoutWords(keptBody(body, secrets), keys),
   }
@@ -109,14 +110,10 @@ export function withoutCredentials(headers: Headers): Headers {
 const MISPLACED =
   /^(?:.*[-_])?(?:authorization|(?:access|auth|api|control|bearer|claim)[-_]?(?:token|key)|token|secret|password)$/i
 
-function withoutKeys(query: LogEntry['query']): LogEntry['query'] {
-  const names = Object.keys(query).filter((name) => MISPLACED.test(name))
-  return names.length === 0 ? query : withoutSecrets(query, names)
-}
-
 function withoutSecrets<T extends object>(value: T, secrets: readonly string[] | undefined): T {
   if (secrets === undefined) return value
   const present = secrets.filter((name) => Object.hasOwn(value, name))
+  if (present.length === 0) return value
   return { ...value, ...Object.fromEntries(present.map((name) => [name, REDACTED])) }
 }
 

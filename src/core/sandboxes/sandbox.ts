@@ -73,12 +73,10 @@ export const sandboxDefaults = {
   onWarning: () => {},
 } as const
 
-interface LatestAdvance {
-  readonly running: boolean
-  readonly result: AdvanceResult | null
-}
-
-const noAdvance = (): LatestAdvance => ({ running: false, result: null })
+const noAdvance = (): { readonly running: boolean; readonly result: AdvanceResult | null } => ({
+  running: false,
+  result: null,
+})
 
 /**
  * One isolated sandbox: its state, clock, schedule, rate windows and log. The pipeline, `run-events.ts`, `advance.ts` and
@@ -108,7 +106,7 @@ export class Sandbox {
   /** Resolves at the end of the advance that began last. */
   advanceEnd: Promise<void> = Promise.resolve()
   /** The running advance up to now, or the last one. It has no result before the first one, and after the state was replaced. */
-  latestAdvance: () => LatestAdvance = noAdvance
+  latestAdvance = noAdvance
   /** The revision of the last commit that changed content, see {@link isContent}. An edit of an older state is outdated. */
   contentRevision: number
   #settings: Settings

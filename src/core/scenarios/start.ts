@@ -39,7 +39,7 @@ export async function startScenario(sandbox: Sandbox, beginning: ScenarioWithFix
   if (begin > sandbox.clock.now) {
     sandbox.refuseDuringAdvance()
     // Time cannot go back, so the start is tried on a copy before the clock advances.
-    write(twinOf(sandbox, sandbox.capture()), beginning, merge)
+    write(new Sandbox(sandbox.options, sandbox.capture()), beginning, merge)
     beginning.onBegin?.()
     const active = stopScenario(sandbox)
     const { stopped, to } = await advance(
@@ -63,14 +63,9 @@ export async function startAnew(
   beginning: ScenarioWithFixtures,
 ): Promise<void> {
   sandbox.refuseDuringAdvance()
-  const twin = twinOf(sandbox, start)
+  const twin = new Sandbox(sandbox.options, start)
   await startScenario(twin, beginning)
   replaceState(sandbox, twin.capture())
-}
-
-// A separate sandbox, to try a start without a visible effect.
-function twinOf(sandbox: Sandbox, state: SandboxState): Sandbox {
-  return new Sandbox(sandbox.options, state)
 }
 
 function instantOf(sandbox: Sandbox, { clock, name }: ScenarioDefinition): number {

@@ -48,12 +48,8 @@ const draft = strictObject({
     .string()
     .regex(/^[\x21-\x7e]{1,200}$/, 'must have 1 to 200 characters of ASCII without blanks')
     .optional(),
-  method: stub.shape.method,
-  path: path(),
-  /** Default 200. */
-  status: intBetween(200, 599).optional(),
-  headers: ownHeaders().optional(),
-  body: body().optional(),
+  // Default: the status 200, and no headers.
+  ...stub.omit({ id: true, source: true }).partial({ status: true, headers: true }).shape,
 })
 
 /** A stub as users write it. */

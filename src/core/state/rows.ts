@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
-import { anyObject, intBetween } from '../fields.ts'
+import { intBetween, objectAs, type ShapeOf } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { Request, Scope } from '../operation.ts'
@@ -18,14 +18,12 @@ export type RequestContext = Pick<Request<any, any>, 'caller' | 'call'>
 const MAX_ROWS = 1_000
 
 /** New records: either `records` as given, or a number (`count`) of copies of an existing record. */
-type InsertRows = z.output<ReturnType<typeof insertRowsSchema>>
+type InsertRows = ShapeOf<typeof insertRowsSchema>
 
 export function insertRowsSchema({ collections }: Pick<Service, 'collections'>) {
   return strictObject({
     collection: nameAmong([...collections.keys()], 'collection'),
-    records: (
-      z.array(anyObject()).min(1).max(MAX_ROWS) as z.ZodType<unknown> as z.ZodType<readonly JsonObject[]>
-    ).optional(),
+    records: z.array(objectAs<JsonObject>()).min(1).max(MAX_ROWS).optional(),
     count: intBetween(1, MAX_ROWS).optional(),
   }).refine(({ records, count }) => (records === undefined) !== (count === undefined), {
     error: 'must have either records or count',
