@@ -207,7 +207,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_985,
   'adapters/testing': 1_671,
   'adapters/webhooks': 763,
-  core: 18_033,
+  core: 18_026,
   'json-schema': 2_883,
   resources: 8_818,
   src: 2_084,
