@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readFixtures } from '../src/adapters/fixtures.ts'
 import { FixturesError } from '../src/adapters/fixtures-error.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { openEmulator } from '../src/emulator.ts'
 import { skillCategories } from '../src/resources/skills.ts'
+import { temporaryDirectory } from './cli/in-process.ts'
 import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-states.ts'
 
 test.for(['not-an-email', '', 'a@', '@example.com', 'a b@example.com', 'a@b@example.com', 7, true])(
@@ -45,8 +45,7 @@ test('an unknown category is refused, and the message lists the eleven', { tags:
 
 /** Writes JSON files into a folder that is removed after the test; returns the path of the first. */
 function written(files: Readonly<Record<string, unknown>>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'fixtures-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryDirectory()
   const paths = Object.entries(files).map(([name, content]) => {
     const path = join(folder, name)
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))

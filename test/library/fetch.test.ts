@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { aBatch, type Emulator, type FaultDraft, startEmulator } from '../../src/index.ts'
 import type { EmulatorOptions } from '../../src/options.ts'
+import { temporaryFile } from '../cli/in-process.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 
 const AUTH = { authorization: 'Bearer live_demo_owner' }
@@ -276,10 +275,8 @@ test.for<[action: NonNullable<FaultDraft['do']>[number], pointer: string, reason
 )
 
 test('such a fault is refused in a preset, in the header of a request and in a scenario, too', async () => {
-  const scenarios = mkdtempSync(join(tmpdir(), 'workspace-fetch-'))
-  onTestFinished(() => rmSync(scenarios, { recursive: true }))
   const scenario = `export default { description: 'x', faults: [{ preset: 'rate-headers-lowercase' }] }`
-  writeFileSync(join(scenarios, 'lower.ts'), scenario)
+  const scenarios = dirname(temporaryFile('lower.ts', scenario))
   const emulator = await withoutPort({ scenarios })
   const sandbox = emulator.defaultSandbox
   const names = /the names in Headers are always lower case/

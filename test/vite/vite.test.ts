@@ -1,13 +1,13 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { startEmulator } from 'agent-workspace-emulator'
 import workspaceEmulator, { type ViteEmulatorOptions } from 'agent-workspace-emulator/vite'
 import { createLogger, createServer, type InlineConfig, preview, type ViteDevServer } from 'vite'
 import { expect, onTestFinished, test } from 'vitest'
+import { temporaryDirectory } from '../cli/in-process.ts'
 import { write } from '../package/consumer.ts'
 import { serving } from '../support/http-server.ts'
 import { overSocket } from '../support/transport.ts'
@@ -32,8 +32,7 @@ interface Project {
 }
 
 async function project(): Promise<Project> {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-vite-')))
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const root = realpathSync(temporaryDirectory())
   await write(root, FILES)
   const printed: string[] = []
   const customLogger = createLogger('info')
