@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../core/assumptions.ts'
+import { inResponse, type Settings, setting } from '../core/assumptions.ts'
 import { successRead } from '../core/core-assumptions.ts'
 import { nonEmptyText, queryInt, queryText, timestamp } from '../core/fields.ts'
 import { isObject, valueAt } from '../core/json.ts'
@@ -122,12 +122,7 @@ export const dataViewsResource: Resource = {
   collections: [dataViews],
   assumptions: {
     items: [
-      {
-        id: 'U006',
-        open: 'The word before _dataset_name.',
-        decision: 'warehouse, until a setting gives the real one.',
-        reportedIn: 'response',
-      },
+      inResponse('U006', 'The word before _dataset_name.', 'warehouse, until a setting gives the real one.'),
     ],
     settings: [warehouse],
   },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Reliance, setting } from '../core/assumptions.ts'
+import { inResponse, type Reliance, setting } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../core/errors.ts'
 import { anyObject, timestamp } from '../core/fields.ts'
@@ -147,19 +147,16 @@ export const pagesResource: Resource = {
   collections: [pages],
   assumptions: {
     items: [
-      {
-        id: 'U001',
-        open: 'Which other type of parent a page can have: the specification says that parent has two variants, but defines only the type page.',
-        decision:
-          'A parent of another type than page is refused, and the response about a page without a parent has no field parent; settings change both.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'U002',
-        open: 'Which scope a new page gets, and how scope shows.',
-        decision: 'teamspace; pages are read through the control API.',
-        reportedIn: 'response',
-      },
+      inResponse(
+        'U001',
+        'Which other type of parent a page can have: the specification says that parent has two variants, but defines only the type page.',
+        'A parent of another type than page is refused, and the response about a page without a parent has no field parent; settings change both.',
+      ),
+      inResponse(
+        'U002',
+        'Which scope a new page gets, and how scope shows.',
+        'teamspace; pages are read through the control API.',
+      ),
     ],
     settings: [otherParents, missingParent, defaultScope, nameRequired, parentRequired],
   },

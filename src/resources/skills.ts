@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { inResponse } from '../core/assumptions.ts'
 import { successCreate } from '../core/core-assumptions.ts'
 import { refuse, statusSettings } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
@@ -174,15 +175,12 @@ export const skillsResource: Resource = {
   collections: [skills],
   assumptions: {
     items: [
-      {
-        id: 'U029',
-        open: 'Which status a promotion of a skill has without the rights, and if the skill is not of scope user; and what account_id is then.',
-        decision:
-          'Without the rights: the status in the setting status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. account_id of a promoted skill is the id of the organization of the API key.',
-        reportedIn: 'response',
-        unsettled:
-          'The specification has no other object that could be the account of a skill. The statuses have settings.',
-      },
+      inResponse(
+        'U029',
+        'Which status a promotion of a skill has without the rights, and if the skill is not of scope user; and what account_id is then.',
+        'Without the rights: the status in the setting status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. account_id of a promoted skill is the id of the organization of the API key.',
+        'The specification has no other object that could be the account of a skill. The statuses have settings.',
+      ),
     ],
     settings: [],
   },
