@@ -2,7 +2,7 @@ import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer } fro
 import type { RandomSource } from './pattern-text.ts'
 import { own } from './schema.ts'
 
-/** One of several schemas that the same value has to satisfy, with its JSON Pointer. */
+/** A schema that is part of another one, with its JSON Pointer: one of several that the same value has to satisfy. */
 export interface Clause {
   readonly schema: JsonObject
   readonly at: string
@@ -83,9 +83,9 @@ export class Draw {
     throw new OutOfBudget('too many attempts were needed for one output')
   }
 
-  /** Notes that nothing satisfies a keyword. */
-  fail(at: string, keyword: string, why: string): undefined {
-    this.failure = { pointer: at + pointer(keyword), detail: `${keyword} ${why}` }
+  /** Notes that nothing satisfies a keyword of these clauses. */
+  fail(clauses: Clauses, keyword: string, why: string): undefined {
+    this.failure = { pointer: placeOf(clauses, keyword) + pointer(keyword), detail: `${keyword} ${why}` }
   }
 
   coin(share = 0.5): boolean {
