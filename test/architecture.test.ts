@@ -207,9 +207,9 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_891,
   'adapters/testing': 1_667,
   'adapters/webhooks': 763,
-  core: 17_665,
-  'json-schema': 2_779,
-  resources: 8_744,
+  core: 17_662,
+  'json-schema': 2_776,
+  resources: 8_682,
   src: 2_084,
 }
 

@@ -1,6 +1,5 @@
 import { isObject, type Json } from '../core/json.ts'
 import {
-  type Clause,
   type Clauses,
   clauseIn,
   type Draw,
@@ -15,7 +14,7 @@ import {
   type ValueSource,
 } from './draw.ts'
 import { negations } from './negations.ts'
-import { canonical, isSchema } from './schema.ts'
+import { type Clause, canonical, isSchema } from './schema.ts'
 
 // Nested lists grow fast, so deeper ones are shorter.
 const USUAL_LENGTHS = [

@@ -1,14 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer } from '../core/json.ts'
 import type { RandomSource } from './pattern-text.ts'
-import { own } from './schema.ts'
-
-/** A schema that is part of another one, with its JSON Pointer: one of several that the same value has to satisfy. */
-export interface Clause {
-  readonly schema: JsonObject
-  readonly at: string
-  /** True for a clause that was added to get one side of a condition, and is not part of the schema. */
-  readonly isHelp?: true
-}
+import { type Clause, own } from './schema.ts'
 
 export type Clauses = readonly Clause[]
 

@@ -1,7 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject } from '../core/json.ts'
 import { ArrayMaker } from './arrays.ts'
 import {
-  type Clause,
   type Clauses,
   clauseIn,
   type Draw,
@@ -20,6 +19,7 @@ import {
   allowsType,
   allSchemas,
   CHECKED,
+  type Clause,
   canonical,
   dependentSchemas,
   hasType,

@@ -1,6 +1,5 @@
 import { isObject, type Json } from '../core/json.ts'
 import {
-  type Clause,
   type Clauses,
   clauseIn,
   type Draw,
@@ -15,7 +14,7 @@ import {
   TEXT,
   type ValueSource,
 } from './draw.ts'
-import { own } from './schema.ts'
+import { type Clause, own } from './schema.ts'
 
 /** Properties of an object whose schema names none, but has a schema for additional ones. */
 const USUAL_EXTRAS = 2

@@ -1,5 +1,4 @@
 import { isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
-import type { Clause } from './draw.ts'
 
 /** A JSON Schema: an object of keywords, `true` (anything) or `false` (nothing). */
 export type Schema = boolean | JsonObject
@@ -16,6 +15,14 @@ export const ONE_SCHEMA: readonly string[] = [
 ]
 /** Keywords whose value maps names to schemas. */
 const SCHEMA_MAPS: readonly string[] = ['definitions', 'dependencies', 'dependentSchemas', 'properties']
+
+/** A schema that is part of another one, with its JSON Pointer: one of several that the same value has to satisfy. */
+export interface Clause {
+  readonly schema: JsonObject
+  readonly at: string
+  /** True for a clause that was added to get one side of a condition, and is not part of the schema. */
+  readonly isHelp?: true
+}
 
 /** The schemas directly inside a schema that are objects. */
 export function subschemas(schema: JsonObject, at: string): Clause[] {

@@ -80,8 +80,6 @@ const createConnection = operation({
   path: '/connections',
   summary: 'Start to connect a third-party service',
   section: 'Create connection',
-  errorFormat: 'standard',
-  contract: true,
   success: successCreate,
   output: () => z.strictObject({ object: z.literal('redirect_url'), redirect_url: z.url() }),
   input: ({ object }, settings) => ({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { inResponse, setting, unnamedItem } from '../core/assumptions.ts'
+import { choice, inResponse, setting, unnamedItem } from '../core/assumptions.ts'
 import { successDelete, successRead } from '../core/core-assumptions.ts'
 import { Refusal, refuse } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
@@ -123,8 +123,6 @@ const giveFeedback = operation({
   path: '/conversations/{conversation_id}/messages/{message_id}',
   summary: 'Like or dislike a message of an agent',
   section: 'Message feedback',
-  errorFormat: 'standard',
-  contract: true,
   permissionShown: true,
   refusals: ['malformed_message_id', 'not_an_agent_message'],
   success: 204,
@@ -222,13 +220,12 @@ const listConversations = uncontracted({
   },
 })
 
-const deletion = setting({
+const deletion = choice({
   key: 'conversations.delete',
   item: 'U044',
   description:
     'Decides what the deletion of a conversation that is not a root does: it is deleted, or refused with 501, because its response is not specified.',
-  schema: () => z.enum(['delete', 'not_specified']),
-  default: 'delete',
+  values: ['delete', 'not_specified'],
 })
 
 const deleteConversation = operation({

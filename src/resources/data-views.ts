@@ -79,8 +79,6 @@ const listDataViews = operation({
   path: '/data-views',
   summary: 'List the data views of the teamspace',
   section: 'List data views',
-  errorFormat: 'standard',
-  contract: true,
   success: successRead,
   output: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(viewResponse(settings)) }),
   input: ({ object }) => ({

@@ -117,8 +117,6 @@ const promoteSkill = operation({
   path: '/skills/{skill_id}/promote',
   summary: 'Promote a skill from its author to the company',
   section: 'Promote skill to company',
-  errorFormat: 'standard',
-  contract: true,
   permissionShown: true,
   success: successCreate,
   output: skillRecord,

@@ -72,8 +72,6 @@ export const claimTemplate = operation({
   path: '/agents/claim',
   summary: 'Claim a generated agent template',
   section: 'Claim a generated agent template',
-  errorFormat: 'standard',
-  contract: true,
   secrets: ['claim_token'],
   refusals: ['not_found'],
   success: successCreate,

@@ -48,7 +48,6 @@ export const createBatch = operation({
   summary: 'Create a batch prediction',
   section: 'Create batch prediction',
   errorFormat: 'problem',
-  contract: true,
   bodyLimit: BODY_LIMIT,
   idempotent: true,
   success: successCreate,

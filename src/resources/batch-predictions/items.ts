@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Reliance, setting } from '../../core/assumptions.ts'
+import { choice, type Reliance } from '../../core/assumptions.ts'
 import { codePoints } from '../../core/fields.ts'
 import { IssueList, MAX_ISSUES } from '../../core/issue-list.ts'
 import { type Issue, isObject } from '../../core/json.ts'
@@ -17,12 +17,11 @@ export interface BatchItem {
 export const MAX_BATCH_ITEMS = 5_000
 const MAX_CUSTOM_ID_LENGTH = 128
 
-export const emptyCustomIds = setting({
+export const emptyCustomIds = choice({
   key: 'batch.empty_custom_id',
   item: 'U050',
   description: 'Decides what happens to an item whose custom_id is the empty string: refused or accepted.',
-  schema: () => z.enum(['reject', 'accept']),
-  default: 'reject',
+  values: ['reject', 'accept'],
 })
 
 /** The form of items in their source: a request or a record. */

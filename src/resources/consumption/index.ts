@@ -108,8 +108,6 @@ const listConsumption = operation({
   path: '/organization/reports/consumption-breakdown',
   summary: 'List the credits that the organization consumed',
   section: 'List consumption breakdown',
-  errorFormat: 'standard',
-  contract: true,
   success: successRead,
   output: () =>
     listResponse(shownRow()).extend({

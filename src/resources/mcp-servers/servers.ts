@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../../core/assumptions.ts'
+import { choice, type Settings, setting } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
 import { intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'
@@ -31,13 +31,12 @@ export const nullValues = setting({
   },
 })
 
-export const listHasMore = setting({
+export const listHasMore = choice({
   key: 'mcp.list.has_more',
   item: 'U031',
   description:
     'Decides whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
-  schema: () => z.enum(['present', 'absent']),
-  default: 'present',
+  values: ['present', 'absent'],
   observe: ({ operation, status, received }) => {
     if (operation !== 'mcp-servers.list' || status >= 300 || received === undefined) return undefined
     return valueAt(received, '/has_more') === undefined ? 'absent' : 'present'
@@ -127,8 +126,6 @@ export const listServers = operation({
   path: '/organization/mcp-servers',
   summary: 'List the MCP servers of the teamspace',
   section: 'List MCP servers',
-  errorFormat: 'standard',
-  contract: true,
   beta: true,
   success: successRead,
   output: (settings) =>
