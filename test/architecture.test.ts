@@ -209,7 +209,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/webhooks': 763,
   core: 17_662,
   'json-schema': 2_776,
-  resources: 8_682,
+  resources: 8_576,
   src: 2_084,
 }
 
