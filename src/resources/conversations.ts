@@ -45,7 +45,6 @@ export const conversations = collection<Conversation>({
     id: newId(),
     _emulator: {
       teamspace_id: any(teamspaces).id,
-      user_ids: null,
       root: n % 5 === 0,
       share_data_consent: n % 2 === 0,
     },
@@ -98,7 +97,6 @@ export const messages = collection<Message>({
     _emulator: {
       conversation_id: any(conversations).id,
       kind: chance.pick(['user', 'agent', 'voice']),
-      feedback: [],
     },
   }),
 })

@@ -46,7 +46,6 @@ const dataViews = collection<DataView>({
   schema: (settings) => z.preprocess((raw) => renamed(raw, shownMember(settings)), viewRecord()),
   check: refersTo(teamspaces, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
-    object: 'data_view',
     id: newId(),
     dataset_name: faker.word.words(2).replaceAll(' ', '_'),
     created_at: ago(chance.int(1, 200) * DAY),

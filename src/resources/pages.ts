@@ -32,7 +32,6 @@ const pages = collection<Page>({
   schema: pageRecord,
   check: refersTo(teamspaces, 'teamspace_id'),
   generate: ({ faker, newId, ago, chance, any, n }) => ({
-    object: 'page',
     id: newId(),
     name: faker.company.catchPhrase(),
     teamspace_id: any(teamspaces).id,

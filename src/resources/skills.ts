@@ -90,7 +90,6 @@ export const skills = collection<Skill>({
     const name = `${faker.word.verb()} ${faker.word.noun()}`
     const created_at = ago(chance.int(1, 200) * DAY)
     return {
-      object: 'skill',
       id: newId(),
       scope: 'user',
       category: skillCategories[n % skillCategories.length] ?? 'research',

@@ -6,7 +6,6 @@ import { files } from '../files.ts'
 import { refersTo } from '../records.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import type { Complain } from './items.ts'
-import { DEFAULT_PACE } from './pace.ts'
 import { type Batch, batchRecord, type End } from './schema.ts'
 import { type BatchStatus, batchStatuses, isTerminal } from './states.ts'
 
@@ -124,7 +123,7 @@ function checkStamps(batch: Batch, complain: Complain): void {
 }
 
 /** Generates a batch of the last four weeks that has completed; its results can still be read. */
-function generateBatch({ faker, chance, n, start, newId, any }: RecordMaker): Batch {
+function generateBatch({ faker, chance, n, start, newId, any }: RecordMaker) {
   const id = newId()
   const file = any(files)
   const teamspace = any(teamspaces, (each) => each.id === file.teamspace_id)
@@ -135,27 +134,17 @@ function generateBatch({ faker, chance, n, start, newId, any }: RecordMaker): Ba
     file_id: file.id,
   }))
   return {
-    object: 'batch_prediction',
     id,
-    status: 'completed',
+    status: 'completed' as const,
     model: 'standard',
-    completion_window: '24h',
     created_at: formatInstant(created),
-    expires_at: formatInstant(created + WINDOW),
     in_progress_at: after(2),
     finalizing_at: after(60),
     completed_at: after(61),
-    failed_at: null,
-    cancelling_at: null,
-    cancelled_at: null,
-    expired_at: null,
     metadata: { project: faker.company.name() },
-    error: null,
-    results_url: resultsPath('', id),
     _emulator: {
       teamspace_id: teamspace.id,
       organization_id: teamspace._emulator.organization_id,
-      prefix: '',
       request: {
         prompt: 'Extract the title and the total.',
         output_schema: {
@@ -164,11 +153,9 @@ function generateBatch({ faker, chance, n, start, newId, any }: RecordMaker): Ba
           required: ['title', 'total'],
         },
         items,
-        effective_model: 'standard',
       },
-      plan: { seed: n, pace: DEFAULT_PACE, stages: [{ from: 0, outcomes: [] }], rejected: [] },
-      progress: { since: after(61), done: items.length, most: items.length, polls: 0, held: false },
-      ended: null,
+      plan: { seed: n },
+      progress: { since: after(61), most: items.length },
     },
   }
 }

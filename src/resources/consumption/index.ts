@@ -88,7 +88,6 @@ const consumptionRows = collection<ConsumptionRow>({
     const { id: teamspace_id, _emulator } = any(teamspaces)
     const { id: organization_id, name } = any(organizations, ({ id }) => id === _emulator.organization_id)
     return {
-      object: 'consumption_breakdown',
       id: newId(),
       credits: chance.int(1, 5000) / 100,
       created_at: ago(chance.int(0, 120 * DAY)),

@@ -97,7 +97,6 @@ export const mcpServers = collection<McpServer>({
     const created_at = ago(chance.int(1, 300) * DAY)
     const word = faker.hacker.noun()
     return {
-      object: 'mcp_server',
       id: newId(),
       name: `${word} tools`,
       icon_url: 'https://mcp.example/icon.svg',
@@ -115,7 +114,7 @@ export const mcpServers = collection<McpServer>({
       created_at,
       updated_at: created_at,
       managed_by_app: { app_uuid: newUuid(), app_name: faker.commerce.productName() },
-      _emulator: { teamspace_id: any(teamspaces).id, sync: 'ok' },
+      _emulator: { teamspace_id: any(teamspaces).id },
     }
   },
 })
