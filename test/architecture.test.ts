@@ -209,7 +209,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/webhooks': 763,
   core: 17_664,
   'json-schema': 2_776,
-  resources: 8_547,
+  resources: 8_509,
   src: 2_084,
 }
 

@@ -95,14 +95,10 @@ function checkConsistency(batch: Batch, complain: Complain): void {
   const froms = plan.stages.map(({ from }) => from)
   if (froms[0] !== 0 || froms.some((from, n) => n > 0 && from <= (froms[n - 1] ?? 0)))
     complain(['_emulator', 'plan', 'stages'], 'must begin with a stage from 0 and ascend')
-  checkStragglers(batch, complain)
-}
-
-function checkStragglers({ _emulator: { plan, request } }: Batch, complain: Complain): void {
   const { slow = [], never = [] } = plan.late ?? {}
   const seen = new Set([...slow, ...never])
   const isTwice = seen.size < slow.length + never.length
-  if (isTwice || [...seen].some((index) => index >= request.items.length))
+  if (isTwice || [...seen].some((index) => index >= total))
     complain(['_emulator', 'plan', 'late'], 'must have the index of each item, from 0, at most once')
 }
 

@@ -10,7 +10,7 @@ import { formatInstant } from '../../core/time/instant.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
 import { teamspaces } from '../teamspaces/schema.ts'
 import { admitBatch } from './admission.ts'
-import { WINDOW } from './batches.ts'
+import { batches, WINDOW } from './batches.ts'
 import {
   type BatchItem,
   type Complain,
@@ -19,11 +19,11 @@ import {
   MAX_BATCH_ITEMS,
   readItems,
 } from './items.ts'
-import { insert } from './lifecycle.ts'
 import { askedByItems, checkItemForms, checkScript, NOTHING_ASKED } from './magic.ts'
 import { whyNoneAtOnce } from './output-schema.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
 import { noteBatch, shownBatch } from './responses.ts'
+import { scheduleBatch } from './schedule.ts'
 import { type Batch, batchResponse, givenFields, outputSchemaSchema, type Plan } from './schema.ts'
 import {
   defaultOutcomes,
@@ -54,7 +54,7 @@ export const createBatch = operation({
   input: (fields, settings) => ({ body: createBody(fields, settings) }),
   find: requireNames,
   handle: (request) => {
-    const { body, caller, newId, now, at, assume, pathPrefix } = request
+    const { tx, body, caller, newId, now, at, assume, pathPrefix } = request
     const { prompt, output_schema, model: modelId, completion_window: _, items, ...given } = body
     // The type makes the compiler reject a given field that the record does not keep.
     const kept: Pick<Batch, keyof typeof given> = given
@@ -62,7 +62,7 @@ export const createBatch = operation({
     const model = chooseModel(modelId, request)
     admitBatch(request, items.length)
     const id = newId()
-    const batch = insert(request, {
+    const batch = tx.in(batches).insert({
       object: 'batch_prediction',
       id,
       status: 'validating',
@@ -90,6 +90,7 @@ export const createBatch = operation({
         ended: null,
       },
     })
+    scheduleBatch(request, batch)
     noteBatch(batch, request)
     return { body: shownBatch(batch, request) }
   },
