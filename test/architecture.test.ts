@@ -208,8 +208,8 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/testing': 1_667,
   'adapters/webhooks': 763,
   core: 17_664,
-  'json-schema': 2_776,
-  resources: 8_509,
+  'json-schema': 2_771,
+  resources: 8_374,
   src: 2_084,
 }
 
