@@ -207,9 +207,9 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_891,
   'adapters/testing': 1_667,
   'adapters/webhooks': 763,
-  core: 17_664,
+  core: 17_679,
   'json-schema': 2_771,
-  resources: 8_374,
+  resources: 8_330,
   src: 2_084,
 }
 

@@ -1,6 +1,12 @@
 import type * as z from 'zod'
 import { oncePerSettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
-import { unknownFields } from './core-assumptions.ts'
+import {
+  successCreate,
+  successDelete,
+  successRead,
+  successUpdate,
+  unknownFields,
+} from './core-assumptions.ts'
 import type { ErrorCode, ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Immutable, Json, JsonObject } from './json.ts'
@@ -171,17 +177,26 @@ export interface Operation<I extends Input = Input, Target = unknown> {
 export type AnyOperation = Operation<any, any>
 
 /**
- * Declares an operation; the handler's types flow from the schemas. By default it has a contract and errors of the standard form.
+ * Declares an operation; the handler's types flow from the schemas. By default it has a contract, errors of the standard form,
+ * and the status of successful operations with its method.
  * @example
  * const createPage = operation({ name: 'pages.create', method: 'POST', path: '/pages', ..., handle: ({ body }) => ({ body: ... }) })
  */
 export function operation<I extends Input = Input, Target = undefined>(
   declared: Omit<Operation<I, Target>, Usual> & Partial<Pick<Operation, Usual>>,
 ): Operation<I, Target> {
-  return { errorFormat: 'standard', contract: true, ...declared }
+  return { errorFormat: 'standard', contract: true, success: SUCCESS[declared.method], ...declared }
 }
 
-type Usual = 'errorFormat' | 'contract'
+type Usual = 'errorFormat' | 'contract' | 'success'
+
+const SUCCESS: Readonly<Record<Method, Setting<number>>> = {
+  GET: successRead,
+  POST: successCreate,
+  PATCH: successUpdate,
+  PUT: successUpdate,
+  DELETE: successDelete,
+}
 
 /** The handler of one kind of scheduled events. */
 export interface EventHandler {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { inResponse, setting, unnamedItem } from '../core/assumptions.ts'
 import { type Consent, consentUrl, withQuery } from '../core/consent.ts'
-import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
+import { requiredFlag, requiredIf } from '../core/core-assumptions.ts'
 import { nonEmptyText, type ShapeOf, timestamp } from '../core/fields.ts'
 import { control, operation } from '../core/operation.ts'
 import { seal } from '../core/secrets.ts'
@@ -80,7 +80,6 @@ const createConnection = operation({
   path: '/connections',
   summary: 'Start to connect a third-party service',
   section: 'Create connection',
-  success: successCreate,
   output: () => z.strictObject({ object: z.literal('redirect_url'), redirect_url: z.url() }),
   input: ({ object }, settings) => ({
     body: object({

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { choice, inResponse, setting, unnamedItem } from '../core/assumptions.ts'
-import { successDelete, successRead } from '../core/core-assumptions.ts'
 import { Refusal, refuse } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
 import { type Finder, operation } from '../core/operation.ts'
@@ -196,7 +195,6 @@ const listConversations = uncontracted({
   method: 'GET',
   path: '/conversations',
   summary: 'List conversations',
-  success: successRead,
   output: opaqueListResponse,
   // The specification shows no values of has_messages: true and false filter, and other values have no effect.
   input: () => ({ query: z.looseObject({ has_messages: z.unknown().optional() }) }),
@@ -225,7 +223,6 @@ const deleteConversation = operation({
   path: '/conversations/{conversation_id}',
   summary: 'Delete a conversation that is not the root of a channel',
   ...unspecified,
-  success: successDelete,
   refusals: ['root_conversation'],
   missingOrForbidden: noSuchConversation,
   find: ({ tx, caller, params }) => {

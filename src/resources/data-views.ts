@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { inResponse, type Settings, setting } from '../core/assumptions.ts'
-import { successRead } from '../core/core-assumptions.ts'
 import { nonEmptyText, queryInt, queryText, timestamp } from '../core/fields.ts'
 import { isObject, valueAt } from '../core/json.ts'
 import { operation } from '../core/operation.ts'
@@ -73,7 +72,6 @@ const listDataViews = operation({
   path: '/data-views',
   summary: 'List the data views of the teamspace',
   section: 'List data views',
-  success: successRead,
   output: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(viewResponse(settings)) }),
   input: ({ object }) => ({
     query: object({

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { choice, inResponse, type Reliance } from '../core/assumptions.ts'
-import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
+import { requiredFlag, requiredIf } from '../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../core/errors.ts'
 import { anyObject, timestamp } from '../core/fields.ts'
 import { isObject, valueAt } from '../core/json.ts'
@@ -78,7 +78,6 @@ const createPage = operation({
   path: '/pages',
   summary: 'Create a page',
   section: 'Create page',
-  success: successCreate,
   output: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
   input: ({ object }, settings) => {
     const onPage = object({

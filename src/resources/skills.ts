@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { inResponse } from '../core/assumptions.ts'
-import { successCreate } from '../core/core-assumptions.ts'
 import { refuse, statusSettings } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
 import { operation } from '../core/operation.ts'
@@ -108,7 +107,6 @@ const promoteSkill = operation({
   summary: 'Promote a skill from its author to the company',
   section: 'Promote skill to company',
   permissionShown: true,
-  success: successCreate,
   output: skillRecord,
   find: ({ tx, caller, params }) => {
     const skill = requireVisible(tx, skills, params.skill_id, (each) => isInReach(each, caller))

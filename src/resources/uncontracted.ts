@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { inResponse, type Settings, unnamedItem } from '../core/assumptions.ts'
-import { successCreate, successRead } from '../core/core-assumptions.ts'
 import { refuse } from '../core/errors.ts'
 import { anyObject, nonEmptyText } from '../core/fields.ts'
 import { type Input, type Operation, operation, type Request } from '../core/operation.ts'
@@ -46,10 +45,10 @@ export const unspecified = {
 
 /** An operation without a contract: its responses are marked with U043, and `--strict` refuses it before any other check. */
 export function uncontracted<I extends Input = Input, Target = undefined>(
-  declared: Omit<Operation<I, Target>, keyof typeof unspecified>,
+  declared: Omit<Operation<I, Target>, keyof typeof unspecified | 'success'>,
 ): Operation<I, Target> {
   const { name, find, handle } = declared
-  return {
+  return operation<I, Target>({
     ...unspecified,
     ...declared,
     find: (finder) => {
@@ -60,7 +59,7 @@ export function uncontracted<I extends Input = Input, Target = undefined>(
       request.note('U043')
       return handle(request)
     },
-  }
+  })
 }
 
 /** The response of an operation that returns a record unchanged. */
@@ -132,7 +131,6 @@ const converse = operation({
   method: 'POST',
   path: '/converse',
   summary: 'Converse with an agent',
-  success: successCreate,
   output: () => z.unknown(),
   handle: () => refuseUncontracted('converse.create'),
 })
@@ -143,7 +141,6 @@ const search = operation({
   method: 'GET',
   path: '/search',
   summary: 'Search',
-  success: successRead,
   output: () => z.unknown(),
   handle: () => refuseUncontracted('search.query'),
 })

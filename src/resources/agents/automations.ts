@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { choice } from '../../core/assumptions.ts'
-import { successCreate, successDelete, successRead, successUpdate } from '../../core/core-assumptions.ts'
 import { anyObject } from '../../core/fields.ts'
 import { type EventHandler, idOf, operation, refOf, type Scope } from '../../core/operation.ts'
 import { shown } from '../../core/state/state.ts'
@@ -76,7 +75,6 @@ export const listAutomations = uncontracted({
   method: 'GET',
   path: collectionPath,
   summary: 'List the automations of an agent',
-  success: successRead,
   output: opaqueListResponse,
   find: requireAgent,
   handle: (request) => {
@@ -93,7 +91,6 @@ export const createAutomation = uncontracted({
   method: 'POST',
   path: collectionPath,
   summary: 'Create an automation',
-  success: successCreate,
   output: opaqueResponse,
   input: () => ({ body: anyObject() }),
   find: requireAgent,
@@ -108,7 +105,6 @@ export const retrieveAutomation = uncontracted({
   method: 'GET',
   path: recordPath,
   summary: 'Retrieve an automation',
-  success: successRead,
   output: opaqueResponse,
   find: requireAutomation,
   handle: ({ target }) => ({ body: shown(target) }),
@@ -119,7 +115,6 @@ export const updateAutomation = uncontracted({
   method: 'PATCH',
   path: recordPath,
   summary: 'Update an automation',
-  success: successUpdate,
   output: opaqueResponse,
   input: () => ({ body: anyObject() }),
   find: requireAutomation,
@@ -135,7 +130,6 @@ export const deleteAutomation = operation({
   path: recordPath,
   summary: 'Delete an automation',
   section: 'Delete automation',
-  success: successDelete,
   output: () => z.strictObject({}),
   find: requireAutomation,
   handle: (request) => {

@@ -1,5 +1,4 @@
 import { type Assumptions, inResponse, unnamedItem } from '../../core/assumptions.ts'
-import { successRead } from '../../core/core-assumptions.ts'
 import type { Resource } from '../../core/service.ts'
 import { isOwn } from '../records.ts'
 import { opaqueList, opaqueListResponse, uncontracted } from '../uncontracted.ts'
@@ -86,7 +85,6 @@ const listAgents = uncontracted({
   method: 'GET',
   path: '/agents',
   summary: 'List agents',
-  success: successRead,
   output: opaqueListResponse,
   handle: (request) => {
     const own = request.tx.in(agents).filter((agent) => isOwn(request.caller, agent))

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { successCreate } from '../../core/core-assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { anyObject, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { operation, type Scope } from '../../core/operation.ts'
@@ -72,7 +71,6 @@ export const claimTemplate = operation({
   section: 'Claim a generated agent template',
   secrets: ['claim_token'],
   refusals: ['not_found'],
-  success: successCreate,
   output: shownTemplate,
   input: ({ object }) => ({ body: object({ claim_token: nonEmptyText() }) }),
   handle: ({ tx, body, caller, at, note }) => {
@@ -100,7 +98,6 @@ export const generateTemplate = uncontracted({
   method: 'POST',
   path: '/agents/generate',
   summary: 'Generate an agent template',
-  success: successCreate,
   output: () => z.strictObject({ claim_token: z.string() }),
   input: () => ({ body: anyObject().optional() }),
   handle: ({ tx, body, caller, newId, newUuid, chance }) => {

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
-import { successCreate, successDelete, successRead, successUpdate } from '../../core/core-assumptions.ts'
 import { operation } from '../../core/operation.ts'
 import { shown } from '../../core/state/state.ts'
 import { keepField, refuseEmpty } from '../records.ts'
@@ -35,7 +34,6 @@ export const updateTrigger = operation({
   path: recordPath,
   summary: 'Update an event trigger',
   section: 'Update event trigger',
-  success: successUpdate,
   output: shownTrigger,
   input: ({ object }, settings) => ({
     // Any type is valid: a value of another type differs, and the setting decides whether that is refused or ignored.
@@ -69,7 +67,6 @@ export const listTriggers = uncontracted({
   method: 'GET',
   path: collectionPath,
   summary: 'List the event triggers of an agent',
-  success: successRead,
   output: (settings) => opaqueListResponse().extend({ data: z.array(shownTrigger(settings)) }),
   find: requireAgent,
   handle: (request) => {
@@ -86,7 +83,6 @@ export const createTrigger = uncontracted({
   method: 'POST',
   path: collectionPath,
   summary: 'Create an event trigger',
-  success: successCreate,
   output: shownTrigger,
   input: ({ object }, settings) => ({
     body: object({
@@ -125,7 +121,6 @@ export const deleteTrigger = uncontracted({
   method: 'DELETE',
   path: recordPath,
   summary: 'Delete an event trigger',
-  success: successDelete,
   output: () => z.strictObject({}),
   find: requireTrigger,
   handle: ({ tx, target: trigger }) => {

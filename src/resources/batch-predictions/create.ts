@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
-import { requiredIf, successCreate, unknownFields } from '../../core/core-assumptions.ts'
+import { requiredIf, unknownFields } from '../../core/core-assumptions.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { type FieldKit, nonEmptyText } from '../../core/fields.ts'
@@ -49,7 +49,6 @@ export const createBatch = operation({
   errorFormat: 'problem',
   bodyLimit: BODY_LIMIT,
   idempotent: true,
-  success: successCreate,
   output: batchResponse,
   input: (fields, settings) => ({ body: createBody(fields, settings) }),
   find: requireNames,

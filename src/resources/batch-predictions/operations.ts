@@ -1,4 +1,3 @@
-import { successCreate, successRead } from '../../core/core-assumptions.ts'
 import { errorTypeBase, refuse, statusSettings } from '../../core/errors.ts'
 import { type Finder, idOf, operation } from '../../core/operation.ts'
 import { requireOwn } from '../records.ts'
@@ -29,7 +28,6 @@ export const retrieveBatch = operation({
   summary: 'Retrieve a batch prediction',
   section: 'Retrieve batch prediction',
   errorFormat: 'problem',
-  success: successRead,
   output: batchResponse,
   find: visibleBatch,
   poll: {
@@ -54,7 +52,6 @@ export const retrieveResults = operation({
   section: 'Retrieve batch prediction results',
   errorFormat: 'problem',
   refusals: ['results_not_ready', 'results_gone'],
-  success: successRead,
   media: 'application/x-ndjson',
   output: lineResponse,
   find: visibleBatch,
@@ -97,7 +94,6 @@ export const cancelBatch = operation({
   section: 'Cancel batch prediction',
   errorFormat: 'problem',
   refusals: ['conflict'],
-  success: successCreate,
   output: batchResponse,
   find: visibleBatch,
   handle: (request) => {

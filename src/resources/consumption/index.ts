@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { inResponse, unnamedItem } from '../../core/assumptions.ts'
-import { successRead } from '../../core/core-assumptions.ts'
 import { nonEmptyText, timestamp } from '../../core/fields.ts'
 import { operation } from '../../core/operation.ts'
 import { hash } from '../../core/random.ts'
@@ -107,7 +106,6 @@ const listConsumption = operation({
   path: '/organization/reports/consumption-breakdown',
   summary: 'List the credits that the organization consumed',
   section: 'List consumption breakdown',
-  success: successRead,
   output: () =>
     listResponse(shownRow()).extend({
       first_id: z.string().nullable(),

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { choice, setting } from '../../core/assumptions.ts'
 import { consentUrl, withQuery } from '../../core/consent.ts'
-import { successCreate } from '../../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../../core/errors.ts'
 import { type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
@@ -138,7 +137,6 @@ export const completeFlow = operation({
   secrets: ['code', 'state'],
   permissionShown: true,
   principal: { kind: 'user', code: 'mcp_oauth_requires_user_principal' },
-  success: successCreate,
   output: () =>
     z.strictObject({
       object: z.literal('mcp_oauth_callback'),

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { choice, type Settings, setting } from '../../core/assumptions.ts'
-import { successRead } from '../../core/core-assumptions.ts'
 import { intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'
 import { operation } from '../../core/operation.ts'
@@ -126,7 +125,6 @@ export const listServers = operation({
   summary: 'List the MCP servers of the teamspace',
   section: 'List MCP servers',
   beta: true,
-  success: successRead,
   output: (settings) =>
     z.strictObject({
       object: z.literal('list'),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
-import { requiredFlag, requiredIf, successCreate, successUpdate } from '../../core/core-assumptions.ts'
+import { requiredFlag, requiredIf } from '../../core/core-assumptions.ts'
 import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'
 import { operation } from '../../core/operation.ts'
@@ -59,7 +59,6 @@ export const createTeamspace = operation({
   path: '/organization/teamspaces',
   summary: 'Create a teamspace',
   section: 'Create teamspace',
-  success: successCreate,
   output: teamspaceResponse,
   input: ({ object }, settings) => ({
     body: object({
@@ -95,7 +94,6 @@ export const updateTeamspace = operation({
   path: '/organization/teamspaces/{teamspace_id}',
   summary: 'Change the name or the access of a teamspace',
   section: 'Update teamspace',
-  success: successUpdate,
   output: teamspaceResponse,
   input: ({ object }) => ({
     body: object({

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { choice } from '../../core/assumptions.ts'
-import { successDelete, successRead } from '../../core/core-assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { nonEmptyText, queryText } from '../../core/fields.ts'
 import { operation } from '../../core/operation.ts'
@@ -59,7 +58,6 @@ export const listUsers = operation({
   path: '/organization/teamspaces/{teamspace_id}/users',
   summary: 'List the users of a teamspace',
   section: 'List teamspace users',
-  success: successRead,
   output: () => listResponse(userItem()),
   input: ({ object }) => ({ query: object({ search: queryText().optional(), ...pageQuery() }) }),
   find: requireManaged,
@@ -111,7 +109,6 @@ export const deleteUser = operation({
   path: '/organization/teamspaces/{teamspace_id}/users/{user_id}',
   summary: "Revoke a user's permissions in a teamspace",
   section: 'Delete teamspace user',
-  success: successDelete,
   find: (finder) => {
     const { id } = requireManaged(finder)
     const { user_id = '' } = finder.params
