@@ -208,8 +208,8 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/testing': 1_667,
   'adapters/webhooks': 763,
   core: 17_679,
-  'json-schema': 2_771,
-  resources: 8_330,
+  'json-schema': 2_765,
+  resources: 8_275,
   src: 2_084,
 }
 

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { Ajv2020, FuncKeywordDefinition, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../core/json.ts'
 import { compilePattern } from './pattern.ts'
-import { canonical, isMultiple, own } from './schema.ts'
+import { canonical, isMultiple } from './schema.ts'
 
 // The packages are loaded with the first schema.
 const load = createRequire(import.meta.url)
@@ -53,7 +53,12 @@ function keywords(): readonly Keyword[] {
     type: 'object',
     // Ajv takes quadratic space for a long list of names, and does not know the name __proto__.
     validate: (map: JsonObject, object: JsonObject) =>
-      Object.keys(map).every((name) => !Object.hasOwn(object, name) || hasAll(object, own(map, name))),
+      Object.entries(map).every(
+        ([name, others]) =>
+          !Object.hasOwn(object, name) ||
+          !Array.isArray(others) ||
+          others.every((other) => Object.hasOwn(object, String(other))),
+      ),
     error: { message: 'must have the properties that another property requires' },
   } as const
   return [
@@ -98,10 +103,6 @@ function keywords(): readonly Keyword[] {
       error: { message: 'must match the pattern' },
     },
   ]
-}
-
-function hasAll(object: JsonObject, names: Json | undefined): boolean {
-  return !Array.isArray(names) || names.every((name) => Object.hasOwn(object, String(name)))
 }
 
 /** As `canonical`, but faster for texts, which most values are. Keys of texts lack the closing quote. */

@@ -145,7 +145,7 @@ export class ArrayMaker implements Maker {
       const { nth } = maker
       const fits = (value: Json): boolean =>
         !full.some(({ clause }) => this.isMatch(value, clause)) && this.keep(items, value)
-      if (nth === undefined || !items.isCounting(nth)) {
+      if (nth === undefined || !items.counted.has(nth)) {
         const value = maker.make(draw)
         if (value === undefined) {
           if (full.length === 0 && tries > 1) return false
@@ -212,7 +212,8 @@ class Items {
   readonly list: Json[] = []
   private readonly seen: Set<string> | undefined
   private readonly matched = new Map<Wish, number>()
-  private readonly counted = new Map<Nth, number>()
+  /** How many values of a maker were tried in order. */
+  readonly counted = new Map<Nth, number>()
 
   constructor(isUnique: boolean) {
     this.seen = isUnique ? new Set() : undefined
@@ -233,10 +234,6 @@ class Items {
     this.seen?.add(text)
     this.list.push(value)
     return true
-  }
-
-  isCounting(nth: Nth): boolean {
-    return this.counted.has(nth)
   }
 
   /** The next of the values of a maker. */

@@ -88,7 +88,9 @@ export class ValueGenerator implements ValueSource {
   }
 
   private build(clauses: Clauses): Maker {
-    if (clauses.some(hasConditions))
+    const isOpen = ({ schema }: Clause) =>
+      isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).length > 0
+    if (clauses.some(isOpen))
       return {
         make: (draw) =>
           this.tried(clauses, draw, (tries) => {
@@ -278,10 +280,6 @@ function nested(at: string, maker: Maker): Maker {
 
 function help(schema: JsonObject | undefined, at: string): Clause | undefined {
   return schema === undefined ? undefined : { schema, at, isHelp: true }
-}
-
-function hasConditions({ schema }: Clause): boolean {
-  return isConditional(schema) || schema.$dynamicRef !== undefined || dependentSchemas(schema).length > 0
 }
 
 /** The schemas by the references that lead to them. */

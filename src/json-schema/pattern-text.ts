@@ -86,9 +86,7 @@ function ofOptions(options: readonly AST.Alternative[]): Extent {
   }
 }
 
-function isSet(node: Node): boolean {
-  return node.type === 'Character' || node.type === 'CharacterSet' || node.type === 'CharacterClass'
-}
+const SETS: readonly string[] = ['Character', 'CharacterSet', 'CharacterClass']
 
 /** The state while one text is made. */
 class Draft {
@@ -151,7 +149,7 @@ class Draft {
     const greatest = Math.min(most, min === 0 ? Math.max(fewest, want) : Math.floor(want / min))
     const count =
       greatest <= fewest ? Math.min(fewest, most) : this.chance.int(fewest, Math.min(greatest, fewest + 4))
-    if (!isSet(element)) return this.fillAll(new Array<AST.Element>(count).fill(element), want)
+    if (!SETS.includes(element.type)) return this.fillAll(new Array<AST.Element>(count).fill(element), want)
     const set = charSet(element.raw, this.flags)
     let text = ''
     for (let done = 0; done < count; done++) text += this.pick(set)

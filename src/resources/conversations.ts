@@ -124,7 +124,15 @@ const giveFeedback = operation({
     }),
   }),
   pathPatterns: { message_id: MESSAGE_ID },
-  checkPathIds,
+  // The order of the checks reveals no message that the caller may not see: first the form of the id, then the access of the
+  // caller, and only then the kind of the message (T34).
+  checkPathIds: ({ message_id = '' }) => {
+    if (MESSAGE_ID.test(message_id)) return
+    refuse('malformed_message_id', {
+      detail: `"${message_id}" is not a message id.`,
+      mitigation: 'Give a UUID, alone or followed by -user or -agent.',
+    })
+  },
   missingOrForbidden: noSuchMessage,
   find: ratedMessage,
   handle: ({ tx, body, target, caller, at, assume, note }) => {
@@ -145,16 +153,6 @@ const giveFeedback = operation({
     return {}
   },
 })
-
-// The order of the checks reveals no message that the caller may not see: first the form of the id, then the access of the
-// caller, and only then the kind of the message (T34).
-function checkPathIds({ message_id = '' }: Finder['params']): void {
-  if (MESSAGE_ID.test(message_id)) return
-  refuse('malformed_message_id', {
-    detail: `"${message_id}" is not a message id.`,
-    mitigation: 'Give a UUID, alone or followed by -user or -agent.',
-  })
-}
 
 function noSuchMessage({ conversation_id = '', message_id = '' }: Finder['params']): Refusal {
   const detail = `There is no message "${message_id}" in a conversation "${conversation_id}".`

@@ -68,6 +68,25 @@ export function isOwn(caller: Caller, { _emulator }: Owned): boolean {
 }
 
 /**
+ * A name in a record: one of ours, or the one that settings give clients in its place. Ours is kept, so that a change of
+ * settings breaks no sandbox.
+ * @param given the names in the settings, in the same order
+ */
+export function recordedName<T extends string>(
+  ours: readonly T[],
+  given: readonly string[],
+  hint = '',
+): z.ZodType<T> {
+  const read = (name: string) => ours.find((each) => each === name) ?? ours[given.indexOf(name)]
+  return z
+    .string()
+    .refine((name) => read(name) !== undefined, {
+      error: `must be one of ${[...new Set([...ours, ...given])].join(', ')}${hint}`,
+    })
+    .transform((name) => read(name) as T) // the refinement has let no other name pass
+}
+
+/**
  * A string that is one of the names in settings, because the specification shows none. The error message names the settings,
  * because a client that sends a name of the real service needs them.
  */
@@ -133,10 +152,7 @@ export const consentFields = {
   decided_at: timestamp().nullable().default(null),
 }
 
-interface ConsentRecord extends Row {
-  readonly nonce: string | null
-  readonly decided_at: string | null
-}
+type ConsentRecord = Row & z.output<z.ZodObject<typeof consentFields>>
 
 /** The record with the nonce of a consent page. Refuses an unknown nonce, and a record that is already decided. */
 export function requirePending<T extends ConsentRecord>(records: Records<T>, nonce: string): T {

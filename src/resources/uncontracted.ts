@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { inResponse, type Settings, unnamedItem } from '../core/assumptions.ts'
 import { refuse } from '../core/errors.ts'
 import { anyObject, nonEmptyText } from '../core/fields.ts'
+import { valueAt } from '../core/json.ts'
 import { type Input, type Operation, operation, type Request } from '../core/operation.ts'
 import { listOrder, ordered } from '../core/request/pagination.ts'
 import type { Resource } from '../core/service.ts'
@@ -101,16 +102,15 @@ export function opaqueList<T extends Row>(
   records: readonly T[],
   { assume, settings, seed }: Pick<Request<object, unknown>, 'assume' | 'settings' | 'seed'>,
 ): object {
-  const keyed = records.map((record) => ({ id: record.id, created_at: creationOf(record), record }))
+  const keyed = records.map((record) => {
+    // A client may give any created_at. A value that is not an instant counts as 1970, before other records.
+    const given = valueAt(record, '/created_at')
+    const ms = typeof given === 'string' ? (parseInstant(given)?.ms ?? 0) : 0
+    return { id: record.id, created_at: formatInstant(ms), record }
+  })
   noteOrder(keyed, assume)
   const data = ordered(keyed, settings.get(listOrder), seed).map(({ record }) => shown(record))
   return { object: 'list', data, has_more: false }
-}
-
-// A client may give any created_at. A value that is not an instant counts as 1970, before other records.
-function creationOf(record: Row): string {
-  const { created_at } = record as { readonly created_at?: unknown }
-  return formatInstant((typeof created_at === 'string' && parseInstant(created_at)?.ms) || 0)
 }
 
 /** A new record: the fields that a client gave, unchanged, with a new id and the facts. */

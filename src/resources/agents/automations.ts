@@ -31,15 +31,12 @@ export function armAutomation(scope: Scope, automation: Automation): void {
     return
   }
   const present = scope.tx.get(SCHEDULE, eventId(FIRE, ref)) as ScheduledEvent | undefined
-  if (present !== undefined && isCurrent(present, schedule, due)) return
+  const planned = present === undefined ? Infinity : Date.parse(present.due_at)
+  // An occurrence that is due, but has not run yet, must not be lost.
+  const isMissed = planned < due && nextOccurrence(schedule, planned - 1) === planned
+  if (planned === due || isMissed) return
   const description = `The automation fires on its schedule "${schedule}" and queues a run of its agent.`
   scope.schedule({ kind: FIRE, ref, due, urgency: 'work', description })
-}
-
-// An occurrence that is due, but has not run yet, must not be lost.
-function isCurrent({ due_at }: ScheduledEvent, schedule: string, next: number): boolean {
-  const due = Date.parse(due_at)
-  return due === next || (due < next && nextOccurrence(schedule, due - 1) === due)
 }
 
 export const fireAutomation: EventHandler = {

@@ -11,14 +11,12 @@ import { type OpaqueRecord, opaqueRecord } from '../uncontracted.ts'
 import { cronExpression } from './cron.ts'
 import { nameOfProvider, providers, recordedSource, triggerSource } from './providers.ts'
 
-const agentFacts = () => z.strictObject({ teamspace_id: z.string() })
-
-export type Agent = OpaqueRecord<z.output<ReturnType<typeof agentFacts>>>
+export type Agent = OpaqueRecord<{ readonly teamspace_id: string }>
 
 export const agents = collection<Agent>({
   name: 'agents',
   label: 'agent',
-  schema: () => opaqueRecord(agentFacts()),
+  schema: () => opaqueRecord(z.strictObject({ teamspace_id: z.string() })),
   check: refersTo(teamspaces, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
     id: newId(),

@@ -117,29 +117,25 @@ function templateFrom(
   given: Readonly<Record<string, unknown>>,
   chance: Scope['chance'],
 ): Omit<z.output<ReturnType<typeof shownTemplate>>, 'id'> {
-  const { shape } = shownTemplate()
-  const taken = <T>(name: string, schema: z.ZodType<T>, neutral: T): T => {
+  const { id: _, ...shape } = shownTemplate().shape
+  const valid = Object.entries(shape).flatMap(([name, schema]) => {
     const result = schema.safeParse(Object.hasOwn(given, name) ? given[name] : undefined)
-    return result.success ? result.data : neutral
-  }
-  const prompt = textOf(given.prompt) ?? textOf(taken('config', shape.config, NO_CONFIG).prompt)
+    return result.success ? [[name, result.data] as const] : []
+  })
+  const taken: Partial<z.output<ReturnType<typeof shownTemplate>>> = Object.fromEntries(valid)
+  const prompt = textOf(given.prompt) ?? textOf(taken.config?.prompt)
   return {
-    title: taken('title', shape.title, titleFrom(prompt, chance('agent title', prompt ?? ''))),
-    description: taken(
-      'description',
-      shape.description,
-      prompt ?? 'An agent that was generated without a prompt.',
-    ),
-    emoji: taken('emoji', shape.emoji, ''),
-    category: taken('category', shape.category, ''),
-    connectors: taken('connectors', shape.connectors, []),
-    prompt_examples: taken('prompt_examples', shape.prompt_examples, []),
-    is_curated_template: taken('is_curated_template', shape.is_curated_template, false),
-    config: taken('config', shape.config, { ...NO_CONFIG, prompt: prompt ?? '' }),
+    title: titleFrom(prompt, chance('agent title', prompt ?? '')),
+    description: prompt ?? 'An agent that was generated without a prompt.',
+    emoji: '',
+    category: '',
+    connectors: [],
+    prompt_examples: [],
+    is_curated_template: false,
+    config: { prompt: prompt ?? '', custom_prompt: '', tools: [] },
+    ...taken,
   }
 }
-
-const NO_CONFIG = { prompt: '', custom_prompt: '', tools: [] }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined

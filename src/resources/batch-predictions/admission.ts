@@ -21,13 +21,17 @@ const RATE_WINDOW = 60
 const MAX_LIMIT = 1_000_000_000
 const limit = () => intBetween(0, MAX_LIMIT)
 const seconds = () => intBetween(1, 86_400)
-const FORM = 'must be null, an integer from 0, or an object such as'
 
-/** A bound as a number, or as an object that also has the seconds after which a retry is advised. */
-const bound = () =>
-  z.union([limit(), z.strictObject({ limit: limit(), retry_after_s: seconds().optional() }), z.null()], {
-    error: `${FORM} {"limit": 5, "retry_after_s": 30}`,
+/** A policy as a number, as an object, or null. */
+const policy = <T extends z.ZodRawShape>(shape: T, example: string) =>
+  z.union([limit(), z.strictObject(shape), z.null()], {
+    error: `must be null, an integer from 0, or an object such as ${example}`,
   })
+
+/** A limit, and the seconds after which a retry is advised. */
+const limited = () => ({ limit: limit(), retry_after_s: seconds().optional() })
+
+const bound = () => policy(limited(), '{"limit": 5, "retry_after_s": 30}')
 
 type Bound = NonNullable<z.output<ReturnType<typeof bound>>>
 
@@ -54,10 +58,8 @@ export const createRatePolicy = setting({
   item: 'U064',
   description:
     'Decides how many batches an organization may create in a sliding window: null, 10 (per 60 s), or {"limit": 10, "window_s": 60}.',
-  schema: () => {
-    const rate = z.strictObject({ limit: intBetween(1, MAX_LIMIT), window_s: seconds() })
-    return z.union([limit(), rate, z.null()], { error: `${FORM} {"limit": 10, "window_s": 60}` })
-  },
+  schema: () =>
+    policy({ limit: intBetween(1, MAX_LIMIT), window_s: seconds() }, '{"limit": 10, "window_s": 60}'),
   default: null,
 })
 
@@ -66,12 +68,8 @@ export const globalCapacityPolicy = setting({
   item: 'U064',
   description:
     'Decides how many unfinished batches all organizations may have together: null, 100, or {"limit": 0, "until": "2026-01-01T00:00:00Z", "retry_after_s": 30} for a shortage that ends.',
-  schema: () => {
-    const shortage = { limit: limit(), retry_after_s: seconds().optional(), until: timestamp().optional() }
-    return z.union([limit(), z.strictObject(shortage), z.null()], {
-      error: `${FORM} {"limit": 0, "until": "2026-01-01T00:00:00Z"}`,
-    })
-  },
+  schema: () =>
+    policy({ ...limited(), until: timestamp().optional() }, '{"limit": 0, "until": "2026-01-01T00:00:00Z"}'),
   default: null,
 })
 

@@ -19,7 +19,7 @@ import {
   MAX_BATCH_ITEMS,
   readItems,
 } from './items.ts'
-import { askedByItems, checkItemForms, checkScript, NOTHING_ASKED } from './magic.ts'
+import { askedByItems, checkItemForms, checkScript } from './magic.ts'
 import { whyNoneAtOnce } from './output-schema.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
 import { noteBatch, shownBatch } from './responses.ts'
@@ -101,13 +101,13 @@ function newPlan(
   id: string,
   items: readonly BatchItem[],
 ): Plan {
-  const asked = settings.strict ? NOTHING_ASKED : askedByItems(items)
+  const { outcomes, ...late } = askedByItems(settings.strict ? [] : items)
   return {
     seed: hash(seed, 'batch', id),
     pace: changePace(DEFAULT_PACE, settings.get(defaultPace)),
-    stages: [{ from: 0, outcomes: [...asked.outcomes, ...settings.get(defaultOutcomes)] }],
+    stages: [{ from: 0, outcomes: [...outcomes, ...settings.get(defaultOutcomes)] }],
     rejected: [],
-    ...(asked.late && { late: asked.late }),
+    ...late,
   }
 }
 
@@ -126,7 +126,12 @@ const bodyFields = (settings: Settings) => ({
   prompt: z.string(),
   output_schema: outputSchemaSchema(settings.get(unsatisfiable) === 'refuse' ? whyNoneAtOnce : undefined),
   model: modelId(settings),
-  completion_window: requiredIf(settings.get(windowRequired), onlyWindow()),
+  completion_window: requiredIf(
+    settings.get(windowRequired),
+    z.literal('24h', {
+      error: ({ input }) => (input === undefined ? REQUIRED : 'must be "24h", the only window'),
+    }),
+  ),
   ...givenFields(settings.strict ? undefined : checkScript),
 })
 
@@ -159,12 +164,6 @@ function modelId(settings: Settings) {
   const known = settings.get(models).map(({ id }) => id)
   return nonEmptyText().refine((id) => known.length === 0 || known.includes(id), {
     error: ({ input: id }) => `there is no model with the id "${id}"${didYouMean(String(id), known)}`,
-  })
-}
-
-function onlyWindow() {
-  return z.literal('24h', {
-    error: ({ input }) => (input === undefined ? REQUIRED : 'must be "24h", the only window'),
   })
 }
 

@@ -63,7 +63,11 @@ export function readItems(value: unknown, form: ItemForm, complain: Complain): B
     // One look-up instead of two: if the set does not grow, it already had the id.
     const known = seen.size
     seen.add(custom_id)
-    if (seen.size === known) complain([index, 'custom_id'], repeated(value, custom_id), custom_id)
+    if (seen.size === known) {
+      const first = value.findIndex((each) => isObject(each) && each.custom_id === custom_id)
+      const detail = `is already the custom_id of the item at index ${first}; a custom_id occurs once in a batch`
+      complain([index, 'custom_id'], detail, custom_id)
+    }
     return item
   })
 }
@@ -102,11 +106,6 @@ function readItem(
   for (const key of refuseUnknown ? Object.keys(raw) : [])
     if (!['custom_id', 'page', file].includes(key)) complain([index, key], 'is not a known field', name)
   return (page === undefined ? { custom_id, file_id } : { custom_id, file_id, page }) as BatchItem
-}
-
-function repeated(list: readonly unknown[], id: string): string {
-  const first = list.findIndex((each) => isObject(each) && each.custom_id === id)
-  return `is already the custom_id of the item at index ${first}; a custom_id occurs once in a batch`
 }
 
 /**

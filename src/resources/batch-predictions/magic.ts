@@ -102,28 +102,23 @@ export function checkItemForms(items: readonly BatchItem[], complain: Complain):
   }
 }
 
-/** The parts of a plan that the items of a batch request. */
-interface Asked {
-  readonly outcomes: readonly OutcomeRule[]
-  readonly late: Stragglers | undefined
-}
-
-export const NOTHING_ASKED: Asked = { outcomes: [], late: undefined }
-
 const ERRORED_RULE: OutcomeRule = {
   match: { custom_id: `${ERRORED}*` },
   status: 'errored',
   detail: `The item is errored because its custom_id begins with ${ERRORED}.`,
 }
 
-/** Reads the requests of items from their `custom_id`s. */
-export function askedByItems(items: readonly BatchItem[]): Asked {
-  if (!items.some(({ custom_id }) => custom_id.startsWith(RESERVED))) return NOTHING_ASKED
+/** The parts of a plan that items request by their `custom_id`s. */
+export function askedByItems(items: readonly BatchItem[]): {
+  readonly outcomes: readonly OutcomeRule[]
+  readonly late?: Stragglers
+} {
+  if (!items.some(({ custom_id }) => custom_id.startsWith(RESERVED))) return { outcomes: [] }
   const indexesOf = (form: string) =>
     items.flatMap(({ custom_id }, index) => (custom_id.startsWith(form) ? [index] : []))
   const late = { slow: indexesOf(SLOW), never: indexesOf(EXPIRED) }
   return {
     outcomes: indexesOf(ERRORED).length === 0 ? [] : [ERRORED_RULE],
-    late: late.slow.length + late.never.length === 0 ? undefined : late,
+    ...(late.slow.length + late.never.length > 0 && { late }),
   }
 }

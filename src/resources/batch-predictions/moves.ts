@@ -38,7 +38,12 @@ const moveFields = () => ({
    * The items that are finished first: a share between 0 and 1, or a number from 1. Finished items stay finished. A batch that is
    * validating starts first. A batch that then fails, expires or is cancelled keeps one unfinished item.
    */
-  finished: z.number().refine(isAmount, { error: AMOUNT }).optional(),
+  finished: z
+    .number()
+    .refine((value) => value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MAX_BATCH_ITEMS)), {
+      error: `must be a share from 0 to less than 1, or a number of items from 1 to ${MAX_BATCH_ITEMS}`,
+    })
+    .optional(),
   do: nameAmong<Word>(WORDS, 'move of a batch').optional(),
   ...failureFields(),
   /** True and false hold and release the batch, as in the control interface; a phase holds it when it reaches that phase. */
@@ -80,7 +85,7 @@ function batchMoveSchema(): z.ZodType<Word | BatchMove> {
     const message = 'is for a batch that fails; add "do": "fail", or leave it out'
     return [
       ...(word === 'fail' ? [] : membersOf({ detail, error })).map((name) => ({ path: [name], message })),
-      ...(finished === undefined || goesOn(word) ? [] : [{ path: ['finished'], message: GOES_ON }]),
+      ...(finished === undefined || GOES_ON.includes(word) ? [] : [{ path: ['finished'], message: ENDS }]),
     ]
   })
   return either<Word | BatchMove>(
@@ -90,18 +95,9 @@ function batchMoveSchema(): z.ZodType<Word | BatchMove> {
   )
 }
 
-const AMOUNT = `must be a share from 0 to less than 1, or a number of items from 1 to ${MAX_BATCH_ITEMS}`
-
-function isAmount(value: number): boolean {
-  return value >= 0 && (value < 1 || (Number.isInteger(value) && value <= MAX_BATCH_ITEMS))
-}
-
 const ENDS_EARLY: readonly (Word | undefined)[] = ['fail', 'expire', 'cancel']
-const GOES_ON = `is only for a batch that continues or ends early: leave "do" out, or use one of ${ENDS_EARLY.join(', ')}, hold and release`
-
-function goesOn(word: Word | undefined): boolean {
-  return word === undefined || ENDS_EARLY.includes(word) || word === 'hold' || word === 'release'
-}
+const GOES_ON: readonly (Word | undefined)[] = [undefined, ...ENDS_EARLY, 'hold', 'release']
+const ENDS = `is only for a batch that continues or ends early: leave "do" out, or use one of ${ENDS_EARLY.join(', ')}, hold and release`
 
 function makeMove(scope: Scope, batch: Batch, move: BatchMove): void {
   const { pace, outcomes, hold, do: word } = move

@@ -28,8 +28,10 @@ const decided = new WeakMap<Plan, Outcomes>()
 
 /** The outcomes that follow from plan and items. Without rules no item is read, with rules each item once per plan. */
 export function outcomesOf(batch: Batch): Outcomes {
-  const { plan } = batch._emulator
-  const usual = usualOutcome(batch)
+  const { plan, request } = batch._emulator
+  // The schema of an imported record may not have been examined yet.
+  const why = plan.no_output === undefined ? whyNoOutput(request.output_schema) : plan.no_output
+  const usual: Outcome = why === null ? GENERATED : { status: 'errored', detail: why }
   if (
     usual === GENERATED &&
     plan.rejected.length === 0 &&
@@ -42,12 +44,6 @@ export function outcomesOf(batch: Batch): Outcomes {
     decided.set(plan, outcomes)
   }
   return outcomes
-}
-
-/** The outcome of an item without a matching rule. The schema of an imported record may not have been examined yet. */
-function usualOutcome({ _emulator: { plan, request } }: Batch): Outcome {
-  const detail = plan.no_output === undefined ? whyNoOutput(request.output_schema) : plan.no_output
-  return detail === null ? GENERATED : { status: 'errored', detail }
 }
 
 function tabulated(

@@ -53,14 +53,6 @@ const SHOWN = 200
 /** The default and the largest number of results in a page. */
 const [PAGE, LARGEST_PAGE] = [1_000, 10_000]
 
-const resultsPage = () =>
-  z
-    .strictObject({
-      limit: queryInt(1, LARGEST_PAGE).optional(),
-      offset: queryInt(0, Number.MAX_SAFE_INTEGER).optional(),
-    })
-    .prefault({})
-
 /** A page of the results of a batch. */
 const plannedResults = () => listOf(plannedResult()).extend({ has_more: z.boolean() })
 
@@ -94,7 +86,11 @@ export const batchOverviews = [
     method: 'GET',
     path: '/batches/{id}/results',
     summary: `List the results of a batch in the order of its items; before it is terminal, as its plan predicts (default limit: ${PAGE})`,
-    input: () => ({ query: resultsPage() }),
+    input: () => {
+      const limit = queryInt(1, LARGEST_PAGE).optional()
+      const offset = queryInt(0, Number.MAX_SAFE_INTEGER).optional()
+      return { query: z.strictObject({ limit, offset }).prefault({}) }
+    },
     output: plannedResults,
     handle: (scope, { params, query: { limit = PAGE, offset = 0 } }) =>
       resultsOf(scope, scope.tx.in(batches).require(params.id), offset, limit),

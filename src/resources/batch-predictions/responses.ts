@@ -1,6 +1,5 @@
 import type { Settings } from '../../core/assumptions.ts'
 import { type ErrorTarget, errorTypeBase, problem, problemType } from '../../core/errors.ts'
-import type { JsonObject } from '../../core/json.ts'
 import type { EmbeddedProblem, Request } from '../../core/operation.ts'
 import { Chance } from '../../core/random.ts'
 import { mountIn } from '../../core/sandboxes/name.ts'
@@ -42,7 +41,9 @@ export function shownBatch(batch: Batch, at: Viewpoint): ShownBatch {
     ...rest,
     request_counts: countsAt(batch, at.now),
     metadata,
-    error: error && shownError(error, at),
+    // A record has only the code of a problem of the emulator, since the URL depends on the request.
+    error:
+      error && STORED_CODES.has(error.type) ? { ...error, type: problemType(at, String(error.type)) } : error,
     results_url: results_url === null ? null : resultsUrl(batch, results_url, at),
   }
 }
@@ -73,12 +74,6 @@ export function batchReply(batch: Batch, at: Viewpoint): LastView['reply'] {
   // The URL in an error depends on settings, too.
   if (batch.error === null) lastViews.set(batch, { counts: body.request_counts, sandbox, pathPrefix, reply })
   return reply
-}
-
-// A record has only the code of a problem of the emulator, since the URL depends on the request.
-function shownError(error: JsonObject, at: ErrorTarget): JsonObject {
-  const code = typeof error.type === 'string' ? error.type : ''
-  return STORED_CODES.has(code) ? { ...error, type: problemType(at, code) } : error
 }
 
 // The URL has the sandbox of the request: a client that uses a path keeps it, and a fork has its own name. Without a request,
@@ -226,7 +221,7 @@ export const BATCH_CANCELLED = unprocessable(
   'The error of a batch that was cancelled.',
 )
 
-const STORED_CODES: ReadonlySet<string> = new Set(
+const STORED_CODES: ReadonlySet<unknown> = new Set(
   [BATCH_FAILED, BATCH_EXPIRED, BATCH_CANCELLED].map(({ code }) => code),
 )
 

@@ -5,7 +5,6 @@ import { refuseInvalid, statusSettings } from '../../core/errors.ts'
 import { type InputOf, nonEmptyText, type ShapeOf, text, timestamp } from '../../core/fields.ts'
 import type { Issue } from '../../core/json.ts'
 import { control, operation, type Request } from '../../core/operation.ts'
-import type { Caller } from '../../core/request/auth.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
 import { type Assume, consentFields, presentedSecret, requireOwn, unusedSecret } from '../records.ts'
@@ -151,7 +150,8 @@ export const completeFlow = operation({
   handle: ({ tx, body, caller, target: server, at, assume, note }) => {
     const flow = provenFlow(body, { tx, target: server, assume, note })
     tx.in(oauthFlows).put({ ...flow, used_at: at })
-    const sync = syncOf(server, caller)
+    const synced: Sync = server._emulator.sync === 'ok' ? 'synced' : 'failed'
+    const sync = caller.permissions.includes(EDIT_ORGANIZATION) ? synced : 'not_permitted'
     tx.in(mcpServers).put(afterExchange(server, sync, assume(configuredAfter) === 'set', at))
     const tools_synced = sync === 'synced'
     const message = assume(callbackMessage) ?? sentences[sync]
@@ -192,11 +192,6 @@ function mismatches({ code, redirect_uri }: Proof, flow: OAuthFlow | undefined, 
     })
   }
   return issues
-}
-
-function syncOf({ _emulator }: McpServer, { permissions }: Caller): Sync {
-  if (!permissions.includes(EDIT_ORGANIZATION)) return 'not_permitted'
-  return _emulator.sync === 'ok' ? 'synced' : 'failed'
 }
 
 function afterExchange(server: McpServer, sync: Sync, configured: boolean, at: string): McpServer {

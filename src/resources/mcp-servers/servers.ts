@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { choice, type Settings, setting } from '../../core/assumptions.ts'
 import { intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
-import { valueAt } from '../../core/json.ts'
+import { type Json, valueAt } from '../../core/json.ts'
 import { operation } from '../../core/operation.ts'
 import { listOrder, ordered } from '../../core/request/pagination.ts'
 import { collection } from '../../core/state/collection.ts'
@@ -20,13 +20,9 @@ export const nullValues = setting({
   default: false,
   observe: ({ operation, received }) => {
     const servers = operation === 'mcp-servers.list' ? valueAt(received, '/data') : undefined
-    const values = Array.isArray(servers)
-      ? servers.flatMap((each) => [
-          valueAt(each, '/metadata/last_synced_at'),
-          valueAt(each, '/managed_by_app'),
-        ])
-      : []
-    return values.includes(null) ? true : undefined
+    const hasNull = (each: Json) =>
+      valueAt(each, '/metadata/last_synced_at') === null || valueAt(each, '/managed_by_app') === null
+    return Array.isArray(servers) && servers.some(hasNull) ? true : undefined
   },
 })
 
@@ -68,18 +64,17 @@ const shownServer = (settings: Settings) =>
     managed_by_app: plain(settings, z.strictObject({ app_uuid: z.string(), app_name: z.string() })),
   })
 
-const facts = () =>
-  z.strictObject({
-    teamspace_id: z.string(),
-    /** Whether a re-sync of the tool manifest would work. */
-    sync: z.enum(['ok', 'fails']).default('ok'),
-    /** The tools that a re-sync finds; absent: it changes neither tool_count nor last_synced_at (T37). */
-    tools: z.array(z.string()).optional(),
-  })
-
 const serverRecord = (settings: Settings) =>
   shownServer(settings)
-    .extend({ _emulator: facts() })
+    .extend({
+      _emulator: z.strictObject({
+        teamspace_id: z.string(),
+        /** Whether a re-sync of the tool manifest would work. */
+        sync: z.enum(['ok', 'fails']).default('ok'),
+        /** The tools that a re-sync finds; absent: it changes neither tool_count nor last_synced_at (T37). */
+        tools: z.array(z.string()).optional(),
+      }),
+    })
     .refine(({ created_at, updated_at }) => Date.parse(updated_at) >= Date.parse(created_at), {
       path: ['updated_at'],
       error: 'must not be before created_at',

@@ -8,7 +8,7 @@ import type { Index } from '../../core/state/store.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { DAY } from '../../core/time/instant.ts'
 import { organizations } from '../organizations.ts'
-import { missing, refersTo } from '../records.ts'
+import { missing, recordedName, refersTo } from '../records.ts'
 
 export const cloudA = setting({
   key: 'names.cloud_a',
@@ -49,25 +49,15 @@ export function cloudOf(name: string, settings: Settings): Cloud | undefined {
   return clouds.find((cloud) => settings.get(nameOfCloud(cloud)) === name)
 }
 
-// Records may have cloud_a and cloud_b, or the names in the settings; they are kept as cloud_a and cloud_b.
-function cloud(settings: Settings): z.ZodType<Cloud> {
-  const read = (name: string) => clouds.find((each) => each === name) ?? cloudOf(name, settings)
-  const names = [...new Set([...clouds, settings.get(cloudA), settings.get(cloudB)])].join(', ')
-  return z
-    .string()
-    .refine((name) => read(name) !== undefined, { error: `must be one of ${names}` })
-    .transform((name) => read(name) as Cloud) // the refinement has let no other name pass
-}
-
 /** The most characters of a teamspace's name. Specification: Field and parameter bounds. */
 export const NAME_MAX = 300
 
 export const access = () => z.enum(['open', 'closed'])
 
-const teamspaceRecord = (settings: Settings) =>
+export const teamspaceRecord = (settings: Settings) =>
   z.strictObject({
     id: nonEmptyText(),
-    cloud_provider: cloud(settings),
+    cloud_provider: recordedName(clouds, [settings.get(cloudA), settings.get(cloudB)]),
     name: text(NAME_MAX),
     access: access(),
     created_at: timestamp(),
@@ -97,7 +87,7 @@ export const teamspaces = collection<Teamspace>({
   }),
 })
 
-const userRecord = () =>
+export const userRecord = () =>
   z.strictObject({
     id: nonEmptyText(),
     organization_id: z.string(),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { requiredFlag, requiredIf } from '../../core/core-assumptions.ts'
-import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import { text } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'
 import { operation } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
@@ -18,6 +18,7 @@ import {
   NAME_MAX,
   nameOfCloud,
   type Teamspace,
+  teamspaceRecord,
   teamspaces,
 } from './schema.ts'
 
@@ -39,14 +40,9 @@ const cloudNames = (settings: Settings) =>
   oneOfNames([settings.get(cloudA), settings.get(cloudB)], cloudA, cloudB)
 
 const teamspaceResponse = (settings: Settings) =>
-  z
-    .strictObject({
-      id: nonEmptyText(),
-      cloud_provider: cloudNames(settings),
-      name: text(NAME_MAX),
-      access: access(),
-      created_at: timestamp(),
-    })
+  teamspaceRecord(settings)
+    .omit({ _emulator: true })
+    .extend({ cloud_provider: cloudNames(settings) })
     .meta({ title: 'teamspace' })
 
 function responseOf({ id, cloud_provider, name, access, created_at }: Teamspace, assume: Assume): object {

@@ -1,12 +1,20 @@
-import * as z from 'zod'
 import { choice } from '../../core/assumptions.ts'
 import { refuse } from '../../core/errors.ts'
-import { nonEmptyText, queryText } from '../../core/fields.ts'
+import { queryText } from '../../core/fields.ts'
 import { operation } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { type Entry, listResponse, objectPage, pageQuery } from '../cursor-page.ts'
 import { liveMembership, requireManaged, revoke, stronger } from './access.ts'
-import { byTeamspace, type Membership, memberships, type User, users, usersOf } from './schema.ts'
+import {
+  byTeamspace,
+  type Membership,
+  membershipRecord,
+  memberships,
+  type User,
+  userRecord,
+  users,
+  usersOf,
+} from './schema.ts'
 
 export const searchMode = choice({
   key: 'users.search',
@@ -17,14 +25,9 @@ export const searchMode = choice({
 })
 
 const userItem = () =>
-  z
-    .strictObject({
-      id: nonEmptyText(),
-      email: z.email(),
-      first_name: z.string(),
-      last_name: z.string(),
-      permissions: z.strictObject({ role: z.string(), agent_ids: z.array(z.string()) }),
-    })
+  userRecord()
+    .omit({ organization_id: true, created_at: true })
+    .extend({ permissions: membershipRecord().pick({ role: true, agent_ids: true }) })
     .meta({ title: 'teamspace_user' })
 
 /** A user of a teamspace with the membership that counts. */
