@@ -209,7 +209,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/webhooks': 763,
   core: 17_679,
   'json-schema': 2_765,
-  resources: 8_275,
+  resources: 8_237,
   src: 2_084,
 }
 

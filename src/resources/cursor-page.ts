@@ -16,6 +16,7 @@ import {
 import { byList, places } from '../core/state/collection.ts'
 import type { Row } from '../core/state/commit.ts'
 import type { TableOf } from '../core/state/transaction.ts'
+import type { Assume } from './records.ts'
 
 /** The position of a cursor in a list: items below `start` are before it, items from `end` on are after it. */
 export interface Spot {
@@ -37,7 +38,6 @@ export const listResponse = <T extends z.ZodType>(item: T) =>
   z.strictObject({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() })
 
 type Reads = Pick<Request<object, unknown>, 'assume' | 'settings'>
-type Assume = Reads['assume']
 
 /**
  * The page for a query. `locate` returns the position of a cursor, or undefined for an unknown one, which is refused or gets
@@ -90,26 +90,26 @@ export interface Entry<T> {
   readonly record?: T | undefined
 }
 
-/** A list of records of some tables. Its entries depend only on these tables. */
-interface ObjectList<T> {
-  readonly name: string
-  readonly tables: readonly TableOf<Row>[]
-  readonly entries: () => Iterable<Entry<T>>
-}
-
-/** The part of a request that a list needs. */
-type Reader = Reads & Pick<Request<object, unknown>, 'tx' | 'seed'> & { readonly query: PageQuery }
-
 /**
  * The page of a list with object-id cursors. A cursor is a place in the whole list, so it also works if `isWanted` excludes its
  * record, or if the record was deleted and the collection has `place` (T28).
- * @param list its name, as `place` of the collection gives it, the tables that it is read from, and a function that reads them
+ * @param list its name, as `place` of the collection gives it, the tables that its entries depend on, and a function that reads them
  * @example
  * const page = objectPage(request, { name: listOf(caller), tables: [users], entries: () => records.map((record) => ({ ...record, record })) })
  */
 export function objectPage<T>(
-  { tx, seed, assume, settings, query }: Reader,
-  list: ObjectList<T>,
+  {
+    tx,
+    seed,
+    assume,
+    settings,
+    query,
+  }: Reads & Pick<Request<object, unknown>, 'tx' | 'seed'> & { readonly query: PageQuery },
+  list: {
+    readonly name: string
+    readonly tables: readonly TableOf<Row>[]
+    readonly entries: () => Iterable<Entry<T>>
+  },
   isWanted: (record: T) => boolean = () => true,
 ): { readonly records: readonly T[]; readonly hasMore: boolean } {
   const order = settings.get(listOrder)

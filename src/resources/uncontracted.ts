@@ -3,7 +3,7 @@ import { inResponse, type Settings, unnamedItem } from '../core/assumptions.ts'
 import { refuse } from '../core/errors.ts'
 import { anyObject, nonEmptyText } from '../core/fields.ts'
 import { valueAt } from '../core/json.ts'
-import { type Input, type Operation, operation, type Request } from '../core/operation.ts'
+import { type Input, type Method, type Operation, operation, type Request } from '../core/operation.ts'
 import { listOrder, ordered } from '../core/request/pagination.ts'
 import type { Resource } from '../core/service.ts'
 import type { Row } from '../core/state/commit.ts'
@@ -125,25 +125,13 @@ export function opaqueUpdate<Facts>(record: OpaqueRecord<Facts>, given: object):
 
 // Neither operation has an input: no parameter is known, so none is read, refused or set by default.
 
-const converse = operation({
-  ...unspecified,
-  name: 'converse.create',
-  method: 'POST',
-  path: '/converse',
-  summary: 'Converse with an agent',
-  output: () => z.unknown(),
-  handle: () => refuseUncontracted('converse.create'),
-})
+const converse = onlyNamed('converse.create', 'POST', '/converse', 'Converse with an agent')
+const search = onlyNamed('search.query', 'GET', '/search', 'Search')
 
-const search = operation({
-  ...unspecified,
-  name: 'search.query',
-  method: 'GET',
-  path: '/search',
-  summary: 'Search',
-  output: () => z.unknown(),
-  handle: () => refuseUncontracted('search.query'),
-})
+function onlyNamed(name: string, method: Method, path: string, summary: string) {
+  const handle = () => refuseUncontracted(name)
+  return operation({ ...unspecified, name, method, path, summary, output: () => z.unknown(), handle })
+}
 
 /** The endpoints of which only the path is known, and the assumptions for all endpoints without a contract. */
 export const uncontractedResource: Resource = {

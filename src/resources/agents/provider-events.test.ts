@@ -13,7 +13,7 @@ const aTrigger = ({ enabled = true, verdict = true, conditions = 'only PDFs' as 
   trigger_source: 'file_sharing' as const,
   trigger_event: 'File:created',
   run_conditions: conditions,
-  _emulator: { condition_verdict: verdict },
+  _emulator: { agent_id: 'a', condition_verdict: verdict, thread_id: null },
 })
 
 const fires = (trigger: ReturnType<typeof aTrigger>, event: Pick<Emission, 'source' | 'event'>) =>

@@ -95,15 +95,15 @@ export function concerns(
   return trigger.trigger_source === source && trigger.trigger_event === event
 }
 
-type Firing = Pick<EventTrigger, 'enabled' | 'run_conditions'> & {
-  readonly _emulator: Pick<EventTrigger['_emulator'], 'condition_verdict'>
-}
-
 /**
  * Why a trigger does not fire on its event, as a sentence; undefined when it fires. Conditions in natural language are not
  * evaluated: the record has their verdict (U062).
  */
-export function obstacle({ enabled, run_conditions, _emulator }: Firing): string | undefined {
+export function obstacle({
+  enabled,
+  run_conditions,
+  _emulator,
+}: Pick<EventTrigger, 'enabled' | 'run_conditions' | '_emulator'>): string | undefined {
   if (!enabled) return 'The trigger is paused: enabled is false. The event is dropped, not kept for later.'
   if (run_conditions === null || _emulator.condition_verdict) return undefined
   return 'The run_conditions of the trigger do not hold: _emulator.condition_verdict of its record is false.'

@@ -167,17 +167,7 @@ function threadsOf(runs: readonly AgentRun[]): { thread_id: string; runs: string
 
 /** Events for hooks of scenarios. */
 export const runRecordEvents: readonly RecordEvent[] = [
-  {
-    name: 'agent-run.queued',
-    description: 'A run of an agent has been queued.',
-    table: agentRuns.name,
-    status: null,
-  },
-  { name: 'agent-run.executed', description: 'An agent has run.', table: agentRuns.name, status: 'executed' },
-  {
-    name: 'agent-run.dropped',
-    description: 'A queued run was dropped.',
-    table: agentRuns.name,
-    status: 'dropped',
-  },
-]
+  { name: 'agent-run.queued', description: 'A run of an agent has been queued.', status: null },
+  { name: 'agent-run.executed', description: 'An agent has run.', status: 'executed' },
+  { name: 'agent-run.dropped', description: 'A queued run was dropped.', status: 'dropped' },
+].map((event) => ({ ...event, table: agentRuns.name }))

@@ -4,7 +4,7 @@ import { requiredIf, unknownFields } from '../../core/core-assumptions.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { type FieldKit, nonEmptyText } from '../../core/fields.ts'
-import { type Finder, operation, type Request, type Scope } from '../../core/operation.ts'
+import { operation, type Request, type Scope } from '../../core/operation.ts'
 import { hash } from '../../core/random.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
@@ -51,7 +51,15 @@ export const createBatch = operation({
   idempotent: true,
   output: batchResponse,
   input: (fields, settings) => ({ body: createBody(fields, settings) }),
-  find: requireNames,
+  find: ({ assume }) => {
+    // The specification does not show the two names, and with --strict none is invented.
+    const missing = [itemsName, fileRefName].filter((name) => assume(name) === null).map(({ key }) => key)
+    if (missing.length === 0) return
+    refuse('emulator_contract_unspecified', {
+      detail: 'The specification shows neither the name of the item list nor that of the file reference.',
+      mitigation: `Give them in the settings: ${missing.map((key) => `"${key}"`).join(' and ')}.`,
+    })
+  },
   handle: (request) => {
     const { tx, body, caller, newId, now, at, assume, pathPrefix } = request
     const { prompt, output_schema, model: modelId, completion_window: _, items, ...given } = body
@@ -109,16 +117,6 @@ function newPlan(
     rejected: [],
     ...late,
   }
-}
-
-// The specification does not show the two names, and with --strict none is invented.
-function requireNames({ assume }: Finder): void {
-  const missing = [itemsName, fileRefName].filter((name) => assume(name) === null).map(({ key }) => key)
-  if (missing.length === 0) return
-  refuse('emulator_contract_unspecified', {
-    detail: 'The specification shows neither the name of the item list nor that of the file reference.',
-    mitigation: `Give them in the settings: ${missing.map((key) => `"${key}"`).join(' and ')}.`,
-  })
 }
 
 // The fields of a creation whose names are fixed.

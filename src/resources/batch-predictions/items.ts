@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { choice, type Reliance } from '../../core/assumptions.ts'
 import { codePoints } from '../../core/fields.ts'
 import { IssueList, MAX_ISSUES } from '../../core/issue-list.ts'
-import { type Issue, isObject, keysOf } from '../../core/json.ts'
+import { isObject } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
 
 /** One submitted item, with the names of the record; settings define the names in the API. */
@@ -136,9 +136,4 @@ export function checkedBy<T>(
       return context.issues.length > before ? z.NEVER : value
     })
     .meta(describe)
-}
-
-/** Reports issues whose places are JSON Pointers. */
-export function complainAll(issues: readonly Issue[], complain: Complain): void {
-  for (const { pointer, detail } of issues) complain(keysOf(pointer), detail)
 }

@@ -105,7 +105,7 @@ export function countPoll(scope: Scope, batch: Batch): void {
   if (beat.by !== 'polls') return
   const polls = progress.polls + 1
   const polled = { ...batch, _emulator: { ...batch._emulator, progress: { ...progress, polls } } }
-  const last = batch.status === 'in_progress' ? pollsUntilAll(beat, batch) : beat.polls
+  const last = batch.status === 'in_progress' ? pollsUntilAll(beat, batch) : beat.span
   if (last !== undefined && polls >= last) step(scope, polled)
   else scope.tx.in(batches).put(polled)
 }

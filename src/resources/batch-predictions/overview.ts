@@ -8,7 +8,7 @@ import { publish } from '../../core/webhooks/delivery.ts'
 import { deliveryFields, webhookTypeName } from '../../core/webhooks/records.ts'
 import { batches } from './batches.ts'
 import { beatOf, timeUntil } from './pace.ts'
-import { plannedLine, shownBatch } from './responses.ts'
+import { lineMaker, shownBatch } from './responses.ts'
 import { type Batch, batchResponse } from './schema.ts'
 import { batchStatuses, batchWebhookTypes, isTerminal, noticeOf } from './states.ts'
 import { amongFirst, finishedAt, finishedItems } from './work.ts'
@@ -161,7 +161,7 @@ function predictedFor(batch: Batch): BatchSummary['predicted'] {
 function resultsOf(scope: Scope, batch: Batch, offset: number, limit: number): PlannedResults {
   const { items } = batch._emulator.request
   const isFinished = amongFirst(batch, finishedItems(batch, scope.now))
-  const lineOf = plannedLine(batch, scope)
+  const lineOf = lineMaker(batch, scope, isTerminal(batch.status) ? undefined : items.length)
   const page = items.slice(offset, offset + limit).map((_, n): PlannedResult => {
     const { custom_id, status, output, error } = JSON.parse(lineOf(offset + n)) as Omit<
       PlannedResult,

@@ -5,7 +5,7 @@ import { type Beat, beatOf, changePace, DEFAULT_PACE, finishedAfter, inFlight, t
 const ms = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 200_000_000 }))
 
 const timed: fc.Arbitrary<Beat> = fc.oneof(
-  ms.map((each): Beat => ({ by: 'whole', ms: each })),
+  ms.map((each): Beat => ({ by: 'whole', span: each })),
   fc
     .record({ ms: fc.integer({ min: 1, max: 90_000_000 }), width: fc.integer({ min: 1, max: 5_000 }) })
     .map(({ ms: each, width }): Beat => ({ by: 'item', ms: each, width })),
@@ -37,18 +37,18 @@ test('the number of finished items never decreases with time, and never exceeds 
 })
 
 test.for<[string, Parameters<typeof beatOf>[0], Beat]>([
-  ['immediate', 'immediate', { by: 'whole', ms: 0 }],
+  ['immediate', 'immediate', { by: 'whole', span: 0 }],
   ['hold', 'hold', { by: 'nothing' }],
-  ['a duration', '90s', { by: 'whole', ms: 90_000 }],
-  ['an ISO duration', 'PT1M', { by: 'whole', ms: 60_000 }],
-  ['polls', { polls: 3 }, { by: 'polls', polls: 3 }],
+  ['a duration', '90s', { by: 'whole', span: 90_000 }],
+  ['an ISO duration', 'PT1M', { by: 'whole', span: 60_000 }],
+  ['polls', { polls: 3 }, { by: 'polls', span: 3 }],
   ['so long per item', { per_item: '1s' }, { by: 'item', ms: 1_000, width: 1 }],
   [
     'so long per item, several at a time',
     { per_item: '1s', concurrency: 4 },
     { by: 'item', ms: 1_000, width: 4 },
   ],
-  ['no time per item', { per_item: '0s', concurrency: 4 }, { by: 'whole', ms: 0 }],
+  ['no time per item', { per_item: '0s', concurrency: 4 }, { by: 'whole', span: 0 }],
 ])('the pace "%s" is parsed', ([, pace, beat]) => {
   expect(beatOf(pace)).toEqual(beat)
 })

@@ -50,20 +50,19 @@ export function changePace(pace: Pace, { validating, in_progress, finalizing }: 
   }
 }
 
-/** The parsed pace of one phase: no progress, a number of polls, `ms` for all items, or `ms` for each with `width` in flight. */
+/** The parsed pace of one phase: no progress, polls or milliseconds for all items, or `ms` for each with `width` in flight. */
 export type Beat =
   | { readonly by: 'nothing' }
-  | { readonly by: 'polls'; readonly polls: number }
-  | { readonly by: 'whole'; readonly ms: number }
+  | { readonly by: 'polls' | 'whole'; readonly span: number }
   | { readonly by: 'item'; readonly ms: number; readonly width: number }
 
 export function beatOf(pace: ItemPace): Beat {
   if (pace === 'hold') return { by: 'nothing' }
-  if (pace === 'immediate') return { by: 'whole', ms: 0 }
-  if (typeof pace === 'string') return { by: 'whole', ms: parseDuration(pace) ?? 0 }
-  if ('polls' in pace) return { by: 'polls', polls: pace.polls }
+  if (pace === 'immediate') return { by: 'whole', span: 0 }
+  if (typeof pace === 'string') return { by: 'whole', span: parseDuration(pace) ?? 0 }
+  if ('polls' in pace) return { by: 'polls', span: pace.polls }
   const ms = parseDuration(pace.per_item) ?? 0
-  return ms === 0 ? { by: 'whole', ms } : { by: 'item', ms, width: pace.concurrency ?? 1 }
+  return ms === 0 ? { by: 'whole', span: 0 } : { by: 'item', ms, width: pace.concurrency ?? 1 }
 }
 
 /** How many of `count` items are finished `elapsed` milliseconds, or `polls` polls, after work on them began. */
@@ -72,9 +71,10 @@ export function finishedAfter(beat: Beat, count: number, elapsed: number, polls:
     case 'nothing':
       return 0
     case 'polls':
-      return Math.min(count, Math.floor((count * polls) / beat.polls))
-    case 'whole':
-      return elapsed >= beat.ms ? count : Math.floor((elapsed * count) / beat.ms)
+    case 'whole': {
+      const spent = beat.by === 'polls' ? polls : elapsed
+      return spent >= beat.span ? count : Math.floor((spent * count) / beat.span)
+    }
     case 'item':
       return Math.min(count, Math.floor(elapsed / beat.ms) * beat.width)
   }
@@ -87,7 +87,7 @@ export function timeUntil(beat: Beat, count: number, n: number): number | undefi
     case 'polls':
       return n === 0 ? 0 : undefined
     case 'whole':
-      return n >= count ? beat.ms : Math.ceil((beat.ms * n) / count)
+      return n >= count ? beat.span : Math.ceil((beat.span * n) / count)
     case 'item':
       return Math.ceil(n / beat.width) * beat.ms
   }
@@ -96,5 +96,5 @@ export function timeUntil(beat: Beat, count: number, n: number): number | undefi
 /** How many items are in flight at the same time. */
 export function inFlight(beat: Beat): number {
   if (beat.by === 'item') return beat.width
-  return beat.by === 'whole' && beat.ms > 0 ? 1 : 0
+  return beat.by === 'whole' && beat.span > 0 ? 1 : 0
 }

@@ -126,13 +126,8 @@ export function* resultLines(batch: Batch, at: ErrorTarget): Generator<string, v
   for (let n = 0; n < total; n++) yield lineOf(order?.[n] ?? n)
 }
 
-/** The line of an item; before the batch is terminal, the line that it will have if nothing intervenes. */
-export function plannedLine(batch: Batch, at: ErrorTarget): (index: number) => string {
-  const { request, progress } = batch._emulator
-  return lineMaker(batch, at, isTerminal(batch.status) ? progress.done : request.items.length)
-}
-
-function lineMaker(
+/** The lines of items by their index. @param done how many are finished */
+export function lineMaker(
   batch: Batch,
   at: ErrorTarget,
   done = batch._emulator.progress.done,

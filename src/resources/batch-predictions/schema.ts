@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { codePoints, intBetween, nonEmptyText, objectAs, timestamp } from '../../core/fields.ts'
-import { isObject, type JsonObject } from '../../core/json.ts'
+import { isObject, type JsonObject, keysOf } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
-import { type Complain, checkedBy, complainAll, MAX_BATCH_ITEMS, readItems } from './items.ts'
+import { type Complain, checkedBy, MAX_BATCH_ITEMS, readItems } from './items.ts'
 import { checkOutputSchema, UNSUPPORTED } from './output-schema.ts'
 import { DEFAULT_PACE, paceChangeSchema, paceSchema } from './pace.ts'
 import { batchStatuses } from './states.ts'
@@ -50,7 +50,7 @@ export function outputSchemaSchema(also: (schema: JsonObject) => string | null =
     if (value === undefined) complain([], REQUIRED)
     else {
       const issues = checkOutputSchema(value, '')
-      complainAll(issues, complain)
+      for (const { pointer, detail } of issues) complain(keysOf(pointer), detail)
       const more = issues.length === 0 && isObject(value) ? also(value) : null
       if (more !== null) complain([], more)
     }

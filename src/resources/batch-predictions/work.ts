@@ -60,9 +60,9 @@ export function loadFinishedAfter(beat: Beat, load: Load, elapsed: number, polls
   const { usual, slow } = load
   if (slow === 0) return finishedAfter(beat, usual, elapsed, polls)
   const parts = partsOf(beat, load)
-  const first = usual === 0 ? 0 : finishedAfter(parts.usual, usual, elapsed, polls)
+  const first = finishedAfter(parts.usual, usual, elapsed, polls)
   if (first < usual) return first
-  const begun = usual === 0 ? 0 : (timeUntil(parts.usual, usual, usual) ?? 0)
+  const begun = timeUntil(parts.usual, usual, usual) ?? 0
   return usual + finishedAfter(parts.slow, slow, elapsed - begun, polls - pollsOf(parts.usual))
 }
 
@@ -72,8 +72,8 @@ export function timeUntilLoad(beat: Beat, load: Load, n: number): number | undef
   if (n > usual + slow) return undefined
   if (slow === 0) return timeUntil(beat, usual, n)
   const parts = partsOf(beat, load)
-  if (n <= usual) return usual === 0 ? timeUntil(parts.slow, slow, 0) : timeUntil(parts.usual, usual, n)
-  const first = usual === 0 ? 0 : timeUntil(parts.usual, usual, usual)
+  if (n <= usual) return timeUntil(parts.usual, usual, n)
+  const first = timeUntil(parts.usual, usual, usual)
   const rest = timeUntil(parts.slow, slow, n - usual)
   return first === undefined || rest === undefined ? undefined : first + rest
 }
@@ -82,7 +82,7 @@ export function timeUntilLoad(beat: Beat, load: Load, n: number): number | undef
 export function pollsUntilAll(beat: Beat, batch: Batch): number | undefined {
   if (beat.by !== 'polls' || finishable(batch) < batch._emulator.request.items.length) return undefined
   const load = loadOf(batch)
-  if (load.slow === 0) return beat.polls
+  if (load.slow === 0) return beat.span
   const { usual, slow } = partsOf(beat, load)
   return pollsOf(usual) + pollsOf(slow)
 }
@@ -95,19 +95,16 @@ function partsOf(beat: Beat, { usual, slow }: Load): { readonly usual: Beat; rea
       return { usual: beat, slow: beat }
     case 'item':
       return { usual: beat, slow: { ...beat, ms: SLOWDOWN * beat.ms } }
+    case 'polls':
     case 'whole': {
-      const part = (share: number): Beat => ({ by: 'whole', ms: Math.ceil((beat.ms * share) / all) })
-      return { usual: part(usual), slow: part(SLOWDOWN * slow) }
-    }
-    case 'polls': {
-      const part = (share: number): Beat => ({ by: 'polls', polls: Math.ceil((beat.polls * share) / all) })
+      const part = (share: number) => ({ ...beat, span: Math.ceil((beat.span * share) / all) })
       return { usual: part(usual), slow: part(SLOWDOWN * slow) }
     }
   }
 }
 
 function pollsOf(beat: Beat): number {
-  return beat.by === 'polls' ? beat.polls : 0
+  return beat.by === 'polls' ? beat.span : 0
 }
 
 // Cached by stragglers, which never change: every version of a record shares them.

@@ -4,6 +4,7 @@ import { refuseInvalid } from '../../core/errors.ts'
 import type { Issue } from '../../core/json.ts'
 import type { Request } from '../../core/operation.ts'
 import { DAY, type ParsedInstant, parseInstant, startOfDay } from '../../core/time/instant.ts'
+import type { Assume } from '../records.ts'
 
 /** The most UTC calendar days that a report may span. Specification: Field and parameter bounds. */
 const MAX_DAYS = 90
@@ -140,8 +141,6 @@ export function windowOf(
   refuseInvalid([{ pointer: '/query/start_date', detail }])
   return undefined
 }
-
-type Assume = Request<object, unknown>['assume']
 
 /** Issues of an absent or a valid date that settings do not allow. */
 function dateIssues(pointer: string, date: QueryInstant | undefined, assume: Assume): Issue[] {
