@@ -207,9 +207,9 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_891,
   'adapters/testing': 1_667,
   'adapters/webhooks': 763,
-  core: 17_679,
-  'json-schema': 2_765,
-  resources: 8_237,
+  core: 17_665,
+  'json-schema': 2_764,
+  resources: 8_230,
   src: 2_084,
 }
 

@@ -96,16 +96,22 @@ export const limitOverrides = setting<readonly LimitOverride[]>({
   },
 })
 
-export const successRead = success('read', 'reads and lists')
-export const successCreate = success('create', 'creations and actions')
-export const successUpdate = success('update', 'updates')
-export const successDelete = setting({
-  key: 'success.delete',
-  item: 'U025',
-  description: 'Sets the status of successful deletions: 204 without a body, or 200 with an empty object.',
-  schema: () => intBetween(200, 299),
-  default: 204,
-})
+const updated = success('update', 'updates')
+
+/** The status of a successful operation, by its method. */
+export const successStatus = {
+  GET: success('read', 'reads and lists'),
+  POST: success('create', 'creations and actions'),
+  PATCH: updated,
+  PUT: updated,
+  DELETE: setting({
+    key: 'success.delete',
+    item: 'U025',
+    description: 'Sets the status of successful deletions: 204 without a body, or 200 with an empty object.',
+    schema: () => intBetween(200, 299),
+    default: 204,
+  }),
+}
 
 function success(word: string, what: string) {
   return setting({

@@ -11,10 +11,7 @@ import {
   limitsEnforced,
   pathKey,
   policySyntax,
-  successCreate,
-  successDelete,
-  successRead,
-  successUpdate,
+  successStatus,
   unknownFields,
 } from './core-assumptions.ts'
 import {
@@ -274,10 +271,7 @@ export const coreAssumptions: Assumptions = {
   ],
   settings: [
     ...Object.values(statusSettings),
-    successRead,
-    successCreate,
-    successUpdate,
-    successDelete,
+    ...new Set(Object.values(successStatus)),
     unknownFields,
     bodyLimit,
     emptyPatch,

@@ -1,12 +1,6 @@
 import type * as z from 'zod'
 import { oncePerSettings, type Reliance, type Setting, type Settings } from './assumptions.ts'
-import {
-  successCreate,
-  successDelete,
-  successRead,
-  successUpdate,
-  unknownFields,
-} from './core-assumptions.ts'
+import { successStatus, unknownFields } from './core-assumptions.ts'
 import type { ErrorCode, ErrorFormat, Refusal } from './errors.ts'
 import { type FieldKit, fieldKit } from './fields.ts'
 import type { Immutable, Json, JsonObject } from './json.ts'
@@ -185,18 +179,10 @@ export type AnyOperation = Operation<any, any>
 export function operation<I extends Input = Input, Target = undefined>(
   declared: Omit<Operation<I, Target>, Usual> & Partial<Pick<Operation, Usual>>,
 ): Operation<I, Target> {
-  return { errorFormat: 'standard', contract: true, success: SUCCESS[declared.method], ...declared }
+  return { errorFormat: 'standard', contract: true, success: successStatus[declared.method], ...declared }
 }
 
 type Usual = 'errorFormat' | 'contract' | 'success'
-
-const SUCCESS: Readonly<Record<Method, Setting<number>>> = {
-  GET: successRead,
-  POST: successCreate,
-  PATCH: successUpdate,
-  PUT: successUpdate,
-  DELETE: successDelete,
-}
 
 /** The handler of one kind of scheduled events. */
 export interface EventHandler {

@@ -106,7 +106,6 @@ export function isMultiple(value: number, multiple: number): boolean {
 
 /** The properties whose presence applies a schema, each with its keyword. */
 export function dependentSchemas(schema: JsonObject): readonly (readonly [keyword: string, name: string])[] {
-  if (schema.dependentSchemas === undefined && schema.dependencies === undefined) return []
   return ['dependentSchemas', 'dependencies'].flatMap((keyword) => {
     const map = schema[keyword]
     if (!isObject(map)) return []

@@ -87,8 +87,7 @@ type Ask = Pick<Request<object, unknown>, 'tx' | 'now' | 'caller' | 'settings'>
  * the policy. Specification: Limits / Rate limits.
  */
 export function admitBatch(ask: Ask, items: number): void {
-  const shortage =
-    concurrency(ask) ?? enqueuedItems(ask, items) ?? createRate(ask) ?? globalCapacity(ask) ?? undefined
+  const shortage = concurrency(ask) ?? enqueuedItems(ask, items) ?? createRate(ask) ?? globalCapacity(ask)
   if (shortage === undefined) return
   const { limit, wait, description, advice = '' } = shortage
   refuse('rate_limit_exceeded', {

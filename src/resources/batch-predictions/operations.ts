@@ -5,8 +5,7 @@ import { batches } from './batches.ts'
 import { cancel, countPoll } from './lifecycle.ts'
 import { countsAt } from './outcomes.ts'
 import { batchReply, noteBatch, noteRejected, resultLines, shownBatch } from './responses.ts'
-import type { Batch } from './schema.ts'
-import { batchResponse, lineResponse } from './schema.ts'
+import { type Batch, batchResponse, lineResponse } from './schema.ts'
 import {
   canceledProblem,
   cancelTerminal,

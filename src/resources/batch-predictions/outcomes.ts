@@ -38,11 +38,8 @@ export function outcomesOf(batch: Batch): Outcomes {
     plan.stages.every(({ outcomes }) => outcomes.length === 0)
   )
     return ALL_SUCCEED
-  let outcomes = decided.get(plan)
-  if (outcomes === undefined) {
-    outcomes = tabulated(decide(batch, usual), usual, workOrder(batch))
-    decided.set(plan, outcomes)
-  }
+  const outcomes = decided.get(plan) ?? tabulated(decide(batch, usual), usual, workOrder(batch))
+  decided.set(plan, outcomes)
   return outcomes
 }
 

@@ -24,8 +24,6 @@ export const batchEventKinds = [
 
 export type BatchEventKind = (typeof batchEventKinds)[number]
 
-type Ahead = NewEvent & { readonly kind: BatchEventKind }
-
 /**
  * Updates the schedule of a batch to exactly the events that follow from its record. A deadline at the same instant as new
  * work is scheduled after it, so that the last instant of the window still counts for work (T14).
@@ -46,11 +44,11 @@ export function scheduleBatch(scope: Scope, batch: Batch): void {
   }
 }
 
-function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
+function workAhead(batch: Batch, ref: string, settings: Settings): NewEvent[] {
   const { plan, progress, request } = batch._emulator
   const since = Date.parse(progress.since)
   const total = request.items.length
-  const work = (kind: BatchEventKind, after: number | undefined, description: string): Ahead[] =>
+  const work = (kind: BatchEventKind, after: number | undefined, description: string): NewEvent[] =>
     after === undefined ? [] : [{ kind, ref, due: since + after, urgency: 'work', description }]
   switch (batch.status) {
     case 'validating': {
@@ -81,8 +79,8 @@ function workAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
   }
 }
 
-function deadlinesAhead(batch: Batch, ref: string, settings: Settings): Ahead[] {
-  const deadline = (kind: BatchEventKind, due: number, description: string): Ahead[] => [
+function deadlinesAhead(batch: Batch, ref: string, settings: Settings): NewEvent[] {
+  const deadline = (kind: BatchEventKind, due: number, description: string): NewEvent[] => [
     { kind, ref, due, urgency: 'deadline', description },
   ]
   const { status } = batch
