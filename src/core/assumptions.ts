@@ -96,6 +96,14 @@ export function setting<T>(options: Setting<T>): Setting<T> {
   return options
 }
 
+/** Declares a setting whose value is one of several words. The first is the default. */
+export function choice<const T extends string>({
+  values,
+  ...options
+}: Omit<Setting<T>, 'schema' | 'default'> & { readonly values: readonly [T, ...T[]] }): Setting<T> {
+  return { ...options, schema: () => z.enum(values), default: values[0] }
+}
+
 /** All assumptions of all resources, by id, with their settings. */
 export class AssumptionCatalog {
   readonly items: ReadonlyMap<string, Assumption>

@@ -1,37 +1,34 @@
 import * as z from 'zod'
-import { setting } from './assumptions.ts'
+import { choice, setting } from './assumptions.ts'
 import { boolean, intBetween } from './fields.ts'
 import { isObject } from './json.ts'
-import { DEFAULT_LIMIT, type PolicySyntax } from './request/rate-limiter.ts'
+import { DEFAULT_LIMIT } from './request/rate-limiter.ts'
 import { SECOND } from './time/instant.ts'
 
-export const unknownFields = setting<'ignore' | 'reject'>({
+export const unknownFields = choice({
   key: 'unknown_fields',
   item: 'U018',
   description: 'Decides what happens to unknown fields and query parameters: ignored or refused.',
-  schema: () => z.enum(['ignore', 'reject']),
-  default: 'ignore',
+  values: ['ignore', 'reject'],
 })
 
-export const compareBodies = setting<'json' | 'bytes'>({
+export const compareBodies = choice({
   key: 'idempotency.compare',
   item: 'T10',
   description:
     'Decides when two bodies under one Idempotency-Key are the same: as JSON values or byte for byte.',
-  schema: () => z.enum(['json', 'bytes']),
-  default: 'json',
+  values: ['json', 'bytes'],
 })
 
 /** The scope in which an Idempotency-Key can be unique, in addition to its operation. */
 export type KeyScope = 'teamspace' | 'organization' | 'api_key'
 
-export const keyScope = setting<KeyScope>({
+export const keyScope = choice({
   key: 'idempotency.scope',
   item: 'U059',
   description:
     'Sets the scope of an Idempotency-Key, in addition to its operation: a teamspace, an organization, or an API key.',
-  schema: () => z.enum(['teamspace', 'organization', 'api_key']),
-  default: 'teamspace',
+  values: ['teamspace', 'organization', 'api_key'],
 })
 
 export const keyLength = setting({
@@ -42,29 +39,26 @@ export const keyLength = setting({
   default: 255,
 })
 
-export const policySyntax = setting<PolicySyntax>({
+export const policySyntax = choice({
   key: 'limits.admission.syntax',
   item: 'U064',
   description:
     'Sets the syntax of RateLimit and RateLimit-Policy: structured fields, as in the present IETF draft, or limit=5, remaining=0, reset=30, as in its version 7.',
-  schema: () => z.enum(['structured', 'draft_07']),
-  default: 'structured',
+  values: ['structured', 'draft_07'],
 })
 
-export const pathKey = setting<'template' | 'concrete'>({
+export const pathKey = choice({
   key: 'limits.path_key',
   item: 'T03',
   description: 'Sets the scope of a rate window: the path template or the concrete path.',
-  schema: () => z.enum(['template', 'concrete']),
-  default: 'template',
+  values: ['template', 'concrete'],
 })
 
-export const limitClock = setting<'virtual' | 'wall'>({
+export const limitClock = choice({
   key: 'limits.clock',
   item: 'T07',
   description: 'Sets the clock of rate windows.',
-  schema: () => z.enum(['virtual', 'wall']),
-  default: 'virtual',
+  values: ['virtual', 'wall'],
 })
 
 export const limitOverride = z.strictObject({
@@ -148,22 +142,20 @@ export function requiredIf<T extends z.ZodType>(required: boolean, schema: T): T
   return required ? schema : schema.optional()
 }
 
-export const emptyPatch = setting<'noop' | 'reject'>({
+export const emptyPatch = choice({
   key: 'patch.empty',
   item: 'U016',
   description:
     'Decides what happens to a PATCH without a known field: the response is the unchanged object, or the request is refused.',
-  schema: () => z.enum(['noop', 'reject']),
-  default: 'noop',
+  values: ['noop', 'reject'],
 })
 
-export const immutableMembers = setting<'reject' | 'ignore'>({
+export const immutableMembers = choice({
   key: 'patch.immutable',
   item: 'U017',
   description:
     'Decides what happens to a PATCH that gives an immutable field another value: refused, or the field is ignored.',
-  schema: () => z.enum(['reject', 'ignore']),
-  default: 'reject',
+  values: ['reject', 'ignore'],
 })
 
 export const bodyLimit = setting({

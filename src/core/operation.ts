@@ -171,15 +171,17 @@ export interface Operation<I extends Input = Input, Target = unknown> {
 export type AnyOperation = Operation<any, any>
 
 /**
- * Declares an operation; the handler's types flow from the schemas.
+ * Declares an operation; the handler's types flow from the schemas. By default it has a contract and errors of the standard form.
  * @example
  * const createPage = operation({ name: 'pages.create', method: 'POST', path: '/pages', ..., handle: ({ body }) => ({ body: ... }) })
  */
 export function operation<I extends Input = Input, Target = undefined>(
-  declared: Operation<I, Target>,
+  declared: Omit<Operation<I, Target>, Usual> & Partial<Pick<Operation, Usual>>,
 ): Operation<I, Target> {
-  return declared
+  return { errorFormat: 'standard', contract: true, ...declared }
 }
+
+type Usual = 'errorFormat' | 'contract'
 
 /** The handler of one kind of scheduled events. */
 export interface EventHandler {

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type { Ajv2020, FuncKeywordDefinition, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../core/json.ts'
-import { compilePattern, type Pattern } from './pattern.ts'
+import { compilePattern } from './pattern.ts'
 import { canonical, isMultiple, own } from './schema.ts'
 
 // The packages are loaded with the first schema.
@@ -48,7 +48,6 @@ type Keyword = FuncKeywordDefinition & { readonly keyword: string }
  * thousands of keywords.
  */
 function keywords(): readonly Keyword[] {
-  const patterns = new Map<string, Pattern['test']>()
   const valuesOf = new WeakMap<readonly Json[], ReadonlySet<string>>()
   const dependent = {
     type: 'object',
@@ -92,9 +91,9 @@ function keywords(): readonly Keyword[] {
       keyword: 'pattern',
       type: 'string',
       validate: (source: string, text: string) => {
-        const matches = patterns.get(source) ?? testOf(source)
-        patterns.set(source, matches)
-        return matches(text)
+        const pattern = compilePattern(source)
+        if (typeof pattern === 'string') throw new Error(`the pattern ${pattern}`)
+        return pattern.test(text)
       },
       error: { message: 'must match the pattern' },
     },
@@ -108,10 +107,4 @@ function hasAll(object: JsonObject, names: Json | undefined): boolean {
 /** As `canonical`, but faster for texts, which most values are. Keys of texts lack the closing quote. */
 function keyOf(value: Json): string {
   return typeof value === 'string' ? `"${value}` : canonical(value)
-}
-
-function testOf(source: string): Pattern['test'] {
-  const pattern = compilePattern(source)
-  if (typeof pattern === 'string') throw new Error(`the pattern ${pattern}`)
-  return pattern.test
 }

@@ -1,6 +1,5 @@
 import { isObject, type Json } from '../core/json.ts'
 import {
-  type Clause,
   type Clauses,
   clauseIn,
   type Draw,
@@ -12,11 +11,10 @@ import {
   MAX_VALUES,
   type Maker,
   numbersOf,
-  placeOf,
   type ValueSource,
 } from './draw.ts'
 import { negations } from './negations.ts'
-import { canonical, isSchema } from './schema.ts'
+import { type Clause, canonical, isSchema } from './schema.ts'
 
 // Nested lists grow fast, so deeper ones are shorter.
 const USUAL_LENGTHS = [
@@ -50,7 +48,11 @@ export class ArrayMaker implements Maker {
   constructor(clauses: Clauses, generator: ValueSource) {
     this.clauses = clauses
     this.generator = generator
-    this.wishes = clauses.flatMap((clause) => wishOf(clause))
+    this.wishes = given(clauses, 'contains').map(({ clause }) => ({
+      clause,
+      min: numbersOf([clause], 'minContains')[0] ?? 1,
+      max: least([clause], 'maxContains', Infinity),
+    }))
     const wanted = this.wishes.reduce((most, { min }) => Math.max(most, min), 0)
     this.min = Math.max(greatest(clauses, 'minItems', 0), wanted)
     this.max = least(clauses, 'maxItems', Infinity)
@@ -62,19 +64,17 @@ export class ArrayMaker implements Maker {
   }
 
   make(draw: Draw): Json | undefined {
-    const { min, max } = this
-    const at = placeOf(this.clauses, 'minItems')
-    if (min > max) return draw.fail(at, 'minItems', 'leaves no number of items below maxItems')
+    const { clauses, min, max } = this
+    if (min > max) return draw.fail(clauses, 'minItems', 'leaves no number of items below maxItems')
     if (min > MAX_VALUES)
-      return draw.fail(at, 'minItems', `is more than ${MAX_VALUES}, the maximum of generated items`)
+      return draw.fail(clauses, 'minItems', `is more than ${MAX_VALUES}, the maximum of generated items`)
     const impossible = this.wishes.find((wish) => wish.min > wish.max)
     if (impossible !== undefined)
-      return draw.fail(impossible.clause.at, 'maxContains', 'allows fewer items than contains requires')
+      return draw.fail([impossible.clause], 'maxContains', 'allows fewer items than contains requires')
     const { failure } = draw
     const items = new Items(this.isUnique)
     const wished = this.wishesByIndex(draw)
-    const wishedLength =
-      this.wishes.length === 0 ? 0 : [...wished.keys()].reduce((a, b) => Math.max(a, b + 1), 0)
+    const wishedLength = [...wished.keys()].reduce((most, index) => Math.max(most, index + 1), 0)
     const length = Math.max(this.lengthOf(draw), wishedLength)
     draw.listDepth++
     for (let index = 0; index < length; index++)
@@ -103,7 +103,7 @@ export class ArrayMaker implements Maker {
     const why = isShort
       ? `was not satisfied: only ${length} items were found`
       : 'requires items that were not found'
-    return draw.fail(placeOf(this.clauses, keyword), keyword, why)
+    return draw.fail(this.clauses, keyword, why)
   }
 
   private lengthOf(draw: Draw): number {
@@ -205,12 +205,6 @@ export class ArrayMaker implements Maker {
       ? this.generator.accepts(value, { schema: contains, at: `${at}/contains` })
       : contains === true
   }
-}
-
-function wishOf(clause: Clause): Wish[] {
-  if (clause.schema.contains === undefined) return []
-  const [min = 1] = numbersOf([clause], 'minContains')
-  return [{ clause, min, max: least([clause], 'maxContains', Infinity) }]
 }
 
 /** The items of one array; with `uniqueItems` it rejects an item that it already has. */

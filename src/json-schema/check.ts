@@ -1,6 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
 import { patternProblem } from './pattern.ts'
-import { isSchema, subschemas } from './schema.ts'
+import { isSchema, subschemas, TYPE_NAMES } from './schema.ts'
 
 /** The only version of JSON Schema that is supported. */
 const VERSION = 'https://json-schema.org/draft/2020-12/schema'
@@ -52,8 +52,6 @@ const FLAG: Rule = ['has to be true or false', when((value) => typeof value === 
 const LIST: Rule = ['has to be a list of values', when(Array.isArray)]
 const SCHEMA_MAP: Rule = ['has to map each name to a schema', eachOf(isSchema)]
 const ANCHOR: Rule = ['has to be a plain name', when(isMatch(/^[A-Za-z_][-A-Za-z0-9._]*$/))]
-
-const TYPE_NAMES: readonly Json[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
 
 const listOf =
   (fits: (value: Json) => boolean) =>

@@ -1,14 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, keysOf, pointer } from '../core/json.ts'
 import type { RandomSource } from './pattern-text.ts'
-import { own } from './schema.ts'
-
-/** One of several schemas that the same value has to satisfy, with its JSON Pointer. */
-export interface Clause {
-  readonly schema: JsonObject
-  readonly at: string
-  /** True for a clause that was added to get one side of a condition, and is not part of the schema. */
-  readonly isHelp?: true
-}
+import { type Clause, own } from './schema.ts'
 
 export type Clauses = readonly Clause[]
 
@@ -83,9 +75,9 @@ export class Draw {
     throw new OutOfBudget('too many attempts were needed for one output')
   }
 
-  /** Notes that nothing satisfies a keyword. */
-  fail(at: string, keyword: string, why: string): undefined {
-    this.failure = { pointer: at + pointer(keyword), detail: `${keyword} ${why}` }
+  /** Notes that nothing satisfies a keyword of these clauses. */
+  fail(clauses: Clauses, keyword: string, why: string): undefined {
+    this.failure = { pointer: placeOf(clauses, keyword) + pointer(keyword), detail: `${keyword} ${why}` }
   }
 
   coin(share = 0.5): boolean {

@@ -58,16 +58,14 @@ const TIME: Format = { make: time, grow: fraction }
 const MAX_LOCAL = 64
 const MAX_DOMAIN = 253
 
-const longerEmail = (text: string, more: number): string => {
-  const [local = '', domain = ''] = text.split('@')
-  const before = Math.min(more, MAX_LOCAL - local.length)
-  const longer = before === more ? domain : moreLabels(domain, more - before)
-  return `${prepend(local, before)}@${longer}`
-}
-
 const EMAIL: Format = {
   make: (draw) => fake(draw, 'email'),
-  grow: longerEmail,
+  grow: (text, more) => {
+    const [local = '', domain = ''] = text.split('@')
+    const before = Math.min(more, MAX_LOCAL - local.length)
+    const longer = before === more ? domain : moreLabels(domain, more - before)
+    return `${prepend(local, before)}@${longer}`
+  },
   others: ['a@b.c'],
   max: MAX_LOCAL + 1 + MAX_DOMAIN,
 }
@@ -81,11 +79,6 @@ const address = (draw: Draw): string =>
   `https://${fake(draw, 'domain')}/${word(draw)}/${draw.chance.int(1, 999)}`
 const URI: Format = { make: address, grow: append, others: ['a:/'] }
 const REFERENCE: Format = { make: (draw) => `/${word(draw)}/${word(draw)}`, grow: append, others: ['/', ''] }
-const POINTER: Format = {
-  make: (draw) => `/${word(draw)}/${draw.chance.int(0, 9)}`,
-  grow: append,
-  others: ['/', ''],
-}
 const PLAIN: Format = { make: (draw) => `${word(draw)} ${word(draw)}`, grow: append, others: [''] }
 
 /** Formats by name. Other formats are not checked: any text satisfies them. */
@@ -127,7 +120,11 @@ const FORMATS: Readonly<Record<string, Format>> = {
   'iri-reference': REFERENCE,
   'iso-date-time': DATE_TIME,
   'iso-time': TIME,
-  'json-pointer': POINTER,
+  'json-pointer': {
+    make: (draw) => `/${word(draw)}/${draw.chance.int(0, 9)}`,
+    grow: append,
+    others: ['/', ''],
+  },
   'json-pointer-uri-fragment': {
     make: (draw) => `#/${word(draw)}`,
     grow: append,

@@ -1,7 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject } from '../core/json.ts'
 import { ArrayMaker } from './arrays.ts'
 import {
-  type Clause,
   type Clauses,
   clauseIn,
   type Draw,
@@ -20,6 +19,7 @@ import {
   allowsType,
   allSchemas,
   CHECKED,
+  type Clause,
   canonical,
   dependentSchemas,
   hasType,
@@ -53,18 +53,14 @@ export class ValueGenerator implements ValueSource {
   private readonly root: JsonObject
   private readonly single = new Map<JsonObject, Maker>()
   private readonly anchors: ReadonlyMap<string, Clause>
-  private readonly top: Maker
+  /** Makes values for the whole schema, which are not yet validated. */
+  readonly top: Maker
 
   constructor(root: JsonObject, validator: SchemaValidator) {
     this.root = root
     this.validator = validator
     this.anchors = anchorsOf(root)
     this.top = this.build([{ schema: root, at: '' }, OBJECT])
-  }
-
-  /** A value for the whole schema, not yet validated. */
-  make(draw: Draw): Json | undefined {
-    return this.top.make(draw)
   }
 
   /** The maker of values that satisfy every clause; that of a single clause is built once. */
@@ -92,14 +88,22 @@ export class ValueGenerator implements ValueSource {
   }
 
   private build(clauses: Clauses): Maker {
-    if (clauses.some(hasConditions)) return { make: (draw) => this.conditional(clauses, draw) }
+    if (clauses.some(hasConditions))
+      return {
+        make: (draw) =>
+          this.tried(clauses, draw, (tries) => {
+            const decided = this.decided(clauses, draw, tries)
+            draw.count(clauses[0]?.at ?? '', 0, buildCost(decided))
+            return this.plain(decided)
+          }),
+      }
     const plain = this.plain(clauses)
     if (!clauses.some(({ schema }) => isChecked(schema))) return plain
     return { make: (draw) => this.tried(clauses, draw, () => plain) }
   }
 
   /** Validates each value as soon as it is made, so that a difficult value is retried without the values around it. */
-  private tried(clauses: Clauses, draw: Draw, maker: (draw: Draw, tries: number) => Maker): Json | undefined {
+  private tried(clauses: Clauses, draw: Draw, maker: (tries: number) => Maker): Json | undefined {
     const { mode } = draw
     const at = placeOf(clauses, 'if')
     const checked = clauses.filter(({ schema }) => isChecked(schema))
@@ -108,27 +112,18 @@ export class ValueGenerator implements ValueSource {
         if (tries > 0) draw.attempt(at)
         if (tries > 4) draw.mode = tries % 2 === 0 ? 'none' : 'some'
         const { bytes, values } = draw.budget
-        const value = maker(draw, tries).make(draw)
+        const value = maker(tries).make(draw)
         if (value === undefined) continue
         // Schemas inside each other check the same value again, which costs less than making it.
         draw.count(at, (bytes - draw.budget.bytes) / 10, (values - draw.budget.values) / 10)
         if (this.acceptsAll(value, checked)) return value
       }
       const [keyword = 'type'] = ['if', ...CHECKED].filter((each) => given(clauses, each).length > 0)
-      if (draw.failure === undefined)
-        draw.fail(placeOf(clauses, keyword) || at, keyword, 'has no value that was found')
+      if (draw.failure === undefined) draw.fail(clauses, keyword, 'has no value that was found')
       return undefined
     } finally {
       draw.mode = mode
     }
-  }
-
-  private conditional(clauses: Clauses, draw: Draw): Json | undefined {
-    return this.tried(clauses, draw, (each, tries) => {
-      const decided = this.decided(clauses, each, tries)
-      draw.count(clauses[0]?.at ?? '', 0, buildCost(decided))
-      return this.plain(decided)
-    })
   }
 
   /** Chooses a branch of every condition. The caller has to check the value that is made from the result. */
@@ -183,9 +178,8 @@ export class ValueGenerator implements ValueSource {
     const listed = this.listed(clauses)
     if (listed !== undefined) return listed
     const allowed = TYPES.filter((type) => clauses.every(({ schema }) => allowsType(schema, type)))
-    const at = placeOf(clauses, 'type')
     if (allowed.length === 0)
-      return { make: (draw) => draw.fail(at, 'type', 'leaves no type that every keyword allows') }
+      return { make: (draw) => draw.fail(clauses, 'type', 'leaves no type that every keyword allows') }
     const types = preferred(clauses, allowed)
     const makers = types.map((type) => this.ofType(type, clauses))
     const [only] = makers
@@ -225,14 +219,13 @@ export class ValueGenerator implements ValueSource {
         : this.acceptsAll(value, clauses)
     })
     const keyword = given(clauses, 'enum').length > 0 ? 'enum' : 'const'
-    const at = placeOf(clauses, keyword)
     const make = (draw: Draw): Json | undefined => {
       const value = draw.oneOf(values)
       // The caller that needs a value here reports the failure.
       if (first === NOTHING.enum) return undefined
       if (value === undefined)
-        return draw.fail(at, keyword, 'lists no value that satisfies the other keywords')
-      draw.count(at, JSON.stringify(value).length)
+        return draw.fail(clauses, keyword, 'lists no value that satisfies the other keywords')
+      draw.count(placeOf(clauses, keyword), JSON.stringify(value).length)
       return value
     }
     return { make, nth: (n) => values[n] }

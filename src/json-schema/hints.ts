@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Faker } from '@faker-js/faker'
+import { keeping } from '../core/keeping.ts'
 import type { Draw } from './draw.ts'
 
 // Faker is loaded with the first kind.
@@ -35,19 +36,16 @@ const KINDS = {
 export type FakeKind = keyof typeof KINDS
 
 const POOL_SIZE = 40
-const pools = new Map<FakeKind, readonly string[]>()
+
+const poolOf = keeping((kind) => {
+  const { faker } = load('@faker-js/faker/locale/en') as typeof import('@faker-js/faker/locale/en')
+  faker.seed(POOL_SIZE)
+  return [...new Set(Array.from({ length: POOL_SIZE }, () => KINDS[kind as FakeKind](faker)))]
+})
 
 /** One value of a kind. */
 export function fake(draw: Draw, kind: FakeKind): string {
-  const pool = pools.get(kind) ?? newPool(kind)
-  pools.set(kind, pool)
-  return draw.oneOf(pool) ?? kind
-}
-
-function newPool(kind: FakeKind): string[] {
-  const { faker } = load('@faker-js/faker/locale/en') as typeof import('@faker-js/faker/locale/en')
-  faker.seed(POOL_SIZE)
-  return [...new Set(Array.from({ length: POOL_SIZE }, () => KINDS[kind](faker)))]
+  return draw.oneOf(poolOf(kind)) ?? kind
 }
 
 export type TextHint = FakeKind | ((draw: Draw) => string)
@@ -182,22 +180,21 @@ function wordsOf(text: string): string {
     .trim()
 }
 
-function hintsFor(text: string): readonly Hint[] {
-  const words = wordsOf(text)
-  return words === '' ? [] : HINTS.filter(([expression]) => expression.test(words)).map(([, hint]) => hint)
+/** The hints of a name, then those of a description. */
+function hintsFor(...texts: readonly string[]): Hint[] {
+  const fitting = (words: string) => HINTS.filter(([expression]) => expression.test(words))
+  return texts.map(wordsOf).flatMap((words) => fitting(words).map(([, hint]) => hint))
 }
 
 /** How to make the text of a property, by its name or else its description; undefined when neither has a hint. */
 export function hintedText(name: string, description: string): TextHint | undefined {
-  return [...hintsFor(name), ...hintsFor(description)].find(({ text }) => text !== undefined)?.text
+  return hintsFor(name, description).find(({ text }) => text !== undefined)?.text
 }
 
 /** The range that the numbers of a property usually have, and their decimals. */
-export function plausibleRange(
-  name: string,
-  description: string,
-): { readonly from: number; readonly to: number; readonly decimals: number } | undefined {
-  const hints = [...hintsFor(name), ...hintsFor(description)]
-  const [from, to, decimals] = hints.find(({ range }) => range !== undefined)?.range ?? []
-  return from === undefined || to === undefined || decimals === undefined ? undefined : { from, to, decimals }
+export function plausibleRange(name: string, description: string) {
+  const range = hintsFor(name, description).find((hint) => hint.range !== undefined)?.range
+  if (range === undefined) return undefined
+  const [from, to, decimals] = range
+  return { from, to, decimals }
 }

@@ -1,5 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import { isSchema, type Schema, setField, TYPES } from './schema.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import { isSchema, type Schema, TYPES } from './schema.ts'
 
 /**
  * Schemas whose values do not satisfy the given one, since failing one keyword is enough. They lead to the `else` branch
@@ -22,7 +22,7 @@ function ofFields(schema: JsonObject): JsonObject[] {
   for (const [name, inner] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
     if (!isSchema(inner)) continue
     for (const other of negations(inner))
-      found.push({ type: 'object', properties: single(name, other), required: [name] })
+      found.push({ type: 'object', properties: { [name]: other }, required: [name] })
   }
   for (const name of Array.isArray(schema.required) ? schema.required : [])
     if (typeof name === 'string') found.push({ type: 'object', ...without(name) })
@@ -31,13 +31,7 @@ function ofFields(schema: JsonObject): JsonObject[] {
 
 /** A schema for objects without a property. */
 export function without(name: string): JsonObject {
-  return { properties: single(name, false) }
-}
-
-function single(name: string, value: Json): JsonObject {
-  const fields: Record<string, Json> = {}
-  setField(fields, name, value)
-  return fields
+  return { properties: { [name]: false } }
 }
 
 function ofValues(schema: JsonObject): JsonObject[] {

@@ -1,14 +1,4 @@
-import {
-  type Clauses,
-  type Draw,
-  given,
-  greatest,
-  least,
-  type Maker,
-  nameOf,
-  numbersOf,
-  placeOf,
-} from './draw.ts'
+import { type Clauses, type Draw, given, greatest, least, type Maker, nameOf, numbersOf } from './draw.ts'
 import { plausibleRange } from './hints.ts'
 import { isMultiple } from './schema.ts'
 
@@ -81,11 +71,9 @@ export function numberMaker(clauses: Clauses): Maker {
 
 function noNumber(clauses: Clauses, draw: Draw): undefined {
   const keywords = ['multipleOf', 'exclusiveMinimum', 'minimum', 'exclusiveMaximum', 'maximum']
-  const keyword = keywords.find((each) => given(clauses, each).length > 0) ?? 'type'
-  const others = keywords.filter((each) => each !== keyword && given(clauses, each).length > 0)
-  const why =
-    others.length > 0 ? `leaves no number together with ${others.join(' and ')}` : 'leaves no number'
-  return draw.fail(placeOf(clauses, keyword), keyword, why)
+  const [keyword = 'type', ...others] = keywords.filter((each) => given(clauses, each).length > 0)
+  const together = others.length > 0 ? ` together with ${others.join(' and ')}` : ''
+  return draw.fail(clauses, keyword, `leaves no number${together}`)
 }
 
 /** The range that the bounds allow; if it is very large, a part of usual size that begins nearest to zero. */
@@ -106,13 +94,8 @@ function usual(
   return { from: near, to: Math.min(near + span, upper, Number.MAX_VALUE) }
 }
 
-interface Steps {
-  draw(draw: Draw, from: number, to: number): number
-  /** The n-th step within the bounds, from the lower one, or else downwards from the upper one. */
-  nth(bounds: Range, n: number): number
-}
-
-function stepsOf(multiples: readonly number[]): Steps {
+/** Makes numbers that are multiples of all these. */
+function stepsOf(multiples: readonly number[]) {
   const by = commonMultiple(multiples)
   const scale = 10 ** decimalsOf(by)
   const isRound = (value: number) => multiples.every((multiple) => isMultiple(value, multiple))
@@ -135,6 +118,7 @@ function stepsOf(multiples: readonly number[]): Steps {
     }
     return at(count)
   }
+  /** The n-th step within the bounds, from the lower one, or else downwards from the upper one. */
   const nth = ({ from, to }: Range, n: number): number => {
     if (from > -Infinity) return at(Math.ceil(from / by) + n)
     return at(to < Infinity ? Math.floor(to / by) - n : n)

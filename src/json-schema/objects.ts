@@ -1,6 +1,5 @@
-import { isObject, type Json, type JsonObject } from '../core/json.ts'
+import { isObject, type Json } from '../core/json.ts'
 import {
-  type Clause,
   type Clauses,
   clauseIn,
   type Draw,
@@ -12,11 +11,10 @@ import {
   MAX_VALUES,
   type Maker,
   NOTHING,
-  placeOf,
   TEXT,
   type ValueSource,
 } from './draw.ts'
-import { own, setField } from './schema.ts'
+import { type Clause, own } from './schema.ts'
 
 /** Properties of an object whose schema names none, but has a schema for additional ones. */
 const USUAL_EXTRAS = 2
@@ -52,16 +50,12 @@ export class ObjectMaker implements Maker {
   }
 
   make(draw: Draw): Json | undefined {
-    const { required } = this
+    const { clauses, required } = this
     if (required.length > this.max || this.min > this.max)
-      return draw.fail(
-        placeOf(this.clauses, 'maxProperties'),
-        'maxProperties',
-        'allows fewer properties than are required',
-      )
+      return draw.fail(clauses, 'maxProperties', 'allows fewer properties than are required')
     if (this.min > MAX_VALUES)
       return draw.fail(
-        placeOf(this.clauses, 'minProperties'),
+        clauses,
         'minProperties',
         `is more than ${MAX_VALUES}, the maximum of generated properties`,
       )
@@ -72,7 +66,7 @@ export class ObjectMaker implements Maker {
       chosen.set(name, value)
     }
     const { failure } = draw
-    if (draw.mode !== 'none' && !isDeep(draw, this.clauses)) {
+    if (draw.mode !== 'none' && !isDeep(draw, clauses)) {
       for (const name of this.names)
         if (!chosen.has(name) && (draw.mode === 'all' || draw.coin())) this.addOptional(name, chosen, draw)
     }
@@ -83,12 +77,13 @@ export class ObjectMaker implements Maker {
     draw.failure = failure
     this.addInvented(chosen, draw)
     if (chosen.size < this.min)
-      return draw.fail(
-        placeOf(this.clauses, 'minProperties'),
-        'minProperties',
-        'requires more properties than were found',
-      )
-    return this.inOrder(chosen)
+      return draw.fail(clauses, 'minProperties', 'requires more properties than were found')
+    const named = this.names.flatMap((name) => {
+      const value = chosen.get(name)
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    // A property that is given twice keeps its first place: other names come after those of the schema.
+    return Object.fromEntries([...named, ...chosen])
   }
 
   private addOptional(name: string, chosen: Map<string, Json>, draw: Draw): void {
@@ -112,8 +107,11 @@ export class ObjectMaker implements Maker {
 
   /** Adds properties with invented names, for `minProperties` or a schema without named properties. */
   private addInvented(chosen: Map<string, Json>, draw: Draw): void {
+    const isOpenMap =
+      this.names.length === 0 &&
+      given(this.clauses, 'additionalProperties').some(({ value }) => isObject(value))
     const wanted =
-      chosen.size === 0 && draw.mode === 'all' && this.isOpenMap() ? Math.min(USUAL_EXTRAS, this.max) : 0
+      chosen.size === 0 && draw.mode === 'all' && isOpenMap ? Math.min(USUAL_EXTRAS, this.max) : 0
     const target = Math.max(this.min, wanted)
     const { failure } = draw
     let left = 20 + 4 * (target - chosen.size)
@@ -133,17 +131,6 @@ export class ObjectMaker implements Maker {
     const maker = this.nameMaker
     const name = n > 6 && n % 2 === 0 && maker.nth !== undefined ? maker.nth(n) : maker.make(draw)
     return typeof name === 'string' ? name : undefined
-  }
-
-  private inOrder(chosen: ReadonlyMap<string, Json>): JsonObject {
-    const object: Record<string, Json> = {}
-    for (const name of this.names) {
-      const value = chosen.get(name)
-      if (value !== undefined) setField(object, name, value)
-    }
-    if (Object.keys(object).length < chosen.size)
-      for (const [name, value] of chosen) if (!Object.hasOwn(object, name)) setField(object, name, value)
-    return object
   }
 
   private valueOf(name: string, draw: Draw): Json | undefined {
@@ -186,18 +173,12 @@ export class ObjectMaker implements Maker {
     return [...all]
   }
 
-  private isOpenMap(): boolean {
-    return (
-      this.names.length === 0 &&
-      given(this.clauses, 'additionalProperties').some(({ value }) => isObject(value))
-    )
-  }
-
   private missing(name: string, draw: Draw): undefined {
-    const at = placeOf(this.clauses, 'required')
+    const { clauses } = this
     if (!this.allowsName(name) || this.clausesOf(name).some(({ schema }) => schema === NOTHING))
-      return draw.fail(at, 'required', `names "${name}", which the schema forbids`)
-    if (draw.failure === undefined) draw.fail(at, 'required', `names "${name}", for which no value was found`)
+      return draw.fail(clauses, 'required', `names "${name}", which the schema forbids`)
+    if (draw.failure === undefined)
+      draw.fail(clauses, 'required', `names "${name}", for which no value was found`)
     return undefined
   }
 }

@@ -110,7 +110,7 @@ export class Outputs {
 
   private tried({ generator, validator }: Parts, draw: Draw): { readonly text: string } | Issue {
     try {
-      const value = generator.make(draw)
+      const value = generator.top.make(draw)
       if (isObject(value)) {
         if (validator.accepts(value)) return { text: JSON.stringify(value) }
         const [error] = validator.errors(value)

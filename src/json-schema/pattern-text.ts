@@ -1,13 +1,9 @@
 import type { AST } from '@eslint-community/regexpp'
+import type { Chance } from '../core/random.ts'
 import type { Pattern } from './pattern.ts'
 
-/** A source of random decisions. The same sequence gives the same value. */
-export interface RandomSource {
-  /** Uniform in [0, 1). */
-  next(): number
-  /** A whole number from `min` to `max`, both inclusive. */
-  int(min: number, max: number): number
-}
+/** A source of random decisions. */
+export type RandomSource = Pick<Chance, 'next' | 'int'>
 
 // Why not a package: those that make texts for patterns do not support the `u` flag, a given length, or look-ahead.
 
@@ -39,13 +35,15 @@ export function draftText(
   // Only a pattern that is not anchored matches more characters before or after its own.
   const more = chance.next() < 0.3 ? chance.int(1, SPACE_TO_GROW) : 0
   const isBefore = chance.next() < 0.5
-  let others = ''
-  while (others.length < Math.max(min - text.length, more))
-    others += LETTERS[chance.int(0, LETTERS.length - 1)]
+  const others = letters(chance, Math.max(min - text.length, more))
   return isBefore ? others + text : text + others
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
+
+export function letters(chance: RandomSource, length: number): string {
+  return Array.from({ length }, () => LETTERS.charAt(chance.int(0, LETTERS.length - 1))).join('')
+}
 
 const extents = new WeakMap<Node, Extent>()
 

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type { AST } from '@eslint-community/regexpp'
+import { keeping } from '../core/keeping.ts'
 import { linearRegex, matchInTime } from '../core/regex.ts'
 
 /** A regular expression of a schema, as parsed and as tested. */
@@ -18,23 +19,13 @@ const MAX_NESTING = 200
 const load = createRequire(import.meta.url)
 const regexpp = () => load('@eslint-community/regexpp') as typeof import('@eslint-community/regexpp')
 
-const MAX_KEPT = 500
-const kept = new Map<string, Pattern | string>()
-
 /** Compiles a `pattern`. Returns the reason, to follow the word `pattern`, for one that cannot be used. */
-export function compilePattern(source: string): Pattern | string {
-  const known = kept.get(source) ?? made(source)
-  if (kept.size >= MAX_KEPT) kept.clear()
-  kept.set(source, known)
-  return known
-}
-
-function made(source: string): Pattern | string {
+export const compilePattern = keeping((source): Pattern | string => {
   const reason = tooLarge(source) ?? patternProblem(source)
   if (reason !== undefined) return reason
   const pattern = { source, ...parsed(source) }
   return { ...pattern, test: testOf(pattern) }
-}
+})
 
 /**
  * Parses a regular expression as every version of Node does. Patterns are Unicode expressions; one that is valid only

@@ -1,10 +1,8 @@
 import { isObject, type Json, type JsonObject } from '../core/json.ts'
-import { allSchemas, TYPES } from './schema.ts'
+import { allSchemas, TYPE_NAMES } from './schema.ts'
 
 /** The most schemas inside one that is examined here. Outputs of larger ones may be too large to be made. */
 const MAX_SCHEMAS = 60
-
-const TYPE_NAMES: readonly unknown[] = [...TYPES, 'integer']
 
 /**
  * Whether it is plain that values of a schema can be made: it has types, properties and items, and nothing else restricts them.

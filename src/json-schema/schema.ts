@@ -5,6 +5,8 @@ export type Schema = boolean | JsonObject
 
 export const TYPES = ['object', 'array', 'string', 'number', 'boolean', 'null'] as const
 export type TypeName = (typeof TYPES)[number]
+/** The names that `type` may have. */
+export const TYPE_NAMES: readonly unknown[] = [...TYPES, 'integer']
 
 /** Keywords whose value is one schema. */
 export const ONE_SCHEMA: readonly string[] = [
@@ -14,15 +16,17 @@ export const ONE_SCHEMA: readonly string[] = [
 /** Keywords whose value maps names to schemas. */
 const SCHEMA_MAPS: readonly string[] = ['definitions', 'dependencies', 'dependentSchemas', 'properties']
 
-/** A schema that is part of another one, with its JSON Pointer. */
-interface Subschema {
+/** A schema that is part of another one, with its JSON Pointer: one of several that the same value has to satisfy. */
+export interface Clause {
   readonly schema: JsonObject
   readonly at: string
+  /** True for a clause that was added to get one side of a condition, and is not part of the schema. */
+  readonly isHelp?: true
 }
 
 /** The schemas directly inside a schema that are objects. */
-export function subschemas(schema: JsonObject, at: string): Subschema[] {
-  const found: Subschema[] = []
+export function subschemas(schema: JsonObject, at: string): Clause[] {
+  const found: Clause[] = []
   const add = (inner: Json | undefined, ...keys: PropertyKey[]): void => {
     if (isObject(inner)) found.push({ schema: inner, at: at + pointer(...keys) })
   }
@@ -61,8 +65,8 @@ export function isSchema(value: Json | undefined): value is Schema {
 }
 
 /** Every schema that a schema consists of, itself first, those inside it by their level. */
-export function allSchemas(schema: JsonObject): Subschema[] {
-  const all: Subschema[] = [{ schema, at: '' }]
+export function allSchemas(schema: JsonObject): Clause[] {
+  const all: Clause[] = [{ schema, at: '' }]
   // The loop also visits the schemas that are added to the list during it.
   for (const next of all) for (const inner of subschemas(next.schema, next.at)) all.push(inner)
   return all
@@ -78,12 +82,6 @@ export function hasType(value: Json, type: Json | undefined): boolean {
 /** The value of an own key of an object, never of an inherited one such as `constructor`. */
 export function own(object: Json | undefined, key: string): Json | undefined {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
-}
-
-/** Sets any key, `__proto__` included, as an ordinary field. */
-export function setField(object: Record<string, Json>, key: string, value: Json): void {
-  if (key !== '__proto__') object[key] = value
-  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
 /** One text per JSON value: equal values, whatever the order of their keys, have equal texts. */

@@ -8,12 +8,11 @@ import {
   MAX_TEXT_BYTES,
   type Maker,
   nameOf,
-  placeOf,
 } from './draw.ts'
 import { formatOf, formattedText } from './formats.ts'
 import { fake, hintedText } from './hints.ts'
 import { compilePattern } from './pattern.ts'
-import { draftText, extentOf } from './pattern-text.ts'
+import { draftText, extentOf, letters } from './pattern-text.ts'
 
 const TRIES = 24
 
@@ -21,17 +20,12 @@ const TRIES = 24
 export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean): Maker {
   const lengths: Lengths = [greatest(clauses, 'minLength', 0), least(clauses, 'maxLength', Infinity)]
   const [min, max] = lengths
-  const at = placeOf(clauses, 'minLength')
-  if (min > max)
-    return {
-      make: (draw) =>
-        draw.fail(at, 'minLength', `leaves no length below maxLength: ${min} is more than ${max}`),
-    }
+  const failing = (keyword: string, why: string): Maker => ({
+    make: (draw) => draw.fail(clauses, keyword, why),
+  })
+  if (min > max) return failing('minLength', `leaves no length below maxLength: ${min} is more than ${max}`)
   if (min > MAX_TEXT_BYTES)
-    return {
-      make: (draw) =>
-        draw.fail(at, 'minLength', `is more than ${MAX_TEXT_BYTES}, the maximum of generated characters`),
-    }
+    return failing('minLength', `is more than ${MAX_TEXT_BYTES}, the maximum of generated characters`)
   const sources = textsOf(clauses, 'pattern')
   const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
   if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
@@ -41,8 +35,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
   const compiled = sources.map(compilePattern)
   const useless = compiled.find((each) => typeof each === 'string')
-  if (useless !== undefined)
-    return { make: (draw) => draw.fail(placeOf(clauses, 'pattern'), 'pattern', useless) }
+  if (useless !== undefined) return failing('pattern', useless)
   const patterns = compiled.filter((each) => typeof each !== 'string')
   const shortestText = patterns.reduce((most, { ast }) => Math.max(most, extentOf(ast).min), min)
   // A text for the pattern may satisfy the format, or the reverse, or both joined may (an address that ends in `.pdf`).
@@ -69,11 +62,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
       return text
     }
     const keyword = sources.length > 0 ? 'pattern' : 'format'
-    return draw.fail(
-      placeOf(clauses, keyword),
-      keyword,
-      'has no string within the other bounds, or none was found',
-    )
+    return draw.fail(clauses, keyword, 'has no string within the other bounds, or none was found')
   }
   return { make }
 }
@@ -97,15 +86,16 @@ function textsOf(clauses: Clauses, keyword: string): string[] {
   return [...new Set(texts)]
 }
 
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
-
 /** Makes texts without pattern and format: by the name of the property, or a few words. */
 function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
   const at = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
   const hint = hintedText(name, description)
   const make = (draw: Draw): Json => {
-    const text = max < 4 ? characters(draw, min, max) : lengthened(draw, suggested(draw), min, max)
+    const text =
+      max < 4
+        ? letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max))
+        : lengthened(draw, suggested(draw), min, max)
     draw.count(at, bytesOf(text))
     return text
   }
@@ -120,11 +110,6 @@ function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
     return (max === 0 && n > 0) || text.length > max || (max < 4 && n > 5_000) ? undefined : text
   }
   return { make, nth }
-}
-
-function characters({ chance }: Draw, min: number, max: number): string {
-  const length = chance.int(Math.max(min, Math.min(1, max)), max)
-  return Array.from({ length }, () => LETTERS.charAt(chance.int(0, LETTERS.length - 1))).join('')
 }
 
 function lengthened(draw: Draw, text: string, min: number, max: number): string {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting, unnamedItem } from '../core/assumptions.ts'
+import { inResponse, setting, unnamedItem } from '../core/assumptions.ts'
 import { type Consent, consentUrl, withQuery } from '../core/consent.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
 import { nonEmptyText, type ShapeOf, timestamp } from '../core/fields.ts'
@@ -80,8 +80,6 @@ const createConnection = operation({
   path: '/connections',
   summary: 'Start to connect a third-party service',
   section: 'Create connection',
-  errorFormat: 'standard',
-  contract: true,
   success: successCreate,
   output: () => z.strictObject({ object: z.literal('redirect_url'), redirect_url: z.url() }),
   input: ({ object }, settings) => ({
@@ -176,12 +174,11 @@ export const connectionsResource: Resource = {
   consents: [connectionConsent],
   assumptions: {
     items: [
-      {
-        id: 'U030',
-        open: 'Where redirect_url leads, and what happens there.',
-        decision: 'To a page of the emulator that plays the provider: it asks for consent.',
-        reportedIn: 'response',
-      },
+      inResponse(
+        'U030',
+        'Where redirect_url leads, and what happens there.',
+        'To a page of the emulator that plays the provider: it asks for consent.',
+      ),
       unnamedItem(
         'U080',
         'The target of the authentication flow of a connection when it is finished.',

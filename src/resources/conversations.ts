@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../core/assumptions.ts'
+import { choice, inResponse, setting, unnamedItem } from '../core/assumptions.ts'
 import { successDelete, successRead } from '../core/core-assumptions.ts'
 import { Refusal, refuse } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
@@ -45,7 +45,6 @@ export const conversations = collection<Conversation>({
     id: newId(),
     _emulator: {
       teamspace_id: any(teamspaces).id,
-      user_ids: null,
       root: n % 5 === 0,
       share_data_consent: n % 2 === 0,
     },
@@ -98,7 +97,6 @@ export const messages = collection<Message>({
     _emulator: {
       conversation_id: any(conversations).id,
       kind: chance.pick(['user', 'agent', 'voice']),
-      feedback: [],
     },
   }),
 })
@@ -123,8 +121,6 @@ const giveFeedback = operation({
   path: '/conversations/{conversation_id}/messages/{message_id}',
   summary: 'Like or dislike a message of an agent',
   section: 'Message feedback',
-  errorFormat: 'standard',
-  contract: true,
   permissionShown: true,
   refusals: ['malformed_message_id', 'not_an_agent_message'],
   success: 204,
@@ -222,13 +218,12 @@ const listConversations = uncontracted({
   },
 })
 
-const deletion = setting({
+const deletion = choice({
   key: 'conversations.delete',
   item: 'U044',
   description:
     'Decides what the deletion of a conversation that is not a root does: it is deleted, or refused with 501, because its response is not specified.',
-  schema: () => z.enum(['delete', 'not_specified']),
-  default: 'delete',
+  values: ['delete', 'not_specified'],
 })
 
 const deleteConversation = operation({
@@ -273,45 +268,35 @@ export const conversationsResource: Resource = {
   collections: [conversations, messages],
   assumptions: {
     items: [
-      {
-        id: 'U034',
-        open: 'How consent to data sharing is given, and what donating a trace looks like.',
-        decision:
-          'A fact of the conversation; the stored feedback of the message shows whether it donated a trace. Nothing leaves the machine, and no response depends on it.',
-        reportedIn: 'nowhere',
-        unnamed: 'Nothing leaves the machine, and no response depends on it.',
-      },
-      {
-        id: 'U044',
-        open: 'The response to deleting a conversation that is not a root.',
-        decision:
-          'The conversation and its messages are deleted, with the status of deletions; under --strict a 501.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'T33',
-        open: 'Whether one UUID with -user and with -agent addresses two messages, the halves of one exchange.',
-        decision:
-          'They do not. A UUID addresses one message, which has one role. The suffix must be that of its role; the other one is a 400.',
-        reportedIn: 'response',
-        unsettled: 'A stored message has one role, so nothing is left to choose.',
-      },
-      {
-        id: 'T34',
-        open: 'Which fault of a feedback request is reported first.',
-        decision:
-          'A malformed id, then a missing permission or message, which are one 404, then its kind, then the body: so a client cannot learn the kind of a hidden message. Each response is specified, only their order is not.',
-        reportedIn: 'nowhere',
-        unnamed: 'Each response is specified, only their order is not.',
-      },
-      {
-        id: 'T40',
-        open: 'What the root conversation of a channel is.',
-        decision:
-          'A fact that the fixtures give a conversation: channels are no resource of the specification, and the 400 itself is specified.',
-        reportedIn: 'nowhere',
-        unnamed: 'The 400 itself is specified.',
-      },
+      unnamedItem(
+        'U034',
+        'How consent to data sharing is given, and what donating a trace looks like.',
+        'A fact of the conversation; the stored feedback of the message shows whether it donated a trace. Nothing leaves the machine, and no response depends on it.',
+        'Nothing leaves the machine, and no response depends on it.',
+      ),
+      inResponse(
+        'U044',
+        'The response to deleting a conversation that is not a root.',
+        'The conversation and its messages are deleted, with the status of deletions; under --strict a 501.',
+      ),
+      inResponse(
+        'T33',
+        'Whether one UUID with -user and with -agent addresses two messages, the halves of one exchange.',
+        'They do not. A UUID addresses one message, which has one role. The suffix must be that of its role; the other one is a 400.',
+        'A stored message has one role, so nothing is left to choose.',
+      ),
+      unnamedItem(
+        'T34',
+        'Which fault of a feedback request is reported first.',
+        'A malformed id, then a missing permission or message, which are one 404, then its kind, then the body: so a client cannot learn the kind of a hidden message. Each response is specified, only their order is not.',
+        'Each response is specified, only their order is not.',
+      ),
+      unnamedItem(
+        'T40',
+        'What the root conversation of a channel is.',
+        'A fact that the fixtures give a conversation: channels are no resource of the specification, and the 400 itself is specified.',
+        'The 400 itself is specified.',
+      ),
     ],
     settings: [uiSurfaces, deletion],
   },

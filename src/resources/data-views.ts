@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../core/assumptions.ts'
+import { inResponse, type Settings, setting } from '../core/assumptions.ts'
 import { successRead } from '../core/core-assumptions.ts'
 import { nonEmptyText, queryInt, queryText, timestamp } from '../core/fields.ts'
 import { isObject, valueAt } from '../core/json.ts'
@@ -46,7 +46,6 @@ const dataViews = collection<DataView>({
   schema: (settings) => z.preprocess((raw) => renamed(raw, shownMember(settings)), viewRecord()),
   check: refersTo(teamspaces, '_emulator', 'teamspace_id'),
   generate: ({ faker, chance, newId, ago, any }) => ({
-    object: 'data_view',
     id: newId(),
     dataset_name: faker.word.words(2).replaceAll(' ', '_'),
     created_at: ago(chance.int(1, 200) * DAY),
@@ -79,8 +78,6 @@ const listDataViews = operation({
   path: '/data-views',
   summary: 'List the data views of the teamspace',
   section: 'List data views',
-  errorFormat: 'standard',
-  contract: true,
   success: successRead,
   output: (settings) => z.strictObject({ object: z.literal('list'), data: z.array(viewResponse(settings)) }),
   input: ({ object }) => ({
@@ -122,12 +119,7 @@ export const dataViewsResource: Resource = {
   collections: [dataViews],
   assumptions: {
     items: [
-      {
-        id: 'U006',
-        open: 'The word before _dataset_name.',
-        decision: 'warehouse, until a setting gives the real one.',
-        reportedIn: 'response',
-      },
+      inResponse('U006', 'The word before _dataset_name.', 'warehouse, until a setting gives the real one.'),
     ],
     settings: [warehouse],
   },

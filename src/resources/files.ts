@@ -41,8 +41,6 @@ export const files = collection<File>({
       name: `${faker.commerce.department()} ${faker.commerce.isbn()}.${kind}`,
       kind,
       pages: paged ? chance.int(1, 40) : null,
-      supported: true,
-      readable: true,
     }
   },
 })

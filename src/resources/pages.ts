@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Reliance, setting } from '../core/assumptions.ts'
+import { choice, inResponse, type Reliance } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf, successCreate } from '../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../core/errors.ts'
 import { anyObject, timestamp } from '../core/fields.ts'
@@ -32,7 +32,6 @@ const pages = collection<Page>({
   schema: pageRecord,
   check: refersTo(teamspaces, 'teamspace_id'),
   generate: ({ faker, newId, ago, chance, any, n }) => ({
-    object: 'page',
     id: newId(),
     name: faker.company.catchPhrase(),
     teamspace_id: any(teamspaces).id,
@@ -41,21 +40,19 @@ const pages = collection<Page>({
   }),
 })
 
-const otherParents = setting({
+const otherParents = choice({
   key: 'page.parent.other',
   item: 'U001',
   description:
     'Decides what happens to a parent of another type than page: refused, or stored and returned unchanged.',
-  schema: () => z.enum(['reject', 'passthrough']),
-  default: 'reject',
+  values: ['reject', 'passthrough'],
 })
 
-const missingParent = setting({
+const missingParent = choice({
   key: 'page.parent.missing',
   item: 'U001',
   description: 'Decides how a page that has no parent shows it: parent is left out, or null.',
-  schema: () => z.enum(['omit', 'null']),
-  default: 'omit',
+  values: ['omit', 'null'],
   observe: ({ operation, status, sent, received }) => {
     if (operation !== 'pages.create' || status >= 300 || !isObject(received)) return undefined
     if (valueAt(sent, '/parent') !== undefined) return undefined
@@ -63,12 +60,11 @@ const missingParent = setting({
   },
 })
 
-const defaultScope = setting({
+const defaultScope = choice({
   key: 'page.scope.default',
   item: 'U002',
   description: 'Sets the scope of a page that is created through the API.',
-  schema: () => z.enum(['teamspace', 'organization']),
-  default: 'teamspace',
+  values: ['teamspace', 'organization'],
   observe: ({ operation, received }) =>
     operation === 'pages.create' ? (valueAt(received, '/scope') as Page['scope'] | undefined) : undefined,
 })
@@ -82,8 +78,6 @@ const createPage = operation({
   path: '/pages',
   summary: 'Create a page',
   section: 'Create page',
-  errorFormat: 'standard',
-  contract: true,
   success: successCreate,
   output: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
   input: ({ object }, settings) => {
@@ -147,19 +141,16 @@ export const pagesResource: Resource = {
   collections: [pages],
   assumptions: {
     items: [
-      {
-        id: 'U001',
-        open: 'Which other type of parent a page can have: the specification says that parent has two variants, but defines only the type page.',
-        decision:
-          'A parent of another type than page is refused, and the response about a page without a parent has no field parent; settings change both.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'U002',
-        open: 'Which scope a new page gets, and how scope shows.',
-        decision: 'teamspace; pages are read through the control API.',
-        reportedIn: 'response',
-      },
+      inResponse(
+        'U001',
+        'Which other type of parent a page can have: the specification says that parent has two variants, but defines only the type page.',
+        'A parent of another type than page is refused, and the response about a page without a parent has no field parent; settings change both.',
+      ),
+      inResponse(
+        'U002',
+        'Which scope a new page gets, and how scope shows.',
+        'teamspace; pages are read through the control API.',
+      ),
     ],
     settings: [otherParents, missingParent, defaultScope, nameRequired, parentRequired],
   },

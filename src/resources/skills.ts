@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { inResponse } from '../core/assumptions.ts'
 import { successCreate } from '../core/core-assumptions.ts'
 import { refuse, statusSettings } from '../core/errors.ts'
 import { nonEmptyText, timestamp } from '../core/fields.ts'
@@ -89,7 +90,6 @@ export const skills = collection<Skill>({
     const name = `${faker.word.verb()} ${faker.word.noun()}`
     const created_at = ago(chance.int(1, 200) * DAY)
     return {
-      object: 'skill',
       id: newId(),
       scope: 'user',
       category: skillCategories[n % skillCategories.length] ?? 'research',
@@ -116,8 +116,6 @@ const promoteSkill = operation({
   path: '/skills/{skill_id}/promote',
   summary: 'Promote a skill from its author to the company',
   section: 'Promote skill to company',
-  errorFormat: 'standard',
-  contract: true,
   permissionShown: true,
   success: successCreate,
   output: skillRecord,
@@ -174,15 +172,12 @@ export const skillsResource: Resource = {
   collections: [skills],
   assumptions: {
     items: [
-      {
-        id: 'U029',
-        open: 'Which status a promotion of a skill has without the rights, and if the skill is not of scope user; and what account_id is then.',
-        decision:
-          'Without the rights: the status in the setting status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. account_id of a promoted skill is the id of the organization of the API key.',
-        reportedIn: 'response',
-        unsettled:
-          'The specification has no other object that could be the account of a skill. The statuses have settings.',
-      },
+      inResponse(
+        'U029',
+        'Which status a promotion of a skill has without the rights, and if the skill is not of scope user; and what account_id is then.',
+        'Without the rights: the status in the setting status.forbidden. Another scope: status.validation. A private skill of another user: status.not_found, as for one that does not exist. account_id of a promoted skill is the id of the organization of the API key.',
+        'The specification has no other object that could be the account of a skill. The statuses have settings.',
+      ),
     ],
     settings: [],
   },

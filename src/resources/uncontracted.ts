@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Settings } from '../core/assumptions.ts'
+import { inResponse, type Settings, unnamedItem } from '../core/assumptions.ts'
 import { successCreate, successRead } from '../core/core-assumptions.ts'
 import { refuse } from '../core/errors.ts'
 import { anyObject, nonEmptyText } from '../core/fields.ts'
@@ -155,29 +155,24 @@ export const uncontractedResource: Resource = {
   collections: [],
   assumptions: {
     items: [
-      {
-        id: 'U011',
-        open: 'Fields of agents, automations, conversations, messages, files, knowledge, tables, voice and webhooks.',
-        decision:
-          'The fields that a fixture or a client gives, unchanged, and an id. Responses with such a record are marked with U043.',
-        reportedIn: 'nowhere',
-        unnamed: 'Responses with such a record name U043.',
-      },
-      {
-        id: 'U043',
-        open: 'Contracts of the endpoints that the specification only names.',
-        decision:
-          'A stub (of the fixtures, of a scenario or of the control interface) responds if there is one. Otherwise records of the sandbox are returned as they are, event triggers only with the fields that the specification shows, and the response for a generated template has only its claim token. Every other endpoint is a 501. Under --strict all of them are a 501, also with a stub.',
-        reportedIn: 'response',
-        unsettled: 'Only a contract would settle it: a stub is a guess as well.',
-      },
-      {
-        id: 'U045',
-        open: 'Paths of the endpoints that read messages.',
-        decision: 'None is invented: every such path is a 404 until it has a stub.',
-        reportedIn: 'nowhere',
-        unnamed: 'There is no such route until a stub, whose responses name U043.',
-      },
+      unnamedItem(
+        'U011',
+        'Fields of agents, automations, conversations, messages, files, knowledge, tables, voice and webhooks.',
+        'The fields that a fixture or a client gives, unchanged, and an id. Responses with such a record are marked with U043.',
+        'Responses with such a record name U043.',
+      ),
+      inResponse(
+        'U043',
+        'Contracts of the endpoints that the specification only names.',
+        'A stub (of the fixtures, of a scenario or of the control interface) responds if there is one. Otherwise records of the sandbox are returned as they are, event triggers only with the fields that the specification shows, and the response for a generated template has only its claim token. Every other endpoint is a 501. Under --strict all of them are a 501, also with a stub.',
+        'Only a contract would settle it: a stub is a guess as well.',
+      ),
+      unnamedItem(
+        'U045',
+        'Paths of the endpoints that read messages.',
+        'None is invented: every such path is a 404 until it has a stub.',
+        'There is no such route until a stub, whose responses name U043.',
+      ),
     ],
     settings: [],
   },

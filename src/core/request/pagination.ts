@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../assumptions.ts'
+import { choice, setting } from '../assumptions.ts'
 import { intBetween, queryInt, queryText } from '../fields.ts'
 import { valueAt } from '../json.ts'
 import { chanceOf } from '../random.ts'
@@ -17,13 +17,12 @@ export const defaultPageSize = setting({
   },
 })
 
-export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
+export const listOrder = choice({
   key: 'lists.order',
   item: 'U020',
   description:
     'Sets the order of lists: newest first, oldest first, or a fixed shuffle that shows which clients rely on order.',
-  schema: () => z.enum(['newest', 'oldest', 'shuffled']),
-  default: 'newest',
+  values: ['newest', 'oldest', 'shuffled'],
   observe: ({ received }) => {
     const rows = valueAt(received, '/data')
     const times = Array.isArray(rows)
@@ -36,20 +35,18 @@ export const listOrder = setting<'newest' | 'oldest' | 'shuffled'>({
   },
 })
 
-export const badCursor = setting<'reject' | 'empty'>({
+export const badCursor = choice({
   key: 'lists.bad_cursor',
   item: 'U022',
   description: 'Decides what happens to an unknown cursor: refused, or the response is an empty page.',
-  schema: () => z.enum(['reject', 'empty']),
-  default: 'reject',
+  values: ['reject', 'empty'],
 })
 
-export const bothCursors = setting<'reject' | 'after'>({
+export const bothCursors = choice({
   key: 'lists.both_cursors',
   item: 'T25',
   description: 'Decides what happens to a request with both after and before: refused, or after wins.',
-  schema: () => z.enum(['reject', 'after']),
-  default: 'reject',
+  values: ['reject', 'after'],
 })
 
 export const hasMoreBefore = setting<'list_order' | 'travel'>({
@@ -61,13 +58,12 @@ export const hasMoreBefore = setting<'list_order' | 'travel'>({
   default: 'travel',
 })
 
-export const deletedCursor = setting<'resume' | 'reject'>({
+export const deletedCursor = choice({
   key: 'lists.deleted_cursor',
   item: 'T28',
   description:
     'Decides what happens to a cursor whose record was deleted in any way: the page continues from its position, or the cursor is unknown.',
-  schema: () => z.enum(['resume', 'reject']),
-  default: 'resume',
+  values: ['resume', 'reject'],
 })
 
 /** The query parameters of a cursor list. Specification: Conventions. */

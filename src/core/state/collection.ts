@@ -37,13 +37,15 @@ export interface Collection<T extends Row> extends TableOf<T> {
   readonly schema: (settings: Settings) => z.ZodType<T>
   /** Fields whose value is a secret: stored as a digest, never as given. See `secrets.ts`. */
   readonly secrets: readonly string[]
-  /** Generates one plausible record. Absent: records of the collection cannot be generated. */
-  readonly generate?: ((make: RecordMaker) => T) | undefined
+  /** Generates one plausible record, without fields that have a default. Absent: no records of the collection are generated. */
+  readonly generate?: ((make: RecordMaker) => Draft<T>) | undefined
   /** Checks the rules between this record and the others of the sandbox. */
   readonly check?: ((record: T, tx: Transaction) => readonly Issue[]) | undefined
   /** The place of the record in a list with object-id cursors; kept when the record leaves the list (T28). */
   readonly place?: ((record: T, tx: Transaction) => ListPosition | undefined) | undefined
 }
+
+type Draft<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Draft<T[K]> } : T
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of collections forgets each one's record type; its own schema checks its records.
 export type AnyCollection = Collection<any>

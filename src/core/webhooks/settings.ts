@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Assumptions, setting, unnamedItem } from '../assumptions.ts'
+import { type Assumptions, choice, setting, unnamedItem } from '../assumptions.ts'
 import { duration, durationUpTo, intBetween } from '../fields.ts'
 import type { WebhookType } from '../operation.ts'
 import { parseDuration } from '../time/instant.ts'
@@ -34,12 +34,11 @@ export const eventHeader = setting({
   default: 'X-Emulator-Event',
 })
 
-export const envelope = setting<'none' | 'typed'>({
+export const envelope = choice({
   key: 'webhooks.envelope',
   item: 'U060',
   description: 'Sets the body of a webhook: the object alone, or {id, type, created_at, data} around it.',
-  schema: () => z.enum(['none', 'typed']),
-  default: 'none',
+  values: ['none', 'typed'],
 })
 
 /** How webhooks are signed. */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../../core/assumptions.ts'
+import { choice } from '../../core/assumptions.ts'
 import { successCreate, successDelete, successRead, successUpdate } from '../../core/core-assumptions.ts'
 import { anyObject } from '../../core/fields.ts'
 import { type EventHandler, idOf, operation, refOf, type Scope } from '../../core/operation.ts'
@@ -61,12 +61,11 @@ export const fireAutomation: EventHandler = {
   },
 }
 
-export const queuedRuns = setting({
+export const queuedRuns = choice({
   key: 'automations.queued_runs',
   item: 'T35',
   description: 'Decides what happens to the queued runs of a deleted automation.',
-  schema: () => z.enum(['execute', 'drop']),
-  default: 'execute',
+  values: ['execute', 'drop'],
 })
 
 const collectionPath = '/agents/{agent_id}/automations'
@@ -136,8 +135,6 @@ export const deleteAutomation = operation({
   path: recordPath,
   summary: 'Delete an automation',
   section: 'Delete automation',
-  errorFormat: 'standard',
-  contract: true,
   success: successDelete,
   output: () => z.strictObject({}),
   find: requireAutomation,

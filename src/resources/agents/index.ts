@@ -1,4 +1,4 @@
-import type { Assumptions } from '../../core/assumptions.ts'
+import { type Assumptions, inResponse, unnamedItem } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
 import type { Resource } from '../../core/service.ts'
 import { isOwn } from '../records.ts'
@@ -31,67 +31,52 @@ import { createTrigger, deleteTrigger, listTriggers, updateTrigger } from './tri
 /** The assumptions about agents where the specification leaves something open, and their settings. */
 const agentAssumptions: Assumptions = {
   items: [
-    {
-      id: 'U007',
-      open: 'What an entry of connectors holds.',
-      decision:
-        'Any object. A response has the connectors of the record of the template, and none if the record has none.',
-      reportedIn: 'response',
-      unsettled: 'The record of the template decides it; the response of the real service is not known.',
-    },
-    {
-      id: 'U008',
-      open: 'Identifiers of the three providers that emit events.',
-      decision: 'Three placeholders, until a setting names them; records with another source are refused.',
-      reportedIn: 'response',
-    },
-    {
-      id: 'U058',
-      open: 'What happens to events while a trigger is paused.',
-      decision:
-        'They are dropped, and not repeated when it is resumed. Only the control interface, which sent the event, reports that the trigger did not fire.',
-      reportedIn: 'nowhere',
-      unnamed: 'A paused trigger makes no response.',
-    },
-    {
-      id: 'U061',
-      open: 'Which event names there are.',
-      decision:
-        'Any with two parts that are not empty around one colon; a setting lists those that a client may give a trigger.',
-      reportedIn: 'response',
-    },
-    {
-      id: 'U062',
-      open: 'How conditions in natural language are evaluated.',
-      decision:
-        'They are not: the record of the trigger holds their verdict, _emulator.condition_verdict, by default true. No response shows it, only the runs do.',
-      reportedIn: 'nowhere',
-      unnamed: 'Only the runs show it, and no response shows a run.',
-    },
-    {
-      id: 'U075',
-      open: 'How long the run history of an automation is retained.',
-      decision:
-        'The newest 1,000 runs of each automation and of each event trigger are kept, unless a setting changes that, and queued ones always; _emulator.runs_dropped of its record counts the others. No response shows a run.',
-      reportedIn: 'nowhere',
-      unnamed: 'No response shows a run.',
-    },
-    {
-      id: 'T31',
-      open: 'How a trigger goes back to one thread for all responses.',
-      decision:
-        'It cannot: the only value opens a thread per event, null is refused and leaving the field out keeps it. While it is unset, responses leave it out, and the first firing opens the thread that all share.',
-      reportedIn: 'nowhere',
-      unnamed: 'The field of a response is specified; the value that is missing has no other form.',
-    },
-    {
-      id: 'T35',
-      open: 'What it means that an automation disappears from list and retrieve, which have no contract.',
-      decision:
-        'Both leave it out, and so do update and delete; its record and its runs stay. It fires no more, and its queued runs still execute unless a setting drops them. Automations fire by the cron expression in _emulator.schedule of their records, in UTC.',
-      reportedIn: 'nowhere',
-      unnamed: 'Responses leave out what was deleted, as specified; those without a contract name U043.',
-    },
+    inResponse(
+      'U007',
+      'What an entry of connectors holds.',
+      'Any object. A response has the connectors of the record of the template, and none if the record has none.',
+      'The record of the template decides it; the response of the real service is not known.',
+    ),
+    inResponse(
+      'U008',
+      'Identifiers of the three providers that emit events.',
+      'Three placeholders, until a setting names them; records with another source are refused.',
+    ),
+    unnamedItem(
+      'U058',
+      'What happens to events while a trigger is paused.',
+      'They are dropped, and not repeated when it is resumed. Only the control interface, which sent the event, reports that the trigger did not fire.',
+      'A paused trigger makes no response.',
+    ),
+    inResponse(
+      'U061',
+      'Which event names there are.',
+      'Any with two parts that are not empty around one colon; a setting lists those that a client may give a trigger.',
+    ),
+    unnamedItem(
+      'U062',
+      'How conditions in natural language are evaluated.',
+      'They are not: the record of the trigger holds their verdict, _emulator.condition_verdict, by default true. No response shows it, only the runs do.',
+      'Only the runs show it, and no response shows a run.',
+    ),
+    unnamedItem(
+      'U075',
+      'How long the run history of an automation is retained.',
+      'The newest 1,000 runs of each automation and of each event trigger are kept, unless a setting changes that, and queued ones always; _emulator.runs_dropped of its record counts the others. No response shows a run.',
+      'No response shows a run.',
+    ),
+    unnamedItem(
+      'T31',
+      'How a trigger goes back to one thread for all responses.',
+      'It cannot: the only value opens a thread per event, null is refused and leaving the field out keeps it. While it is unset, responses leave it out, and the first firing opens the thread that all share.',
+      'The field of a response is specified; the value that is missing has no other form.',
+    ),
+    unnamedItem(
+      'T35',
+      'What it means that an automation disappears from list and retrieve, which have no contract.',
+      'Both leave it out, and so do update and delete; its record and its runs stay. It fires no more, and its queued runs still execute unless a setting drops them. Automations fire by the cron expression in _emulator.schedule of their records, in UTC.',
+      'Responses leave out what was deleted, as specified; those without a contract name U043.',
+    ),
   ],
   settings: [triggerSources, triggerEvents, queuedRuns, queueTime, keptRuns],
 }

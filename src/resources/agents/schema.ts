@@ -90,7 +90,7 @@ export const automations = collection<Automation>({
   generate: ({ faker, newId, any }) => ({
     id: newId(),
     name: faker.hacker.verb(),
-    _emulator: { agent_id: any(agents).id, schedule: null, deleted_at: null },
+    _emulator: { agent_id: any(agents).id },
   }),
 })
 
@@ -180,19 +180,16 @@ export const eventTriggers = collection<EventTrigger>({
     const created_at = ago(chance.int(1, 300) * DAY)
     const event = `${faker.helpers.arrayElement(['File', 'Folder', 'Document'])}:created`
     return {
-      object: 'event_trigger',
       id: newId(),
       enabled: n % 4 !== 3,
       trigger_source: chance.pick(providers),
       trigger_event: event,
       name: `On ${event}`,
-      description: null,
       run_conditions: n % 2 === 0 ? null : faker.lorem.sentence(),
-      ...(n % 3 === 0 ? { response_thread: 'create_new_thread_each_time' as const } : {}),
+      ...(n % 3 === 0 && { response_thread: 'create_new_thread_each_time' as const }),
       created_at,
       updated_at: created_at,
-      warnings: [],
-      _emulator: { agent_id: any(agents).id, condition_verdict: true, thread_id: null },
+      _emulator: { agent_id: any(agents).id },
     }
   },
 })

@@ -56,13 +56,12 @@ export const agentTemplates = collection<AgentTemplate>({
     description: faker.company.catchPhrase(),
     emoji: faker.internet.emoji(),
     category: faker.commerce.department(),
-    connectors: [],
     prompt_examples: [faker.lorem.sentence(), faker.lorem.sentence()],
     is_curated_template: n % 2 === 0,
     config: { prompt: faker.lorem.sentence(), custom_prompt: '', tools: [] },
     // In plain text here; the sandbox keeps only its digest.
     claim_token: `generated-claim-token-${n}`,
-    _emulator: { teamspace_id: any(teamspaces).id, claimed_at: null },
+    _emulator: { teamspace_id: any(teamspaces).id },
   }),
 })
 
@@ -72,8 +71,6 @@ export const claimTemplate = operation({
   path: '/agents/claim',
   summary: 'Claim a generated agent template',
   section: 'Claim a generated agent template',
-  errorFormat: 'standard',
-  contract: true,
   secrets: ['claim_token'],
   refusals: ['not_found'],
   success: successCreate,

@@ -42,8 +42,6 @@ export const updateTrigger = operation({
   path: recordPath,
   summary: 'Update an event trigger',
   section: 'Update event trigger',
-  errorFormat: 'standard',
-  contract: true,
   success: successUpdate,
   output: shownTrigger,
   input: ({ object }, settings) => ({

@@ -21,13 +21,12 @@ export function aBatch({ items = 1, ...changes }: BatchChanges = {}): BatchBody 
       required: ['vendor', 'total'],
     },
     model: 'any-model',
-    items: typeof items === 'number' ? Array.from({ length: items }, (_, index) => numbered(index)) : items,
+    items:
+      typeof items === 'number'
+        ? Array.from({ length: items }, (_, index) => aBatchItem({ custom_id: `item-${index + 1}` }))
+        : items,
     ...changes,
   }
-}
-
-function numbered(index: number): BatchItem {
-  return aBatchItem({ custom_id: `item-${index + 1}` })
 }
 
 /** One item of a batch, about the first invoice of the fixtures `demo`. */

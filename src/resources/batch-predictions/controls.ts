@@ -17,7 +17,6 @@ import {
   batchResponse,
   type Failure,
   failureFields,
-  type OutcomeRule,
   type Plan,
   planFields,
 } from './schema.ts'
@@ -49,12 +48,15 @@ export function completeNow(scope: Scope, batch: Batch): Batch {
 /** Changes the plan of a batch that is not terminal. Finished items stay finished; a new pace counts from now on. */
 export function changePlan(scope: Scope, batch: Batch, { pace = {}, outcomes, hold }: PlanChange): Batch {
   const { plan, progress } = batch._emulator
-  const released = hold === false ? releasedPhase(batch) : {}
+  // A phase with the pace `hold` has no other pace to continue with, so releasing the batch ends the phase.
+  const isStuck = isPhase(batch.status) && plan.pace[batch.status] === 'hold'
+  const released: PaceChange = isStuck && hold === false ? { [batch.status]: 'immediate' } : {}
   const finished = finishedItems(batch, scope.now)
+  const earlier = plan.stages.filter(({ from }) => from < finished)
   const changed: Plan = {
     ...plan,
     pace: changePace(plan.pace, { ...released, ...pace }),
-    stages: outcomes === undefined ? plan.stages : stagesWith(outcomes, plan, finished),
+    stages: outcomes === undefined ? plan.stages : [...earlier, { from: finished, outcomes }],
   }
   const held = hold ?? progress.held
   const replaced = { ...batch, _emulator: { ...batch._emulator, plan: changed, progress } }
@@ -62,15 +64,6 @@ export function changePlan(scope: Scope, batch: Batch, { pace = {}, outcomes, ho
   if (!timed && held === progress.held) return putBatch(scope, replaced)
   const begun = { ...progress, since: scope.at, done: finished, polls: 0, held }
   return putBatch(scope, { ...replaced, _emulator: { ...replaced._emulator, progress: begun } })
-}
-
-// A phase with the pace `hold` has no other pace to continue with, so releasing the batch ends the phase.
-function releasedPhase({ status, _emulator: { plan } }: Batch): PaceChange {
-  return isPhase(status) && plan.pace[status] === 'hold' ? { [status]: 'immediate' } : {}
-}
-
-function stagesWith(outcomes: OutcomeRule[], { stages }: Plan, from: number): Plan['stages'] {
-  return [...stages.filter((stage) => stage.from < from), { from, outcomes }]
 }
 
 const failure = () => z.strictObject(failureFields()).prefault({})

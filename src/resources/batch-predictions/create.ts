@@ -3,14 +3,14 @@ import type { Settings } from '../../core/assumptions.ts'
 import { requiredIf, successCreate, unknownFields } from '../../core/core-assumptions.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
-import type { FieldKit } from '../../core/fields.ts'
+import { type FieldKit, nonEmptyText } from '../../core/fields.ts'
 import { type Finder, operation, type Request, type Scope } from '../../core/operation.ts'
 import { hash } from '../../core/random.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
-import { type Cloud, teamspaces } from '../teamspaces/schema.ts'
+import { teamspaces } from '../teamspaces/schema.ts'
 import { admitBatch } from './admission.ts'
-import { WINDOW } from './batches.ts'
+import { batches, WINDOW } from './batches.ts'
 import {
   type BatchItem,
   type Complain,
@@ -19,18 +19,17 @@ import {
   MAX_BATCH_ITEMS,
   readItems,
 } from './items.ts'
-import { insert } from './lifecycle.ts'
 import { askedByItems, checkItemForms, checkScript, NOTHING_ASKED } from './magic.ts'
 import { whyNoneAtOnce } from './output-schema.ts'
 import { changePace, DEFAULT_PACE } from './pace.ts'
 import { noteBatch, shownBatch } from './responses.ts'
+import { scheduleBatch } from './schedule.ts'
 import { type Batch, batchResponse, givenFields, outputSchemaSchema, type Plan } from './schema.ts'
 import {
   defaultOutcomes,
   defaultPace,
   fileRefName,
   itemsName,
-  type Model,
   modelEcho,
   models,
   unsatisfiable,
@@ -48,7 +47,6 @@ export const createBatch = operation({
   summary: 'Create a batch prediction',
   section: 'Create batch prediction',
   errorFormat: 'problem',
-  contract: true,
   bodyLimit: BODY_LIMIT,
   idempotent: true,
   success: successCreate,
@@ -56,7 +54,7 @@ export const createBatch = operation({
   input: (fields, settings) => ({ body: createBody(fields, settings) }),
   find: requireNames,
   handle: (request) => {
-    const { body, caller, newId, now, at, assume, pathPrefix } = request
+    const { tx, body, caller, newId, now, at, assume, pathPrefix } = request
     const { prompt, output_schema, model: modelId, completion_window: _, items, ...given } = body
     // The type makes the compiler reject a given field that the record does not keep.
     const kept: Pick<Batch, keyof typeof given> = given
@@ -64,7 +62,7 @@ export const createBatch = operation({
     const model = chooseModel(modelId, request)
     admitBatch(request, items.length)
     const id = newId()
-    const batch = insert(request, {
+    const batch = tx.in(batches).insert({
       object: 'batch_prediction',
       id,
       status: 'validating',
@@ -92,6 +90,7 @@ export const createBatch = operation({
         ended: null,
       },
     })
+    scheduleBatch(request, batch)
     noteBatch(batch, request)
     return { body: shownBatch(batch, request) }
   },
@@ -156,15 +155,12 @@ function createBody({ object }: FieldKit, settings: Settings) {
   })
 }
 
+// Without a list of models there is a model of any id (U036).
 function modelId(settings: Settings) {
-  const known = settings.get(models)
-  return z
-    .string()
-    .min(1, { error: 'must not be empty' })
-    .superRefine((id, context) => {
-      const message = unknownModel(id, known)
-      if (message !== undefined) context.addIssue({ code: 'custom', message })
-    })
+  const known = settings.get(models).map(({ id }) => id)
+  return nonEmptyText().refine((id) => known.length === 0 || known.includes(id), {
+    error: ({ input: id }) => `there is no model with the id "${id}"${didYouMean(String(id), known)}`,
+  })
 }
 
 function onlyWindow() {
@@ -192,9 +188,7 @@ function itemList(settings: Settings) {
   }
   const read = (value: unknown, complain: Complain): BatchItem[] => {
     const items = readItems(value, form, complain)
-    // Invalid items shift the indexes of later ones, but then the request is refused anyway.
-    const isWhole = Array.isArray(value) && items.length === value.length
-    if (isWhole && !settings.strict) checkItemForms(items, complain)
+    if (!settings.strict) checkItemForms(items, complain)
     return items
   }
   return checkedBy(read, {
@@ -205,43 +199,26 @@ function itemList(settings: Settings) {
   })
 }
 
-/** The model that a batch shows, and the one that is run. */
-interface ChosenModel {
-  readonly shown: string
-  readonly effective: string
-}
-
-/** The issue of a model id that no cloud has; undefined for a listed one, and for any id if no list is set (U036). */
-function unknownModel(id: string, list: readonly Model[]): string | undefined {
-  if (list.length === 0 || list.some((model) => model.id === id)) return undefined
-  return `there is no model with the id "${id}"${didYouMean(
-    id,
-    list.map((model) => model.id),
-  )}`
-}
-
 /**
- * The model for a batch of the caller's teamspace. Refuses a model that the cloud of the teamspace does not have. A deprecated
+ * The model that a batch of the caller's teamspace shows, and the one that is run. Refuses a model that the cloud of the teamspace does not have. A deprecated
  * id is accepted, and runs as another model. Specification: Endpoints / Create batch prediction.
  */
 function chooseModel(
   id: string,
   { tx, caller, assume }: Pick<Request<object, unknown>, 'tx' | 'caller' | 'assume'>,
-): ChosenModel {
+): { readonly shown: string; readonly effective: string } {
   const listed = assume(models).find((model) => model.id === id)
   if (listed === undefined) return { shown: id, effective: id }
   const cloud = tx.in(teamspaces).get(caller.teamspace_id)?.cloud_provider
   if (cloud !== undefined && !listed.clouds.includes(cloud)) {
-    refuseInvalid([{ pointer: '/model', detail: foreignModel(listed, cloud) }])
+    const detail =
+      cloud === 'cloud_a'
+        ? `the model "${id}" is not served natively by the cloud of this teamspace`
+        : `the model "${id}" is exclusive to a cloud other than that of this teamspace`
+    refuseInvalid([{ pointer: '/model', detail }])
   }
   if (listed.runs_as === undefined) return { shown: id, effective: id }
   return { shown: assume(modelEcho) === 'effective' ? listed.runs_as : id, effective: listed.runs_as }
-}
-
-function foreignModel({ id }: Model, cloud: Cloud): string {
-  return cloud === 'cloud_a'
-    ? `the model "${id}" is not served natively by the cloud of this teamspace`
-    : `the model "${id}" is exclusive to a cloud other than that of this teamspace`
 }
 
 /** UTF-16 units; a longer prompt is kept as an excerpt of this length and a note of its whole length. */

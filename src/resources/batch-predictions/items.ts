@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { type Reliance, setting } from '../../core/assumptions.ts'
+import { choice, type Reliance } from '../../core/assumptions.ts'
 import { codePoints } from '../../core/fields.ts'
 import { IssueList, MAX_ISSUES } from '../../core/issue-list.ts'
-import { type Issue, isObject } from '../../core/json.ts'
+import { type Issue, isObject, keysOf } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
 
 /** One submitted item, with the names of the record; settings define the names in the API. */
@@ -17,12 +17,11 @@ export interface BatchItem {
 export const MAX_BATCH_ITEMS = 5_000
 const MAX_CUSTOM_ID_LENGTH = 128
 
-export const emptyCustomIds = setting({
+export const emptyCustomIds = choice({
   key: 'batch.empty_custom_id',
   item: 'U050',
   description: 'Decides what happens to an item whose custom_id is the empty string: refused or accepted.',
-  schema: () => z.enum(['reject', 'accept']),
-  default: 'reject',
+  values: ['reject', 'accept'],
 })
 
 /** The form of items in their source: a request or a record. */
@@ -56,31 +55,17 @@ export function readItems(value: unknown, form: ItemForm, complain: Complain): B
     complain([], `must have 1 to ${MAX_BATCH_ITEMS} items, and has ${value.length}`)
     return []
   }
-  const items: BatchItem[] = []
-  const seen = new Set<unknown>()
-  for (let index = 0; index < value.length; index++) {
-    const raw: unknown = value[index]
-    const item = readItem(raw, form)
-    if (item !== undefined) items.push(item)
-    if (item === undefined || form.refuseUnknown) explain(raw, index, form, complain)
-    const id = isObject(raw) ? raw.custom_id : undefined
-    if (typeof id !== 'string') continue
+  const seen = new Set<string>()
+  return value.map((raw: unknown, index) => {
+    const item = readItem(raw, index, form, complain)
+    const { custom_id } = item
+    if (typeof custom_id !== 'string') return item
     // One look-up instead of two: if the set does not grow, it already had the id.
     const known = seen.size
-    seen.add(id)
-    if (seen.size === known) complain([index, 'custom_id'], repeated(value, id), id)
-  }
-  return items
-}
-
-function readItem(raw: unknown, { file, emptyIds }: ItemForm): BatchItem | undefined {
-  if (!isObject(raw)) return undefined
-  const { custom_id, page } = raw
-  const file_id = raw[file]
-  if (typeof custom_id !== 'string' || !isCustomId(custom_id, emptyIds)) return undefined
-  if (typeof file_id !== 'string' || file_id === '') return undefined
-  if (page === undefined) return { custom_id, file_id }
-  return isPage(page) ? { custom_id, file_id, page } : undefined
+    seen.add(custom_id)
+    if (seen.size === known) complain([index, 'custom_id'], repeated(value, custom_id), custom_id)
+    return item
+  })
 }
 
 // At most 128 UTF-16 units are at most 128 code points: only longer ids have to be counted.
@@ -89,17 +74,16 @@ function isCustomId(id: string, emptyIds: boolean): boolean {
   return id.length <= MAX_CUSTOM_ID_LENGTH || codePoints(id) <= MAX_CUSTOM_ID_LENGTH
 }
 
-function isPage(page: unknown): page is number {
-  return Number.isSafeInteger(page) && Number(page) >= 1
-}
-
-function explain(
+function readItem(
   raw: unknown,
   index: number,
   { file, emptyIds, refuseUnknown }: ItemForm,
   complain: Complain,
-) {
-  if (!isObject(raw)) return complain([index], 'must be an object')
+): BatchItem {
+  if (!isObject(raw)) {
+    complain([index], 'must be an object')
+    return {} as BatchItem
+  }
   const { custom_id, page } = raw
   const file_id = raw[file]
   const name = typeof custom_id === 'string' ? custom_id : undefined
@@ -113,12 +97,11 @@ function explain(
   if (file_id === undefined) complain([index, file], REQUIRED, name)
   else if (typeof file_id !== 'string' || file_id === '')
     complain([index, file], 'must be the id of a file: a string that is not empty', name)
-  if (page !== undefined && !isPage(page))
+  if (page !== undefined && !(Number.isSafeInteger(page) && Number(page) >= 1))
     complain([index, 'page'], 'must be an integer from 1, or be left out', name)
-  if (!refuseUnknown) return
-  for (const key of Object.keys(raw)) {
+  for (const key of refuseUnknown ? Object.keys(raw) : [])
     if (!['custom_id', 'page', file].includes(key)) complain([index, key], 'is not a known field', name)
-  }
+  return (page === undefined ? { custom_id, file_id } : { custom_id, file_id, page }) as BatchItem
 }
 
 function repeated(list: readonly unknown[], id: string): string {
@@ -159,12 +142,4 @@ export function checkedBy<T>(
 /** Reports issues whose places are JSON Pointers. */
 export function complainAll(issues: readonly Issue[], complain: Complain): void {
   for (const { pointer, detail } of issues) complain(keysOf(pointer), detail)
-}
-
-// A pointer is '' for the whole value; otherwise each key follows a slash.
-function keysOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }

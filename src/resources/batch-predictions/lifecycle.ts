@@ -19,7 +19,14 @@ import {
   resultsUrlBase,
   unknownFiles,
 } from './settings.ts'
-import { type BatchAction, type BatchStatus, batchLifecycle, noticeOf } from './states.ts'
+import {
+  type BatchAction,
+  type BatchStatus,
+  batchLifecycle,
+  batchStatuses,
+  isTerminal,
+  noticeOf,
+} from './states.ts'
 import { finishedItems, itemBeat, pollsUntilAll } from './work.ts'
 
 /** Validates the items, then starts to process them or fails. */
@@ -36,11 +43,11 @@ export function startBatch(scope: Scope, batch: Batch): Batch {
 
 /** Ends the work on items; the batch begins to finalize. */
 export function finishBatch(scope: Scope, batch: Batch): Batch {
-  return move(scope, batch, 'finish', { progress: { done: batch._emulator.request.items.length } })
+  return move(scope, batch, 'finish', { done: batch._emulator.request.items.length })
 }
 
 export function complete(scope: Scope, batch: Batch): Batch {
-  return terminate(scope, batch, 'complete', null, null)
+  return terminate(scope, batch, 'complete', null)
 }
 
 /** Accepts a cancel. A batch that is cancelling or cancelled is returned unchanged. */
@@ -50,16 +57,15 @@ export function cancel(scope: Scope, batch: Batch): Batch {
   const { progress, request } = batch._emulator
   if (batch.status === 'in_progress' && scope.settings.get(cancelInFlight) === 'finish') {
     const most = Math.min(request.items.length, finished + inFlight(itemBeat(batch)))
-    return move(scope, batch, 'cancel', { progress: { ...progress, most } })
+    return move(scope, batch, 'cancel', { ...progress, most })
   }
-  return move(scope, batch, 'cancel', { progress: { done: finished, most: finished } })
+  return move(scope, batch, 'cancel', { done: finished, most: finished })
 }
 
 /** Ends cancelling: the batch is cancelled. */
 export function stop(scope: Scope, batch: Batch): Batch {
   const cause = `The batch was cancelled${before(scope, batch)}.`
-  const error = errorOf(scope, BATCH_CANCELLED, cause)
-  return terminate(scope, batch, 'stop', { rest: 'canceled', cause }, error)
+  return terminate(scope, batch, 'stop', { rest: 'canceled', cause }, BATCH_CANCELLED)
 }
 
 /** Fails a batch. It shows `error`, or else a problem with the cause. */
@@ -68,8 +74,8 @@ export function failBatch(
   batch: Batch,
   { cause, error }: { readonly cause: string; readonly error?: JsonObject | undefined },
 ): Batch {
-  const shown = error ?? errorOf(scope, BATCH_FAILED, cause)
-  return terminate(scope, batch, 'fail', { rest: scope.settings.get(failedItems), cause }, shown)
+  const ended = { rest: scope.settings.get(failedItems), cause }
+  return terminate(scope, batch, 'fail', ended, BATCH_FAILED, error)
 }
 
 /** Ends the completion window. */
@@ -77,8 +83,7 @@ export function expire(scope: Scope, batch: Batch): Batch {
   const cause = `The completion window ended${before(scope, batch)}.`
   if (batch.status === 'validating' && scope.settings.get(expireInValidating) === 'fail')
     return failBatch(scope, batch, { cause })
-  const error = errorOf(scope, BATCH_EXPIRED, cause)
-  return terminate(scope, batch, 'expire', { rest: 'expired', cause }, error)
+  return terminate(scope, batch, 'expire', { rest: 'expired', cause }, BATCH_EXPIRED)
 }
 
 /** Removes the results of a terminal batch: `results_url` becomes null, and reading them returns 410. */
@@ -110,13 +115,6 @@ export function isPhase(status: string): status is 'validating' | 'in_progress' 
   return status === 'validating' || status === 'in_progress' || status === 'finalizing'
 }
 
-/** Writes a new batch and schedules its events. */
-export function insert(scope: Scope, batch: Batch): Batch {
-  scope.tx.in(batches).insert(batch)
-  scheduleBatch(scope, batch)
-  return batch
-}
-
 /** Writes a batch and updates its scheduled events. */
 export function putBatch(scope: Scope, batch: Batch): Batch {
   scope.tx.in(batches).put(batch)
@@ -130,16 +128,18 @@ function terminate(
   batch: Batch,
   on: BatchAction,
   ended: End | null,
-  error: JsonObject | null,
+  problem?: EmbeddedProblem,
+  given?: JsonObject,
 ): Batch {
   const { prefix } = batch._emulator
+  const error = ended && problem ? (given ?? errorOf(scope, problem, ended.cause)) : null
   const results_url =
     scope.settings.get(resultsUrlBase) === 'absolute_path'
       ? resultsPath(prefix, batch.id)
       : resultsPath('', batch.id).slice('/v1'.length)
   const finished = finishedItems(batch, scope.now)
   const progress = { done: finished, most: finished }
-  const moved = move(scope, batch, on, { shown: { error, results_url }, progress, ended })
+  const moved = move(scope, { ...batch, error, results_url }, on, progress, ended)
   publish(scope, {
     type: noticeOf(moved.status),
     ref: refOf(batches, moved),
@@ -148,28 +148,18 @@ function terminate(
   return moved
 }
 
-interface Changes {
-  readonly shown?: Partial<Pick<Batch, 'error' | 'results_url'>>
-  readonly progress?: Partial<Progress>
-  readonly ended?: End | null
-}
-
 function move(
   scope: Scope,
   batch: Batch,
   on: BatchAction,
-  { shown, progress, ended = null }: Changes = {},
+  progress: Partial<Progress> = {},
+  ended: End | null = null,
 ): Batch {
   const status = batchLifecycle.move(batch.status, on)
-  const fresh: Progress = {
-    since: scope.at,
-    done: batch._emulator.progress.done,
-    most: null,
-    polls: 0,
-    held: false,
-  }
-  const _emulator = { ...batch._emulator, progress: { ...fresh, ...progress }, ended }
-  return putBatch(scope, { ...batch, ...shown, status, [`${status}_at`]: scope.at, _emulator })
+  const { done } = batch._emulator.progress
+  const begun = { since: scope.at, done, most: null, polls: 0, held: false, ...progress }
+  const _emulator = { ...batch._emulator, progress: begun, ended }
+  return putBatch(scope, { ...batch, status, [`${status}_at`]: scope.at, _emulator })
 }
 
 function errorOf({ settings }: Scope, { code, title, status }: EmbeddedProblem, detail: string): JsonObject {
@@ -196,15 +186,11 @@ function rejectedItems({ tx, settings }: Pick<Scope, 'tx' | 'settings'>, batch: 
   const { request, teamspace_id } = batch._emulator
   const acceptUnknown = settings.get(unknownFiles) === 'accept'
   const known = tx.in(files)
-  const rejected: Rejected[] = []
-  for (let index = 0; index < request.items.length; index++) {
-    const item = request.items[index]
-    if (item === undefined) continue
+  return request.items.flatMap((item, index) => {
     const file = known.get(item.file_id)
     const fault = faultOf(item, file?.teamspace_id === teamspace_id ? file : undefined, acceptUnknown)
-    if (fault !== undefined) rejected.push({ index, ...fault })
-  }
-  return rejected
+    return fault === undefined ? [] : [{ index, ...fault }]
+  })
 }
 
 // A file of another teamspace gets the message of one that does not exist.
@@ -274,12 +260,7 @@ export const batchEvents: readonly EventHandler[] = [
     ['validating', 'in_progress'],
     'The completion window has ended before all items were finished.',
   ),
-  event('batch.cleanup', 'The results of a batch are removed.', cleanUp, [
-    'completed',
-    'failed',
-    'expired',
-    'cancelled',
-  ]),
+  event('batch.cleanup', 'The results of a batch are removed.', cleanUp, batchStatuses.filter(isTerminal)),
 ]
 
 // A record that was deleted, or edited by hand, since the event was scheduled stays unchanged.

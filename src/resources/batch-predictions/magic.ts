@@ -1,6 +1,6 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { MagicValue } from '../../core/faults/preset.ts'
-import { isObject, type Json } from '../../core/json.ts'
+import { type Json, valueAt } from '../../core/json.ts'
 import type { BatchItem, Complain } from './items.ts'
 import type { BatchMove } from './moves.ts'
 import type { Metadata, OutcomeRule, Stragglers } from './schema.ts'
@@ -24,52 +24,31 @@ const ITEM_FORMS = new Map([
 /** The field of `metadata` that requests a scripted course of a batch. */
 const SCRIPT = 'emu_script'
 
-interface Turn {
-  readonly description: string
-  readonly batch: string | BatchMove
-}
-
-function stuck(phase: 'validating' | 'in_progress' | 'finalizing', until: string): Turn {
-  return { description: `The batch stays ${phase} ${until}.`, batch: { hold: phase } }
-}
-
 const UNTIL_WINDOW = 'until it is released, or its completion window ends'
 const HALF = 0.5
 
-const SCRIPTS: ReadonlyMap<string, Turn> = new Map([
-  ['stuck:validating', stuck('validating', UNTIL_WINDOW)],
-  ['stuck:in_progress', stuck('in_progress', UNTIL_WINDOW)],
-  ['stuck:finalizing', stuck('finalizing', 'until it is released')],
-  [
-    'fail:validating',
-    {
-      description: 'The batch has failed while validating before its first poll.',
-      batch: {
-        do: 'fail',
-        detail: 'The batch failed while validating, because its metadata.emu_script requests it.',
-      },
-    },
-  ],
-  [
-    'fail:in_progress',
-    {
-      description: 'The batch has failed with half of its items finished before its first poll.',
-      batch: {
-        finished: HALF,
-        do: 'fail',
-        detail: 'The batch failed while in progress, because its metadata.emu_script requests it.',
-      },
-    },
-  ],
-  [
+const turn = (form: string, description: string, batch: string | BatchMove) =>
+  [form, { description, batch }] as const
+
+const SCRIPTS = new Map([
+  turn('stuck:validating', `The batch stays validating ${UNTIL_WINDOW}.`, { hold: 'validating' }),
+  turn('stuck:in_progress', `The batch stays in_progress ${UNTIL_WINDOW}.`, { hold: 'in_progress' }),
+  turn('stuck:finalizing', 'The batch stays finalizing until it is released.', { hold: 'finalizing' }),
+  turn('fail:validating', 'The batch has failed while validating before its first poll.', {
+    do: 'fail',
+    detail: 'The batch failed while validating, because its metadata.emu_script requests it.',
+  }),
+  turn('fail:in_progress', 'The batch has failed with half of its items finished before its first poll.', {
+    finished: HALF,
+    do: 'fail',
+    detail: 'The batch failed while in progress, because its metadata.emu_script requests it.',
+  }),
+  turn(
     'expire',
-    {
-      description:
-        'The completion window of the batch has ended with half of its items finished before its first poll.',
-      batch: { finished: HALF, do: 'expire' },
-    },
-  ],
-  ['instant', { description: 'The batch is completed before its first poll.', batch: 'instant' }],
+    'The completion window of the batch has ended with half of its items finished before its first poll.',
+    { finished: HALF, do: 'expire' },
+  ),
+  turn('instant', 'The batch is completed before its first poll.', 'instant'),
 ])
 
 const CREATION = 'batch-predictions.create'
@@ -91,16 +70,15 @@ export const batchMagic: readonly MagicValue[] = [
 
 // Called for every creation, before its body is checked.
 function actionsOf(body: Json): ReturnType<NonNullable<MagicValue['actionsOf']>> {
-  const metadata = isObject(body) && isObject(body.metadata) ? body.metadata : {}
-  const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
-  const turn = typeof value === 'string' ? SCRIPTS.get(value) : undefined
-  if (typeof value !== 'string' || turn === undefined) return []
-  return [{ value, actions: [{ state: { at: 'after-handler', batch: turn.batch } }] }]
+  const value = valueAt(body, ['metadata', SCRIPT])
+  const requested = typeof value === 'string' ? SCRIPTS.get(value) : undefined
+  if (typeof value !== 'string' || requested === undefined) return []
+  return [{ value, actions: [{ state: { at: 'after-handler', batch: requested.batch } }] }]
 }
 
 /** Reports an unknown script, which would otherwise be stored without effect. */
 export function checkScript(metadata: Metadata, complain: Complain): void {
-  const value = Object.hasOwn(metadata, SCRIPT) ? metadata[SCRIPT] : undefined
+  const value = metadata[SCRIPT]
   if (typeof value !== 'string' || SCRIPTS.has(value)) return
   const known = [...SCRIPTS.keys()]
   complain(
@@ -113,21 +91,15 @@ export function checkScript(metadata: Metadata, complain: Complain): void {
 
 /** Reports items whose `custom_id` has the reserved prefix, but none of its forms. */
 export function checkItemForms(items: readonly BatchItem[], complain: Complain): void {
-  for (const [index, { custom_id }] of items.entries()) {
-    if (custom_id.startsWith(RESERVED) && formOf(custom_id) === undefined)
-      complain([index, 'custom_id'], unknownForm(custom_id), custom_id, ['U050'])
-  }
-}
-
-function unknownForm(id: string): string {
   const known = [...ITEM_FORMS.keys()]
-  const given = /^emu:[^:]*:?/.exec(id)?.[0] ?? id
-  return `begins with "${RESERVED}", which is reserved for ${known.join(', ')}.${didYouMean(given, known)} Under --strict it is plain text`
-}
-
-function formOf(id: string): string | undefined {
-  for (const form of ITEM_FORMS.keys()) if (id.startsWith(form)) return form
-  return undefined
+  for (const [index, { custom_id: id }] of items.entries()) {
+    // After an issue an item may have anything as its id.
+    if (typeof id !== 'string' || !id.startsWith(RESERVED)) continue
+    if (known.some((form) => id.startsWith(form))) continue
+    const given = /^emu:[^:]*:?/.exec(id)?.[0] ?? id
+    const detail = `begins with "${RESERVED}", which is reserved for ${known.join(', ')}.${didYouMean(given, known)} Under --strict it is plain text`
+    complain([index, 'custom_id'], detail, id, ['U050'])
+  }
 }
 
 /** The parts of a plan that the items of a batch request. */

@@ -29,7 +29,7 @@ export const batchMilestone: Milestone<BatchGoal> = {
   schema: goal,
   ref: ({ batch }) => `${batches.name}/${batch}`,
   reachedAt: (scope, goal) => {
-    const batch = scope.tx.in(batches).get(goal.batch) ?? unknown(goal.batch)
+    const batch = scope.tx.in(batches).require(goal.batch)
     const { finished_items: wanted } = goal
     return wanted === undefined
       ? statusReachedAt(scope, batch, goal.status ?? 'terminal')
@@ -62,13 +62,6 @@ function isAhead(status: BatchStatus, wanted: BatchStatus): boolean {
     for (const arrow of batchLifecycle.arrows) if (arrow.from === from) ahead.add(arrow.to)
   }
   return ahead.has(wanted)
-}
-
-function unknown(id: string): never {
-  return refuse('not_found', {
-    detail: `There is no batch prediction with the id "${id}".`,
-    mitigation: `GET /__emulator/state/${batches.name} lists all batches.`,
-  })
 }
 
 function never({ id, status, _emulator }: Batch, what: string): never {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AnyRecordFault, RecordFault, Scope } from '../../core/operation.ts'
-import { either, form, nameAmong, someOf, together } from '../../core/strict-input.ts'
+import { either, form, membersOf, nameAmong, someOf, together } from '../../core/strict-input.ts'
 import { batches } from './batches.ts'
 import { changePlan, completeNow, failNow } from './controls.ts'
 import { MAX_BATCH_ITEMS } from './items.ts'
@@ -21,7 +21,7 @@ const ACTS = {
   fail: (scope, batch, failure) => (may(batch, 'fail') ? failNow(scope, batch, failure) : batch),
   expire: (scope, batch) => (may(batch, 'expire') ? expire(scope, batch) : batch),
   cancel: (scope, batch) => (may(batch, 'cancel') ? cancel(scope, batch) : batch),
-  cleanup: (scope, batch) => cleanedUp(scope, batch),
+  cleanup: cleanedUp,
   hold: (scope, batch) => held(scope, batch, true),
   release: (scope, batch) => held(scope, batch, false),
 } as const satisfies Readonly<Record<string, Act>>
@@ -78,14 +78,8 @@ export const batchRecordFaults: readonly AnyRecordFault[] = [batchMove, cleanupM
 function batchMoveSchema(): z.ZodType<Word | BatchMove> {
   const consistent = together(someOf(moveFields()), ({ do: word, detail, error, finished }) => {
     const message = 'is for a batch that fails; add "do": "fail", or leave it out'
-    const leftover = {
-      detail: word === 'fail' ? undefined : detail,
-      error: word === 'fail' ? undefined : error,
-    }
     return [
-      ...Object.entries(leftover).flatMap(([name, value]) =>
-        value === undefined ? [] : [{ path: [name], message }],
-      ),
+      ...(word === 'fail' ? [] : membersOf({ detail, error })).map((name) => ({ path: [name], message })),
       ...(finished === undefined || goesOn(word) ? [] : [{ path: ['finished'], message: GOES_ON }]),
     ]
   })
@@ -151,14 +145,8 @@ function isAhead({ status }: Batch, phase: (typeof PHASES)[number]): boolean {
 
 function batchNamed({ tx }: Scope, id: string | undefined): Batch | undefined {
   if (id === undefined) return undefined
-  return tx.in(batches).get(id) ?? (id === 'latest' ? newest(tx.in(batches)) : undefined)
-}
-
-// The last of several batches with the same instant: fixtures can be in any order, but created batches come after them.
-function newest(all: Iterable<Batch>): Batch | undefined {
-  let found: Batch | undefined
-  for (const batch of all) {
-    if (found === undefined || Date.parse(batch.created_at) >= Date.parse(found.created_at)) found = batch
-  }
-  return found
+  const known = tx.in(batches).get(id)
+  if (known !== undefined || id !== 'latest') return known
+  // The last of several batches with the same instant: fixtures can be in any order, but created batches come after them.
+  return [...tx.in(batches)].sort((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at)).at(-1)
 }

@@ -1,17 +1,9 @@
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
-import { chanceOf } from '../../core/random.ts'
+import { chanceOf, type Label } from '../../core/random.ts'
 import { validateOutput, whyNoOutput } from './output-schema.ts'
 import type { Batch, OutcomeRule, Plan, RequestCounts } from './schema.ts'
 import { finishedItems, workOrder } from './work.ts'
-
-/** A test whether an item satisfies the `match` of a rule. */
-function matcherOf({ match }: OutcomeRule): (customId: string, index: number) => boolean {
-  if (match === undefined) return () => true
-  const { custom_id, index } = match
-  return (id, at) =>
-    (index === undefined || at === index) && (custom_id === undefined || fitsGlob(custom_id, id))
-}
 
 /** The outcome of one item when it finishes. */
 export type Outcome =
@@ -78,7 +70,10 @@ function decide(batch: Batch, usual: Outcome): (Outcome | undefined)[] {
   const exceptions = new Array<Outcome | undefined>(request.items.length).fill(undefined)
   const order = workOrder(batch)
   for (const [number, { from, outcomes }] of plan.stages.entries()) {
-    const deciders = outcomes.map((rule, position) => decider(rule, { position, stage: from, batch, usual }))
+    const deciders = outcomes.map((rule, position) => ({
+      fits: matcherOf(rule, plan.seed, 'outcome', from, position),
+      outcome: outcomeOf(rule, position, request.output_schema, usual),
+    }))
     const end = plan.stages[number + 1]?.from ?? request.items.length
     for (let n = from; n < end; n++) {
       const index = order?.[n] ?? n
@@ -90,41 +85,34 @@ function decide(batch: Batch, usual: Outcome): (Outcome | undefined)[] {
   return exceptions
 }
 
-interface RulePosition {
-  readonly position: number
-  readonly stage: number
-  readonly batch: Batch
-  /** The outcome of an item that succeeds without a given output. */
-  readonly usual: Outcome
-}
-
-// `every` counts matches, so a decider must get the items of its stage in order, each once.
-function decider(rule: OutcomeRule, { position, stage, batch, usual }: RulePosition) {
-  const { every = 1, probability = 1 } = rule
-  const { seed } = batch._emulator.plan
-  const matches = matcherOf(rule)
+/**
+ * A test whether a rule applies to an item. `every` counts matches, so the test must get the items of a stage in order, each
+ * once. `labels` are those of the draws for `probability`.
+ */
+function matcherOf(
+  { match = {}, every = 1, probability = 1 }: OutcomeRule,
+  seed: number,
+  ...labels: Label[]
+) {
   let matched = 0
-  const fits = (id: string, index: number): boolean => {
-    if (!matches(id, index)) return false
+  return (id: string, index: number): boolean => {
+    if (match.index !== undefined && match.index !== index) return false
+    if (match.custom_id !== undefined && !fitsGlob(match.custom_id, id)) return false
     matched += 1
     if (matched % every !== 0) return false
-    return probability >= 1 || chanceOf(seed, 'outcome', stage, position, index) < probability
+    return probability >= 1 || chanceOf(seed, ...labels, index) < probability
   }
-  return { fits, outcome: outcomeOf(rule, { position, stage, batch, usual }) }
 }
 
-function outcomeOf(rule: OutcomeRule, { position, batch, usual }: RulePosition): Outcome {
+/** @param usual the outcome of an item that succeeds without a given output */
+function outcomeOf(rule: OutcomeRule, position: number, schema: JsonObject, usual: Outcome): Outcome {
   if (rule.status === 'errored') return { status: 'errored', detail: rule.detail ?? DEFAULT_DETAIL }
   if (rule.output === undefined) return usual
-  const [fault] = validateOutput(batch._emulator.request.output_schema, rule.output)
-  return fault === undefined
-    ? { status: 'succeeded', output: rule.output }
-    : { status: 'errored', detail: flagged(position, fault) }
-}
-
-function flagged(position: number, { pointer, detail }: Issue): string {
-  const place = pointer === '' ? 'as a whole' : `at ${pointer}`
-  return `The output that outcome rule ${position} gives does not satisfy output_schema ${place}: ${detail}. The item is errored instead of sending it; correct the rule or the schema.`
+  const [fault] = validateOutput(schema, rule.output)
+  if (fault === undefined) return { status: 'succeeded', output: rule.output }
+  const place = fault.pointer === '' ? 'as a whole' : `at ${fault.pointer}`
+  const detail = `The output that outcome rule ${position} gives does not satisfy output_schema ${place}: ${fault.detail}. The item is errored instead of sending it; correct the rule or the schema.`
+  return { status: 'errored', detail }
 }
 
 /** The counts at an instant (virtual milliseconds). The last five add up to `total` at every instant. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { refuse } from '../../core/errors.ts'
-import { list, listOf, queryInt, type ShapeOf, timestamp } from '../../core/fields.ts'
-import { isObject, type JsonObject, mergePatch } from '../../core/json.ts'
+import { list, listOf, objectAs, queryInt, type ShapeOf, timestamp } from '../../core/fields.ts'
+import { type JsonObject, mergePatch } from '../../core/json.ts'
 import { control, refOf, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { publish } from '../../core/webhooks/delivery.ts'
@@ -73,7 +73,7 @@ const webhookTrigger = () =>
     /** The batch that it is about; absent: the newest one. */
     batch: z.string().optional(),
     /** Merge patch for the object of the batch in it. */
-    data: z.custom<JsonObject>(isObject, { error: 'must be an object' }).meta({ type: 'object' }).optional(),
+    data: objectAs<JsonObject>().optional(),
   })
 
 export type WebhookTrigger = ShapeOf<typeof webhookTrigger>

@@ -148,8 +148,11 @@ function lineMaker(
   const outputs = outputsOf(request.output_schema)
   const created = Date.parse(batch.created_at)
   const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`
-  const failure = (detail: string) =>
-    tail('errored', JSON.stringify(itemProblem(at, PREDICTION_FAILED, detail)))
+  const withoutOutput = (rest: End['rest'], kind: ItemProblem, detail: string) => {
+    const error = problem(at, kind.code, kind.title, kind.status, detail)
+    return `,"status":"${rest}","output":null,"error":${JSON.stringify(error)}}\n`
+  }
+  const failure = (detail: string) => withoutOutput('errored', PREDICTION_FAILED, detail)
   const tailOf = (outcome: Outcome, index: number): string => {
     if (outcome.status === 'errored') return failure(outcome.detail)
     const { output } = outcome
@@ -159,7 +162,11 @@ function lineMaker(
         : JSON.stringify(output)
     return `,"status":"succeeded","output":${made},"error":null}\n`
   }
-  const unfinished = ended === null ? failure('') : restTail(at, ended)
+  // The end of a line is the same for all unfinished items.
+  const unfinished =
+    ended === null || ended.rest === 'errored'
+      ? failure(ended?.cause ?? '')
+      : withoutOutput(ended.rest, at.settings.get(RESTS[ended.rest]), ended.cause)
   const reasons = new Map(plan.rejected.map(({ index, detail }) => [index, detail]))
   return (index) => {
     const id = JSON.stringify(request.items[index]?.custom_id)
@@ -169,26 +176,9 @@ function lineMaker(
   }
 }
 
-// The end of a line is the same for all unfinished items.
-function restTail(at: ErrorTarget, { rest, cause }: End): string {
-  const kind =
-    rest === 'errored'
-      ? PREDICTION_FAILED
-      : at.settings.get(rest === 'canceled' ? canceledProblem : expiredProblem)
-  return tail(rest, JSON.stringify(itemProblem(at, kind, cause)))
-}
+type ItemProblem = Omit<EmbeddedProblem, 'description'>
 
-function tail(status: End['rest'], error: string): string {
-  return `,"status":"${status}","output":null,"error":${error}}\n`
-}
-
-function itemProblem(
-  at: ErrorTarget,
-  { code, title, status }: Omit<EmbeddedProblem, 'description'>,
-  detail: string,
-) {
-  return problem(at, code, title, status, detail)
-}
+const RESTS = { canceled: canceledProblem, expired: expiredProblem }
 
 // A Fisher-Yates shuffle: every order is equally likely, and the seed determines it.
 function shuffled(total: number, batch: Batch): Uint16Array {
@@ -203,35 +193,38 @@ function shuffled(total: number, batch: Batch): Uint16Array {
   return order
 }
 
-/** The problem of an errored item. Specification: Errors / Conditions. */
-const PREDICTION_FAILED: EmbeddedProblem = {
-  code: 'prediction_failed',
-  title: 'Prediction Failed',
+const unprocessable = (code: string, title: string, description: string): EmbeddedProblem => ({
+  code,
+  title,
   status: 422,
-  description: 'The prediction of one item failed; it is the error of a result line, never of a response.',
-}
+  description,
+})
+
+/** The problem of an errored item. Specification: Errors / Conditions. */
+const PREDICTION_FAILED = unprocessable(
+  'prediction_failed',
+  'Prediction Failed',
+  'The prediction of one item failed; it is the error of a result line, never of a response.',
+)
 
 /** The problems that a batch itself shows as its error (U010). */
-export const BATCH_FAILED: EmbeddedProblem = {
-  code: 'batch_failed',
-  title: 'Batch Failed',
-  status: 422,
-  description: 'The error of a batch that could not complete normally.',
-}
+export const BATCH_FAILED = unprocessable(
+  'batch_failed',
+  'Batch Failed',
+  'The error of a batch that could not complete normally.',
+)
 
-export const BATCH_EXPIRED: EmbeddedProblem = {
-  code: 'batch_expired',
-  title: 'Batch Expired',
-  status: 422,
-  description: 'The error of a batch whose completion window ended before all its items were finished.',
-}
+export const BATCH_EXPIRED = unprocessable(
+  'batch_expired',
+  'Batch Expired',
+  'The error of a batch whose completion window ended before all its items were finished.',
+)
 
-export const BATCH_CANCELLED: EmbeddedProblem = {
-  code: 'batch_cancelled',
-  title: 'Batch Cancelled',
-  status: 422,
-  description: 'The error of a batch that was cancelled.',
-}
+export const BATCH_CANCELLED = unprocessable(
+  'batch_cancelled',
+  'Batch Cancelled',
+  'The error of a batch that was cancelled.',
+)
 
 const STORED_CODES: ReadonlySet<string> = new Set(
   [BATCH_FAILED, BATCH_EXPIRED, BATCH_CANCELLED].map(({ code }) => code),

@@ -85,7 +85,11 @@ function deadlinesAhead(batch: Batch, ref: string, settings: Settings): Ahead[] 
   const deadline = (kind: BatchEventKind, due: number, description: string): Ahead[] => [
     { kind, ref, due, urgency: 'deadline', description },
   ]
-  if (expires(batch, settings)) {
+  const { status } = batch
+  // A finalizing batch has done all work, and a cancelling one has stopped it, so neither can expire (T13).
+  const mayExpire =
+    status === 'in_progress' || (status === 'validating' && settings.get(expireInValidating) !== 'wait')
+  if (mayExpire) {
     const due = Math.max(Date.parse(batch.expires_at), Date.parse(batch._emulator.progress.since))
     return deadline('batch.expire', due, 'The completion window ends: a batch with unfinished items expires.')
   }
@@ -97,12 +101,6 @@ function deadlinesAhead(batch: Batch, ref: string, settings: Settings): Ahead[] 
     Date.parse(batch.created_at) + RETENTION + after,
     'The results of the batch are removed: it was created at least 29 days ago.',
   )
-}
-
-// A finalizing batch has done all work, and a cancelling one has stopped it, so neither can expire (T13).
-function expires({ status }: Batch, settings: Settings): boolean {
-  if (status === 'in_progress') return true
-  return status === 'validating' && settings.get(expireInValidating) !== 'wait'
 }
 
 function phaseTime(pace: PhasePace, held: boolean): number | undefined {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { codePoints, intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
+import { codePoints, intBetween, nonEmptyText, objectAs, timestamp } from '../../core/fields.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { REQUIRED } from '../../core/zod-issues.ts'
 import { type Complain, checkedBy, complainAll, MAX_BATCH_ITEMS, readItems } from './items.ts'
@@ -68,8 +68,6 @@ export function outputSchemaSchema(also: (schema: JsonObject) => string | null =
   })
 }
 
-const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' })
-
 /** The outcome of matching items. The first rule that matches an item applies to it. */
 const outcomeRule = () =>
   z
@@ -94,7 +92,7 @@ const outcomeRule = () =>
       /** The detail of the error of an errored item. */
       detail: z.string().optional(),
       /** The output of a succeeded item, instead of a generated one. */
-      output: object().optional(),
+      output: objectAs<JsonObject>().optional(),
     })
     .superRefine(({ status, detail, output }, context) => {
       const issue = (path: string, message: string) =>
@@ -117,7 +115,10 @@ export const planFields = () => ({
 })
 
 /** The error of a batch that is failed on request: its cause in one sentence, or the whole error object. */
-export const failureFields = () => ({ detail: z.string().optional(), error: object().optional() })
+export const failureFields = () => ({
+  detail: z.string().optional(),
+  error: objectAs<JsonObject>().optional(),
+})
 
 export type Failure = z.output<z.ZodObject<ReturnType<typeof failureFields>>>
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type RecordedExchange, setting } from '../../core/assumptions.ts'
+import { choice, type RecordedExchange, setting } from '../../core/assumptions.ts'
 import { requiredFlag } from '../../core/core-assumptions.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'
 import { isObject, type Json, valueAt } from '../../core/json.ts'
@@ -86,29 +86,26 @@ export const models = setting({
   default: [],
 })
 
-export const modelEcho = setting({
+export const modelEcho = choice({
   key: 'batch.model.echo',
   item: 'U037',
   description:
     'Sets the model that a batch with a deprecated model id shows: the requested one, or the one that runs.',
-  schema: () => z.enum(['requested', 'effective']),
-  default: 'requested',
+  values: ['requested', 'effective'],
 })
 
-export const unknownFiles = setting({
+export const unknownFiles = choice({
   key: 'batch.unknown_files',
   item: 'U039',
   description: 'Decides whether validation rejects an item whose file this sandbox does not have.',
-  schema: () => z.enum(['fail', 'accept']),
-  default: 'fail',
+  values: ['fail', 'accept'],
 })
 
-export const itemValidation = setting({
+export const itemValidation = choice({
   key: 'batch.validation',
   item: 'U055',
   description: 'Decides what happens to an invalid item: the whole batch fails, or only the item is errored.',
-  schema: () => z.enum(['batch', 'item']),
-  default: 'batch',
+  values: ['batch', 'item'],
 })
 
 export const defaultPace = setting({
@@ -137,22 +134,20 @@ export const cancelDelay = setting({
   default: '1s',
 })
 
-export const cancelInFlight = setting({
+export const cancelInFlight = choice({
   key: 'batch.cancel_in_flight',
   item: 'T15',
   description:
     'Decides what happens to items in progress when a cancel arrives: stopped at once, or finished while the batch is cancelling.',
-  schema: () => z.enum(['stop', 'finish']),
-  default: 'stop',
+  values: ['stop', 'finish'],
 })
 
-export const cancelTerminal = setting({
+export const cancelTerminal = choice({
   key: 'batch.cancel_terminal',
   item: 'U041',
   description:
     'Decides what happens to a cancel of a batch that is finalizing, completed, failed or expired: refused, or returns the unchanged batch.',
-  schema: () => z.enum(['reject', 'unchanged']),
-  default: 'reject',
+  values: ['reject', 'unchanged'],
   observe: ({ operation, status, received }) => {
     if (operation !== 'batch-predictions.cancel') return undefined
     if (status === 409) return 'reject'
@@ -161,29 +156,26 @@ export const cancelTerminal = setting({
   },
 })
 
-export const expireInValidating = setting({
+export const expireInValidating = choice({
   key: 'batch.expire_in_validating',
   item: 'T13',
   description:
     'Decides what happens to a batch that is still validating when its completion window ends: expires, fails, or continues.',
-  schema: () => z.enum(['expire', 'fail', 'wait']),
-  default: 'expire',
+  values: ['expire', 'fail', 'wait'],
 })
 
-export const failedItems = setting({
+export const failedItems = choice({
   key: 'batch.failed_items',
   item: 'T17',
   description: 'Sets the status of the unfinished items of a failed batch.',
-  schema: () => z.enum(['errored', 'canceled']),
-  default: 'errored',
+  values: ['errored', 'canceled'],
 })
 
-export const batchError = setting({
+export const batchError = choice({
   key: 'batch.error',
   item: 'U010',
   description: 'Sets the error of a failed, cancelled or expired batch: problem details, or an empty object.',
-  schema: () => z.enum(['problem', 'empty']),
-  default: 'problem',
+  values: ['problem', 'empty'],
   strict: 'empty',
   observe: ({ operation, received }) => {
     const error = operation.startsWith('batch-predictions.') ? valueAt(received, '/error') : undefined
@@ -192,13 +184,12 @@ export const batchError = setting({
   },
 })
 
-export const unsatisfiable = setting({
+export const unsatisfiable = choice({
   key: 'batch.unsatisfiable',
   item: 'U079',
   description:
     'Decides what happens to a batch for whose output_schema no output exists or is found: it is accepted and its items are errored, or its creation is refused (if the schema is small enough to be checked at once).',
-  schema: () => z.enum(['errored', 'refuse']),
-  default: 'errored',
+  values: ['errored', 'refuse'],
 })
 
 export const cleanup = setting({
@@ -213,13 +204,12 @@ export const cleanup = setting({
   default: 'at_eligibility',
 })
 
-export const resultsUrlBase = setting({
+export const resultsUrlBase = choice({
   key: 'batch.results_url',
   item: 'U047',
   description:
     'Decides what results_url is relative to: the root of the server (with /v1), or the base URL (without).',
-  schema: () => z.enum(['absolute_path', 'base_relative']),
-  default: 'absolute_path',
+  values: ['absolute_path', 'base_relative'],
   observe: ({ received }) => {
     const url = valueAt(received, '/results_url')
     if (typeof url !== 'string' || !url.startsWith('/')) return undefined
@@ -227,13 +217,12 @@ export const resultsUrlBase = setting({
   },
 })
 
-export const resultsOrder = setting({
+export const resultsOrder = choice({
   key: 'batch.results.order',
   item: 'U048',
   description:
     'Sets the order of result lines: that of submission, or a shuffle that is the same for the same seed.',
-  schema: () => z.enum(['submission', 'shuffled']),
-  default: 'submission',
+  values: ['submission', 'shuffled'],
 })
 
 export const canceledProblem = itemProblem('canceled', 'Canceled')

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { inResponse, unnamedItem } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
 import { nonEmptyText, timestamp } from '../../core/fields.ts'
 import { operation } from '../../core/operation.ts'
@@ -87,7 +88,6 @@ const consumptionRows = collection<ConsumptionRow>({
     const { id: teamspace_id, _emulator } = any(teamspaces)
     const { id: organization_id, name } = any(organizations, ({ id }) => id === _emulator.organization_id)
     return {
-      object: 'consumption_breakdown',
       id: newId(),
       credits: chance.int(1, 5000) / 100,
       created_at: ago(chance.int(0, 120 * DAY)),
@@ -107,8 +107,6 @@ const listConsumption = operation({
   path: '/organization/reports/consumption-breakdown',
   summary: 'List the credits that the organization consumed',
   section: 'List consumption breakdown',
-  errorFormat: 'standard',
-  contract: true,
   success: successRead,
   output: () =>
     listResponse(shownRow()).extend({
@@ -158,46 +156,37 @@ export const consumptionResource: Resource = {
   collections: [consumptionRows],
   assumptions: {
     items: [
-      {
-        id: 'U027',
-        open: 'The response to a report over more than 90 days.',
-        decision: 'It is refused; settings cut the window or empty the list.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'U028',
-        open: 'The report without start_date or end_date, and with a start after the end.',
-        decision:
-          'No end: now. No start: the 90 days up to the day of the end. A start after the end: an empty list.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'T22',
-        open: 'How the 90 UTC calendar days of a report are counted.',
-        decision: 'Every date that the window touches, both ends included.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'T23',
-        open: 'How far the last day of a date-only end_date reaches.',
-        decision:
-          'Up to the next UTC midnight, so that no fraction of its last second is lost. The specification requires the whole day, so nothing is chosen.',
-        reportedIn: 'nowhere',
-        unnamed: 'The sentence of the specification decides it.',
-      },
-      {
-        id: 'T24',
-        open: 'The zone of a date-time without an offset.',
-        decision: 'UTC, as everything else in the report.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'U077',
-        open: 'Which forms of ISO 8601 the dates of a report may have.',
-        decision:
-          'Any calendar form with a date, or with date and time: 20260201, 2026-02-01T00:00Z, +01, a decimal comma, 24:00. Week dates, ordinal dates and reduced forms are refused. RFC 3339 needs no such choice.',
-        reportedIn: 'response',
-      },
+      inResponse(
+        'U027',
+        'The response to a report over more than 90 days.',
+        'It is refused; settings cut the window or empty the list.',
+      ),
+      inResponse(
+        'U028',
+        'The report without start_date or end_date, and with a start after the end.',
+        'No end: now. No start: the 90 days up to the day of the end. A start after the end: an empty list.',
+      ),
+      inResponse(
+        'T22',
+        'How the 90 UTC calendar days of a report are counted.',
+        'Every date that the window touches, both ends included.',
+      ),
+      unnamedItem(
+        'T23',
+        'How far the last day of a date-only end_date reaches.',
+        'Up to the next UTC midnight, so that no fraction of its last second is lost. The specification requires the whole day, so nothing is chosen.',
+        'The sentence of the specification decides it.',
+      ),
+      inResponse(
+        'T24',
+        'The zone of a date-time without an offset.',
+        'UTC, as everything else in the report.',
+      ),
+      inResponse(
+        'U077',
+        'Which forms of ISO 8601 the dates of a report may have.',
+        'Any calendar form with a date, or with date and time: 20260201, 2026-02-01T00:00Z, +01, a decimal comma, 24:00. Week dates, ordinal dates and reduced forms are refused. RFC 3339 needs no such choice.',
+      ),
     ],
     settings: [tooLong, dayCount, startAfterEnd, withoutDates, zoneless, dateForms],
   },

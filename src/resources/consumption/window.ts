@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Reliance, setting } from '../../core/assumptions.ts'
+import { choice, type Reliance } from '../../core/assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
 import type { Issue } from '../../core/json.ts'
 import type { Request } from '../../core/operation.ts'
@@ -8,56 +8,50 @@ import { DAY, type ParsedInstant, parseInstant, startOfDay } from '../../core/ti
 /** The most UTC calendar days that a report may span. Specification: Field and parameter bounds. */
 const MAX_DAYS = 90
 
-export const tooLong = setting({
+export const tooLong = choice({
   key: 'consumption.over_90',
   item: 'U027',
   description:
     'Decides what happens to a window of more than 90 days: refused, cut to its last 90 days, or an empty list.',
-  schema: () => z.enum(['reject', 'clamp', 'empty']),
-  default: 'reject',
+  values: ['reject', 'clamp', 'empty'],
 })
 
-export const dayCount = setting({
+export const dayCount = choice({
   key: 'consumption.day_count',
   item: 'T22',
   description:
     'Decides how the days of a window count: every date it touches, or the difference between its last date and its first.',
-  schema: () => z.enum(['inclusive', 'difference']),
-  default: 'inclusive',
+  values: ['inclusive', 'difference'],
 })
 
-export const startAfterEnd = setting({
+export const startAfterEnd = choice({
   key: 'consumption.start_after_end',
   item: 'U028',
   description: 'Decides what happens to a start_date after the end_date: an empty list, or refused.',
-  schema: () => z.enum(['empty', 'reject']),
-  default: 'empty',
+  values: ['empty', 'reject'],
 })
 
-export const withoutDates = setting({
+export const withoutDates = choice({
   key: 'consumption.without_dates',
   item: 'U028',
   description:
     'Decides what happens to a report without start_date or end_date: it ends now, or begins 90 days before its end; or it is refused.',
-  schema: () => z.enum(['last_90_days', 'reject']),
-  default: 'last_90_days',
+  values: ['last_90_days', 'reject'],
 })
 
-export const zoneless = setting({
+export const zoneless = choice({
   key: 'consumption.zoneless',
   item: 'T24',
   description: 'Decides what happens to a date-time without an offset: taken as UTC, or refused.',
-  schema: () => z.enum(['utc', 'reject']),
-  default: 'utc',
+  values: ['utc', 'reject'],
 })
 
-export const dateForms = setting({
+export const dateForms = choice({
   key: 'consumption.date_forms',
   item: 'U077',
   description:
     'Sets the forms that dates may have: any calendar form of ISO 8601, or only those of RFC 3339.',
-  schema: () => z.enum(['iso_8601', 'rfc_3339']),
-  default: 'iso_8601',
+  values: ['iso_8601', 'rfc_3339'],
 })
 
 /** An instant in a query. */

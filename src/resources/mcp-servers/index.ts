@@ -1,3 +1,4 @@
+import { inResponse, unnamedItem } from '../../core/assumptions.ts'
 import type { Resource } from '../../core/service.ts'
 import { oauthConsent } from './consent.ts'
 import { callbackMessage, completeFlow, configuredAfter, oauthFlows, startFlow, stateReuse } from './oauth.ts'
@@ -11,65 +12,50 @@ export const mcpServersResource: Resource = {
   consents: [oauthConsent],
   assumptions: {
     items: [
-      {
-        id: 'U005',
-        open: 'Values and transitions of transport and status of an MCP server.',
-        decision: 'Any strings, as the sandbox gives them; nothing changes them but the control API.',
-        reportedIn: 'nowhere',
-        unnamed: 'A response shows what the fixtures gave.',
-      },
-      {
-        id: 'U031',
-        open: 'Parameters and has_more of the list of MCP servers.',
-        decision: 'No parameter is read; the list is whole, so has_more is false.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'U032',
-        open: 'How an OAuth flow is started, and whether a state works twice.',
-        decision:
-          'The control API or a fixture starts a flow, and a page of the emulator gives the consent; a state works once, and any code is accepted if the flow has none.',
-        reportedIn: 'response',
-        unsettled:
-          'The record of a flow has its code or none, and the codes of the real provider are not known. Whether a state works twice has a setting.',
-      },
-      {
-        id: 'U033',
-        open: 'Statuses of the OAuth callback for a service key and for a state, code or redirect URI that does not fit.',
-        decision: '403 for the key, the status of validation for the rest.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'T21',
-        open: 'Which lists carry has_more.',
-        decision:
-          'All but data views, for which the specification shows none. mcp.list.has_more removes it from the list of MCP servers.',
-        reportedIn: 'response',
-      },
-      {
-        id: 'T30',
-        open: 'Which redirect URIs count as loopback.',
-        decision:
-          'Those whose host is written localhost, 127.0.0.1 or [::1], with any port and path and without a user name.',
-        reportedIn: 'response',
-        unsettled:
-          'The specification writes three addresses, and another spelling of them is none of the three.',
-      },
-      {
-        id: 'T32',
-        open: 'What last_synced_at of a server that never synced, and managed_by_app of an unmanaged one, hold.',
-        decision:
-          'Values of their plain types, which fixtures supply. No response names it: null occurs only where the setting has allowed it.',
-        reportedIn: 'nowhere',
-        unnamed: 'Null occurs only where the setting has allowed it.',
-      },
-      {
-        id: 'T37',
-        open: 'Whether a completed flow sets oauth_configured of the server.',
-        decision:
-          'Yes; tool_count and last_synced_at change only if the record lists the tools that a sync finds.',
-        reportedIn: 'response',
-      },
+      unnamedItem(
+        'U005',
+        'Values and transitions of transport and status of an MCP server.',
+        'Any strings, as the sandbox gives them; nothing changes them but the control API.',
+        'A response shows what the fixtures gave.',
+      ),
+      inResponse(
+        'U031',
+        'Parameters and has_more of the list of MCP servers.',
+        'No parameter is read; the list is whole, so has_more is false.',
+      ),
+      inResponse(
+        'U032',
+        'How an OAuth flow is started, and whether a state works twice.',
+        'The control API or a fixture starts a flow, and a page of the emulator gives the consent; a state works once, and any code is accepted if the flow has none.',
+        'The record of a flow has its code or none, and the codes of the real provider are not known. Whether a state works twice has a setting.',
+      ),
+      inResponse(
+        'U033',
+        'Statuses of the OAuth callback for a service key and for a state, code or redirect URI that does not fit.',
+        '403 for the key, the status of validation for the rest.',
+      ),
+      inResponse(
+        'T21',
+        'Which lists carry has_more.',
+        'All but data views, for which the specification shows none. mcp.list.has_more removes it from the list of MCP servers.',
+      ),
+      inResponse(
+        'T30',
+        'Which redirect URIs count as loopback.',
+        'Those whose host is written localhost, 127.0.0.1 or [::1], with any port and path and without a user name.',
+        'The specification writes three addresses, and another spelling of them is none of the three.',
+      ),
+      unnamedItem(
+        'T32',
+        'What last_synced_at of a server that never synced, and managed_by_app of an unmanaged one, hold.',
+        'Values of their plain types, which fixtures supply. No response names it: null occurs only where the setting has allowed it.',
+        'Null occurs only where the setting has allowed it.',
+      ),
+      inResponse(
+        'T37',
+        'Whether a completed flow sets oauth_configured of the server.',
+        'Yes; tool_count and last_synced_at change only if the record lists the tools that a sync finds.',
+      ),
     ],
     settings: [listHasMore, nullValues, stateReuse, configuredAfter, callbackMessage],
   },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../../core/assumptions.ts'
+import { choice, setting } from '../../core/assumptions.ts'
 import { consentUrl, withQuery } from '../../core/consent.ts'
 import { successCreate } from '../../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../../core/errors.ts'
@@ -99,21 +99,19 @@ export const oauthFlows = collection<OAuthFlow>({
   schema: flowRecord,
 })
 
-export const stateReuse = setting({
+export const stateReuse = choice({
   key: 'mcp.oauth.state_reuse',
   item: 'U032',
   description:
     'Decides what happens to a state that has already completed a flow: refused, or accepted again.',
-  schema: () => z.enum(['reject', 'accept']),
-  default: 'reject',
+  values: ['reject', 'accept'],
 })
 
-export const configuredAfter = setting({
+export const configuredAfter = choice({
   key: 'mcp.oauth_configured',
   item: 'T37',
   description: 'Decides whether a completed flow sets metadata.oauth_configured of its server.',
-  schema: () => z.enum(['set', 'keep']),
-  default: 'set',
+  values: ['set', 'keep'],
 })
 
 export const callbackMessage = setting({
@@ -140,8 +138,6 @@ export const completeFlow = operation({
   path: '/organization/mcp-servers/{server_id}/oauth-callback',
   summary: 'Complete the OAuth flow of an MCP server',
   section: 'Complete MCP OAuth flow',
-  errorFormat: 'standard',
-  contract: true,
   beta: true,
   secrets: ['code', 'state'],
   permissionShown: true,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../../core/assumptions.ts'
+import { choice, type Settings, setting } from '../../core/assumptions.ts'
 import { successRead } from '../../core/core-assumptions.ts'
 import { intBetween, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'
@@ -31,13 +31,12 @@ export const nullValues = setting({
   },
 })
 
-export const listHasMore = setting({
+export const listHasMore = choice({
   key: 'mcp.list.has_more',
   item: 'U031',
   description:
     'Decides whether the list of MCP servers carries has_more, which is then false: the list is always whole.',
-  schema: () => z.enum(['present', 'absent']),
-  default: 'present',
+  values: ['present', 'absent'],
   observe: ({ operation, status, received }) => {
     if (operation !== 'mcp-servers.list' || status >= 300 || received === undefined) return undefined
     return valueAt(received, '/has_more') === undefined ? 'absent' : 'present'
@@ -98,7 +97,6 @@ export const mcpServers = collection<McpServer>({
     const created_at = ago(chance.int(1, 300) * DAY)
     const word = faker.hacker.noun()
     return {
-      object: 'mcp_server',
       id: newId(),
       name: `${word} tools`,
       icon_url: 'https://mcp.example/icon.svg',
@@ -116,7 +114,7 @@ export const mcpServers = collection<McpServer>({
       created_at,
       updated_at: created_at,
       managed_by_app: { app_uuid: newUuid(), app_name: faker.commerce.productName() },
-      _emulator: { teamspace_id: any(teamspaces).id, sync: 'ok' },
+      _emulator: { teamspace_id: any(teamspaces).id },
     }
   },
 })
@@ -127,8 +125,6 @@ export const listServers = operation({
   path: '/organization/mcp-servers',
   summary: 'List the MCP servers of the teamspace',
   section: 'List MCP servers',
-  errorFormat: 'standard',
-  contract: true,
   beta: true,
   success: successRead,
   output: (settings) =>

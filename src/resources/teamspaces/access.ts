@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../../core/assumptions.ts'
+import { choice, setting } from '../../core/assumptions.ts'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
@@ -34,13 +34,12 @@ export const selfJoined = setting<readonly string[]>({
   default: ['converse.*'],
 })
 
-export const serviceManagers = setting({
+export const serviceManagers = choice({
   key: 'teamspace.of_service_key',
   item: 'U078',
   description:
     'Decides who manages a teamspace that a service key has created: the key and account admins of its organization, or only the key.',
-  schema: () => z.enum(['account_admins', 'key']),
-  default: 'account_admins',
+  values: ['account_admins', 'key'],
 })
 
 /** The one of two memberships of a user in a teamspace that grants more; undefined if neither is live. */

@@ -92,7 +92,7 @@ export const teamspaces = collection<Teamspace>({
     name: faker.company.buzzNoun(),
     access: chance.pick(['open', 'closed']),
     created_at: ago(chance.int(30, 400) * DAY),
-    _emulator: { organization_id: any(organizations).id, created_by: null, joined_while_open: [] },
+    _emulator: { organization_id: any(organizations).id },
   }),
 })
 
@@ -167,10 +167,7 @@ export const memberships = collection<Membership>({
       teamspace_id: any(teamspaces, ({ _emulator }) => _emulator.organization_id === user.organization_id).id,
       user_id: user.id,
       role: 'member',
-      agent_ids: [],
       created_at: ago(chance.int(0, Math.max(0, start - Date.parse(user.created_at)))),
-      removed_at: null,
-      self_joined: false,
     }
   },
 })

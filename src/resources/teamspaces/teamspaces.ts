@@ -68,8 +68,6 @@ export const createTeamspace = operation({
   path: '/organization/teamspaces',
   summary: 'Create a teamspace',
   section: 'Create teamspace',
-  errorFormat: 'standard',
-  contract: true,
   success: successCreate,
   output: teamspaceResponse,
   input: ({ object }, settings) => ({
@@ -115,8 +113,6 @@ export const updateTeamspace = operation({
   path: '/organization/teamspaces/{teamspace_id}',
   summary: 'Change the name or the access of a teamspace',
   section: 'Update teamspace',
-  errorFormat: 'standard',
-  contract: true,
   success: successUpdate,
   output: teamspaceResponse,
   input: ({ object }) => ({

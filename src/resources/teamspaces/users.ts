@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { setting } from '../../core/assumptions.ts'
+import { choice } from '../../core/assumptions.ts'
 import { successDelete, successRead } from '../../core/core-assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { nonEmptyText, queryText } from '../../core/fields.ts'
@@ -9,13 +9,12 @@ import { type Entry, listResponse, objectPage, pageQuery } from '../cursor-page.
 import { liveMembership, requireManaged, revoke, stronger } from './access.ts'
 import { byTeamspace, type Membership, memberships, type User, users, usersOf } from './schema.ts'
 
-export const searchMode = setting({
+export const searchMode = choice({
   key: 'users.search',
   item: 'U021',
   description:
     'Decides how search compares with first name, last name, both, and e-mail address; letter case does not matter.',
-  schema: () => z.enum(['substring', 'prefix', 'exact']),
-  default: 'substring',
+  values: ['substring', 'prefix', 'exact'],
 })
 
 const userItem = () =>
@@ -60,8 +59,6 @@ export const listUsers = operation({
   path: '/organization/teamspaces/{teamspace_id}/users',
   summary: 'List the users of a teamspace',
   section: 'List teamspace users',
-  errorFormat: 'standard',
-  contract: true,
   success: successRead,
   output: () => listResponse(userItem()),
   input: ({ object }) => ({ query: object({ search: queryText().optional(), ...pageQuery() }) }),
@@ -120,8 +117,6 @@ export const deleteUser = operation({
   path: '/organization/teamspaces/{teamspace_id}/users/{user_id}',
   summary: "Revoke a user's permissions in a teamspace",
   section: 'Delete teamspace user',
-  errorFormat: 'standard',
-  contract: true,
   success: successDelete,
   find: (finder) => {
     const { id } = requireManaged(finder)
