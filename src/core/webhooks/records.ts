@@ -49,7 +49,7 @@ export function webhookCollections(
 }
 
 /** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
-function receiverUrl(): z.ZodType<string> {
+function receiverUrl(): z.ZodType<string, string> {
   return text(2048)
     .check((context) => {
       const problem = urlProblem(context.value)
@@ -75,14 +75,14 @@ export function urlProblem(url: string): string | undefined {
 }
 
 /** The types of webhooks that a subscriber wants: at least one, each a known one. */
-function wantedEvents(webhookTypes: readonly NamedWebhookType[]): z.ZodType<readonly string[]> {
+function wantedEvents(webhookTypes: readonly NamedWebhookType[]) {
   return z
     .array(webhookTypeName(webhookTypes))
     .min(1, { error: 'must name at least one type; leave it out for all types' })
 }
 
 /** The name of a known type of webhook. */
-export function webhookTypeName(webhookTypes: readonly NamedWebhookType[]): z.ZodType<string> {
+export function webhookTypeName(webhookTypes: readonly NamedWebhookType[]): z.ZodType<string, string> {
   const types = webhookTypes.map(({ type }) => type)
   return z
     .string()
@@ -141,7 +141,7 @@ const webhookRecord = (webhookTypes: readonly NamedWebhookType[]) =>
 export type Webhook = Readonly<z.output<ReturnType<typeof webhookRecord>>>
 
 /** A secret that signs webhooks. The mask that exports contain instead of a secret is refused. */
-export const signingSecret = (): z.ZodType<string> =>
+export const signingSecret = (): z.ZodType<string, string> =>
   nonEmptyText().refine((value) => value !== REDACTED, {
     error:
       'is the mask for a secret in exports, not a secret; give the secret itself, or export with ?secrets=true',
