@@ -200,7 +200,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/cli': 8_543,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 7_054,
+  'adapters/control': 6_927,
   'adapters/dashboard': 9_138,
   'adapters/http': 4_584,
   'adapters/scenarios': 1_943,
