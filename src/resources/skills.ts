@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { inResponse } from '../core/assumptions.ts'
 import { successCreate } from '../core/core-assumptions.ts'
 import { refuse, statusSettings } from '../core/errors.ts'
-import { nonEmptyText, timestamp } from '../core/fields.ts'
+import { type InputOf, nonEmptyText, timestamp } from '../core/fields.ts'
 import { operation } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
 import type { Resource } from '../core/service.ts'
@@ -79,6 +79,9 @@ function* scopeFaults(skill: ScopeFacts): Iterable<readonly [member: string, mes
 }
 
 export type Skill = z.output<ReturnType<typeof skillRecord>>
+
+/** A record of `skills` to write. */
+export type SkillRecord = InputOf<typeof skillRecord>
 
 export const skills = collection<Skill>({
   name: 'skills',
