@@ -83,3 +83,15 @@ test('a queued run is always kept; once executed, it can be dropped as too old',
   expect(queuedBy(emulator, 'u1').length + (droppedOf(emulator, 'automations', 'u1') ?? 0)).toBe(14)
   expect(droppedOf(emulator, 'automations', 'u1')).toBeGreaterThanOrEqual(3)
 })
+
+test('a deleted automation keeps its newest runs, up to the limit', {
+  tags: ['U075', 'T35'],
+}, async () => {
+  const collections = { automations: [anAutomation('u1', '* * * * *')] }
+  const emulator = await liveEmulator({ collections, settings: { 'agent_runs.keep': 2 } })
+  emulator.advance('4m')
+  expect((await emulator.delete('/agents/a1/automations/u1')).status).toBe(204)
+  emulator.advance('1h')
+  expect(queuedBy(emulator, 'u1')).toEqual(['2026-03-01T12:03:00.000Z', '2026-03-01T12:04:00.000Z'])
+  expect(droppedOf(emulator, 'automations', 'u1')).toBe(2)
+})

@@ -142,6 +142,16 @@ test('the runs of a month do not depend on the number of steps, restarts and rel
   expect(ahead(emulator)).toEqual(ahead(whole))
 })
 
+test('the same sandbox fires the same runs, ids included', { tags: ['T35'] }, async () => {
+  const digests = []
+  for (let n = 0; n < 2; n++) {
+    const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '*/7 * * * *')])
+    await emulator.advance('2d')
+    digests.push(emulator.digest())
+  }
+  expect(digests[0]).toBe(digests[1])
+})
+
 test('automations of the demo data are scheduled as their records describe, except the deleted one', {
   tags: ['T35'],
 }, async () => {
@@ -186,21 +196,19 @@ test('a run that is queued when its automation is deleted executes at its time',
   ])
 })
 
-test('with automations.queued_runs=drop a queued run of a deleted automation never executes, and its other runs stay', {
+test('with automations.queued_runs=drop a queued run of a deleted automation never executes, and others do', {
   tags: ['R186'],
 }, async () => {
   const settings = { 'automations.queued_runs': 'drop' }
   const emulator = await liveEmulator([anAutomation('u1', '@hourly'), anAutomation('u2', '@hourly')], {
     settings,
   })
-  await emulator.advance('2h')
+  await emulator.advance('1h')
   await emulator.delete(`${at}/u1`)
   const kinds = emulator.sandbox.scheduler.horizon().map(({ kind }) => kind)
   expect(kinds).toEqual(['agent-run.execute', 'automation.fire'])
   await emulator.advance('1m')
   expect(emulator.state('agent_runs')).toMatchObject([
-    { automation_id: 'u1', status: 'executed' },
-    { automation_id: 'u2', status: 'executed' },
     { automation_id: 'u1', status: 'dropped', executed_at: null },
     { automation_id: 'u2', status: 'executed' },
   ])
@@ -216,6 +224,15 @@ test('a deleted automation does not fire even if its event is still in the sched
   expect(ahead(emulator)).toHaveLength(1)
   await emulator.advance('5h')
   expect([emulator.state('agent_runs'), ahead(emulator)]).toEqual([[], []])
+})
+
+test('an automation created over the API has no schedule, so it never fires', {
+  tags: ['R223'],
+}, async () => {
+  const emulator = await liveEmulator([])
+  await emulator.post(at, { schedule: '* * * * *', _emulator: { schedule: '* * * * *' } })
+  await emulator.advance('1d')
+  expect(emulator.state('agent_runs')).toEqual([])
 })
 
 test('an update over the API does not change the schedule', { tags: ['R223'] }, async () => {

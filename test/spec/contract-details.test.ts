@@ -86,6 +86,22 @@ test('has_messages keeps the conversations that have messages, or those that hav
   expect((await ids('?has_messages=perhaps')).sort()).toEqual(await ids('').then((all) => all.sort()))
 })
 
+test('a batch with more items than the policy allows is refused with the wait and the advice to split it', async () => {
+  const { post } = await batchEmulator({ 'limits.admission.enqueued_items': 2 })
+  const { status, body } = await post('/batch-predictions', aBatch({ items: 3 }))
+  expect([status, body.detail]).toEqual([429, expect.stringContaining('split it into batches of at most 2')])
+  expect(body.detail).toMatch(/Wait \d+ s, the value of Retry-After/)
+})
+
+test.for<[key: string, unit: string]>([
+  ['limits.admission.concurrency', ';qu="concurrent-requests"'],
+  ['limits.admission.global_capacity', ';qu="concurrent-requests"'],
+])('the policy of %s says what its quota counts', async ([key, unit]) => {
+  const { post } = await batchEmulator({ [key]: 0 })
+  const { headers } = await post('/batch-predictions', aBatch())
+  expect(headers.get('ratelimit-policy')).toMatch(new RegExp(`;q=0${unit}$`))
+})
+
 test('a 504 of a gateway has a page about 504, and a 500 of a fault is retryable', async () => {
   const emulator = await batchEmulator()
   await emulator.control('POST', '/faults', { preset: 'ambiguous-gateway-5xx' })

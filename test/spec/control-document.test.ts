@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
+import { libraryEmulator } from '../support/library.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
 
@@ -24,6 +25,22 @@ test('index and health contain the versions of the emulator and of the contract'
     path: '/__emulator/shelves/{id}/close',
     summary: 'Close a shelf, later or at once',
   })
+})
+
+test('reset starts the sandbox again: records, clock, settings and log', async () => {
+  const emulator = await controlEmulator()
+  const before = emulator.sandbox.document()
+  await emulator.call('PATCH', '/state/shelves/s1', { name: 'Other' })
+  await emulator.call('PATCH', '/settings', { 'shelves.name_bound': 30 })
+  await emulator.call('POST', '/shelves/s1/close', { after: '1h' })
+  await emulator.call('POST', '/clock/advance', { by: '30m' })
+  emulator.perform('books.list')
+  const response = await emulator.call('POST', '/reset')
+  expect(response.status).toBe(200)
+  expect(response.body).toMatchObject({ seed: 1, now: '2026-03-01T12:00:00.000Z', records: { shelves: 2 } })
+  const after = emulator.sandbox.document()
+  expect(after).toEqual({ ...before, revision: after.revision })
+  expect((await emulator.call('GET', '/requests')).body.data).toEqual([])
 })
 
 test('settings are only checked with dry_run=true: by their schemas and against the records', async () => {
@@ -62,25 +79,29 @@ test.for<[name: string, body: object, pointer: string]>([
   ['a seed that is no integer', { seed: 1.5 }, '/seed'],
   ['an instant without a zone', { clock: '2030-01-02T00:00:00' }, '/clock'],
   ['an unknown member', { sed: 1 }, '/sed'],
-  [
-    'an invalid record',
-    { fixtures: { collections: { shelves: [{ id: 's', name: '', note: null, created_at: JANUARY }] } } },
+])('reset with %s is refused, and nothing changes', async ([, body, pointer]) => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const response = await emulator.call('POST', '/reset', body)
+  expect(response.status).toBe(400)
+  expect(response.body.details.errors[0].pointer).toBe(pointer)
+  expect(response.text).not.toMatch(/root:|\/work\//)
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a reset with one invalid record is refused as a whole', { tags: ['R284'] }, async () => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const shelf = { id: 's', name: 'x'.repeat(21), note: null, created_at: JANUARY }
+  const response = await emulator.call('POST', '/reset', {
+    fixtures: { collections: { shelves: [shelf] } },
+  })
+  expect([response.status, response.body.details.errors[0].pointer]).toEqual([
+    400,
     '/collections/shelves/0/name',
-  ],
-  ['records that lack those they need', { fixtures: { generate: { books: 1 } } }, '/fixtures/generate'],
-])(
-  'reset with %s is refused as a whole, and nothing changes',
-  { tags: ['R284'] },
-  async ([, body, pointer]) => {
-    const emulator = await controlEmulator()
-    const before = emulator.digest()
-    const response = await emulator.call('POST', '/reset', body)
-    expect(response.status).toBe(400)
-    expect(response.body.details.errors[0].pointer).toBe(pointer)
-    expect(response.text).not.toMatch(/root:|\/work\//)
-    expect(emulator.digest()).toBe(before)
-  },
-)
+  ])
+  expect(emulator.digest()).toBe(before)
+})
 
 test('fixtures are merged into the sandbox: new records, replaced ones, relative timestamps', async () => {
   const emulator = await controlEmulator()
@@ -168,6 +189,22 @@ test('generating records without the records that they need is a 400 that names 
       detail: 'To generate books, the sandbox needs at least one shelf: add one to the fixtures.',
     },
   ])
+})
+
+test('generating records in a reset without the records that they need is a 400 too', async () => {
+  const emulator = await controlEmulator()
+  const before = emulator.digest()
+  const response = await emulator.call('POST', '/reset', { fixtures: { generate: { books: 1 } } })
+  expect([response.status, response.body.details.errors[0].pointer]).toEqual([400, '/fixtures/generate'])
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a reset removes merged records', async () => {
+  const emulator = await controlEmulator()
+  const saved = (await emulator.call('GET', '/state')).body
+  await emulator.call('POST', '/fixtures', libraryEmulator)
+  await emulator.call('POST', '/reset', {})
+  expect((await emulator.call('GET', '/state')).body.collections).toEqual(saved.collections)
 })
 
 test('the type of a problem in a result line or a batch also leads to its explanation', {

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/service.ts'
-import { serviceFaults } from '../../src/service.ts'
-import { type ControlRequestOptions, controlEmulator } from '../support/control-emulator.ts'
+import { serviceFaults, workspaceService } from '../../src/service.ts'
+import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { library } from '../support/library.ts'
+import { pipelined } from '../support/pipeline.ts'
 
 const TOKEN = 'control-token-of-this-test'
 const routes = controlRoutes(service([library], serviceFaults))
@@ -74,6 +75,22 @@ test.for(guards)('every route refuses %s, and nothing changes', async ([, status
   expect(emulator.digest()).toBe(state)
   expect(JSON.stringify(emulator.sandbox.limiter.save())).toBe(limits)
 })
+
+test.for(guards)(
+  'every route of the emulator itself refuses %s, and nothing changes',
+  async ([, status, options]) => {
+    const emulator = await testEmulator({ controlToken: TOKEN })
+    const { port } = emulator.emulator
+    const before = emulator.digest()
+    for (const { method, path, probe } of controlRoutes(workspaceService)) {
+      if (probe === true && status === 401) continue
+      const target = String(path).replaceAll(/\{\w+\}/g, 'x')
+      const response = await callControl(port, method, target, undefined, options(port))
+      expect([method, path, response.status]).toEqual([method, path, status])
+    }
+    expect(emulator.digest()).toBe(before)
+  },
+)
 
 test('probes need no token, because a supervisor of the process cannot know a token created for the run', async () => {
   const emulator = await controlEmulator({ token: TOKEN })
@@ -195,6 +212,22 @@ test('without a token set, local clients need none', async () => {
   ).toBe(200)
 })
 
+test('X1 an image or a link on a page of another site, which send no Origin, create no sandbox', async () => {
+  const { emulator } = await testEmulator()
+  const own = `Host: 127.0.0.1:${emulator.port}`
+  const get = (path: string, site: string) =>
+    pipelined(emulator.port, [{ lines: [`GET ${path} HTTP/1.1`, own, `Sec-Fetch-Site: ${site}`] }])
+  for (const site of ['cross-site', 'same-site']) {
+    expect(await get('/@image/__emulator/clock', site)).toEqual([403])
+    expect(await get('/@image/v1/teamspaces/users', site)).toEqual([403])
+    expect(await get('/__emulator/clock', site)).toEqual([200])
+  }
+  expect(emulator.sandboxes.list()).toHaveLength(1)
+  expect(await get('/@typed/v1/data-views', 'none')).toEqual([401])
+  expect(await get('/@own/v1/data-views', 'same-origin')).toEqual([401])
+  expect(emulator.sandboxes.list()).toHaveLength(3)
+})
+
 test('X2 a preflight below the path of a sandbox creates no sandbox, needs no key and uses no quota', async () => {
   const { emulator } = await testEmulator()
   const { sandboxes, port } = emulator
@@ -203,7 +236,7 @@ test('X2 a preflight below the path of a sandbox creates no sandbox, needs no ke
       method: 'OPTIONS',
       headers: { origin: 'http://localhost:5173', 'access-control-request-method': 'POST' },
     })
-  for (let n = 0; n < 4; n++) {
+  for (let n = 0; n < 200; n++) {
     const response = await preflight(n % 2 === 0 ? '/@absent/v1/pages' : '/v1/pages')
     expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
       204,

@@ -29,6 +29,11 @@ function operationsIn(document: Any): { method: string; path: string; item: Any 
   )
 }
 
+test('the emulator describes exactly the routes that it has', async () => {
+  const { document } = await described()
+  expect(operationsIn(document).map(nameOf).sort()).toEqual(routes.map(nameOf).sort())
+})
+
 test('the emulator serves each described method of each path, and no other method', async () => {
   const silent = { info: () => {}, warn: () => {}, error: () => {} }
   const { document, port } = await described({ logger: silent })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/service.ts'
+import { mcpServersResource } from '../../src/resources/mcp-servers/index.ts'
+import { pagesResource } from '../../src/resources/pages.ts'
 import { serviceFaults } from '../../src/service.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
@@ -52,6 +54,25 @@ function expectSound(document: Any): void {
   expect(new Set(shapes).size).toBe(shapes.length)
 }
 
+test('the document of the emulated API has the version 0.1.1 and every operation', {
+  tags: ['R286'],
+}, async () => {
+  const emulator = await controlEmulator()
+  const { body, headers } = await emulator.call('GET', '/openapi.json?api=workspace')
+  expect(headers['content-type']).toBe('application/json; charset=utf-8')
+  expectSound(body)
+  expect(body.info.version).toBe('0.1.1')
+  expect(body.servers[0].url).toMatch(/^http:\/\/[^/]+\/v1$/)
+  expect(body.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' })
+  const described = operationsIn(body).map(({ path, method, item }) => [item.operationId, method, path])
+  const declared = [...emulator.sandbox.service.operations.values()].map(({ name, method, path }) => [
+    name,
+    method,
+    path,
+  ])
+  expect(described.sort()).toEqual(declared.sort())
+})
+
 test('the documents of the running emulator are sound and complete, and mark operations that are beta or have no contract', {
   tags: ['R286', 'R287'],
 }, async () => {
@@ -63,17 +84,38 @@ test('the documents of the running emulator are sound and complete, and mark ope
   expect(api.info.version).toBe('0.1.1')
   const described = operationsIn(api)
   const { operations } = emulator.sandbox.service
-  expect(described.map(({ path, method, item }) => [item.operationId, method, path]).sort()).toEqual(
-    [...operations.values()].map(({ name, method, path }) => [name, method, path]).sort(),
-  )
+  expect(described.map(({ item }) => item.operationId).sort()).toEqual([...operations.keys()].sort())
   for (const { item } of described) {
     const { beta, contract } = operations.get(item.operationId) ?? {}
     expect([item.operationId, item['x-beta'] === true]).toEqual([item.operationId, beta === true])
     expect([item.operationId, item['x-contract'] !== false]).toEqual([item.operationId, contract])
   }
-  const beta = described.filter(({ item }) => item['x-beta']).map(({ item }) => item.operationId)
-  expect(beta.sort()).toEqual(['mcp-servers.list', 'mcp-servers.oauth-callback'])
+  const beta = described.filter(({ item }) => item['x-beta']).map(({ path }) => path)
+  expect(beta.length).toBeGreaterThan(0)
+  expect(beta.every((path) => path.startsWith('/organization/mcp-servers'))).toBe(true)
   expectSound(await fetched('/openapi.json'))
+})
+
+test('the document marks the MCP server endpoints as beta, and no others', { tags: ['R287'] }, async () => {
+  const emulator = await controlEmulator({
+    resources: [pagesResource, mcpServersResource],
+    fixtures: { collections: {} },
+  })
+  const { body } = await emulator.call('GET', '/openapi.json?api=workspace')
+  expectSound(body)
+  const marks = Object.fromEntries(
+    operationsIn(body).map(({ item }) => [item.operationId, item['x-beta'] ?? false]),
+  )
+  expect(marks).toEqual({
+    'pages.create': false,
+    'mcp-servers.list': true,
+    'mcp-servers.oauth-callback': true,
+  })
+  const listed = (await emulator.call('GET', '/operations')).body.data
+  expect(listed.filter(({ beta }: Any) => beta).map(({ name }: Any) => name)).toEqual([
+    'mcp-servers.oauth-callback',
+    'mcp-servers.list',
+  ])
 })
 
 test('the standard error of the document marks statusCode as deprecated', { tags: ['R288'] }, async () => {
@@ -144,6 +186,20 @@ test('the document of the control interface has every route, and every route is 
   expect(
     index.map(({ method, path }: Any) => `${method} ${path.slice('/__emulator'.length)}`).sort(),
   ).toEqual(declared.sort())
+})
+
+test('every described route is served, and every other method of its path is a 405', async () => {
+  const emulator = await controlEmulator({ forgiving: true })
+  const { body } = await emulator.call('GET', '/openapi.json')
+  for (const [path, methods] of Object.entries(body.paths as Record<string, object>)) {
+    const target = path.replaceAll(/\{\w+\}/g, 'x')
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+      const response = await emulator.call(method, target)
+      const served = Object.hasOwn(methods, method.toLowerCase())
+      expect([method, path, response.status === 405]).toEqual([method, path, !served])
+      expect([method, path, response.body?.error]).not.toEqual([method, path, 'route_not_found'])
+    }
+  }
 })
 
 test('the document describes bodies, and requires the token if one is set', async () => {

@@ -349,3 +349,16 @@ test('GET /agent-runs lists the runs in the order in which they were queued, and
   ])
   expect(emulator.digest()).toBe(before)
 })
+
+test('the same events in the same sandbox queue the same runs, ids and threads included', {
+  tags: ['R237'],
+}, async () => {
+  const digests = []
+  for (let n = 0; n < 2; n++) {
+    const emulator = await liveEmulator([aTrigger('t1'), aTrigger('t2', EACH_TIME)])
+    for (const payload of [{}, { n: 1 }]) await emit(emulator, { ...created, payload })
+    await emulator.advance('1h')
+    digests.push(emulator.digest())
+  }
+  expect(digests[0]).toBe(digests[1])
+})

@@ -1,6 +1,9 @@
+import { createHmac } from 'node:crypto'
 import { brotliDecompressSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
+import { aBatch } from '../support/batches.ts'
+import { webhookReceiver } from '../support/webhook-receiver.ts'
 import { viaFetch, viaHttp } from '../support/wire-client.ts'
 import { USERS } from './presets/preset-case.ts'
 import { type Stage, theatre } from './presets/stage.ts'
@@ -14,6 +17,16 @@ async function withRule(rule: JsonObject, client = viaFetch): Promise<Stage> {
   expect(status, JSON.stringify(body)).toBe(201)
   return on
 }
+
+test('composed: a redirect to another path, which is not followed here', async () => {
+  const stage = await withRule({
+    match: { operation: 'pages.create' },
+    do: [{ respond: { status: 307, headers: { Location: '/v1/elsewhere' } } }],
+  })
+  const { status, headers } = await stage.call('POST', '/pages', { json: { name: 'x' } })
+  expect([status, headers.location]).toEqual([307, '/v1/elsewhere'])
+  expect(stage.sandbox.store.rows('pages').size).toBe(0)
+})
 
 test('composed: 103 Early Hints, then 102, then the response', async () => {
   const stage = await withRule({
@@ -113,4 +126,96 @@ test('composed: a 204 with a body', async () => {
   const { text } = await stage.raw('GET', USERS)
   expect(text).toMatch(/^HTTP\/1\.1 204/)
   expect(split(text).body).toContain('"object":"list"')
+})
+
+test('composed: a Date header five minutes in the past, while the clock of the sandbox is right', async () => {
+  const stage = await withRule({ match: 'everything', do: [{ clock: { offset: '-5m' } }] })
+  const { headers, body } = await stage.call('POST', '/pages', { json: { name: 'x' } })
+  expect(headers.date).toBe('Sun, 01 Mar 2026 11:55:00 GMT')
+  expect(parse(body).created_at).toBe('2026-03-01T12:00:00.000Z')
+})
+
+test('composed: an hour between arrival and handling, so that a batch completes before its cancel', async () => {
+  const stage = await withRule({
+    match: { operation: 'batch-predictions.cancel' },
+    do: [{ pace: { before_handler_ms: 10 } }, { clock: { advance: '1h' } }],
+  })
+  const id = await stage.batch()
+  expect((await stage.call('POST', `/batch-predictions/${id}/cancel`)).status).toBe(409)
+  expect(stage.sandbox.store.get('batch_predictions', id)).toMatchObject({ status: 'completed' })
+})
+
+test('composed: a key that becomes a service key, which cannot complete an OAuth flow', async () => {
+  const stage = await withRule({ match: { api_key: '*' }, do: [{ auth: { kind: 'service' } }] })
+  const { status, body } = await stage.call('POST', '/organization/mcp-servers/any/oauth-callback', {
+    json: {},
+  })
+  expect([status, parse(body).error]).toEqual([403, 'mcp_oauth_requires_user_principal'])
+})
+
+test('composed: a forgotten idempotency key, so that the retry creates a second batch', async () => {
+  const stage = await withRule({
+    match: { operation: 'batch-predictions.create', idempotency_key: 'k*' },
+    when: { by: 'idempotency_key', sequence: ['lose', 'forget', 'pass'] },
+    actions: { lose: [{ cut: { at: 'before-head', how: 'rst' } }], forget: [{ idem: { forget: true } }] },
+  })
+  const create = () =>
+    stage.call('POST', '/batch-predictions', { json: aBatch(), headers: { 'Idempotency-Key': 'k-1' } })
+  expect((await create()).error).toBeDefined()
+  const [second, third] = [await create(), await create()]
+  expect(parse(third.body).id).toBe(parse(second.body).id)
+  expect(stage.sandbox.store.rows('batch_predictions').size).toBe(2)
+})
+
+test('composed: limits in the IETF fields alone, and a reset in milliseconds', async () => {
+  const stage = await withRule({
+    match: { operation: 'teamspace-users.list' },
+    when: { sequence: ['ietf', 'milliseconds'] },
+    actions: {
+      ietf: [
+        { quota: { limit: 10, remaining: 3, reset_in_s: 20, window_s: 60, policy: 'burst', fields: 'ietf' } },
+      ],
+      milliseconds: [{ quota: { reset_in_s: 20, reset_format: 'epoch-milliseconds' } }],
+    },
+  })
+  const { headers: first } = await stage.call('GET', USERS)
+  expect(first).toMatchObject({ 'ratelimit-policy': '"burst";q=10;w=60', ratelimit: '"burst";r=3;t=20' })
+  expect(first).not.toHaveProperty('x-ratelimit-limit')
+  const { headers: second } = await stage.call('GET', USERS)
+  expect(second['x-ratelimit-reset']).toBe(String(Date.parse('2026-03-01T12:00:20.000Z')))
+})
+
+test('composed: a webhook whose body was changed in transit, so that its signature is wrong', async () => {
+  const receiver = await webhookReceiver()
+  const stage = await withRule({
+    match: { webhook: 'batch_prediction.completed' },
+    do: [{ deliver: { sign: 'wrong', body: { forged: true } } }],
+  })
+  await stage.control('POST', '/webhooks', { url: receiver.url, secret: 'hush' })
+  await stage.finished()
+  await stage.control('POST', '/clock/advance', { by: '0s' })
+  const [got] = receiver.received
+  expect(got?.body.forged).toBe(true)
+  const signed = createHmac('sha256', 'hush')
+    .update(got?.text ?? '')
+    .digest('hex')
+  const signature = Object.entries(got?.headers ?? {}).find(([name]) => name.includes('signature'))?.[1]
+  expect(signature).toMatch(/[0-9a-f]{64}$/)
+  expect(signature).not.toContain(signed)
+})
+
+test('composed: two rules on one request, the first with then: continue', async () => {
+  const stage = await withRule({
+    match: { operation: 'teamspace-users.list' },
+    priority: 5,
+    then: 'continue',
+    do: [{ head: { set: { 'X-First': 'yes' } } }],
+  })
+  await stage.control('POST', '/faults', {
+    id: 'second',
+    match: { operation: 'teamspace-users.list' },
+    do: [{ body: { patch: { second: true } } }],
+  })
+  const { headers, body } = await stage.call('GET', USERS)
+  expect([headers['x-first'], parse(body).second]).toEqual(['yes', true])
 })

@@ -132,6 +132,15 @@ test('presets are still at their first path', async () => {
   expect(await get('/faults/presets/slow-drip')).toMatchObject({ name: 'slow-drip' })
 })
 
+test('magic values are listed, but not under --strict', async () => {
+  const [emulator, strict] = [await testEmulator(), await testEmulator({ strict: true })]
+  const values = (await emulator.control('GET', '/fault-presets')).body.magic_values
+  expect(values.map(({ operation }: { operation: string }) => operation)).toEqual(
+    workspaceService.magic.map(({ operation }) => operation),
+  )
+  expect((await strict.control('GET', '/fault-presets')).body.magic_values).toEqual([])
+})
+
 test.for([
   ['GET', '/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],
   ['PATCH', '/faults/doun', 'There is no fault rule "doun". Did you mean "down"?'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Action } from '../../src/core/faults/primitive.ts'
 import type { Respond } from '../../src/core/faults/respond.ts'
-import { aBatch, batchEmulator } from '../support/batches.ts'
+import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
@@ -289,6 +289,13 @@ test('a fault can respond to a path without an operation, for every method', asy
   ])
 })
 
+test('wire actions also apply to the response for an unknown route', async () => {
+  const emulator = await testEmulator()
+  armRule(emulator.sandbox, { match: { path: '/v1/nowhere' }, do: [{ head: { set: { 'X-Node': 'n1' } } }] })
+  const response = await emulator.get('/nowhere')
+  expect([response.status, response.headers.get('x-node')]).toEqual([404, 'n1'])
+})
+
 test('a malformed path is refused before any rule matches', async () => {
   const emulator = await testEmulator()
   const rule = armRule(emulator.sandbox, { do: [{ respond: { status: 200, body: 'in' } }] })
@@ -338,4 +345,13 @@ test('responses are the same bytes without rules and with rules that do not matc
     return JSON.stringify([status, [...headers], text]).replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:0')
   }
   for (const call of calls) expect(await bytes(armed, call)).toBe(await bytes(plain, call))
+})
+
+test('a batch runs normally after a fault with effects replaced its creation response', async () => {
+  const emulator = await batchEmulator()
+  armRule(emulator.sandbox, { times: 1, do: [{ respond: { status: 200, body: {}, effects: 'apply' } }] })
+  expect((await emulator.post(CREATE, aBatch())).body).toEqual({})
+  emulator.advance('1h')
+  expect(emulator.state('batch_predictions')).toMatchObject([{ status: 'completed' }])
+  expect((await createBatch(emulator)).status).toBe('validating')
 })

@@ -115,6 +115,19 @@ test('a move can change the pace and outcomes of later phases', async () => {
   expect([batch.status, counts(batch)]).toEqual(['in_progress', { total: 10, processing: 5, errored: 5 }])
 })
 
+test('counts and result lines agree after an expiry with half of the items finished', {
+  tags: ['R107'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator, { items: 4 })
+  await arm(emulator, moving({ batch: { do: 'expire', finished: 0.5 } }))
+  const batch = await retrieve(emulator, id)
+  expect([batch.status, counts(batch)]).toEqual(['expired', { total: 4, succeeded: 2, expired: 2 }])
+  expect(batch.error.detail).toBe('The completion window ended before 2 of 4 items were finished.')
+  const lines = await linesOf(emulator, id)
+  expect(lines.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'expired', 'expired'])
+})
+
 test.for([
   ['fail', 1, 'failed', { succeeded: 1, errored: 3 }],
   ['fail', 0, 'failed', { errored: 4 }],
@@ -182,7 +195,29 @@ test('a batch whose items do not validate fails although the rule completes it',
   expect((await retrieve(emulator, id)).status).toBe('failed')
 })
 
-test.for(['fail', 'expire', 'complete'])(
+test('a move after the handler does not change the creation response, only the first retrieve', async () => {
+  const emulator = await batchEmulator()
+  await arm(emulator, moving({ at: 'after-handler', batch: 'instant' }, { match: CREATE }))
+  const created = await createBatch(emulator)
+  expect([created.status, created.results_url]).toEqual(['validating', null])
+  const batch = await retrieve(emulator, created.id)
+  expect([batch.status, stamps(batch)]).toEqual([
+    'completed',
+    { in_progress_at: 0, finalizing_at: 0, completed_at: 0 },
+  ])
+})
+
+test('a cancel after a completion by a fault is refused, and the results are complete', {
+  tags: ['R221'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await arm(emulator, moving({ batch: 'complete' }, { match: { operation: 'batch-predictions.cancel' } }))
+  expect((await cancel(emulator, id)).status).toBe(409)
+  expect((await linesOf(emulator, id)).map(({ status }) => status)).toEqual(Array(3).fill('succeeded'))
+})
+
+test.for(['fail', 'expire'])(
   'a cancel after the move %s by a fault is refused',
   { tags: ['R221'] },
   async (move) => {

@@ -92,7 +92,6 @@ const OLD_BROWSER =
 
 test.for([
   ['a new browser', { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }],
-  ['a page of the same site', { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'image' }],
   ['an old browser', { 'user-agent': OLD_BROWSER, accept: '*/*' }],
   ['a browser that names the page', { referer: 'https://example.com/', accept: '*/*' }],
   ['a browser that asks for an image', { accept: 'image/avif,image/webp,*/*;q=0.8' }],
@@ -139,7 +138,6 @@ test.for([
     { 'user-agent': OLD_BROWSER, 'sec-fetch-site': 'none' },
     401,
   ],
-  ['a page of the emulator', 'GET', '/@w1/v1/data-views', { 'sec-fetch-site': 'same-origin' }, 401],
   [
     'a client that is no browser',
     'GET',
@@ -156,6 +154,25 @@ test.for([
     expect([response.status, made(emulator)]).toEqual([status, ['w1']])
   },
 )
+
+test('a preflight creates no sandbox, and allows the header that selects one', async () => {
+  const emulator = await testEmulator()
+  const headers = {
+    origin: 'http://localhost:3000',
+    'access-control-request-method': 'GET',
+    'access-control-request-headers': 'authorization, x-emulator-sandbox',
+  }
+  const response = await send(emulator, 'OPTIONS', '/@w1/v1/data-views', {
+    headers,
+    authorization: undefined,
+  })
+  expect([response.status, response.headers['access-control-allow-headers']]).toEqual([
+    204,
+    'authorization, x-emulator-sandbox',
+  ])
+  expect(response.headers['x-ratelimit-limit']).toMatch(/^\d+$/)
+  expect(made(emulator)).toEqual([])
+})
 
 test.for([
   '/@w1',

@@ -225,6 +225,32 @@ test('a limit counted by path has one window for all ways to select the sandbox'
   expect(left).toEqual([first, String(Number(first) - 1), String(Number(first) - 2)])
 })
 
+test('results_url has /@name only if the path selected the sandbox, and leads to the results', {
+  tags: ['T29', 'R092'],
+}, async () => {
+  const emulator = await batchEmulator()
+  const urls = []
+  for (const [, prefix, said] of ways) {
+    const created = await send(emulator, 'POST', `${prefix}/v1/batch-predictions`, {
+      ...said,
+      json: aBatch(),
+    })
+    await send(emulator, 'POST', '/@w1/__emulator/clock/advance', { json: { by: '1h' } })
+    const path = `${prefix}/v1/batch-predictions/${created.body.id}`
+    const { body } = await send(emulator, 'GET', path, said)
+    expect(body.results_url).toBe(`${path}/results`)
+    expect((await send(emulator, 'GET', body.results_url, said)).status).toBe(200)
+    urls.push(body.results_url)
+  }
+  expect(new Set(urls).size).toBe(3)
+})
+
+test('the instance of a problem is the requested path', { tags: ['R245'] }, async () => {
+  const emulator = await testEmulator()
+  const response = await send(emulator, 'GET', '/@w1/v1/batch-predictions/none?x=1')
+  expect([response.status, response.body.instance]).toEqual([404, '/@w1/v1/batch-predictions/none'])
+})
+
 test('neither a malformed header nor the suffix of a key is kept in a log', async () => {
   const said: unknown[] = []
   const logger = {

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { type CallControl, controlOf } from '../support/control.ts'
-import { contentOf } from '../support/data-folder.ts'
+import { alive, contentOf, dataFolder, organizations } from '../support/data-folder.ts'
+import { folder } from '../support/disk-emulator.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../support/emulator.ts'
 import { sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 
@@ -159,4 +162,15 @@ test('a reset with a running clock starts at the start instant of the emulator',
   expect((await control('POST', '/reset')).body.now).toBe('2026-03-01T12:00:00.000Z')
   now += 1000
   expect((await control('GET', '/clock')).body.now).toBe('2026-03-01T12:00:02.000Z')
+})
+
+test('a reset reads the fixtures file again', async () => {
+  const file = join(folder(onTestFinished), 'sandbox.json')
+  const write = (id: string) =>
+    writeFileSync(file, JSON.stringify({ collections: { organizations: [{ id, name: id }] } }))
+  write('org-before')
+  const { control } = await alive(dataFolder(), { fixtures: file, ephemeral: true })
+  write('org-after')
+  await control('POST', '/reset')
+  expect(await organizations(control)).toEqual(['org-after'])
 })

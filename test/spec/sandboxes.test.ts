@@ -126,6 +126,12 @@ test('a name that is taken is a conflict with a mitigation, and its sandbox stay
   expect((await sandbox('w1')('GET', '/state')).body).toEqual(before)
 })
 
+test('the second of two simultaneous creations of a sandbox is a conflict', async () => {
+  const { control } = await testEmulator()
+  const both = await Promise.all([1, 2].map((seed) => control('POST', '/sandboxes', { name: 'w1', seed })))
+  expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
+})
+
 test('the second of two creations in the same turn of the event loop is a conflict', async () => {
   const { sandboxes } = (await testEmulator()).emulator
   const both = await Promise.allSettled([

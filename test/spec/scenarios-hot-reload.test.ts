@@ -99,6 +99,40 @@ test('changes of a shared helper apply like changes of the script that imports i
   await expect.poll(() => response(emulator), SOON).toBe('three')
 })
 
+test('changes of a JSON scenario apply in the same way, and its problem has a line', async () => {
+  const json = (name: string, status: unknown) =>
+    `{\n  "stubs": [\n    { "method": "GET", "path": "/search", "status": ${JSON.stringify(status)}, "body": "${name}" }\n  ]\n}\n`
+  const { emulator, file, save } = await scenariosIn({ 'search.json': json('one', 200) }, 'search')
+  expect(await response(emulator)).toBe('one')
+  save({ 'search.json': json('two', 200) })
+  await expect.poll(() => response(emulator), SOON).toBe('two')
+  save({ 'search.json': json('three', 'none') })
+  await expect.poll(async () => (await entry(emulator)).valid, SOON).toBe(false)
+  expect((await entry(emulator)).error).toContain(`${file('search.json')}:3:`)
+  expect(await response(emulator)).toBe('two')
+  save({ 'search.json': json('four', 200) })
+  await expect.poll(() => response(emulator), SOON).toBe('four')
+})
+
+test('an unchanged rule keeps its counters after a reload, and a changed one starts again', async () => {
+  const storm = (status: number, note: string) =>
+    script(
+      `{
+        faults: [
+          { id: 'same', match: { operation: 'pages.create' }, when: { nth: 2 }, do: [{ respond: { status: 503 } }] },
+          { id: 'other', match: { operation: 'skills.promote' }, do: [{ respond: { status: ${status} } }] },
+        ],
+      }`,
+      `// ${note}\n`,
+    )
+  const { emulator, save } = await scenariosIn({ 'storm.ts': storm(500, 'first') }, 'storm')
+  expect((await emulator.post('/pages', { name: 'x' })).status).not.toBe(503)
+  save({ 'storm.ts': storm(502, 'second') })
+  await expect.poll(async () => (await entry(emulator)).generation, SOON).toBe(2)
+  expect((await emulator.post('/pages', { name: 'x' })).status).toBe(503)
+  expect((await emulator.post('/skills/skill-1/promote', {})).status).toBe(502)
+})
+
 test('an added script can be started, and a removed one leaves its rules and stubs in force', async () => {
   const { emulator, save, remove } = await scenariosIn({ 'search.ts': search("'one'") }, 'search')
   save({ 'added.ts': script('{}') })

@@ -127,6 +127,13 @@ test('the state of another service is refused because of its collections', async
   expect(told).toEqual(expect.arrayContaining(['/collections/shelves', '/collections/books']))
 })
 
+test('the error of a misspelt key names the nearest', async () => {
+  const { emulator, sandbox } = await testEmulator()
+  const { schedule, ...rest } = sandbox.document()
+  const response = await controlOf(emulator)('PUT', '/snapshots/x', { ...rest, shedule: schedule })
+  expect(JSON.stringify(response.body.details)).toContain('Did you mean \\"schedule\\"')
+})
+
 test.for<[name: string, spoil: (text: string) => string, error: string]>([
   ['cut off', (text) => text.slice(0, text.length - 10), 'malformed_json'],
   ['empty', () => '', 'validation_failed'],

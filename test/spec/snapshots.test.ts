@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { batchEmulator, createBatch } from '../support/batches.ts'
+import { aBatch, batchEmulator, createBatch } from '../support/batches.ts'
 import { controlOf } from '../support/control.ts'
 import { contentOf } from '../support/data-folder.ts'
 import { testEmulator } from '../support/emulator.ts'
@@ -228,4 +228,20 @@ test('a restored running clock continues from the saved instant, and events run 
   host += 3_600_000
   const done = (await made.get(`/batch-predictions/${id}`)).body
   expect([done.status, done.completed_at < '2026-03-01T12:10']).toEqual(['completed', true])
+})
+
+test('a batch of 5,000 items is restored with its results', async () => {
+  const made = await batchEmulator()
+  const control = controlOf(made.emulator)
+  const items = Array.from({ length: 5000 }, (_, n) => ({ custom_id: `item-${n}`, file_id: 'file-pdf' }))
+  const { id } = (await made.post('/batch-predictions', aBatch({ items }))).body
+  await control('POST', '/clock/advance', { until: { batch: id, finished_items: 2500 } })
+  await control('POST', '/snapshots', { name: 'half' })
+  const then = contentOf(made.sandbox.document())
+  await control('POST', '/clock/advance', { until: { batch: id } })
+  const results = (await made.get(`/batch-predictions/${id}/results`)).text
+  await control('POST', '/snapshots/half/restore')
+  expect(contentOf(made.sandbox.document())).toBe(then)
+  await control('POST', '/clock/advance', { until: { batch: id } })
+  expect((await made.get(`/batch-predictions/${id}/results`)).text).toBe(results)
 })

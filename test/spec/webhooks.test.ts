@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Chance } from '../../src/core/random.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import { batchResponse } from '../../src/resources/batch-predictions/schema.ts'
@@ -162,7 +163,7 @@ test('results can be read at the instant of the webhook, and the clock is at tha
   ])
 })
 
-test('however a cancel and the end of a batch interleave, one webhook has the outcome', {
+test('in 200 interleavings a cancel and the end of a batch send one webhook, with the outcome', {
   tags: ['R221', 'R233'],
 }, async () => {
   const { emulator } = await webhookEmulator(undefined, {
@@ -171,24 +172,26 @@ test('however a cancel and the end of a batch interleave, one webhook has the ou
   })
   const { sandbox } = emulator
   const ends = new Set<string>()
-  for (const [in_progress, hours] of [
-    ['1h', 1],
-    ['25h', 24],
-  ] as const) {
-    for (const early of [0, 1]) {
-      const { id } = callBatches(sandbox, 'create', { body: aBatch({ items: 2 }) }).body
-      intervene(emulator, 'change', id, { pace: { validating: '0s', in_progress, finalizing: 'immediate' } })
-      const due = sandbox.clock.now + hours * 3_600_000
-      await advance(sandbox, { to: () => due - early })
-      callBatches(sandbox, 'cancel', { id })
-      await advance(sandbox, { to: () => due + 1 })
-      callBatches(sandbox, 'cancel', { id })
-      await advance(sandbox, { to: () => due + 1_000 })
-      const { status } = callBatches(sandbox, 'retrieve', { id }).body
-      const made = emulator.state('webhook_deliveries').filter(({ ref }) => ref === `batch_predictions/${id}`)
-      expect(made.map(({ type }) => type)).toEqual([`batch_prediction.${status}`])
-      ends.add(status)
+  for (let seed = 0; seed < 200; seed++) {
+    const chance = new Chance(seed, 'webhook race')
+    const { id } = callBatches(sandbox, 'create', { body: aBatch({ items: 2 }) }).body
+    const ending = chance.pick(['finish', 'window'])
+    const pace = {
+      validating: '0s',
+      in_progress: ending === 'finish' ? '1h' : '25h',
+      finalizing: 'immediate',
     }
+    intervene(emulator, 'change', id, { pace })
+    const due = sandbox.clock.now + (ending === 'finish' ? 1 : 24) * 3_600_000
+    await advance(sandbox, { to: () => due - chance.pick([0, 1]) })
+    callBatches(sandbox, 'cancel', { id })
+    await advance(sandbox, { to: () => due + 1 })
+    callBatches(sandbox, 'cancel', { id })
+    await advance(sandbox, { to: () => due + 1_000 })
+    const { status } = callBatches(sandbox, 'retrieve', { id }).body
+    const made = emulator.state('webhook_deliveries').filter(({ ref }) => ref === `batch_predictions/${id}`)
+    expect(made.map(({ type }) => type)).toEqual([`batch_prediction.${status}`])
+    ends.add(status)
   }
   expect([...ends].sort()).toEqual(['cancelled', 'completed', 'expired'])
 })

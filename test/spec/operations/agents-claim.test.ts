@@ -128,6 +128,21 @@ test('the token of a template of another teamspace gets the same 404 as an unkno
   expect((await claim(emulator, 'token-t2')).status).toBe(200)
 })
 
+test('neither a 401 nor a 429 consumes a token', { tags: ['R137'] }, async () => {
+  const overrides = [{ operation: 'agents.claim', limit: 1, window_s: 60 }]
+  const emulator = await testEmulator({
+    settings: { 'limits.overrides': overrides },
+    collections: { agent_templates: [aTemplate('t1')] },
+  })
+  expect((await claim(emulator, 'token-t1', { key: 'none' })).status).toBe(401)
+  expect((await claim(emulator, 'token-t1', { token: 'live_nobody' })).status).toBe(401)
+  expect((await claim(emulator, 'token-t9')).status).toBe(404)
+  const { status, body } = await claim(emulator, 'token-t1')
+  expect([status, body.error]).toEqual([429, 'rate_limit_exceeded'])
+  emulator.advance('60s')
+  expect((await claim(emulator, 'token-t1')).status).toBe(200)
+})
+
 test('generate responds with only a claim token, which claims a template', {
   tags: ['R134', 'R223'],
 }, async () => {
@@ -158,4 +173,15 @@ test('each generated token is unique, and the state document contains none of th
   expect(new Set(tokens).size).toBe(3)
   const document = JSON.stringify(emulator.sandbox.document())
   expect(tokens.filter((token) => document.includes(token))).toEqual([])
+})
+
+test('under --strict generate is a 501 that creates nothing, while claim works', {
+  tags: ['R223'],
+}, async () => {
+  const emulator = await testEmulator({ strict: true, collections: { agent_templates: [aTemplate('t1')] } })
+  const before = emulator.digest()
+  const { status, body } = await emulator.post('/agents/generate', {})
+  expect([status, body.error, body.retryable]).toEqual([501, 'emulator_contract_unspecified', false])
+  expect(emulator.digest()).toBe(before)
+  expect((await claim(emulator, 'token-t1')).status).toBe(200)
 })

@@ -71,6 +71,15 @@ test('a deleted automation can neither be updated nor deleted again (T35)', { ta
   expect(emulator.digest()).toBe(before)
 })
 
+test('an automation stays deleted over time and after a restart', { tags: ['R120'] }, async () => {
+  const emulator = await automationEmulator()
+  await emulator.delete(`${at}/u1`)
+  emulator.advance('30d')
+  const fired = new Set(emulator.state('agent_runs').map(({ automation_id }) => automation_id))
+  expect([...fired]).toEqual(['u2', 'u3', 'u9'])
+  expect(await listed(await emulator.restart())).toEqual(['u2'])
+})
+
 test('deleting an automation does not change the agent and its other automations', {
   tags: ['R185'],
 }, async () => {
@@ -80,6 +89,29 @@ test('deleting an automation does not change the agent and its other automations
   await emulator.delete(`${at}/u1`)
   expect(emulator.state('agents')).toEqual(agents)
   expect(emulator.state('automations').slice(1)).toEqual(others)
+})
+
+test('queued runs of a deleted automation stay queued', { tags: ['R186'] }, async () => {
+  const emulator = await automationEmulator({
+    collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2')] },
+  })
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agent_runs').map(({ status }) => status)).toEqual(['queued', 'queued'])
+})
+
+test('a setting drops the queued runs of the deleted automation, and no others', {
+  tags: ['R186'],
+}, async () => {
+  const emulator = await automationEmulator({
+    settings: { 'automations.queued_runs': 'drop' },
+    collections: { agent_runs: [aRun('r1', 'u1'), aRun('r2', 'u2'), aRun('r3', 'u1', 'executed')] },
+  })
+  await emulator.delete(`${at}/u1`)
+  expect(emulator.state('agent_runs').map(({ id, status }) => [id, status])).toEqual([
+    ['r1', 'dropped'],
+    ['r2', 'queued'],
+    ['r3', 'executed'],
+  ])
 })
 
 test('an automation is only found below its own agent, and an agent in its own teamspace', {
@@ -104,6 +136,15 @@ test('a setting changes the success status of a deletion', { tags: ['R184'] }, a
   const emulator = await automationEmulator({ settings: { 'success.delete': 200 } })
   const { status, body } = await emulator.delete(`${at}/u1`)
   expect([status, body]).toEqual([200, {}])
+})
+
+test('deletions are rate limited, and a 429 deletes nothing', { tags: ['R187'] }, async () => {
+  const overrides = [{ operation: 'automations.delete', limit: 1, window_s: 60 }]
+  const emulator = await automationEmulator({ settings: { 'limits.overrides': overrides } })
+  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
+  const { status, body, headers } = await emulator.delete(`${at}/u2`)
+  expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
+  expect(await listed(emulator)).toEqual(['u2'])
 })
 
 test('automations are stored unchanged, except for a new id', { tags: ['R223'] }, async () => {
@@ -153,4 +194,31 @@ test('lists contain only records of the teamspace, newest first if they have cre
   expect(body.data.map(({ id }: { id: string }) => id)).toEqual(['c', 'b', 'd'])
   expect(JSON.stringify(body)).not.toContain('_emulator')
   expect(assumed).toEqual(['U020', 'U043'])
+})
+
+test.for<[title: string, method: string, path: string]>([
+  ['agents.list', 'GET', '/agents'],
+  ['automations.list', 'GET', at],
+  ['automations.create', 'POST', at],
+  ['automations.retrieve', 'GET', `${at}/u1`],
+  ['automations.update', 'PATCH', `${at}/u1`],
+])(
+  '%s is a 501 under --strict, before any record is loaded',
+  { tags: ['R223'] },
+  async ([, method, path]) => {
+    const emulator = await automationEmulator({ strict: true })
+    const before = emulator.digest()
+    const hasBody = method === 'POST' || method === 'PATCH'
+    for (const target of [path, path.replace('a1', 'a0')]) {
+      const { status, body, headers } = await emulator.request(method, target, hasBody ? { json: {} } : {})
+      expect([status, body.error, body.details]).toEqual([501, 'emulator_contract_unspecified', {}])
+      expect(headers.get('x-ratelimit-limit')).toBe('200')
+    }
+    expect(emulator.digest()).toBe(before)
+  },
+)
+
+test('a deletion has a contract, so --strict does not stop it', { tags: ['R184'] }, async () => {
+  const emulator = await automationEmulator({ strict: true })
+  expect((await emulator.delete(`${at}/u1`)).status).toBe(204)
 })

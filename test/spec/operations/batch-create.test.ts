@@ -86,6 +86,14 @@ test('missing fields are reported as required, and the response names the assump
   expect(response.assumed).toContain('U015')
 })
 
+test('the window is 24h, whether it is given or not', {
+  tags: ['R202', 'R275'],
+}, async () => {
+  const emulator = await batchEmulator()
+  expect((await createBatch(emulator)).completion_window).toBe('24h')
+  expect((await createBatch(emulator, { completion_window: '24h' })).completion_window).toBe('24h')
+})
+
 test('a setting makes the window a required field', { tags: ['R202'] }, async () => {
   const emulator = await batchEmulator({ 'required.batch-predictions.create.completion_window': true })
   const response = await refusedProblem(emulator, () => emulator.post(CREATE, aBatch()), 400)

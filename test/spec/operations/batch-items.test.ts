@@ -133,6 +133,11 @@ test('a setting accepts an empty custom_id', { tags: ['U050'] }, async () => {
   await createBatch(emulator, { items: [{ custom_id: '', file_id: 'file-pdf' }] })
 })
 
+test('a page and a file are not checked before validation', { tags: ['T12'] }, async () => {
+  const emulator = await batchEmulator()
+  await createBatch(emulator, { items: [{ custom_id: 'a', file_id: 'nowhere', page: 99 }] })
+})
+
 test('unknown fields are ignored, or refused by a setting', async () => {
   const items = [{ custom_id: 'a', file_id: 'file-pdf', note: 1 }]
   const easy = await batchEmulator()

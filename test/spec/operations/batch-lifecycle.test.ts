@@ -6,6 +6,7 @@ import {
   counts,
   createBatch,
   intervene,
+  linesOf,
   retrieve,
   stamps,
 } from '../../support/batches.ts'
@@ -64,6 +65,21 @@ test('a batch is complete and consistent in every state', {
     const terminal = unhappy || status === 'completed'
     expect(batch.results_url).toEqual(terminal ? `${mountPath()}/v1/batch-predictions/${id}/results` : null)
   }
+})
+
+test('a batch is spelled cancelled and its items canceled', { tags: ['R077', 'R085', 'T18'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  const batch = await bring(emulator, id, 'cancelled')
+  expect(batchStatuses).toEqual(expect.arrayContaining(['cancelling', 'cancelled']))
+  expect(Object.keys(batch)).toEqual(expect.arrayContaining(['cancelling_at', 'cancelled_at']))
+  expect(batch.request_counts.canceled).toBe(3)
+  expect((await linesOf(emulator, id)).map((line) => line.status)).toEqual([
+    'canceled',
+    'canceled',
+    'canceled',
+  ])
+  expect(JSON.stringify(batch)).not.toMatch(/"(canceling|canceled_at|status":"canceled|cancelled":)/)
 })
 
 test('the error of a batch is a problem that names the cause, and empty under --strict', {

@@ -176,3 +176,16 @@ test('every custom_id is returned once and unchanged, and no line contains a lin
   expect(lines.map((line) => JSON.parse(line).custom_id)).toEqual(ODD_IDS)
   expect(text).not.toContain('\r')
 })
+
+test('lines are the same when they are read in pieces of one byte', { tags: ['R212'] }, async () => {
+  const emulator = await batchEmulator()
+  const items = [{ custom_id: '\u{1F600}\n\u00e9', file_id: 'file-pdf' }]
+  const { id } = await createBatch(emulator, { items })
+  await bring(emulator, id, 'completed')
+  const { text } = await emulator.get(`/batch-predictions/${id}/results`)
+  const decoder = new TextDecoder()
+  let pieced = ''
+  for (const byte of new TextEncoder().encode(text))
+    pieced += decoder.decode(Uint8Array.of(byte), { stream: true })
+  expect(JSON.parse(pieced)).toEqual(JSON.parse(text))
+})

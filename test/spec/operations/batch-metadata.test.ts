@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { metadataSchema } from '../../../src/resources/batch-predictions/schema.ts'
 import { aBatch, batchEmulator, createBatch, pointersOf, refusedProblem } from '../../support/batches.ts'
 
 const CREATE = '/batch-predictions'
@@ -51,4 +52,9 @@ test('metadata is returned unchanged, also with names like __proto__ and toStrin
     expect(JSON.stringify(JSON.parse(response).metadata)).toBe(JSON.stringify(JSON.parse(text)))
   }
   expect(({} as Record<string, unknown>).p).toBeUndefined()
+})
+
+test('a record keeps its metadata object, whatever its keys', { tags: ['R090'] }, () => {
+  const metadata = JSON.parse('{"__proto__":"p"}')
+  expect(Object.keys(metadataSchema().parse(metadata))).toEqual(['__proto__'])
 })

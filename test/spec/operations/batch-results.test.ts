@@ -2,7 +2,9 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { batchStatuses } from '../../../src/resources/batch-predictions/states.ts'
 import { KEYS } from '../../support/base-state.ts'
+import { callBatches } from '../../support/batch-calls.ts'
 import {
+  aBatch,
   batchEmulator,
   bring,
   cancel,
@@ -55,6 +57,15 @@ function slowReader(port: number, request: string): Promise<ReturnType<typeof co
     socket.once('error', reject)
   })
 }
+
+test('results are NDJSON, not an array', { tags: ['R211'] }, async () => {
+  const emulator = await batchEmulator()
+  const { id } = await createBatch(emulator)
+  await bring(emulator, id, 'completed')
+  const { headers, text } = await emulator.get(`/batch-predictions/${id}/results`)
+  expect(headers.get('content-type')).toBe('application/x-ndjson')
+  expect(text.startsWith('{')).toBe(true)
+})
 
 test.for(batchStatuses.filter((status) => !(TERMINAL as readonly string[]).includes(status)))(
   'results of a batch that is %s are refused',
@@ -135,6 +146,13 @@ test('results_url leads to the results when resolved against the URL of a reques
     const response = await emulator.send(pathname, { method: 'GET', headers })
     expect([response.status, response.text.split('\n')]).toEqual([200, expect.any(Array)])
   }
+})
+
+test('results_url keeps the sandbox that the path selects', { tags: ['T29'] }, async () => {
+  const emulator = await batchEmulator()
+  const created = callBatches(emulator.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
+  const { results_url } = await bring(emulator, created.body.id, 'completed')
+  expect(results_url).toBe(`${mountPath()}/@default/v1/batch-predictions/${created.body.id}/results`)
 })
 
 test('a setting makes results_url relative to the base URL', { tags: ['U047'] }, async () => {

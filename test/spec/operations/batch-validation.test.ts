@@ -19,7 +19,7 @@ test.for([
   ['a page beyond the last', { page: 11 }, 'has 10 pages, not 11'],
 ] as const)(
   '%s: the creation is accepted and the batch fails',
-  { tags: ['R103', 'R106', 'R272', 'T12'] },
+  { tags: ['R103', 'R106', 'R272'] },
   async ([, change, reason]) => {
     const emulator = await batchEmulator()
     const items = [...someItems(2), { custom_id: 'bad', file_id: 'file-pdf', ...change }]

@@ -317,6 +317,11 @@ test('the list has the records of the fixture that the user may see, and ignores
     expect((await emulator.get(`/conversations${query}`, { key: 'KX' })).body).toEqual(body)
 })
 
+test('has_messages is a known parameter, also if unknown ones are refused', { tags: ['R224'] }, async () => {
+  const emulator = await testEmulator({ collections, settings: { unknown_fields: 'reject' } })
+  expect((await emulator.get('/conversations?has_messages=true')).status).toBe(200)
+})
+
 test('a record with a field named __proto__ is returned complete', { tags: ['R224'] }, async () => {
   const odd = JSON.parse('{"__proto__": {"x": 1}, "constructor": 2}')
   const conversations = [{ ...odd, ...conversation('c-odd') }]
@@ -358,4 +363,20 @@ test.for([
 ] as const)('deleting %s is a 404', { tags: ['R230', 'R248'] }, async ([, id, key]) => {
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => emulator.delete(`/conversations/${id}`, { key }), 404, 'not_found')
+})
+
+test('under --strict list and delete respond with a 501 and a mitigation, and change nothing', {
+  tags: ['R223', 'U043'],
+}, async () => {
+  const emulator = await testEmulator({ collections, strict: true })
+  const before = emulator.digest()
+  for (const response of [
+    await emulator.get('/conversations'),
+    await emulator.delete('/conversations/c-1'),
+  ]) {
+    expect([response.status, response.body.error]).toEqual([501, 'emulator_contract_unspecified'])
+    expect(response.body.mitigation).toEqual(expect.stringMatching(/./))
+    expect(response.assumed).toContain('U043')
+  }
+  expect(emulator.digest()).toBe(before)
 })

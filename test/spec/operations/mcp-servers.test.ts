@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { change } from '../../../src/core/sandboxes/change.ts'
 import {
   type RequestOptions,
   type TestEmulator,
@@ -72,7 +73,7 @@ async function refused(emulator: TestEmulator, body: object, pointer: string, se
 }
 
 test('a list shows every field of a server as in its record', {
-  tags: ['R044', 'R045', 'R046', 'R047', 'R048', 'R183', 'U005'],
+  tags: ['R044', 'R045', 'R046', 'R047', 'R048', 'R183'],
 }, async () => {
   const emulator = await mcpEmulator()
   const { status, body } = await emulator.get('/organization/mcp-servers')
@@ -83,6 +84,14 @@ test('a list shows every field of a server as in its record', {
     data: [{ ...shown, id: 's2', name: 'Server s2' }, shown],
     has_more: false,
   })
+})
+
+test('a server can have any status and transport', { tags: ['R045', 'U005'] }, async () => {
+  const emulator = await mcpEmulator()
+  const server = { ...emulator.state('mcp_servers')[0], status: 'ablaze', transport: '' }
+  change(emulator.sandbox, ({ tx }) => tx.put('mcp_servers', server))
+  const { body } = await emulator.get('/organization/mcp-servers')
+  expect(body.data.at(-1)).toMatchObject({ id: 's1', status: 'ablaze', transport: '' })
 })
 
 test.for<[title: string, change: object, pointer: string]>([
@@ -245,19 +254,11 @@ test('an unknown server and one of another teamspace get the same response', { t
   expect(emulator.digest()).toBe(before)
 })
 
-test.for<[member: string, longest: string]>([
-  ['code', '\u{1F600}'.repeat(4096)],
-  ['state', 's'.repeat(512)],
-  ['redirect_uri', CALLBACK.padEnd(2048, 'x')],
-])(
-  '%s has a bound of characters, which a callback may reach',
-  { tags: ['R142', 'R143', 'R144', 'R284'] },
-  async ([member, longest]) => {
-    const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { [member]: longest })] } })
-    await refused(emulator, { ...proof, [member]: `${longest}x` }, `/${member}`)
-    expect((await callback(emulator, { ...proof, [member]: longest })).status).toBe(200)
-  },
-)
+test('a code has at most 4096 characters', { tags: ['R142', 'R284'] }, async () => {
+  const emulator = await mcpEmulator()
+  await refused(emulator, { ...proof, code: 'c'.repeat(4097) }, '/code')
+  expect((await callback(emulator, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
+})
 
 test('a code has to be a string', { tags: ['R142'] }, async () => {
   const emulator = await mcpEmulator()
@@ -269,6 +270,13 @@ test('a flow with a code accepts only that code', { tags: ['R142', 'U032'] }, as
   const { assumed } = await refused(emulator, { ...proof, code: 'wrong' }, '/code')
   expect(assumed).toContain('U033')
   expect((await callback(emulator, { ...proof, code: 'right' })).status).toBe(200)
+})
+
+test('a state has at most 512 characters', { tags: ['R143', 'R284'] }, async () => {
+  const long = 's'.repeat(512)
+  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { state: long })] } })
+  await refused(emulator, { ...proof, state: `${long}s` }, '/state')
+  expect((await callback(emulator, { ...proof, state: long })).status).toBe(200)
 })
 
 test('a state that differs, is missing or belongs to another server is refused', {
@@ -287,18 +295,32 @@ test('the digest in the state file is refused as a state', { tags: ['R143'] }, a
   await refused(emulator, { ...proof, state: emulator.state('oauth_flows')[0].state }, '/state')
 })
 
+test('a state works once', { tags: ['R143'] }, async () => {
+  const emulator = await mcpEmulator()
+  expect((await callback(emulator, proof)).status).toBe(200)
+  const { assumed } = await refused(emulator, proof, '/state')
+  expect(assumed).toContain('U032')
+})
+
 test('a setting lets a state work again', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.oauth.state_reuse': 'accept' } })
   expect((await callback(emulator, proof)).status).toBe(200)
   expect((await callback(emulator, proof)).status).toBe(200)
 })
 
-test('a state works once, also across a restart', { tags: ['R143'] }, async () => {
+test('a state that completed its flow stays used after a restart', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   expect((await callback(emulator, proof)).status).toBe(200)
-  const { assumed } = await refused(emulator, proof, '/state')
-  expect(assumed).toContain('U032')
   await refused(await emulator.restart(), proof, '/state')
+})
+
+test('a redirect_uri has at most 2048 characters', { tags: ['R144', 'R284'] }, async () => {
+  const longest = CALLBACK.padEnd(2048, 'x')
+  const emulator = await mcpEmulator({
+    collections: { oauth_flows: [aFlow('f1', { redirect_uri: longest })] },
+  })
+  await refused(emulator, { ...proof, redirect_uri: `${longest}x` }, '/redirect_uri')
+  expect((await callback(emulator, { ...proof, redirect_uri: longest })).status).toBe(200)
 })
 
 test('a redirect_uri other than the one of the flow is refused, even if similar', {
@@ -407,6 +429,28 @@ test('a setting changes the status for a service key', { tags: ['R147'] }, async
   expect([status, body.status_code, headers.get('www-authenticate')]).toEqual([401, 401, 'Bearer'])
 })
 
+test.for<
+  [title: string, call: (emulator: TestEmulator) => ReturnType<TestEmulator['get']>, operation: string]
+>([
+  ['the callback', (emulator) => callback(emulator, proof), 'mcp-servers.oauth-callback'],
+  ['the list', (emulator) => emulator.get('/organization/mcp-servers'), 'mcp-servers.list'],
+])(
+  '%s is rate limited, and a 429 consumes nothing',
+  { tags: ['R148', 'R183'] },
+  async ([, call, operation]) => {
+    const settings = {
+      'limits.overrides': [{ operation, limit: 1, window_s: 60 }],
+      'mcp.oauth.state_reuse': 'accept',
+    }
+    const emulator = await mcpEmulator({ settings })
+    expect((await call(emulator)).status).toBe(200)
+    const before = emulator.digest()
+    const { status, body, headers } = await call(emulator)
+    expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
+    expect(emulator.digest()).toBe(before)
+  },
+)
+
 test('the list contains only the servers of the teamspace of the key', { tags: ['R182'] }, async () => {
   const emulator = await mcpEmulator({
     collections: { mcp_servers: [aServer('s1'), aServer('s9', {}, { teamspace_id: 'ts-b' })] },
@@ -428,6 +472,12 @@ test('query parameters are ignored, and a setting removes has_more', { tags: ['R
   expect(body.data).toHaveLength(2)
 })
 
+test('both MCP operations are marked beta', { tags: ['R287'] }, async () => {
+  const emulator = await mcpEmulator()
+  const beta = [...emulator.sandbox.service.operations.values()].filter((each) => each.beta === true)
+  expect(beta.map(({ name }) => name).sort()).toEqual(['mcp-servers.list', 'mcp-servers.oauth-callback'])
+})
+
 test('a flow started by the control API completes with its state and code, only for its server', {
   tags: ['R143', 'R144'],
 }, async () => {
@@ -438,6 +488,12 @@ test('a flow started by the control API completes with its state and code, only 
   await refused(emulator, { ...flow, server_id: undefined, code: 'another' }, '/code', 's2')
   await refused(emulator, flow, '/state', 's1')
   expect((await callback(emulator, flow, {}, 's2')).body.tools_synced).toBe(true)
+})
+
+test('every flow has a unique state and code', { tags: ['R143'] }, async () => {
+  const emulator = await mcpEmulator()
+  const flows = [1, 2, 3].map(() => startFlow(emulator, 's1', CALLBACK))
+  expect(new Set(flows.flatMap(({ state, code }) => [state, code])).size).toBe(6)
 })
 
 test('a flow cannot be started for an unknown server or with a redirect_uri that the callback would refuse', {

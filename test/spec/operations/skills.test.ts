@@ -110,6 +110,12 @@ test.for([
   },
 )
 
+test('a skill can be promoted only once', { tags: ['R175'] }, async () => {
+  const emulator = await withSkill({})
+  expect((await emulator.post(PROMOTE)).status).toBe(200)
+  await refused(emulator, () => emulator.post(PROMOTE), 400)
+})
+
 test.for([
   ['no such skill', '/skills/none/promote', 'KU', {}],
   ['a private skill of another organization', PROMOTE, 'KO', {}],
@@ -118,6 +124,11 @@ test.for([
 ] as const)('%s is not found', { tags: ['R229'] }, async ([, path, key, change]) => {
   const emulator = await withSkill(change)
   await refused(emulator, () => emulator.post(path, undefined, { key }), 404, 'not_found')
+})
+
+test('a skill of another teamspace is not changed', { tags: ['R229'] }, async () => {
+  const emulator = await withSkill({})
+  await refused(emulator, () => emulator.post(PROMOTE, undefined, { key: 'K2' }))
 })
 
 test.for([

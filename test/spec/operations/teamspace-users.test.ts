@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { change } from '../../../src/core/sandboxes/change.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { refused } from '../../support/refusal.ts'
 
@@ -269,6 +271,16 @@ test('has_more of a page read with before is false if no row is before it, and n
   expect(await read('u-4', literal)).toEqual([[], true, false])
 })
 
+test('a cursor works in both directions after the membership of its user is removed, and after a restart', {
+  tags: ['T28'],
+}, async () => {
+  const emulator = await testEmulator({ collections: crowd(6) })
+  expect((await emulator.delete(`${USERS}/u-3`, { key: 'K2' })).status).toBe(204)
+  const again = await emulator.restart()
+  expect(idsOf(await list(again, '?limit=2&after=u-3'))).toEqual(['u-2', 'u-1'])
+  expect(idsOf(await list(again, '?limit=1&before=u-3'))).toEqual(['u-4'])
+})
+
 test.for(['oldest', 'shuffled'])(
   'lists.order=%s is a stable order for paging',
   { tags: ['U020'] },
@@ -338,4 +350,42 @@ test('a user with several memberships is listed once, and a deletion removes all
   ])
   await emulator.delete(`${USERS}/user-member`, { key: 'K2' })
   expect(idsOf(await list(emulator))).toEqual(['user-second'])
+})
+
+test('a user who is added again is listed again', { tags: ['R160'] }, async () => {
+  const emulator = await testEmulator({ collections: crowd(2) })
+  await emulator.delete(`${USERS}/u-0`, { key: 'K2' })
+  const membership = { id: 'm-again', teamspace_id: 'ts-b', user_id: 'u-0', role: 'back', agent_ids: [] }
+  change(emulator.sandbox, ({ tx, at }) =>
+    tx.put('memberships', { ...membership, created_at: at, removed_at: null, self_joined: false } as never),
+  )
+  expect((await list(emulator)).body.data[1]).toMatchObject({ id: 'u-0', permissions: { role: 'back' } })
+})
+
+test('paging with any mix of page sizes and removals visits each remaining user once', {
+  tags: ['R008', 'R010'],
+}, async () => {
+  const steps = fc.array(fc.record({ limit: fc.integer({ min: 1, max: 9 }), remove: fc.nat(19) }), {
+    minLength: 30,
+    maxLength: 30,
+  })
+  await fc.assert(
+    fc.asyncProperty(steps, async (plan) => {
+      const emulator = await testEmulator({ collections: crowd(20) })
+      const seen: string[] = []
+      const removed = new Set<string>()
+      for (const { limit, remove } of plan) {
+        const after = seen.length === 0 ? '' : `&after=${seen.at(-1)}`
+        const { body } = await list(emulator, `?limit=${limit}${after}`)
+        seen.push(...body.data.map(({ id }: { id: string }) => id))
+        if (!body.has_more) break
+        const gone = await emulator.delete(`${USERS}/u-${remove}`, { key: 'K2' })
+        if (gone.status === 204) removed.add(`u-${remove}`)
+      }
+      expect(new Set(seen).size).toBe(seen.length)
+      const everyone = ['user-second', ...Array.from({ length: 20 }, (_, n) => `u-${n}`)]
+      for (const id of everyone) if (!removed.has(id)) expect(seen).toContain(id)
+    }),
+    { numRuns: 8 },
+  )
 })

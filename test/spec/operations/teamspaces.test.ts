@@ -212,6 +212,17 @@ test('created_at is the virtual instant of the creation, and an update keeps it,
   })
 })
 
+test.for([
+  ['name alone', { name: 'new' }],
+  ['access alone', { access: 'open' }],
+  ['both', { name: 'new', access: 'open' }],
+] as const)('%s changes, and other fields stay', { tags: ['R149'] }, async ([, change]) => {
+  const emulator = await testEmulator()
+  const { body } = await emulator.patch(A, change)
+  expect(body).toMatchObject({ name: 'Teamspace ts-a', access: 'closed', ...change })
+  expect(emulator.state('teamspaces').find(({ id }) => id === 'ts-a')).toMatchObject(body)
+})
+
 test('a PATCH without a known field changes nothing and names the assumption, or is refused by a setting', {
   tags: ['R149'],
 }, async () => {

@@ -24,21 +24,22 @@ const BROKEN = { status: null, broke: 'broken' }
 function connection(
   preset: string,
   { raw, client, made, stays = false }: WireCase,
-  untilHeld = false,
+  slow = false,
 ): PresetCase {
   return {
     preset,
+    ...(slow ? { slow: true as const } : {}),
     run: async (stage) => {
       const pages = () => stage.sandbox.store.rows('pages').size
       await stage.arm(preset)
       const seen = await stage.raw('POST', '/pages', {
         json: { name: 'raw' },
-        untilHeld,
+        untilHeld: slow,
       })
       await stage.arm(preset)
       const view = await stage.call('POST', '/pages', {
         json: { name: 'client' },
-        untilHeld,
+        untilHeld: slow,
       })
       const made = pages()
       if (stays) await stage.clear()
@@ -119,6 +120,7 @@ export const connectionCases: readonly PresetCase[] = [
   }),
   {
     preset: 'slow',
+    slow: true,
     run: async (stage) => {
       await stage.arm('slow')
       const order: string[] = []
@@ -131,6 +133,7 @@ export const connectionCases: readonly PresetCase[] = [
   },
   {
     preset: 'slow-drip',
+    slow: true,
     run: async (stage) => {
       await stage.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 60_000 } }] })
       const { pieces, end, text } = await stage.raw('POST', '/pages', { json: { name: 'x' } })

@@ -43,6 +43,7 @@ function pieces(
   const preset = `ndjson-${name}`
   return {
     preset,
+    slow: true,
     run: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
@@ -68,6 +69,7 @@ function broken(name: string, expected: object, untilHeld = false): PresetCase {
   const preset = `ndjson-${name}`
   return {
     preset,
+    ...(untilHeld ? { slow: true as const } : {}),
     run: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
