@@ -208,8 +208,8 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/testing': 1_318,
   'adapters/webhooks': 763,
   core: 17_667,
-  'json-schema': 2_776,
-  resources: 8_745,
+  'json-schema': 2_771,
+  resources: 8_610,
   src: 2_082,
 }
 

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
+import { keeping } from '../core/keeping.ts'
 import { Chance } from '../core/random.ts'
 import { RegexTimeout, withMatchTime } from '../core/regex.ts'
 import { Draw, type Mode, newBudget, OutOfBudget } from './draw.ts'
@@ -162,15 +163,9 @@ function locationIn({ schemaPath }: ErrorObject): string {
 
 /** Schemas whose validators are kept: every batch of a client has the same schema in a new object. */
 const MAX_KEPT = 20
-const kept = new Map<string, Outputs>()
+const outputsFor = keeping((text) => new Outputs(JSON.parse(text) as JsonObject), MAX_KEPT)
 
 /** The values for a schema, which is examined once as long as it is one of the last {@link MAX_KEPT}. */
 export function outputsOf(schema: JsonObject): Outputs {
-  const text = JSON.stringify(schema)
-  const outputs = kept.get(text) ?? new Outputs(schema)
-  kept.delete(text)
-  kept.set(text, outputs)
-  const [oldest] = kept.keys()
-  if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-  return outputs
+  return outputsFor(JSON.stringify(schema))
 }

@@ -10,6 +10,7 @@ import { collection } from '../core/state/collection.ts'
 import { oneOfNames, refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
 import {
+  type OpaqueRecord,
   opaqueList,
   opaqueListResponse,
   opaqueRecord,
@@ -30,16 +31,12 @@ const conversationFacts = () =>
     share_data_consent: z.boolean().default(false),
   })
 
-type ConversationFacts = z.output<ReturnType<typeof conversationFacts>>
-
-const conversationRecord = () => opaqueRecord<ConversationFacts>(conversationFacts())
-
-export type Conversation = z.output<ReturnType<typeof conversationRecord>>
+export type Conversation = OpaqueRecord<z.output<ReturnType<typeof conversationFacts>>>
 
 export const conversations = collection<Conversation>({
   name: 'conversations',
   label: 'conversation',
-  schema: conversationRecord,
+  schema: () => opaqueRecord(conversationFacts()),
   check: refersTo(teamspaces, '_emulator', 'teamspace_id'),
   generate: ({ newId, any, n }) => ({
     id: newId(),
@@ -77,20 +74,16 @@ const messageFacts = () =>
     feedback: z.array(feedbackEntry()).default([]),
   })
 
-type MessageFacts = z.output<ReturnType<typeof messageFacts>>
-
-const messageRecord = () =>
-  opaqueRecord<MessageFacts>(messageFacts()).refine(({ id }) => STORED_ID.test(id), {
-    path: ['id'],
-    error: 'must be a UUID in lower case, such as 3f2b8c1e-5d47-4a90-9b6f-0c1d2e3f4a5b',
-  })
-
-export type Message = z.output<ReturnType<typeof messageRecord>>
+export type Message = OpaqueRecord<z.output<ReturnType<typeof messageFacts>>>
 
 export const messages = collection<Message>({
   name: 'messages',
   label: 'message',
-  schema: messageRecord,
+  schema: () =>
+    opaqueRecord(messageFacts()).refine(({ id }) => STORED_ID.test(id), {
+      path: ['id'],
+      error: 'must be a UUID in lower case, such as 3f2b8c1e-5d47-4a90-9b6f-0c1d2e3f4a5b',
+    }),
   check: refersTo(conversations, '_emulator', 'conversation_id'),
   generate: ({ newUuid, any, chance }) => ({
     id: newUuid(),

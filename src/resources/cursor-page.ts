@@ -39,8 +39,6 @@ export const listResponse = <T extends z.ZodType>(item: T) =>
 type Reads = Pick<Request<object, unknown>, 'assume' | 'settings'>
 type Assume = Reads['assume']
 
-const EMPTY_PAGE = { items: [], hasMore: false, start: 0 } as const
-
 /**
  * The page for a query. `locate` returns the position of a cursor, or undefined for an unknown one, which is refused or gets
  * an empty page (U022). `read` returns the list; it is not called for an unknown cursor, whose response does not depend on it.
@@ -54,7 +52,12 @@ export function readPage<T>(
 ): Page<T> {
   const side = sideOf(query, assume)
   const spot = side === undefined ? undefined : locate(query[side] ?? '')
-  if (side !== undefined && spot === undefined) return leadsNowhere(side, assume)
+  if (side !== undefined && spot === undefined) {
+    const detail =
+      'is not a cursor of this list; use one from an earlier page of the same list, with the same filters'
+    if (assume(badCursor) === 'reject') refuseInvalid([{ pointer: `/query/${side}`, detail }])
+    return { items: [], hasMore: false, start: 0 }
+  }
   const list = read()
   const back = side === 'before'
   const place = spot && (back ? { before: spot.start } : { after: spot.end - 1 })
@@ -74,24 +77,10 @@ export function noteOrder(list: readonly unknown[], assume: Assume): void {
 function sideOf({ after, before }: PageQuery, assume: Assume): 'after' | 'before' | undefined {
   if (after === undefined) return before === undefined ? undefined : 'before'
   if (before !== undefined && assume(bothCursors) === 'reject') {
-    refuseInvalid([
-      { pointer: '/query/before', detail: 'cannot be given together with after; leave one of them out' },
-    ])
+    const detail = 'cannot be given together with after; leave one of them out'
+    refuseInvalid([{ pointer: '/query/before', detail }])
   }
   return 'after'
-}
-
-function leadsNowhere(side: 'after' | 'before', assume: Assume): Page<never> {
-  if (assume(badCursor) === 'reject') {
-    refuseInvalid([
-      {
-        pointer: `/query/${side}`,
-        detail:
-          'is not a cursor of this list; use one from an earlier page of the same list, with the same filters',
-      },
-    ])
-  }
-  return EMPTY_PAGE
 }
 
 /** An entry of a list with object-id cursors: a record, or only the place of one that is no longer in the list. */

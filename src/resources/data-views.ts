@@ -63,14 +63,9 @@ function renamed(raw: unknown, from: string): unknown {
 }
 
 const viewResponse = (settings: Settings) =>
-  z.strictObject({
-    object: z.literal('data_view'),
-    id: nonEmptyText(),
-    [shownMember(settings)]: z.string(),
-    created_at: timestamp(),
-    knowledge_id: z.string(),
-    service_account_id: z.string(),
-  })
+  viewRecord()
+    .omit({ dataset_name: true, _emulator: true })
+    .extend({ [shownMember(settings)]: z.string() })
 
 const listDataViews = operation({
   name: 'data-views.list',

@@ -84,7 +84,10 @@ const createPage = operation({
   success: successCreate,
   output: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
   input: ({ object }, settings) => {
-    const onPage = object({ type: z.string().refine(isPageType, OTHER_TYPE), page_id: z.string() }).meta({
+    const onPage = object({
+      type: z.string().refine((type) => type === 'page', OTHER_TYPE),
+      page_id: z.string(),
+    }).meta({
       title: 'page_parent',
     })
     const parent = settings.get(otherParents) === 'passthrough' ? anyObject() : onPage
@@ -111,8 +114,6 @@ const createPage = operation({
     return { body: { ...page, ...shown } }
   },
 })
-
-const isPageType = (type: string) => type === 'page'
 
 const OTHER_TYPE = {
   error: 'must be "page"',

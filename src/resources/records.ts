@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import type { AnySetting, Reliance } from '../core/assumptions.ts'
-import { refuse } from '../core/errors.ts'
+import { emptyPatch, immutableMembers } from '../core/core-assumptions.ts'
+import { refuse, refuseInvalid } from '../core/errors.ts'
 import { text, timestamp } from '../core/fields.ts'
 import { type Issue, pointer } from '../core/json.ts'
-import type { Finder } from '../core/operation.ts'
+import type { Finder, Request } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
 import { seal } from '../core/secrets.ts'
 import type { Row } from '../core/state/commit.ts'
@@ -83,6 +84,24 @@ export function oneOfNames(
       params: { assumed: [settings[0].item, ...settings] satisfies Reliance },
     })
     .meta({ enum: [...names] })
+}
+
+export type Assume = Request<object, unknown>['assume']
+
+/** Refuses a PATCH that gives a field another value, which cannot change, unless a setting lets it ignore the field. */
+export function keepField(
+  name: string,
+  given: unknown,
+  present: string,
+  { assume, detail }: { readonly assume: Assume; readonly detail: string },
+): void {
+  if (assume(immutableMembers) === 'ignore' || given === present) return
+  refuseInvalid([{ pointer: pointer(name), detail }])
+}
+
+/** Refuses a PATCH without a known field, if a setting requires one. */
+export function refuseEmpty(assume: Assume, detail: string): void {
+  if (assume(emptyPatch) === 'reject') refuseInvalid([{ pointer: '', detail }])
 }
 
 /**

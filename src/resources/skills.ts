@@ -26,44 +26,37 @@ export const skillCategories = [
   'general_productivity',
 ] as const
 
-const skillRecord = () =>
-  z
-    .strictObject({
-      object: z.literal('skill').default('skill'),
-      id: nonEmptyText(),
-      scope: z.enum(['user', 'account', 'builtin']),
-      category: z.enum(skillCategories),
-      slash_key: z.string(),
-      name: z.string(),
-      description: z.string(),
-      instructions: z.string(),
-      required_tools: z.array(z.string()),
-      preferred_tools: z.array(z.string()),
-      enabled: z.boolean(),
-      account_id: z.string().nullable(),
-      builtin_key: z.string().nullable(),
-      promoted_at: timestamp().nullable(),
-      creator_id: z.string().nullable(),
-      created_at: timestamp(),
-      updated_at: timestamp(),
-    })
-    .superRefine((skill, context) => {
-      for (const [member, message] of scopeFaults(skill))
-        context.addIssue({ code: 'custom', path: [member], message })
-    })
+const skillFields = () =>
+  z.strictObject({
+    object: z.literal('skill').default('skill'),
+    id: nonEmptyText(),
+    scope: z.enum(['user', 'account', 'builtin']),
+    category: z.enum(skillCategories),
+    slash_key: z.string(),
+    name: z.string(),
+    description: z.string(),
+    instructions: z.string(),
+    required_tools: z.array(z.string()),
+    preferred_tools: z.array(z.string()),
+    enabled: z.boolean(),
+    account_id: z.string().nullable(),
+    builtin_key: z.string().nullable(),
+    promoted_at: timestamp().nullable(),
+    creator_id: z.string().nullable(),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  })
 
-interface ScopeFacts {
-  readonly scope: 'user' | 'account' | 'builtin'
-  readonly account_id: string | null
-  readonly builtin_key: string | null
-  readonly promoted_at: string | null
-  readonly creator_id: string | null
-  readonly created_at: string
-  readonly updated_at: string
-}
+export type Skill = z.output<ReturnType<typeof skillFields>>
+
+const skillRecord = () =>
+  skillFields().superRefine((skill, context) => {
+    for (const [member, message] of scopeFaults(skill))
+      context.addIssue({ code: 'custom', path: [member], message })
+  })
 
 /** The issues of fields that do not fit the scope. Specification: Skill. */
-function* scopeFaults(skill: ScopeFacts): Iterable<readonly [member: string, message: string]> {
+function* scopeFaults(skill: Skill): Iterable<readonly [member: string, message: string]> {
   const { scope } = skill
   if (scope === 'account' && skill.account_id === null)
     yield ['account_id', 'must name the account that owns a skill of scope account']
@@ -77,8 +70,6 @@ function* scopeFaults(skill: ScopeFacts): Iterable<readonly [member: string, mes
   if (Date.parse(skill.updated_at) < Date.parse(skill.created_at))
     yield ['updated_at', 'must not be before created_at']
 }
-
-export type Skill = z.output<ReturnType<typeof skillRecord>>
 
 /** A record of `skills` to write. */
 export type SkillRecord = InputOf<typeof skillRecord>

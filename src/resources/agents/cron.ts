@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
-import type { Cron } from 'croner'
 import * as z from 'zod'
+import { keeping } from '../../core/keeping.ts'
 import { DAY } from '../../core/time/instant.ts'
 import { counted } from '../../core/words.ts'
 
@@ -67,15 +67,8 @@ const FIELDS = '5-or-6-parts'
 /** The most cached expressions: each needs 80 kB, and the automations of a sandbox usually have fewer. */
 const MAX_KEPT = 64
 
-const kept = new Map<string, Cron>()
-
 // Without a function to call, a job starts no timer. A fixed offset is ten times as fast as the name of a time zone.
-function compiled(expression: string): Cron {
-  const known = kept.get(expression)
-  if (known !== undefined) return known
-  const cron = new (cronModule().Cron)(expression, { utcOffset: 0, mode: FIELDS })
-  const [oldest] = kept.keys()
-  if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-  kept.set(expression, cron)
-  return cron
-}
+const compiled = keeping(
+  (expression) => new (cronModule().Cron)(expression, { utcOffset: 0, mode: FIELDS }),
+  MAX_KEPT,
+)

@@ -4,7 +4,7 @@ import type { InputOf, ShapeOf } from '../../core/fields.ts'
 import { control, type Scope } from '../../core/operation.ts'
 import { givenSource, nameOfProvider } from './providers.ts'
 import { queueRun } from './runs.ts'
-import { type AgentRun, type EventTrigger, eventPayload, eventTriggers, triggerEvent } from './schema.ts'
+import { type EventTrigger, eventPayload, eventTriggers, triggerEvent } from './schema.ts'
 
 const emission = (settings: Settings) =>
   z.strictObject({
@@ -55,6 +55,7 @@ export const emitEvent = control({
 function emit(scope: Scope, emission: Emission): ProviderEventResult {
   const { tx, settings, newId } = scope
   const id = newId()
+  const source = nameOfProvider(emission.source, settings)
   const concerned = tx.in(eventTriggers).filter((trigger) => concerns(trigger, emission))
   const fired: ProviderEventResult['fired'][number][] = []
   const not_fired: ProviderEventResult['not_fired'][number][] = []
@@ -62,27 +63,18 @@ function emit(scope: Scope, emission: Emission): ProviderEventResult {
     const facts = { trigger_id: trigger.id, agent_id: trigger._emulator.agent_id }
     const because = obstacle(trigger)
     if (because === undefined) {
-      const run = fire(scope, trigger, { ...emission, id })
+      const run = queueRun(scope, {
+        agent_id: facts.agent_id,
+        trigger_id: trigger.id,
+        thread_id: threadFor(scope, trigger),
+        cause: `The provider ${source} emitted ${emission.event}.`,
+        event_id: id,
+        payload: emission.payload,
+      })
       fired.push({ ...facts, run_id: run.id, thread_id: run.thread_id })
     } else not_fired.push({ ...facts, because })
   }
-  const source = nameOfProvider(emission.source, settings)
   return { object: 'provider_event', id, source, event: emission.event, fired, not_fired }
-}
-
-function fire(
-  scope: Scope,
-  trigger: EventTrigger,
-  { id, source, event, payload }: Emission & { readonly id: string },
-): AgentRun {
-  return queueRun(scope, {
-    agent_id: trigger._emulator.agent_id,
-    trigger_id: trigger.id,
-    thread_id: threadFor(scope, trigger),
-    cause: `The provider ${nameOfProvider(source, scope.settings)} emitted ${event}.`,
-    event_id: id,
-    payload,
-  })
 }
 
 // The shared thread is kept while a trigger opens one per event: it is used again when the trigger changes back.

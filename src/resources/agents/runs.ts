@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Settings, setting } from '../../core/assumptions.ts'
+import { setting } from '../../core/assumptions.ts'
 import { durationUpTo, intBetween, list, listOf, type ShapeOf } from '../../core/fields.ts'
 import {
   control,
@@ -98,11 +98,12 @@ function countDropped(tx: Transaction, { automation_id, trigger_id }: AgentRun, 
 /** Schedules the execution of a queued run after its time in the queue, or at once if that is over. Other runs get no event. */
 export function armRun(scope: Scope, run: AgentRun): void {
   const ref = refOf(agentRuns, run)
-  const due = executionOf(run, scope)
-  if (due === undefined) {
+  if (run.status !== 'queued') {
     scope.unschedule(ref, [EXECUTE])
     return
   }
+  const wait = parseDuration(scope.settings.get(queueTime)) ?? 0
+  const due = Math.max(scope.now, Date.parse(run.queued_at) + wait)
   const present = scope.tx.get(SCHEDULE, eventId(EXECUTE, ref)) as ScheduledEvent | undefined
   if (present !== undefined && Date.parse(present.due_at) === due) return
   scope.schedule({
@@ -112,15 +113,6 @@ export function armRun(scope: Scope, run: AgentRun): void {
     urgency: 'work',
     description: 'A run leaves the queue: its agent runs.',
   })
-}
-
-function executionOf({ status, queued_at }: AgentRun, { now, settings }: Scope): number | undefined {
-  if (status !== 'queued') return undefined
-  return Math.max(now, Date.parse(queued_at) + timeInQueue(settings))
-}
-
-function timeInQueue(settings: Settings): number {
-  return parseDuration(settings.get(queueTime)) ?? 0
 }
 
 /** Drops the chosen runs that are queued: they never execute, but stay in the history. */

@@ -4,7 +4,6 @@ import { refuse } from '../../core/errors.ts'
 import { anyObject, nonEmptyText, timestamp } from '../../core/fields.ts'
 import { operation, type Scope } from '../../core/operation.ts'
 import type { Chance } from '../../core/random.ts'
-import type { Caller } from '../../core/request/auth.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
 import { shown } from '../../core/state/state.ts'
@@ -78,9 +77,10 @@ export const claimTemplate = operation({
   input: ({ object }) => ({ body: object({ claim_token: nonEmptyText() }) }),
   handle: ({ tx, body, caller, at, note }) => {
     const token = presentedSecret(body.claim_token)
-    const template = tx
-      .in(agentTemplates)
-      .find((each) => each.claim_token === token && isUnclaimed(each) && mayClaim(caller, each))
+    const template = tx.in(agentTemplates).find(({ claim_token, _emulator }) => {
+      const mayClaim = [null, caller.teamspace_id].includes(_emulator.teamspace_id)
+      return claim_token === token && _emulator.claimed_at === null && mayClaim
+    })
     if (template === undefined) {
       return refuse('not_found', {
         detail: 'No unclaimed template has this claim token. A token works once.',
@@ -90,7 +90,8 @@ export const claimTemplate = operation({
     note('U007')
     if (template._emulator.generated === true) note('U043')
     tx.in(agentTemplates).put({ ...template, _emulator: { ...template._emulator, claimed_at: at } })
-    return { body: asShown(template) }
+    const { claim_token: _, ...rest } = template
+    return { body: shown(rest) }
   },
 })
 
@@ -113,19 +114,6 @@ export const generateTemplate = uncontracted({
     return { body: { claim_token } }
   },
 })
-
-function isUnclaimed({ _emulator }: AgentTemplate): boolean {
-  return _emulator.claimed_at === null
-}
-
-function mayClaim(caller: Caller, { _emulator }: AgentTemplate): boolean {
-  return _emulator.teamspace_id === null || _emulator.teamspace_id === caller.teamspace_id
-}
-
-function asShown(template: AgentTemplate): object {
-  const { claim_token: _, ...rest } = template
-  return shown(rest)
-}
 
 // The specification does not define the generated template: each valid template field in the body is used.
 function templateFrom(

@@ -1,18 +1,11 @@
 import * as z from 'zod'
 import type { Settings } from '../../core/assumptions.ts'
-import {
-  emptyPatch,
-  immutableMembers,
-  successCreate,
-  successDelete,
-  successRead,
-  successUpdate,
-} from '../../core/core-assumptions.ts'
-import { refuseInvalid } from '../../core/errors.ts'
-import { operation, type Request } from '../../core/operation.ts'
+import { successCreate, successDelete, successRead, successUpdate } from '../../core/core-assumptions.ts'
+import { operation } from '../../core/operation.ts'
 import { shown } from '../../core/state/state.ts'
+import { keepField, refuseEmpty } from '../records.ts'
 import { opaqueList, opaqueListResponse, uncontracted } from '../uncontracted.ts'
-import { givenSource, triggerSources } from './providers.ts'
+import { givenSource, nameOfProvider, triggerSources } from './providers.ts'
 import {
   type EventTrigger,
   eventTriggers,
@@ -53,34 +46,22 @@ export const updateTrigger = operation({
     assume(triggerSources)
     if (body.trigger_event !== undefined) assume(triggerEvents)
     const { trigger_source: source, ...supplied } = body
-    if (source !== undefined) keepSource(namedTrigger(trigger, settings), source, assume)
+    if (source !== undefined) {
+      const present = nameOfProvider(trigger.trigger_source, settings)
+      const detail = `cannot change from "${present}"; to switch providers, delete the trigger and create another`
+      keepField('trigger_source', source, present, { assume, detail })
+    }
     if (Object.keys(supplied).length > 0) {
       const changed = tx.in(eventTriggers).put({ ...trigger, ...supplied, updated_at: at })
       return { body: asShown(changed, settings) }
     }
-    if (source === undefined && assume(emptyPatch) === 'reject') {
-      refuseInvalid([{ pointer: '', detail: 'has no field that can be updated' }])
-    }
+    if (source === undefined) refuseEmpty(assume, 'has no field that can be updated')
     return { body: asShown(trigger, settings) }
   },
 })
 
 function asShown(trigger: EventTrigger, settings: Settings): object {
   return shown(namedTrigger(trigger, settings))
-}
-
-function keepSource(
-  { trigger_source }: { readonly trigger_source: string },
-  given: unknown,
-  assume: Request<object, unknown>['assume'],
-): void {
-  if (assume(immutableMembers) === 'ignore' || given === trigger_source) return
-  refuseInvalid([
-    {
-      pointer: '/trigger_source',
-      detail: `cannot change from "${trigger_source}"; to switch providers, delete the trigger and create another`,
-    },
-  ])
 }
 
 export const listTriggers = uncontracted({

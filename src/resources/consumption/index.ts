@@ -137,7 +137,7 @@ const listConsumption = operation({
     return {
       body: {
         object: 'list',
-        data: page.items.map(itemOf),
+        data: page.items.map(({ id: _, _emulator: __, ...row }) => row),
         has_more: page.hasMore,
         first_id: length === 0 ? null : toCursor(page.start, dates),
         last_id: length === 0 ? null : toCursor(page.start + length - 1, dates),
@@ -145,10 +145,6 @@ const listConsumption = operation({
     }
   },
 })
-
-function itemOf({ id: _, _emulator: __, ...row }: ConsumptionRow): object {
-  return row
-}
 
 export const consumptionResource: Resource = {
   name: 'consumption',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Settings } from '../../core/assumptions.ts'
 import { DAY, formatInstant } from '../../core/time/instant.ts'
-import { queryInstant, type Window, windowOf } from './window.ts'
+import { queryInstant, windowOf } from './window.ts'
 
 const NOW = Date.parse('2026-03-01T12:00:00.000Z')
 const instant = (text: string | undefined) => (text === undefined ? undefined : queryInstant().parse(text))
@@ -23,7 +23,7 @@ function read(start?: string, end?: string, values: object = {}) {
   return { window, notes }
 }
 
-const spanOf = (window: Window | undefined) =>
+const spanOf = (window: ReturnType<typeof windowOf>) =>
   window && [formatInstant(window.from), formatInstant(window.until - 1)]
 
 test.for([

@@ -101,12 +101,6 @@ export function queryInstant(): z.ZodType<QueryInstant, string> {
     .meta({ type: 'string' })
 }
 
-/** A span of virtual milliseconds from `from` (inclusive) to `until` (exclusive). */
-export interface Window {
-  readonly from: number
-  readonly until: number
-}
-
 /** The dates of a query; each may be absent. */
 export interface Dates {
   readonly start?: QueryInstant | undefined
@@ -114,27 +108,37 @@ export interface Dates {
 }
 
 /**
- * The span that a report covers; undefined for one without rows. Both dates are inclusive: a date alone starts at UTC
+ * The virtual milliseconds that a report covers, without `until`; undefined for one without rows. Both dates are inclusive: a date alone starts at UTC
  * midnight, and as an end covers its whole day. Instants are compared in milliseconds. Depending on settings, it refuses a
  * window that is too long, or whose end is before its start. Specification: List consumption breakdown.
  */
 export function windowOf(
   { start, end }: Dates,
   { now, assume }: Pick<Request<object, unknown>, 'now' | 'assume'>,
-): Window | undefined {
+): { readonly from: number; readonly until: number } | undefined {
   refuseInvalid([
     ...dateIssues('/query/start_date', start, assume),
     ...dateIssues('/query/end_date', end, assume),
   ])
   const until = end === undefined ? now + 1 : end.ms + (end.dateOnly ? DAY : 1)
   const lastDay = startOfDay(until - 1)
-  const from = start === undefined ? lastDay - (MAX_DAYS - 1) * DAY : start.ms + (start.finer ? 1 : 0)
-  if (from >= until) return upsideDown(assume)
+  const earliest = lastDay - (MAX_DAYS - 1) * DAY
+  const from = start === undefined ? earliest : start.ms + (start.finer ? 1 : 0)
+  if (from >= until) {
+    if (assume(startAfterEnd) === 'reject')
+      refuseInvalid([{ pointer: '/query/start_date', detail: 'must not be after end_date' }])
+    return undefined
+  }
   const days = (lastDay - startOfDay(from)) / DAY + 1
   if (days <= MAX_DAYS) return { from, until }
   // The two ways of counting differ only at this length, so only here the response depends on the setting.
   if (days === MAX_DAYS + 1 && assume(dayCount) === 'difference') return { from, until }
-  return overlong({ until, lastDay, days }, assume)
+  const choice = assume(tooLong)
+  if (choice === 'clamp') return { from: earliest, until }
+  if (choice === 'empty') return undefined
+  const detail = `the window touches ${days} UTC calendar days, but at most ${MAX_DAYS} are possible; use a later start_date or an earlier end_date`
+  refuseInvalid([{ pointer: '/query/start_date', detail }])
+  return undefined
 }
 
 type Assume = Request<object, unknown>['assume']
@@ -147,20 +151,4 @@ function dateIssues(pointer: string, date: QueryInstant | undefined, assume: Ass
   if (!date.zoned && assume(zoneless) === 'reject')
     return [{ pointer, detail: 'must end in Z or an offset such as +01:00' }]
   return []
-}
-
-function upsideDown(assume: Assume): undefined {
-  if (assume(startAfterEnd) === 'reject')
-    refuseInvalid([{ pointer: '/query/start_date', detail: 'must not be after end_date' }])
-}
-
-function overlong(
-  { until, lastDay, days }: { readonly until: number; readonly lastDay: number; readonly days: number },
-  assume: Assume,
-): Window | undefined {
-  const choice = assume(tooLong)
-  if (choice === 'clamp') return { from: lastDay - (MAX_DAYS - 1) * DAY, until }
-  if (choice === 'empty') return undefined
-  const detail = `the window touches ${days} UTC calendar days, but at most ${MAX_DAYS} are possible; use a later start_date or an earlier end_date`
-  refuseInvalid([{ pointer: '/query/start_date', detail }])
 }

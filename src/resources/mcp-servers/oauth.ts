@@ -9,7 +9,7 @@ import { control, operation, type Request } from '../../core/operation.ts'
 import type { Caller } from '../../core/request/auth.ts'
 import { seal } from '../../core/secrets.ts'
 import { collection } from '../../core/state/collection.ts'
-import { consentFields, presentedSecret, requireOwn, unusedSecret } from '../records.ts'
+import { type Assume, consentFields, presentedSecret, requireOwn, unusedSecret } from '../records.ts'
 import { type McpServer, mcpServers } from './servers.ts'
 
 /** Hosts to which a redirect may go without TLS. Specification: Complete MCP OAuth flow. */
@@ -35,18 +35,14 @@ const REDIRECT = {
   pattern: `^${anyCase('http')}(?:[Ss]://[^/?#]|://(?:${hosts})(?::[0-9]{1,5})?(?:[/?#]|$))`,
 }
 
-/** The problem of a redirect URI. `loopback`: whether it depends on which hosts count as loopback (T30). */
-interface RedirectProblem {
-  readonly detail: string
-  readonly loopback: boolean
-}
-
 /**
  * The problem of a redirect URI, or undefined: it must be HTTPS, or HTTP to one of three loopback hosts with any port and
  * path. The host is compared as written, because parsing turns `http://2130706433` and `http://127.1` into 127.0.0.1.
- * Specification: Complete MCP OAuth flow.
+ * `loopback`: whether it depends on which hosts count as loopback (T30). Specification: Complete MCP OAuth flow.
  */
-export function redirectProblem(uri: string): RedirectProblem | undefined {
+export function redirectProblem(
+  uri: string,
+): { readonly detail: string; readonly loopback: boolean } | undefined {
   const written = REWRITTEN.test(uri) ? null : WRITTEN.exec(uri)
   if (written === null || !URL.canParse(uri)) {
     return { detail: 'must be an absolute https URL, or http to a loopback address', loopback: false }
@@ -165,12 +161,7 @@ export const completeFlow = operation({
   },
 })
 
-interface Proof {
-  readonly code: string
-  readonly state: string
-  readonly redirect_uri: string
-}
-
+type Proof = Readonly<Record<'code' | 'state' | 'redirect_uri', string>>
 type Check = Pick<Request<object, McpServer>, 'tx' | 'target' | 'assume' | 'note'>
 
 // The flow of a code, a state and a redirect URI. If one of them does not fit, nothing is consumed.
@@ -180,25 +171,18 @@ function provenFlow(given: Proof, { tx, target: server, assume, note }: Check): 
   if (redirect !== undefined) refuseInvalid([{ pointer: '/redirect_uri', detail: redirect.detail }])
   const state = presentedSecret(given.state)
   const flow = tx.in(oauthFlows).find((each) => each.server_id === server.id && each.state === state)
-  const reused = flow !== undefined && flow.used_at !== null && assume(stateReuse) === 'reject'
-  const issues = flow === undefined ? [UNKNOWN_STATE] : reused ? [USED_STATE] : mismatches(given, flow)
+  const issues = mismatches(given, flow, assume)
   if (issues.length > 0) note('U033', statusSettings.oauthPrincipal)
   refuseInvalid(issues)
   if (flow?.code === null) note('U032')
   return flow as OAuthFlow // without a flow there was an issue
 }
 
-const UNKNOWN_STATE: Issue = {
-  pointer: '/state',
-  detail: 'is not the state of a flow that was started for this server',
-}
-
-const USED_STATE: Issue = {
-  pointer: '/state',
-  detail: 'has already completed its flow; start another flow',
-}
-
-function mismatches({ code, redirect_uri }: Proof, flow: OAuthFlow): Issue[] {
+function mismatches({ code, redirect_uri }: Proof, flow: OAuthFlow | undefined, assume: Assume): Issue[] {
+  if (flow === undefined)
+    return [{ pointer: '/state', detail: 'is not the state of a flow that was started for this server' }]
+  if (flow.used_at !== null && assume(stateReuse) === 'reject')
+    return [{ pointer: '/state', detail: 'has already completed its flow; start another flow' }]
   const issues: Issue[] = []
   if (flow.code !== null && flow.code !== presentedSecret(code)) {
     issues.push({ pointer: '/code', detail: 'is not the code that the provider issued for this flow' })

@@ -17,6 +17,7 @@ import { someOf } from '../../core/strict-input.ts'
 import { requireVisible } from '../records.ts'
 import {
   byUser,
+  join,
   type Membership,
   membershipRecord,
   memberships,
@@ -140,7 +141,8 @@ export const joinTeamspace = control({
   summary: 'Let a user of the organization join an open teamspace without approval',
   input: () => ({ body: joinBody() }),
   output: membershipRecord,
-  handle: ({ tx, newId, at }, { params, body }) => {
+  handle: (scope, { params, body }) => {
+    const { tx } = scope
     const teamspace = tx.in(teamspaces).require(params.teamspace_id)
     const { user_id, role } = body
     const user = tx.in(users).get(user_id)
@@ -160,32 +162,23 @@ export const joinTeamspace = control({
         mitigation: 'To approve the user, write a record to the collection memberships.',
       })
     }
-    return tx.in(memberships).insert({
-      id: newId(),
-      teamspace_id: teamspace.id,
-      user_id,
-      role,
-      agent_ids: [],
-      created_at: at,
-      removed_at: null,
-      self_joined: true,
-    })
+    return join(scope, { teamspace_id: teamspace.id, user_id, role }, true)
   },
 })
 
-interface MemberMove {
-  /** The number of new users of the organization that become members. */
-  readonly add?: number | undefined
-  /** The id of the user that loses all memberships in the teamspace; lists keep its place for cursors (T28). */
-  readonly remove?: string | undefined
-}
+const memberChange = () =>
+  someOf({
+    /** The number of new users of the organization that become members. */
+    add: intBetween(1, 100).optional(),
+    /** The id of the user that loses all memberships in the teamspace; lists keep its place for cursors (T28). */
+    remove: nonEmptyText().optional(),
+  })
 
-const memberMove: RecordFault<MemberMove> = {
+const memberMove: RecordFault<z.output<ReturnType<typeof memberChange>>> = {
   name: 'member',
   description:
     'Changes who belongs to a teamspace between two pages of its users: {"add": 2}, {"remove": "a user\'s id"}.',
-  schema: (): z.ZodType<MemberMove> =>
-    someOf({ add: intBetween(1, 100).optional(), remove: nonEmptyText().optional() }),
+  schema: memberChange,
   apply: (scope, id, { add = 0, remove }) => {
     const teamspace = id === undefined ? undefined : scope.tx.in(teamspaces).get(id)
     if (teamspace === undefined) return
@@ -197,19 +190,11 @@ const memberMove: RecordFault<MemberMove> = {
 /** The moves of teamspaces for fault rules. */
 export const teamspaceRecordFaults: readonly AnyRecordFault[] = [memberMove]
 
-function addMember({ tx, at, newId }: Scope, { id: teamspace_id, _emulator }: Teamspace): void {
-  const id = newId()
+function addMember(scope: Scope, { id: teamspace_id, _emulator }: Teamspace): void {
+  const { tx, at } = scope
+  const id = scope.newId()
   const { organization_id } = _emulator
   const email = `member-${id}@example.com`
   tx.in(users).insert({ id, organization_id, email, first_name: 'New', last_name: 'Member', created_at: at })
-  tx.in(memberships).insert({
-    id: newId(),
-    teamspace_id,
-    user_id: id,
-    role: 'member',
-    agent_ids: [],
-    created_at: at,
-    removed_at: null,
-    self_joined: false,
-  })
+  join(scope, { teamspace_id, user_id: id, role: 'member' })
 }

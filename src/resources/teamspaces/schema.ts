@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
 import { type InputOf, nonEmptyText, text, timestamp } from '../../core/fields.ts'
 import { type Issue, valueAt } from '../../core/json.ts'
+import type { Scope } from '../../core/operation.ts'
 import { collection } from '../../core/state/collection.ts'
 import type { Index } from '../../core/state/store.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
@@ -180,6 +181,18 @@ export const memberships = collection<Membership>({
     }
   },
 })
+
+/** Creates the membership of a user in a teamspace. */
+export function join(
+  { tx, newId, at }: Pick<Scope, 'tx' | 'newId' | 'at'>,
+  facts: Pick<Membership, 'teamspace_id' | 'user_id' | 'role'>,
+  self_joined = false,
+): Membership {
+  const id = newId()
+  const { teamspace_id, user_id, role } = facts
+  const granted = { teamspace_id, user_id, role, agent_ids: [] }
+  return tx.in(memberships).insert({ id, ...granted, created_at: at, removed_at: null, self_joined })
+}
 
 /** Indexes: every request reads the memberships of its caller, every list of users those of a teamspace. */
 export const byUser: Index<Membership> = { keyOf: ({ user_id }) => user_id }

@@ -1,19 +1,11 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
-import {
-  emptyPatch,
-  immutableMembers,
-  requiredFlag,
-  requiredIf,
-  successCreate,
-  successUpdate,
-} from '../../core/core-assumptions.ts'
-import { refuseInvalid } from '../../core/errors.ts'
+import { requiredFlag, requiredIf, successCreate, successUpdate } from '../../core/core-assumptions.ts'
 import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
 import { valueAt } from '../../core/json.ts'
-import { operation, type Request } from '../../core/operation.ts'
+import { operation } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
-import { oneOfNames } from '../records.ts'
+import { type Assume, keepField, oneOfNames, refuseEmpty } from '../records.ts'
 import { requireManaged } from './access.ts'
 import {
   access,
@@ -21,6 +13,7 @@ import {
   cloudA,
   cloudB,
   cloudOf,
+  join,
   memberships,
   NAME_MAX,
   nameOfCloud,
@@ -56,8 +49,6 @@ const teamspaceResponse = (settings: Settings) =>
     })
     .meta({ title: 'teamspace' })
 
-type Assume = Request<object, unknown>['assume']
-
 function responseOf({ id, cloud_provider, name, access, created_at }: Teamspace, assume: Assume): object {
   return { id, cloud_provider: assume(nameOfCloud(cloud_provider)), name, access, created_at }
 }
@@ -77,7 +68,8 @@ export const createTeamspace = operation({
       cloud_provider: cloudNames(settings).optional(),
     }),
   }),
-  handle: ({ tx, body, caller, newId, at, assume, settings }) => {
+  handle: (request) => {
+    const { tx, body, caller, newId, at, assume, settings } = request
     const cloud = body.cloud_provider === undefined ? undefined : cloudOf(body.cloud_provider, settings)
     const teamspace = tx.in(teamspaces).insert({
       id: newId(),
@@ -91,18 +83,8 @@ export const createTeamspace = operation({
         joined_while_open: [],
       },
     })
-    if (caller.user_id !== null) {
-      tx.in(memberships).insert({
-        id: newId(),
-        teamspace_id: teamspace.id,
-        user_id: caller.user_id,
-        role: 'owner',
-        agent_ids: [],
-        created_at: at,
-        removed_at: null,
-        self_joined: false,
-      })
-    }
+    if (caller.user_id !== null)
+      join(request, { teamspace_id: teamspace.id, user_id: caller.user_id, role: 'owner' })
     return { body: responseOf(teamspace, assume) }
   },
 })
@@ -125,8 +107,12 @@ export const updateTeamspace = operation({
   find: requireManaged,
   handle: ({ tx, body, target, assume }) => {
     const empty = body.name === undefined && body.access === undefined
-    if (body.cloud_provider !== undefined) checkCloud(body.cloud_provider, target, assume)
-    else if (empty) checkEmpty(assume)
+    if (body.cloud_provider !== undefined)
+      keepField('cloud_provider', body.cloud_provider, assume(nameOfCloud(target.cloud_provider)), {
+        assume,
+        detail: 'cannot change after creation; leave it out, or create another teamspace',
+      })
+    else if (empty) refuseEmpty(assume, 'has no field that can be updated; give name or access')
     if (empty) return { body: responseOf(target, assume) }
     const teamspace = tx.in(teamspaces).put({
       ...target,
@@ -137,21 +123,6 @@ export const updateTeamspace = operation({
     return { body: responseOf(teamspace, assume) }
   },
 })
-
-function checkCloud(given: unknown, target: Teamspace, assume: Assume): void {
-  if (assume(immutableMembers) === 'ignore' || given === assume(nameOfCloud(target.cloud_provider))) return
-  refuseInvalid([
-    {
-      pointer: '/cloud_provider',
-      detail: 'cannot change after creation; leave it out, or create another teamspace',
-    },
-  ])
-}
-
-function checkEmpty(assume: Assume): void {
-  if (assume(emptyPatch) === 'noop') return
-  refuseInvalid([{ pointer: '', detail: 'has no field that can be updated; give name or access' }])
-}
 
 // Closing a teamspace removes no member: users who joined while it was open stay.
 function staying(

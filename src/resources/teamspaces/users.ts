@@ -32,7 +32,6 @@ const userItem = () =>
 class Listed {
   readonly user: User
   readonly membership: Membership
-  #item: object | undefined
   #text: string | undefined
 
   constructor(user: User, membership: Membership) {
@@ -40,10 +39,11 @@ class Listed {
     this.membership = membership
   }
 
-  /** The user as in responses, computed once. */
+  /** The user as in responses. */
   get item(): object {
-    this.#item ??= itemOf(this)
-    return this.#item
+    const { id, email, first_name, last_name } = this.user
+    const { role, agent_ids } = this.membership
+    return { id, email, first_name, last_name, permissions: { role, agent_ids } }
   }
 
   /** {@link item} as JSON, computed once. */
@@ -103,12 +103,6 @@ export function matcher(search: string, mode: 'substring' | 'prefix' | 'exact'):
   }[mode]
   return ({ first_name, last_name, email }) =>
     [first_name, last_name, `${first_name} ${last_name}`, email].some((text) => compare(text.toLowerCase()))
-}
-
-function itemOf({ user, membership }: Listed): object {
-  const { id, email, first_name, last_name } = user
-  const { role, agent_ids } = membership
-  return { id, email, first_name, last_name, permissions: { role, agent_ids } }
 }
 
 export const deleteUser = operation({
