@@ -252,9 +252,6 @@ export type { FixturesDocument, StartingPoint } from './adapters/control/startin
 export { FixturesError } from './adapters/fixtures-error.ts'
 export type { SandboxKeys } from './adapters/plain-keys.ts'
 export * from './adapters/scenarios/define-scenario.ts'
-export * from './adapters/testing/builders-records.ts'
-export * from './adapters/testing/builders-requests.ts'
-export * from './adapters/testing/builders-sandbox.ts'
 export type { ConnectOptions } from './adapters/testing/connect.ts'
 export type { Assumption } from './core/assumptions.ts'
 export type { Finding } from './core/conduct/finding.ts'
@@ -303,6 +300,7 @@ export type {
 export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
 export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
 export type { BatchStatus } from './resources/batch-predictions/states.ts'
+export * from './resources/builders.ts'
 export type {
   AgentRun,
   AgentRuns,

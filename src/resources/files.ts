@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { intBetween, nonEmptyText } from '../core/fields.ts'
+import { type InputOf, intBetween, nonEmptyText } from '../core/fields.ts'
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
 import { refersTo } from './records.ts'
@@ -21,6 +21,9 @@ const fileRecord = () =>
   })
 
 export type File = z.output<ReturnType<typeof fileRecord>>
+
+/** A record of `files` to write. */
+export type FileRecord = InputOf<typeof fileRecord>
 
 /** Files that items of a batch refer to. The service shows no fields of files: these are the facts that validation needs. */
 export const files = collection<File>({

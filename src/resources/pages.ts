@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { choice, inResponse, type Reliance } from '../core/assumptions.ts'
 import { requiredFlag, requiredIf } from '../core/core-assumptions.ts'
 import { refuseInvalid, statusSettings } from '../core/errors.ts'
-import { anyObject, timestamp } from '../core/fields.ts'
+import { anyObject, type InputOf, timestamp } from '../core/fields.ts'
 import { isObject, valueAt } from '../core/json.ts'
 import { operation, type Request } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
@@ -25,6 +25,9 @@ const pageRecord = () =>
   })
 
 type Page = z.output<ReturnType<typeof pageRecord>>
+
+/** A record of `pages` to write. */
+export type PageRecord = InputOf<typeof pageRecord>
 
 const pages = collection<Page>({
   name: 'pages',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { inResponse } from '../core/assumptions.ts'
 import { refuse, statusSettings } from '../core/errors.ts'
-import { nonEmptyText, timestamp } from '../core/fields.ts'
+import { type InputOf, nonEmptyText, timestamp } from '../core/fields.ts'
 import { operation } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
 import type { Resource } from '../core/service.ts'
@@ -69,6 +69,9 @@ function* scopeFaults(skill: Skill): Iterable<readonly [member: string, message:
   if (Date.parse(skill.updated_at) < Date.parse(skill.created_at))
     yield ['updated_at', 'must not be before created_at']
 }
+
+/** A record of `skills` to write. */
+export type SkillRecord = InputOf<typeof skillRecord>
 
 export const skills = collection<Skill>({
   name: 'skills',

@@ -109,7 +109,7 @@ test('the error for an address without a server describes how to start an emulat
   const port = await freePort()
   const client = connect(`http://127.0.0.1:${port}`)
   const refusal = await refusalOf(client.defaultSandbox.clock.show())
-  expect(refusal).toMatchObject({ status: 0, code: 'no_answer', cause: { message: 'ECONNREFUSED' } })
+  expect(refusal).toMatchObject({ status: 0, code: 'no_answer', cause: { cause: { code: 'ECONNREFUSED' } } })
   expect(String(refusal)).toMatch(/Nothing listens at http:\/\/127\.0\.0\.1:\d+\. Start an emulator/)
   expect(await refusalOf(client.defaultSandbox.fetch('/pages'))).toMatchObject({ code: 'no_answer' })
   expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_answer' })

@@ -7,7 +7,7 @@ import {
 } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { nodeFetch } from '../control/client/node-fetch.ts'
-import { methodAndPath, NoResponse, overHttp } from '../control/client/over-http.ts'
+import { methodAndPath, networkReason, overHttp } from '../control/client/over-http.ts'
 import { CommandFailed } from './command.ts'
 import { printable } from './print.ts'
 
@@ -76,7 +76,7 @@ export function failure({ url, controlToken }: ControlAddress, asked: string, er
   if (!(error instanceof EmulatorError)) return error
   const { status, code, detail, mitigation, issues, cause } = error
   if (code === 'no_answer') {
-    const reason = cause instanceof NoResponse ? cause.message : ''
+    const reason = networkReason(cause)
     const Failed = reason === 'ECONNREFUSED' ? NothingListens : CommandFailed
     return new Failed(silence(url, reason))
   }

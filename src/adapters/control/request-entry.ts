@@ -134,7 +134,8 @@ export function entriesSince({ log }: Sandbox, point: string | undefined, at: st
   if (point === undefined) return entries
   const index = entries.findIndex(({ id }) => id === point)
   if (index !== -1) return entries.slice(index + 1)
-  const from = parseInstant(point)?.ms ?? refusePoint(point, at)
+  const unknown = `"${point}" is neither an ISO 8601 instant nor the id of a request that is in the log`
+  const from = parseInstant(point)?.ms ?? refusePoint('since', at, unknown)
   return entries.filter((entry) => Date.parse(entry.at) >= from)
 }
 
@@ -143,19 +144,13 @@ export function entriesBefore(entries: LogEntry[], id: string | undefined): LogE
   if (id === undefined) return entries
   const index = entries.findIndex((entry) => entry.id === id)
   if (index !== -1) return entries.slice(0, index)
-  const detail = `"${id}" is not the id of a request that is in the log`
-  return refuse('validation_failed', {
-    detail: `before: ${detail}.`,
-    issues: [{ pointer: '/query/before', detail }],
-    mitigation: 'GET /__emulator/requests lists the requests that are in the log, with their ids.',
-  })
+  return refusePoint('before', '/query/before', `"${id}" is not the id of a request that is in the log`)
 }
 
-function refusePoint(point: string, at: string): never {
-  const detail = `"${point}" is neither an ISO 8601 instant nor the id of a request that is in the log`
+function refusePoint(name: string, pointer: string, detail: string): never {
   return refuse('validation_failed', {
-    detail: `since: ${detail}.`,
-    issues: [{ pointer: at, detail }],
+    detail: `${name}: ${detail}.`,
+    issues: [{ pointer, detail }],
     mitigation: 'GET /__emulator/requests lists the requests that are in the log, with their ids.',
   })
 }

@@ -16,23 +16,21 @@ export const SMALL_BODY: BodyBounds = { bytes: 1_048_576, tokens: 100_000 }
 /** Bounds of bodies with records, which may be as large as the largest request of the API. */
 export const SANDBOX_BODY: BodyBounds = { bytes: 104_857_600, tokens: 10_000_000 }
 
-/** The query of routes that show a state: secrets that sign webhooks are masked unless `secrets` is `true`. */
-export const withSecretsOrNot = () => ({
-  query: z
-    .strictObject({ secrets: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
-    .prefault({}),
-})
+/** A switch of a query. An absent one is off. */
+export const flag = () =>
+  z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .optional()
+    .transform((text) => text === 'true')
 
-/** The part of a query that leaves out real-time fields, so that equal runs have equal responses. */
-export const stableOrNot = () => ({
-  stable: z.enum(['true', 'false'], { error: 'must be true or false' }).optional(),
-})
+/** The query of routes that show a state: secrets that sign webhooks are masked unless `secrets` is `true`. */
+export const withSecretsOrNot = () => ({ query: z.strictObject({ secrets: flag() }).prefault({}) })
+
+/** A query that leaves out real-time fields with `stable`, so that equal runs have equal responses. */
+export const stableOrNot = () => z.strictObject({ stable: flag() }).prefault({})
 
 /** A query with which a route only checks its body, and changes nothing. */
-export const dryRun = () =>
-  z
-    .strictObject({ dry_run: z.enum(['true', 'false'], { error: 'must be true or false' }).optional() })
-    .prefault({})
+export const dryRun = () => z.strictObject({ dry_run: flag() }).prefault({})
 
 /** The input of a handler. */
 interface ControlRequest<Params, I extends Input> {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute } from 'node:path'
-import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal, refuse, refuseInvalid } from '../../core/errors.ts'
+import { refuseUnknown } from '../../core/refuse-unknown.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { activeOn, stopScenario, swapScenario } from '../../core/scenarios/force.ts'
 import { type ScenarioRow, scenarioCalls } from '../../core/scenarios/row.ts'
@@ -173,13 +173,8 @@ export class ScenarioRunner {
   #entry(name: string): ScenarioEntry {
     const all = this.#source.list()
     const names = all.map((each) => each.name)
-    return (
-      all.find((each) => each.name === name) ??
-      refuse('not_found', {
-        detail: `There is no scenario "${name}".${didYouMean(name, names)}`,
-        mitigation: 'GET /__emulator/scenarios lists them.',
-      })
-    )
+    const fix = 'GET /__emulator/scenarios lists them.'
+    return all.find((each) => each.name === name) ?? refuseUnknown('scenario', name, names, fix)
   }
 
   // The compiler of scripts takes a fifth of a second to load, so scripts are loaded only when they are needed.

@@ -11,7 +11,7 @@ import type { FetchHandler, MountedHandler } from '../handlers.ts'
 import { shippedFile } from '../package.ts'
 
 /** An emulator that runs in this process. Disposing of it closes it. */
-export interface RunningOf<Sandbox> extends EmulatorOf<Sandbox>, AsyncDisposable {
+export interface RunningOf<Sandbox extends SandboxOf<never>> extends EmulatorOf<Sandbox>, AsyncDisposable {
   /** The port that the emulator listens on; 0 with `listen: false`. */
   readonly port: number
   /**

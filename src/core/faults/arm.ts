@@ -1,9 +1,9 @@
 import type { Settings } from '../assumptions.ts'
-import { didYouMean } from '../did-you-mean.ts'
 import { refuse } from '../errors.ts'
 import type { IssueList } from '../issue-list.ts'
 import type { Issue } from '../json.ts'
 import type { Scope } from '../operation.ts'
+import { refuseUnknown } from '../refuse-unknown.ts'
 import type { FaultRules, Service } from '../service.ts'
 import { acceptRows, isAccepted } from '../state/intake.ts'
 import type { Transaction } from '../state/transaction.ts'
@@ -80,10 +80,7 @@ export function ruleNamed({ tx }: Pick<Scope, 'tx'>, id: string): FaultRule {
   const found = rules.get(id)
   if (found !== undefined) return found
   const known = [...rules].map((rule) => rule.id)
-  return refuse('not_found', {
-    detail: `There is no fault rule "${id}".${didYouMean(id, known)}`,
-    mitigation: 'GET /__emulator/faults lists the armed rules.',
-  })
+  return refuseUnknown('fault rule', id, known, 'GET /__emulator/faults lists the armed rules.')
 }
 
 /** Removes a rule and its counters. Does nothing when there is no such rule. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../assumptions.ts'
 import { CHALLENGE, refuse } from '../errors.ts'
-import type { ShapeOf } from '../fields.ts'
+import type { InputOf, ShapeOf } from '../fields.ts'
 import { isSealed, seal } from '../secrets.ts'
 import { collection } from '../state/collection.ts'
 import type { Store } from '../state/store.ts'
@@ -34,6 +34,9 @@ const keyRecord = () =>
   })
 
 export type ApiKey = ShapeOf<typeof keyRecord>
+
+/** A record of `api_keys` to write, with its token in plain text. */
+export type ApiKeyRecord = InputOf<typeof keyRecord>
 
 export const apiKeys = collection<ApiKey>({
   name: 'api_keys',

@@ -1,5 +1,5 @@
-import { didYouMean } from '../did-you-mean.ts'
 import { Refusal, refuse } from '../errors.ts'
+import { refuseUnknown } from '../refuse-unknown.ts'
 import type { SandboxState } from '../state/state.ts'
 import { replaceState } from './change.ts'
 import { DEFAULT_SANDBOX } from './name.ts'
@@ -295,10 +295,8 @@ export class Sandboxes {
   }
 
   #unknown(name: string): never {
-    return refuse('not_found', {
-      detail: `There is no sandbox "${name}".${didYouMean(name, [...this.#running.keys(), ...this.#saved.keys()])}`,
-      mitigation: this.#isStrict ? CREATE_FIRST : 'GET /__emulator/sandboxes lists them.',
-    })
+    const fix = this.#isStrict ? CREATE_FIRST : 'GET /__emulator/sandboxes lists them.'
+    return refuseUnknown('sandbox', name, [...this.#running.keys(), ...this.#saved.keys()], fix)
   }
 
   async #during<T>(name: string, work: Promise<T>): Promise<T> {

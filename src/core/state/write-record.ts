@@ -1,8 +1,8 @@
-import { didYouMean } from '../did-you-mean.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject } from '../json.ts'
 import type { Scope } from '../operation.ts'
+import { refuseUnknown } from '../refuse-unknown.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { armRecord } from '../service.ts'
 import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
@@ -17,13 +17,8 @@ export function collectionOf(
   { service: { collections } }: Pick<Sandbox, 'service'>,
   name: string,
 ): AnyCollection {
-  return (
-    collections.get(name) ??
-    refuse('not_found', {
-      detail: `There is no collection "${name}".${didYouMean(name, [...collections.keys()])}`,
-      mitigation: 'GET /__emulator/collections lists every collection.',
-    })
-  )
+  const fix = 'GET /__emulator/collections lists every collection.'
+  return collections.get(name) ?? refuseUnknown('collection', name, collections.keys(), fix)
 }
 
 /**

@@ -37,7 +37,7 @@ export const webhooks: TableOf<Webhook> = { name: 'webhooks', label: 'webhook su
 export const deliveries: TableOf<Delivery> = { name: 'webhook_deliveries', label: 'webhook delivery' }
 
 /** The URL of a receiver: at most 2048 characters, http or https, no user name. The target itself is checked elsewhere. */
-function receiverUrl(): z.ZodType<string> {
+function receiverUrl(): z.ZodType<string, string> {
   return text(2048)
     .refine((url) => urlProblem(url) === undefined, { error: ({ input }) => urlProblem(String(input)) })
     .meta({ format: 'uri', maxLength: 2048 })
@@ -59,14 +59,14 @@ export function urlProblem(url: string): string | undefined {
 }
 
 /** The types of webhooks that a subscriber wants: at least one, each a known one. */
-function wantedEvents(webhookTypes: readonly NamedWebhookType[]): z.ZodType<readonly string[]> {
+function wantedEvents(webhookTypes: readonly NamedWebhookType[]) {
   return z
     .array(webhookTypeName(webhookTypes))
     .min(1, { error: 'must name at least one type; leave it out for all types' })
 }
 
 /** The name of a known type of webhook. */
-export function webhookTypeName(webhookTypes: readonly NamedWebhookType[]): z.ZodType<string> {
+export function webhookTypeName(webhookTypes: readonly NamedWebhookType[]): z.ZodType<string, string> {
   return nameAmong(
     webhookTypes.map(({ type }) => type),
     'type of webhook',
@@ -121,7 +121,7 @@ export const webhookRecord = (webhookTypes: readonly NamedWebhookType[]) =>
 export type Webhook = Readonly<z.output<ReturnType<typeof webhookRecord>>>
 
 /** A secret that signs webhooks. The mask that exports contain instead of a secret is refused. */
-export const signingSecret = (): z.ZodType<string> =>
+export const signingSecret = (): z.ZodType<string, string> =>
   nonEmptyText().refine((value) => value !== REDACTED, {
     error:
       'is the mask for a secret in exports, not a secret; give the secret itself, or export with ?secrets=true',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
-import { anyObject, nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import { anyObject, type InputOf, nonEmptyText, text, timestamp } from '../../core/fields.ts'
 import type { Finder } from '../../core/operation.ts'
 import { collection } from '../../core/state/collection.ts'
 import type { Index } from '../../core/state/store.ts'
@@ -168,6 +168,9 @@ const triggerRecord = (settings: Settings) =>
   })
 
 export type EventTrigger = z.output<ReturnType<typeof triggerRecord>>
+
+/** A record of `event_triggers` to write. */
+export type EventTriggerRecord = InputOf<typeof triggerRecord>
 
 export const eventTriggers = collection<EventTrigger>({
   name: 'event_triggers',

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Settings, setting } from '../../core/assumptions.ts'
-import { nonEmptyText, text, timestamp } from '../../core/fields.ts'
+import { type InputOf, nonEmptyText, text, timestamp } from '../../core/fields.ts'
 import { type Issue, valueAt } from '../../core/json.ts'
 import type { Scope } from '../../core/operation.ts'
 import { collection } from '../../core/state/collection.ts'
@@ -72,6 +72,9 @@ export const teamspaceRecord = (settings: Settings) =>
 
 export type Teamspace = z.output<ReturnType<typeof teamspaceRecord>>
 
+/** A record of `teamspaces` to write. */
+export type TeamspaceRecord = InputOf<typeof teamspaceRecord>
+
 export const teamspaces = collection<Teamspace>({
   name: 'teamspaces',
   label: 'teamspace',
@@ -98,6 +101,9 @@ export const userRecord = () =>
   })
 
 export type User = z.output<ReturnType<typeof userRecord>>
+
+/** A record of `users` to write. */
+export type UserRecord = InputOf<typeof userRecord>
 
 export const users = collection<User>({
   name: 'users',
@@ -134,6 +140,9 @@ export const membershipRecord = () =>
   })
 
 export type Membership = z.output<ReturnType<typeof membershipRecord>>
+
+/** A record of `memberships` to write. */
+export type MembershipRecord = InputOf<typeof membershipRecord>
 
 /** The list of a teamspace's users. */
 export const usersOf = (teamspaceId: string): string => `teamspaces/${teamspaceId}/users`

@@ -28,34 +28,31 @@ export interface AdvanceOptions {
 }
 
 /** The virtual clock of a sandbox. */
-export interface ClockOf<Goal> {
-  show(): Promise<ClockView>
-  /**
-   * Advances the clock, and resolves when all due events have run, webhooks included. It runs any number of events up to the
-   * target, unless `max_events` sets a limit. Rejects with `conflict` during another advance.
-   * @param target a duration (`'24h'`), or an object with one target
-   */
-  advance(target: string | TargetOf<Goal>, options?: AdvanceOptions): Promise<AdvanceResult>
-  /** The running advance up to now, or the last one, whoever has requested it. */
-  latestAdvance(): Promise<LatestAdvance>
-  /** Changes how time passes, or moves the clock forward. Rejects with `conflict` for an instant in the past. */
-  set(change: ClockChange): Promise<ClockView>
-  /** Every future event, in the order in which they will happen. */
-  horizon(): Promise<readonly FutureEvent[]>
-}
+export type ClockOf<Goal> = ReturnType<typeof clockOver<Goal>>
 
-export function clockOver<Goal>(ask: CallControl): ClockOf<Goal> {
+export function clockOver<Goal>(ask: CallControl) {
   return {
-    show: () => ask('GET /clock'),
-    advance: async (target, options = {}) => {
+    show: (): Promise<ClockView> => ask('GET /clock'),
+    /**
+     * Advances the clock, and resolves when all due events have run, webhooks included. It runs any number of events up to the
+     * target, unless `max_events` sets a limit. Rejects with `conflict` during another advance.
+     * @param target a duration (`'24h'`), or an object with one target
+     */
+    advance: async (
+      target: string | TargetOf<Goal>,
+      options: AdvanceOptions = {},
+    ): Promise<AdvanceResult> => {
       refuseUnknownOptions('clock.advance()', options, ['signal'])
       const { signal } = options
       const call = (body: TargetOf<Goal>) => ask('POST /clock/advance', { body, signal })
       return advanceToTarget(call, typeof target === 'string' ? { by: target } : target)
     },
-    latestAdvance: () => ask('GET /clock/advance'),
-    set: (change) => ask('PATCH /clock', { body: change }),
-    horizon: () => dataOf(ask('GET /clock/horizon')),
+    /** The running advance up to now, or the last one, whoever has requested it. */
+    latestAdvance: (): Promise<LatestAdvance> => ask('GET /clock/advance'),
+    /** Changes how time passes, or moves the clock forward. Rejects with `conflict` for an instant in the past. */
+    set: (change: ClockChange): Promise<ClockView> => ask('PATCH /clock', { body: change }),
+    /** Every future event, in the order in which they will happen. */
+    horizon: (): Promise<readonly FutureEvent[]> => dataOf(ask('GET /clock/horizon')),
   }
 }
 

@@ -30,57 +30,26 @@ export interface SandboxStart extends StartingPoint {
 }
 
 /** The sandboxes of an emulator. */
-export interface EmulatorSandboxes {
-  list(): Promise<readonly (SandboxView | SavedSandboxView)[]>
-  /** Shows one sandbox, and opens it if it is only on disk. */
-  show(name: string): Promise<SandboxView>
-  /** Removes a sandbox with its snapshots and files. The default one rejects with `conflict`. */
-  delete(name: string): Promise<void>
+export type EmulatorSandboxes = ReturnType<typeof sandboxesOver>
+
+function sandboxesOver(ask: CallControl) {
+  return {
+    list: (): Promise<readonly (SandboxView | SavedSandboxView)[]> => dataOf(ask('GET /sandboxes')),
+    /** Shows one sandbox, and opens it if it is only on disk. */
+    show: (name: string): Promise<SandboxView> => ask('GET /sandboxes/{name}', { params: { name } }),
+    /** Removes a sandbox with its snapshots and files. The default one rejects with `conflict`. */
+    delete: async (name: string): Promise<void> =>
+      void (await ask('DELETE /sandboxes/{name}', { params: { name } })),
+  }
 }
 
 /** An emulator, in this process or elsewhere. */
-export interface EmulatorOf<Sandbox> {
-  /** Origin: `http://127.0.0.1:4010`. */
-  readonly url: string
-  /** Base URL of the API of {@link defaultSandbox}; ends in `/v1`. */
-  readonly baseUrl: string
-  /** URL of the control interface of {@link defaultSandbox}. */
-  readonly controlUrl: string
-  /** The default sandbox, or the one that the address names. */
-  readonly defaultSandbox: Sandbox
-  /**
-   * A sandbox, created if it does not exist. Disposing of the returned object removes the sandbox if this call created it.
-   * @param name 1 to 63 lower-case letters, digits and hyphens; absent: a random name that no other sandbox has
-   * @param start options of the new sandbox; with them, the name of an existing sandbox rejects with `conflict`
-   */
-  sandbox(name?: string, start?: SandboxStart): Promise<Sandbox>
-  readonly sandboxes: EmulatorSandboxes
-  /** The operations of the emulated API, with their limits in {@link defaultSandbox}. */
-  operations(): Promise<readonly OperationView[]>
-  /** Every error code of the emulated API. */
-  problems(): Promise<readonly ProblemView[]>
-  problem(code: string): Promise<ProblemView>
-  /** An OpenAPI 3.1 document. @param api default `control`, the control interface */
-  openapi(api?: 'control' | 'workspace'): Promise<JsonObject>
-  /** Every route of the control interface. */
-  routes(): Promise<RouteIndex['routes']>
-  /** The state and versions of the emulator. Rejects if no emulator responds. */
-  health(): Promise<HealthView>
-  /**
-   * Resolves when the emulator is ready and the keys of {@link defaultSandbox} are known. Rejects with `not_ready` after
-   * `timeoutMs`, and at once for an error that waiting cannot fix.
-   * @param options timeoutMs: real milliseconds, default 30,000
-   */
-  ready(options?: { readonly timeoutMs?: number | undefined }): Promise<void>
-  /**
-   * Ends the process of an emulator that the command `start` has started, after its requests are finished and its state is
-   * saved. Rejects with `conflict` if the emulator runs inside another program. Resolves before the process has ended.
-   */
-  shutdown(): Promise<void>
-}
+export type EmulatorOf<Sandbox extends SandboxOf<never>> = Readonly<
+  ReturnType<typeof emulatorClient<Sandbox>>
+>
 
 /** The parts that a client is created from. */
-export interface ClientParts<Sandbox> {
+interface ClientParts<Sandbox> {
   readonly address: EmulatorAddress
   readonly transport: Transport
   readonly extend: Extend<Sandbox>
@@ -95,9 +64,7 @@ export interface ClientParts<Sandbox> {
 }
 
 /** A client of the control interface, for any transport. */
-export function emulatorClient<Sandbox extends SandboxOf<never>>(
-  parts: ClientParts<Sandbox>,
-): EmulatorOf<Sandbox> {
+export function emulatorClient<Sandbox extends SandboxOf<never>>(parts: ClientParts<Sandbox>) {
   const { address, transport, extend, fixtures, apiKey, name: own = DEFAULT_SANDBOX } = parts
   const ask: CallControl = callControlOver(transport, own)
   const keys = parts.keys ?? new KnownKeys(apiKey, fixtures)
@@ -105,7 +72,7 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
     { name: own, address, transport, keys, isOwn: false },
     extend,
   )
-  const open = async (name: string, isOwn: boolean, start: SandboxStart = {}) => {
+  const open = async (name: string, isOwn: boolean, start: SandboxStart = {}): Promise<Sandbox> => {
     const known = new KnownKeys(apiKey, (start.fixtures as FixturesSource | undefined) ?? fixtures)
     if (start.fromSnapshot !== undefined) known.expectThoseOf(keys)
     const opened = openSandboxClient({ name, address, transport, keys: known, isOwn }, extend)
@@ -113,32 +80,52 @@ export function emulatorClient<Sandbox extends SandboxOf<never>>(
     return opened.sandbox
   }
   return {
+    /** Origin: `http://127.0.0.1:4010`. */
     url: address.url,
+    /** Base URL of the API of {@link defaultSandbox}; ends in `/v1`. */
     baseUrl: sandbox.baseUrl,
+    /** URL of the control interface of {@link defaultSandbox}. */
     controlUrl: sandbox.controlUrl,
+    /** The default sandbox, or the one that the address names. */
     defaultSandbox: sandbox,
-    sandbox: async (name = freshName(), start) => {
+    /**
+     * A sandbox, created if it does not exist. Disposing of the returned object removes the sandbox if this call created it.
+     * @param name 1 to 63 lower-case letters, digits and hyphens; absent: a random name that no other sandbox has
+     * @param start options of the new sandbox; with them, the name of an existing sandbox rejects with `conflict`
+     */
+    sandbox: async (name: string = freshName(), start?: SandboxStart): Promise<Sandbox> => {
       if (!hasOptions(start)) return open(name, await makeUnlessThere(transport, ask, name))
       await makeSandbox(ask, name, start)
       return open(name, true, start)
     },
-    sandboxes: {
-      list: () => dataOf(ask('GET /sandboxes')),
-      show: (name) => ask('GET /sandboxes/{name}', { params: { name } }),
-      delete: async (name) => void (await ask('DELETE /sandboxes/{name}', { params: { name } })),
-    },
-    operations: () => dataOf(ask('GET /operations')),
-    problems: () => dataOf(ask('GET /problems')),
-    problem: (code) => ask('GET /problems/{code}', { params: { code } }),
-    openapi: (api = 'control') => ask('GET /openapi.json', { query: { api } }),
-    routes: async () => (await ask('GET /')).routes,
-    shutdown: async () => void (await ask('POST /shutdown')),
-    health: () => ask('GET /health'),
-    ready: async (options = {}) => {
+    sandboxes: sandboxesOver(ask),
+    /** The operations of the emulated API, with their limits in {@link defaultSandbox}. */
+    operations: (): Promise<readonly OperationView[]> => dataOf(ask('GET /operations')),
+    /** Every error code of the emulated API. */
+    problems: (): Promise<readonly ProblemView[]> => dataOf(ask('GET /problems')),
+    problem: (code: string): Promise<ProblemView> => ask('GET /problems/{code}', { params: { code } }),
+    /** An OpenAPI 3.1 document. @param api default `control`, the control interface */
+    openapi: (api: 'control' | 'workspace' = 'control'): Promise<JsonObject> =>
+      ask('GET /openapi.json', { query: { api } }),
+    /** Every route of the control interface. */
+    routes: async (): Promise<RouteIndex['routes']> => (await ask('GET /')).routes,
+    /** The state and versions of the emulator. Rejects if no emulator responds. */
+    health: (): Promise<HealthView> => ask('GET /health'),
+    /**
+     * Resolves when the emulator is ready and the keys of {@link defaultSandbox} are known. Rejects with `not_ready` after
+     * `timeoutMs`, and at once for an error that waiting cannot fix.
+     * @param options timeoutMs: real milliseconds, default 30,000
+     */
+    ready: async (options: { readonly timeoutMs?: number | undefined } = {}): Promise<void> => {
       refuseUnknownOptions('ready()', options, ['timeoutMs'])
       await untilReady(transport, options.timeoutMs)
       await lookUpKeys()
     },
+    /**
+     * Ends the process of an emulator that the command `start` has started, after its requests are finished and its state is
+     * saved. Rejects with `conflict` if the emulator runs inside another program. Resolves before the process has ended.
+     */
+    shutdown: async (): Promise<void> => void (await ask('POST /shutdown')),
   }
 }
 
@@ -202,7 +189,7 @@ async function untilReady(transport: Transport, timeoutMs = READY_TIMEOUT): Prom
         if (error instanceof EmulatorError) last = error.message
         else if (!over.signal.aborted) throw error
       }
-      await pause(over.signal)
+      await new Promise<void>((resolve) => later(READY_PAUSE, resolve))
     }
   } finally {
     cancel()
@@ -216,17 +203,4 @@ async function untilReady(transport: Transport, timeoutMs = READY_TIMEOUT): Prom
 
 function canPass({ code, status }: EmulatorError): boolean {
   return code === 'no_answer' || status === 502 || status === 503
-}
-
-function pause(over: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      over.removeEventListener('abort', end)
-      cancel()
-      resolve()
-    }
-    const cancel = later(READY_PAUSE, end)
-    over.addEventListener('abort', end)
-    if (over.aborted) end()
-  })
 }

@@ -1,13 +1,6 @@
 import type { EventType, SandboxEvent } from '../routes/events.ts'
 import { notAnEmulator, refusalIn } from './emulator-error.ts'
-import {
-  controlHeaders,
-  type EmulatorAddress,
-  isLocked,
-  lockedOut,
-  networkReason,
-  noResponse,
-} from './over-http.ts'
+import { controlHeaders, type EmulatorAddress, isLocked, lockedOut, noResponse } from './over-http.ts'
 import { controlPath, prefixOf } from './transport.ts'
 
 /** Options of a feed of events. */
@@ -41,7 +34,7 @@ export async function* followEvents(
     }
   } catch (error) {
     if (isOver()) return
-    throw error instanceof TypeError ? noResponse(address.url, networkReason(error), error) : error
+    throw error instanceof TypeError ? noResponse(address.url, error) : error
   } finally {
     signal?.removeEventListener('abort', leave)
     leaving.abort()
@@ -57,7 +50,7 @@ async function open(
   const { url, controlToken, fetch = globalThis.fetch } = address
   const query = types === undefined ? '' : `?types=${encodeURIComponent(types.join(','))}`
   const response = await fetch(`${url}${controlPath(sandbox)}/events${query}`, {
-    headers: controlHeaders({ controlToken }),
+    headers: controlHeaders(controlToken),
     signal,
   })
   if (isFeed(response)) return chunksOf(response)

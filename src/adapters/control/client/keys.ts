@@ -135,6 +135,7 @@ export function keyKeepers(ask: CallControl, keys: KnownKeys, lookUp: () => Prom
         afterKeys(collection, state.patch<T>(collection, id, { ...patch })),
       delete: (collection: string, id: string) => afterKeys(collection, state.delete(collection, id)),
     },
+    /** Starts the sandbox again: records, clock, settings, faults and request log. */
     reset: async (start: StartingPoint = {}): Promise<SandboxSummary> => {
       if (start.fixtures !== undefined) keys.expect(start.fixtures as FixturesSource)
       return after(ask('POST /reset', { body: start }))

@@ -22,19 +22,34 @@ export type Fetch = (
 
 /** Sends calls to the control interface of an emulator over HTTP. */
 export function overHttp(address: EmulatorAddress, fetch: Fetch | undefined = address.fetch): Transport {
+  const { url, controlToken } = address
   return async (call) => {
-    const { locked, ...response } = await send({ ...requestOf(address, call), fetch }, address)
-    if (locked) throw lockedOut(address)
-    return response
-  }
-}
-
-async function send(request: HttpRequest, { url }: EmulatorAddress) {
-  try {
-    return await sendJson(request)
-  } catch (error) {
-    request.signal?.throwIfAborted()
-    throw error instanceof NoResponse ? noResponse(url, error.message, error) : error
+    const { sandbox, ifMatch, signal } = call
+    const [method, path] = methodAndPath(call)
+    const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query)}`
+    const body = jsonText(call.body)
+    const init = {
+      method,
+      headers: {
+        ...controlHeaders(controlToken),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+      },
+      ...(body !== undefined && { body }),
+      ...(signal && { signal }),
+    }
+    const send = fetch ?? globalThis.fetch
+    let [response, text]: [Awaited<ReturnType<Fetch>>?, string?] = []
+    try {
+      response = await send(`${url}${controlPath(sandbox)}${path}${query}`, init)
+      text = await response.text()
+    } catch (error) {
+      signal?.throwIfAborted()
+      throw noResponse(url, error)
+    }
+    if (isLocked(response)) throw lockedOut(address)
+    const etag = response.headers.get('etag') ?? undefined
+    return { status: response.status, body: parsed(text), etag }
   }
 }
 
@@ -47,21 +62,9 @@ export function methodAndPath({ route, params }: Pick<ControlCall, 'route' | 'pa
   ]
 }
 
-function requestOf({ url, controlToken }: EmulatorAddress, call: ControlCall): HttpRequest {
-  const [method, path] = methodAndPath(call)
-  const query = call.query === undefined ? '' : `?${new URLSearchParams(call.query)}`
-  return {
-    method,
-    url: `${url}${controlPath(call.sandbox)}${path}${query}`,
-    controlToken,
-    body: call.body,
-    ifMatch: call.ifMatch,
-    signal: call.signal,
-  }
-}
-
-/** The error when no emulator responds at an address. @param reason the code or the name of the error: `ECONNREFUSED` */
-export function noResponse(url: string, reason: string, cause?: unknown): EmulatorError {
+/** The error when no emulator responds at an address. */
+export function noResponse(url: string, cause: unknown): EmulatorError {
+  const reason = networkReason(cause)
   const detail =
     reason === 'ECONNREFUSED' ? `Nothing listens at ${url}.` : `There is no response from ${url} (${reason}).`
   const mitigation =
@@ -80,68 +83,9 @@ export function lockedOut({ url, controlToken }: EmulatorAddress): EmulatorError
   })
 }
 
-/** One request to a control interface. */
-interface HttpRequest {
-  readonly method: string
-  readonly url: string
-  readonly controlToken?: string | undefined
-  /** JSON. Absent: the request has no body. */
-  readonly body?: unknown
-  readonly ifMatch?: string | undefined
-  readonly signal?: AbortSignal | undefined
-  /** Default: the global `fetch`. */
-  readonly fetch?: Fetch | undefined
-}
-
-/** A response with its whole body. */
-interface HttpResponse {
-  readonly status: number
-  /** Undefined if there was no body, or if it was not JSON. */
-  readonly body: unknown
-  readonly etag?: string | undefined
-  /** Whether a control token is missing or wrong. */
-  readonly locked: boolean
-}
-
-/** Why there is no response, as the code or the name of the error: `ECONNREFUSED`, `TimeoutError`. */
-export class NoResponse extends Error {
-  override readonly name = 'NoResponse'
-}
-
-/**
- * Sends one request and reads the response. Throws {@link NoResponse}, or an `EmulatorError` for a body that cannot be written
- * as JSON.
- */
-async function sendJson(request: HttpRequest): Promise<HttpResponse> {
-  const { method, url, controlToken, ifMatch, signal, fetch = globalThis.fetch } = request
-  const body = jsonText(request.body)
-  try {
-    const response = await fetch(url, {
-      method,
-      headers: {
-        ...controlHeaders({ controlToken, body }),
-        ...(ifMatch !== undefined && { 'if-match': ifMatch }),
-      },
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
-    })
-    const received = parsed(await response.text())
-    const etag = response.headers.get('etag') ?? undefined
-    return { status: response.status, body: received, etag, locked: isLocked(response) }
-  } catch (error) {
-    throw new NoResponse(networkReason(error), { cause: error })
-  }
-}
-
-/** The headers with the control token and the type of the body. */
-export function controlHeaders({
-  controlToken,
-  body,
-}: Pick<HttpRequest, 'controlToken' | 'body'>): Record<string, string> {
-  return {
-    ...(controlToken === undefined ? {} : { authorization: `Bearer ${controlToken}` }),
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-  }
+/** The header with the control token. */
+export function controlHeaders(controlToken: string | undefined): Record<string, string> {
+  return controlToken === undefined ? {} : { authorization: `Bearer ${controlToken}` }
 }
 
 /** Whether a response was refused because the control token is missing or wrong. */
@@ -149,7 +93,10 @@ export function isLocked({ headers }: { readonly headers: Pick<Headers, 'get'> }
   return headers.get('www-authenticate')?.includes('realm="control"') === true
 }
 
-// The cause of an error of `fetch` is that of the operating system; for hosts with several addresses it is an AggregateError.
+/**
+ * Why there is no response, as the code or the name of the error: `ECONNREFUSED`, `TimeoutError`. The cause of an error of `fetch`
+ * is that of the operating system; for hosts with several addresses it is an AggregateError.
+ */
 export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const inner = error.cause instanceof AggregateError ? error.cause.errors[0] : error.cause

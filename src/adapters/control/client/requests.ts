@@ -54,7 +54,11 @@ export function requestsOver(ask: CallControl) {
      * Waits until `count` requests have come, those already in the log included.
      * After `timeoutMs` it resolves with `passed: false`.
      */
-    wait: (match: RequestSearch, options?: WaitOptions): Promise<RequestCheck> => wait(ask, match, options),
+    wait: async (match: RequestSearch, options: WaitOptions = {}): Promise<RequestCheck> => {
+      refuseUnknownOptions('requests.wait()', options, ['count', 'timeoutMs', 'signal'])
+      const { count, timeoutMs: timeout_ms, signal } = options
+      return ask('POST /requests/wait', { body: { match, count, timeout_ms }, signal })
+    },
     /** Explains the response to a request. @param id from the header X-Emulator-Request-Id of the response, in any sandbox */
     explain: (id: string): Promise<RequestTrace> =>
       ask('GET /explain/{request_id}', { params: { request_id: id } }),
@@ -63,31 +67,6 @@ export function requestsOver(ask: CallControl) {
       ask('POST /requests/{request_id}/resend', { params: { request_id: id } }),
     /** Empties the log. */
     clear: async (): Promise<void> => void (await ask('DELETE /requests')),
-  }
-}
-
-/** Maximum of one call, in real milliseconds. HTTP clients give up after some minutes, so a long wait makes several calls. */
-const MAX_PIECE_LENGTH = 120_000
-
-/** The longest wait that the emulator accepts, in real milliseconds. */
-const MAX_WAIT = 600_000
-
-async function wait(
-  ask: CallControl,
-  match: RequestSearch,
-  options: WaitOptions = {},
-): Promise<RequestCheck> {
-  refuseUnknownOptions('requests.wait()', options, ['count', 'timeoutMs', 'signal'])
-  const { count, timeoutMs, signal } = options
-  const once = (timeout_ms?: number): Promise<RequestCheck> =>
-    ask('POST /requests/wait', { body: { match, count, timeout_ms }, signal })
-  // A wait that is too long is sent too, so that the emulator refuses it.
-  if (timeoutMs === undefined || timeoutMs <= MAX_PIECE_LENGTH || timeoutMs > MAX_WAIT) return once(timeoutMs)
-  for (let left = timeoutMs; ; left -= MAX_PIECE_LENGTH) {
-    const check = await once(Math.min(left, MAX_PIECE_LENGTH))
-    if (check.timed_out !== true) return check
-    if (left <= MAX_PIECE_LENGTH)
-      return { ...check, description: `Not enough matching requests came within ${timeoutMs} ms.` }
   }
 }
 

@@ -1,31 +1,18 @@
 import type { RecordingBundle } from '../../../core/record/bundle.ts'
 import type { SandboxKeys } from '../../plain-keys.ts'
 import type { SandboxEvent } from '../routes/events.ts'
-import type { SandboxSummary } from '../sandbox-summary.ts'
-import type { StartingPoint } from '../starting-point.ts'
 import { type CallControl, callControlOver } from './ask.ts'
-import { type ClockOf, clockOver } from './clock.ts'
+import { clockOver } from './clock.ts'
 import { type Conduct, type ConductOptions, conductQueryOf } from './conduct.ts'
 import type { CoverageReport, CoveredPoint } from './coverage.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type EventOptions, followEvents } from './events.ts'
-import { faultsOver, type SandboxFaults } from './faults.ts'
+import { faultsOver } from './faults.ts'
 import { type ApiRequestInit, fetchApi } from './fetch.ts'
 import { type KnownKeys, keyKeepers } from './keys.ts'
 import type { EmulatorAddress } from './over-http.ts'
-import {
-  limitsOver,
-  type SandboxLimits,
-  type SandboxScenarios,
-  type SandboxSettings,
-  type SandboxStubs,
-  type SandboxWebhooks,
-  settingsOver,
-  stubsOver,
-  webhooksOver,
-} from './parts.ts'
-import { requestsOver, type SandboxRequests } from './requests.ts'
-import type { SandboxSnapshots, SandboxStateAccess } from './state.ts'
+import { limitsOver, settingsOver, stubsOver, webhooksOver } from './parts.ts'
+import { requestsOver } from './requests.ts'
 import { apiPath, controlPath, type Transport } from './transport.ts'
 
 /**
@@ -33,72 +20,7 @@ import { apiPath, controlPath, type Transport } from './transport.ts'
  * `Goal`: a state that the clock can advance to. Every method rejects with an `EmulatorError` if the emulator refuses the call
  * or does not respond.
  */
-export interface SandboxOf<Goal> extends AsyncDisposable {
-  readonly name: string
-  /** Base URL of its API; ends in `/v1`. */
-  readonly baseUrl: string
-  /** URL of its control interface. */
-  readonly controlUrl: string
-  /**
-   * A key for the API: the `apiKey` of `connect`, otherwise the key of the first user, otherwise a service key. Throws an
-   * `EmulatorError` if no key is known. Over HTTP the keys are known after `ready()`, `sandbox()` or `fetch()`.
-   */
-  readonly apiKey: string
-  /**
-   * The keys of the sandbox whose plain text is in its fixtures. The sandbox stores only digests, so it cannot show other keys.
-   */
-  readonly keys: SandboxKeys
-  readonly clock: ClockOf<Goal>
-  readonly faults: SandboxFaults
-  readonly stubs: SandboxStubs
-  readonly requests: SandboxRequests
-  readonly snapshots: SandboxSnapshots
-  readonly state: SandboxStateAccess
-  readonly webhooks: SandboxWebhooks
-  readonly scenarios: SandboxScenarios
-  readonly limits: SandboxLimits
-  readonly settings: SandboxSettings
-  /**
-   * The events of the sandbox as they happen, always over HTTP. The first event is `hello`; all later events are sent, or
-   * counted by `dropped`. The feed ends when the loop is left, the signal is aborted, the sandbox is removed or the emulator
-   * is closed.
-   * @example
-   * for await (const { type, data } of sandbox.events({ types: ['transition'] })) ...
-   *
-   */
-  events(options?: EventOptions): AsyncIterable<SandboxEvent>
-  /**
-   * Calls the emulated API as the user of {@link apiKey}, unless `init` has an Authorization header. It resolves for every
-   * status, and rejects like the global `fetch` if there is no response.
-   * @param path below {@link baseUrl} (`/pages`), or a URL from a response of the API (`results_url`)
-   */
-  fetch(path: string, init?: ApiRequestInit): Promise<Response>
-  /**
-   * The points of the contract that clients have met since the start of the emulator, in all its sandboxes. Rejects with
-   * `conflict` unless the emulator was started with `countCoverage`.
-   */
-  coverage(): Promise<ContractCoverage>
-  /**
-   * Judges how the clients have behaved: waits, retries, keys, pages, polls and connections. The most severe findings are first.
-   * @example
-   * const { findings } = await sandbox.conduct({ retries: 2 })
-   */
-  conduct(options?: ConductOptions): Promise<Conduct>
-  /**
-   * What the sandbox has seen since its state was last replaced, without secrets: written into a file, it can be repeated with
-   * `workspace-emulator replay FILE`.
-   */
-  record(): Promise<RecordingBundle>
-  /** Starts the sandbox again: records, clock, settings, faults and request log. */
-  reset(start?: StartingPoint): Promise<SandboxSummary>
-  /** Removes the sandbox with its snapshots and files. The default one rejects with `conflict`. */
-  delete(): Promise<void>
-  /**
-   * Removes the sandbox if this client has created it, otherwise does nothing. It also resolves if the sandbox is already
-   * removed or the emulator is closed.
-   */
-  [Symbol.asyncDispose](): Promise<void>
-}
+export type SandboxOf<Goal> = Readonly<ReturnType<typeof sandboxParts<Goal>>['sandbox']>
 
 /** The points of the contract, and which of them clients have met. */
 export interface ContractCoverage extends Omit<CoverageReport, 'object' | 'data'> {
@@ -119,16 +41,17 @@ interface SandboxAdapter {
 /** Adds the parts of a service to the client of a sandbox. The type of `ask` is open, since the service declares its calls. */
 export type Extend<Sandbox> = (ask: never) => Omit<Sandbox, keyof SandboxOf<unknown>>
 
-/** A sandbox, and the function that looks up its keys. */
-interface OpenSandbox<Sandbox> {
-  readonly sandbox: Sandbox
-  readonly lookUpKeys: () => Promise<void>
+/** The client of a sandbox, and the function that looks up its keys. */
+export function openSandboxClient<Sandbox extends SandboxOf<never>>(
+  adapter: SandboxAdapter,
+  extend: Extend<Sandbox>,
+) {
+  const { sandbox, ask, lookUpKeys } = sandboxParts<never>(adapter)
+  // Not a spread, which would read the getters now.
+  return { sandbox: Object.assign(sandbox, extend(ask as never)) as unknown as Sandbox, lookUpKeys }
 }
 
-export function openSandboxClient<Sandbox extends SandboxOf<never>>(
-  { name, address, transport, keys, isOwn }: SandboxAdapter,
-  extend: Extend<Sandbox>,
-): OpenSandbox<Sandbox> {
+function sandboxParts<Goal>({ name, address, transport, keys, isOwn }: SandboxAdapter) {
   let isRemoved = false
   const refuseRemoved = (): void => {
     if (isRemoved) throw removed(name)
@@ -148,21 +71,30 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
       return keys.apiKey
     },
   }
-  const remove = async () => {
+  const remove = async (): Promise<void> => {
     await ask('DELETE /sandboxes/{name}', { params: { name } })
     isRemoved = true
   }
-  const own: SandboxOf<never> = {
+  const sandbox = {
     name,
+    /** Base URL of its API; ends in `/v1`. */
     baseUrl,
+    /** URL of its control interface. */
     controlUrl: address.url + controlPath(name),
-    get apiKey() {
+    /**
+     * A key for the API: the `apiKey` of `connect`, otherwise the key of the first user, otherwise a service key. Throws an
+     * `EmulatorError` if no key is known. Over HTTP the keys are known after `ready()`, `sandbox()` or `fetch()`.
+     */
+    get apiKey(): string {
       return keys.apiKey
     },
-    get keys() {
+    /**
+     * The keys of the sandbox whose plain text is in its fixtures. The sandbox stores only digests, so it cannot show other keys.
+     */
+    get keys(): SandboxKeys {
       return keys.keys
     },
-    clock: clockOver(ask),
+    clock: clockOver<Goal>(ask),
     faults: faultsOver(ask),
     stubs: stubsOver(ask),
     requests: requestsOver(ask),
@@ -170,28 +102,57 @@ export function openSandboxClient<Sandbox extends SandboxOf<never>>(
     limits: limitsOver(ask),
     settings: settingsOver(ask),
     ...keyKeepers(ask, keys, lookUpKeys),
-    events: (options) => {
+    /**
+     * The events of the sandbox as they happen, always over HTTP. The first event is `hello`; all later events are sent, or
+     * counted by `dropped`. The feed ends when the loop is left, the signal is aborted, the sandbox is removed or the emulator
+     * is closed.
+     * @example
+     * for await (const { type, data } of sandbox.events({ types: ['transition'] })) ...
+     */
+    events: (options?: EventOptions): AsyncIterable<SandboxEvent> => {
       refuseRemoved()
       return followEvents(address, name, options, refuseRemoved)
     },
-    fetch: async (path, init) => {
+    /**
+     * Calls the emulated API as the user of {@link apiKey}, unless `init` has an Authorization header. It resolves for every
+     * status, and rejects like the global `fetch` if there is no response.
+     * @param path below {@link baseUrl} (`/pages`), or a URL from a response of the API (`results_url`)
+     */
+    fetch: async (path: string, init?: ApiRequestInit): Promise<Response> => {
       refuseRemoved()
       return fetchApi(api, path, init)
     },
-    coverage: async () => {
+    /**
+     * The points of the contract that clients have met since the start of the emulator, in all its sandboxes. Rejects with
+     * `conflict` unless the emulator was started with `countCoverage`.
+     */
+    coverage: async (): Promise<ContractCoverage> => {
       const { object: _, data: points, ...counts } = await ask('GET /coverage')
       return { points, ...counts }
     },
-    conduct: async (options = {}) => {
+    /**
+     * Judges how the clients have behaved: waits, retries, keys, pages, polls and connections. The most severe findings are first.
+     * @example
+     * const { findings } = await sandbox.conduct({ retries: 2 })
+     */
+    conduct: async (options: ConductOptions = {}): Promise<Conduct> => {
       const { object: _, data: findings, ...rest } = await ask('GET /conduct', conductQueryOf(options))
       return { findings, ...rest }
     },
-    record: () => ask('GET /record'),
+    /**
+     * What the sandbox has seen since its state was last replaced, without secrets: written into a file, it can be repeated with
+     * `workspace-emulator replay FILE`.
+     */
+    record: (): Promise<RecordingBundle> => ask('GET /record'),
+    /** Removes the sandbox with its snapshots and files. The default one rejects with `conflict`. */
     delete: remove,
-    [Symbol.asyncDispose]: () => (isOwn ? leave(remove) : Promise.resolve()),
+    /**
+     * Removes the sandbox if this client has created it, otherwise does nothing. It also resolves if the sandbox is already
+     * removed or the emulator is closed.
+     */
+    [Symbol.asyncDispose]: (): Promise<void> => (isOwn ? leave(remove) : Promise.resolve()),
   }
-  // Not a spread, which would read the getters now.
-  return { sandbox: Object.assign(own, extend(ask as never)) as unknown as Sandbox, lookUpKeys }
+  return { sandbox, ask, lookUpKeys }
 }
 
 async function tokensOf(ask: CallControl): Promise<unknown[]> {

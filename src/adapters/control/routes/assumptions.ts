@@ -73,7 +73,7 @@ export const assumptionRoutes = [
     output: settingsView,
     handle: ({ sandbox, body, query }) => {
       const values = changed(sandbox, body as JsonObject)
-      if (query.dry_run === 'true') checkedSettings(sandbox, values)
+      if (query.dry_run) checkedSettings(sandbox, values)
       else setSettings(sandbox, values)
       return { body: settingsOf(sandbox) }
     },

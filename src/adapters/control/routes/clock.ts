@@ -141,7 +141,7 @@ export const clockRoutes = ({ milestones }: Service) =>
       runsDueEvents: true,
       input: () => ({
         body: givenTarget(milestones),
-        query: z.strictObject(stableOrNot()).prefault({}),
+        query: stableOrNot(),
       }),
       output: advanceResult,
       handle: async ({ host, sandbox, gone, onBegin, query, body }) => {
@@ -150,7 +150,7 @@ export const clockRoutes = ({ milestones }: Service) =>
         const signal = AbortSignal.any([gone, host.closing])
         const limits = { maxEvents, ...(maxTo && { maxTo }), signal, ...(onBegin && { onBegin }) }
         const result = await advance(sandbox, targetOf(target, milestones), limits)
-        return { body: query.stable === 'true' ? stableResult(result) : result }
+        return { body: query.stable ? stableResult(result) : result }
       },
     }),
     route({

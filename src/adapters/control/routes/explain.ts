@@ -1,4 +1,3 @@
-import * as z from 'zod'
 import { refuse } from '../../../core/errors.ts'
 import { requestTrace, traceOf } from '../../../core/explain/trace.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
@@ -12,13 +11,13 @@ export const explainRoutes = [
     path: '/explain/{request_id}',
     summary: 'Explain one API request by the id in its X-Emulator-Request-Id, in any sandbox',
     returns: 'Every step of the request, its changes, and the assumptions that the response relies on.',
-    input: () => ({ query: z.strictObject(stableOrNot()).prefault({}) }),
+    input: () => ({ query: stableOrNot() }),
     output: requestTrace,
     handle: async ({ host, params, query: { stable } }) => {
       const { name, number } = partsOf(params.request_id)
       const { sandbox } = await host.sandboxes.find(name)
       const entry = sandbox.log.find(params.request_id) ?? refuseUnknown(sandbox, params.request_id, number)
-      return { body: traceOf(sandbox, entry, stable === 'true') }
+      return { body: traceOf(sandbox, entry, stable) }
     },
   }),
 ] as const

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { Settings } from '../../../core/assumptions.ts'
-import { didYouMean } from '../../../core/did-you-mean.ts'
-import { refuse, refuseInvalid } from '../../../core/errors.ts'
+import { refuseInvalid } from '../../../core/errors.ts'
 import { arm, checkDraft, disarm, MAX_RULES, rearm, rewrite, ruleNamed } from '../../../core/faults/arm.ts'
 import { lastsOf, type Preset, preset } from '../../../core/faults/preset.ts'
 import { ALL_PRESETS, type FaultDraft, type FaultRule, storedRule } from '../../../core/faults/rule.ts'
@@ -11,6 +10,7 @@ import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
 import { mergePatch } from '../../../core/json.ts'
 import type { Scope } from '../../../core/operation.ts'
+import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
@@ -107,7 +107,7 @@ export const faultRoutes = (service: Service) =>
       },
       handle: ({ sandbox, body, query }) => {
         // The check of the body has already refused an invalid rule. The response for a valid one is an empty list.
-        if (query.dry_run === 'true') return { body: list([]) }
+        if (query.dry_run) return { body: list([]) }
         const { result } = change(sandbox, (scope) =>
           asList(body).map((draft) => armed(sandbox, scope, draft)),
         )
@@ -156,7 +156,9 @@ export const faultRoutes = (service: Service) =>
       returns: 'The preset with its fields, and the body that arms it.',
       output: presetView,
       handle: ({ params: { name } }) => ({
-        body: presetOf(service.presets.get(name) ?? refuseUnknownPreset(service, name)),
+        body: presetOf(
+          service.presets.get(name) ?? refuseUnknown('preset', name, service.presets.keys(), ALL_PRESETS),
+        ),
       }),
     }),
     route({
@@ -231,13 +233,6 @@ function armed(sandbox: Sandbox, scope: Scope, draft: FaultDraft): FaultRule {
 
 function wallOf({ options }: Sandbox): string {
   return formatInstant(options.host())
-}
-
-function refuseUnknownPreset({ presets }: Service, name: string): never {
-  return refuse('not_found', {
-    detail: `There is no preset "${name}".${didYouMean(name, [...presets.keys()])}`,
-    mitigation: ALL_PRESETS,
-  })
 }
 
 /** The fields of a rule that its author writes. The emulator sets the others when it arms the rule. */

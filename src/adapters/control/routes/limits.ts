@@ -14,6 +14,7 @@ import {
 } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
+import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import { type ApiKey, apiKeys, teamspaceHeader } from '../../../core/request/auth.ts'
 import type { Limit, SavedWindow } from '../../../core/request/rate-limiter.ts'
 import { setSettings } from '../../../core/sandboxes/change.ts'
@@ -153,13 +154,8 @@ export const limitRoutes = [
 
 function operationNamed(sandbox: Sandbox, name: string): AnyOperation {
   const { operations } = sandbox.service
-  return (
-    operations.get(name) ??
-    refuse('not_found', {
-      detail: `There is no operation "${name}".${didYouMean(name, [...operations.keys()])}`,
-      mitigation: 'GET /__emulator/operations lists every operation.',
-    })
-  )
+  const fix = 'GET /__emulator/operations lists every operation.'
+  return operations.get(name) ?? refuseUnknown('operation', name, operations.keys(), fix)
 }
 
 // `peek` removes old requests from a window, so the hits are read after it.

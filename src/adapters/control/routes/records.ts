@@ -61,7 +61,7 @@ export const recordRoutes = [
       const { name } = collectionOf(sandbox, params.collection)
       const rows = [...sandbox.store.rows(name).values()]
       return {
-        body: list(query.secrets === 'true' ? rows : rows.map((row) => maskedRow(name, row))),
+        body: list(query.secrets ? rows : rows.map((row) => maskedRow(name, row))),
       }
     },
   }),
@@ -78,7 +78,7 @@ export const recordRoutes = [
     handle: ({ sandbox, params, query }) => {
       const collection = collectionOf(sandbox, params.collection)
       const row = sandbox.store.begin().in(collection).require(params.id) as Row
-      return { body: query.secrets === 'true' ? row : maskedRow(collection.name, row), etag: etagOf(row) }
+      return { body: query.secrets ? row : maskedRow(collection.name, row), etag: etagOf(row) }
     },
   }),
   route({

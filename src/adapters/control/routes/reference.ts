@@ -1,17 +1,16 @@
 import * as z from 'zod'
 import { bodyLimit } from '../../../core/core-assumptions.ts'
-import { didYouMean } from '../../../core/did-you-mean.ts'
 import {
   catalog,
   type ErrorCode,
   type ErrorKind,
   type ErrorTarget,
   problemType,
-  refuse,
   shownCode,
 } from '../../../core/errors.ts'
 import { list, listOf, objectAs, type ShapeOf } from '../../../core/fields.ts'
 import type { JsonObject } from '../../../core/json.ts'
+import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { controlDocument } from '../openapi/control.ts'
 import { workspaceDocument } from '../openapi/workspace.ts'
@@ -120,10 +119,8 @@ export const referenceRoutes = [
       const found = problems.find(({ code }) => code === params.code)
       if (found !== undefined) return { body: found }
       const codes = problems.map(({ code }) => code)
-      return refuse('not_found', {
-        detail: `There is no error code "${params.code}".${didYouMean(params.code, codes)}`,
-        mitigation: 'GET /__emulator/problems lists every code.',
-      })
+      const fix = 'GET /__emulator/problems lists every code.'
+      return refuseUnknown('error code', params.code, codes, fix)
     },
   }),
 ] as const

@@ -142,6 +142,16 @@ function fits(actual: number, { exactly, at_least = 0, at_most = Infinity }: Req
   return exactly === undefined ? actual >= at_least && actual <= at_most : actual === exactly
 }
 
+type End = 'timed out' | 'replaced' | 'removed' | 'closing' | 'gone'
+
+const DESCRIPTION: Readonly<Record<End, (ms: number) => string>> = {
+  'timed out': (ms) => `Not enough matching requests came within ${ms} ms.`,
+  replaced: () => 'The state of the sandbox was replaced during the wait, and its request log with it.',
+  removed: () => 'The sandbox was removed during the wait.',
+  closing: () => 'The emulator is closing.',
+  gone: () => 'The client has disconnected.',
+}
+
 interface Wait {
   readonly sandbox: Sandbox
   readonly match: RequestSearch
@@ -152,23 +162,34 @@ interface Wait {
 }
 
 // A timeout has the status 409 like a failed verify: a client may repeat a request automatically after a 408.
-async function waitFor({
-  sandbox,
-  match: { since, ...match },
-  at_least,
-  ms,
-  gone,
-  closing,
-}: Wait): Promise<ControlReply<RequestCheck>> {
+async function waitFor(wait: Wait): Promise<ControlReply<RequestCheck>> {
+  const { sandbox, at_least, ms, gone, closing } = wait
+  const { since, ...match } = wait.match
   const seen = entriesSince(sandbox, since, '/match/since')
   const matched = seen.filter((entry) => isMatch(match, entry)).map(({ id }) => id)
-  const isEnough = () => matched.length >= at_least
-  const hear = (entry: LogEntry): void => {
-    seen.push(entry)
-    if (seen.length > sandbox.log.capacity) seen.shift()
-    if (isMatch(match, entry)) matched.push(entry.id)
-  }
-  const ended = isEnough() ? 'seen' : await listen({ sandbox, ms, gone, closing, hear, isEnough })
+  const ended = await new Promise<'seen' | End>((resolve) => {
+    const end = (how: 'seen' | End): void => {
+      for (const stop of stops) stop()
+      resolve(how)
+    }
+    const hear = (entry: LogEntry): void => {
+      seen.push(entry)
+      if (seen.length > sandbox.log.capacity) seen.shift()
+      if (isMatch(match, entry)) matched.push(entry.id)
+      if (matched.length >= at_least) end('seen')
+    }
+    const stops = [
+      sandbox.log.onEntry(hear),
+      sandbox.onReplaced(() => end('replaced')),
+      sandbox.onClosed(() => end('removed')),
+      onAbort(closing, () => end('closing')),
+      onAbort(gone, () => end('gone')),
+      later(ms, () => end('timed out')),
+    ]
+    if (matched.length >= at_least) end('seen')
+    else if (closing.aborted) end('closing')
+    else if (gone.aborted) end('gone')
+  })
   const result = { passed: ended === 'seen', actual: matched.length, expected: { at_least }, matched }
   if (ended === 'seen') return { body: result }
   return {
@@ -180,46 +201,6 @@ async function waitFor({
       nearest: nearest(seen, match),
     },
   }
-}
-
-type End = 'timed out' | 'replaced' | 'removed' | 'closing' | 'gone'
-
-const DESCRIPTION: Readonly<Record<End, (ms: number) => string>> = {
-  'timed out': (ms) => `Not enough matching requests came within ${ms} ms.`,
-  replaced: () => 'The state of the sandbox was replaced during the wait, and its request log with it.',
-  removed: () => 'The sandbox was removed during the wait.',
-  closing: () => 'The emulator is closing.',
-  gone: () => 'The client has disconnected.',
-}
-
-interface Listening extends Pick<Wait, 'sandbox' | 'ms' | 'gone' | 'closing'> {
-  readonly hear: (entry: LogEntry) => void
-  readonly isEnough: () => boolean
-}
-
-/** Listens to requests until there are enough, or until the wait ends for another reason. Removes all its listeners. */
-function listen({ sandbox, ms, gone, closing, hear, isEnough }: Listening): Promise<'seen' | End> {
-  return new Promise((resolve) => {
-    const end = (how: 'seen' | End): void => {
-      stopHearing()
-      for (const stop of stops) stop()
-      cancel()
-      resolve(how)
-    }
-    const stopHearing = sandbox.log.onEntry((entry) => {
-      hear(entry)
-      if (isEnough()) end('seen')
-    })
-    const stops = [
-      sandbox.onReplaced(() => end('replaced')),
-      sandbox.onClosed(() => end('removed')),
-      onAbort(closing, () => end('closing')),
-      onAbort(gone, () => end('gone')),
-    ]
-    const cancel = later(ms, () => end('timed out'))
-    if (closing.aborted) end('closing')
-    if (gone.aborted) end('gone')
-  })
 }
 
 function onAbort(signal: AbortSignal, call: () => void): () => void {

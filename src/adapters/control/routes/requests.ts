@@ -12,7 +12,7 @@ import { sentence } from '../../../core/words.ts'
 import { harDocument, harOf } from '../har.ts'
 import type { ControlHost } from '../host.ts'
 import { entriesBefore, entriesSince, entryOf, requestEntry } from '../request-entry.ts'
-import { noBody, route, stableOrNot } from '../route.ts'
+import { flag, noBody, route } from '../route.ts'
 
 /** Default number of entries in a list. */
 const USUAL = 100
@@ -35,14 +35,14 @@ const filters = () =>
     before: queryText().optional(),
     limit: queryInt(1, 100_000).optional(),
     /** `true`: without real-time fields. */
-    ...stableOrNot(),
+    stable: flag(),
   })
 
 const loggedRequests = () =>
   filters()
     .extend({
       /** `true`: with heads and bodies of requests and responses, as far as they are kept. */
-      full: z.enum(['true', 'false']).optional(),
+      full: flag(),
     })
     .prefault({})
 
@@ -74,11 +74,10 @@ export const requestRoutes = [
     input: () => ({ query: loggedRequests() }),
     output: requestList,
     handle: async ({ host, sandbox: chosen, query: { full, ...query } }) => {
-      const parts = { full: full === 'true', stable: query.stable === 'true' }
       const { sandbox, found, newest } = await search(host, chosen, query)
       return {
         body: {
-          ...list(newest.map((entry) => entryOf(sandbox, entry, parts))),
+          ...list(newest.map((entry) => entryOf(sandbox, entry, { full, stable: query.stable }))),
           matched: found.length,
           capacity: sandbox.log.capacity,
           dropped: sandbox.log.dropped,
@@ -97,7 +96,7 @@ export const requestRoutes = [
     handle: async ({ host, sandbox: chosen, query, controlUrl }) => {
       const { sandbox, newest } = await search(host, chosen, query)
       const facts = { origin: new URL(controlUrl).origin, version: host.version }
-      return { body: harOf(sandbox, newest, { ...facts, stable: query.stable === 'true' }) }
+      return { body: harOf(sandbox, newest, { ...facts, stable: query.stable }) }
     },
   }),
   route({

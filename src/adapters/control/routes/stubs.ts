@@ -1,7 +1,6 @@
 import * as z from 'zod'
-import { didYouMean } from '../../../core/did-you-mean.ts'
-import { refuse } from '../../../core/errors.ts'
 import { list, listOf } from '../../../core/fields.ts'
+import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import {
@@ -111,13 +110,7 @@ function stubsOf({ store }: Sandbox): Stub[] {
 
 function stubNamed(sandbox: Sandbox, id: string): Stub {
   const all = stubsOf(sandbox)
+  const ids = all.map((stub) => stub.id)
   const found = all.find((stub) => stub.id === id)
-  if (found !== undefined) return found
-  return refuse('not_found', {
-    detail: `There is no stub "${id}".${didYouMean(
-      id,
-      all.map((stub) => stub.id),
-    )}`,
-    mitigation: 'GET /__emulator/stubs lists them.',
-  })
+  return found ?? refuseUnknown('stub', id, ids, 'GET /__emulator/stubs lists them.')
 }

@@ -1,21 +1,22 @@
-import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest'
-import { type EmulatorClient, startEmulator } from '../../index.ts'
-import { aBatch, aBatchItem } from '../../resources/batch-predictions/builders.ts'
-import type { File } from '../../resources/files.ts'
-import type { Skill } from '../../resources/skills.ts'
-import type { Membership, Teamspace, User } from '../../resources/teamspaces/schema.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type EmulatorClient, startEmulator } from '../index.ts'
+import { aBatch, aBatchItem } from './batch-predictions/builders.ts'
 import {
+  aConnection,
+  aFeedback,
   aFileRecord,
   aMembershipRecord,
   anApiKeyRecord,
   anEventTriggerRecord,
+  aPage,
   aPageRecord,
+  aSandbox,
   aSkillRecord,
+  aTeamspace,
   aTeamspaceRecord,
   aUserRecord,
-} from './builders-records.ts'
-import { aConnection, aFeedback, aPage, aTeamspace, aWebhook } from './builders-requests.ts'
-import { aSandbox } from './builders-sandbox.ts'
+  aWebhook,
+} from './builders.ts'
 
 let emulator: EmulatorClient & AsyncDisposable
 
@@ -108,13 +109,3 @@ test('every field can be overridden, and equal calls return equal values', () =>
   expect(aUserRecord({ id: 'u2' })).toEqual({ ...aUserRecord(), id: 'u2' })
   expect(aBatch()).toEqual(aBatch())
 })
-
-test('records have the fields of the collections', () => {
-  expectTypeOf(aUserRecord()).toEqualTypeOf<Readonly<User>>()
-  expectTypeOf(aFileRecord()).toEqualTypeOf<Readonly<File>>()
-  expectTypeOf<keyof ReturnType<typeof aTeamspaceRecord>>().toEqualTypeOf<keyof Teamspace>()
-  expectTypeOf<ReturnType<typeof aMembershipRecord>>().toExtend<Partial<ReadonlyDeep<Membership>>>()
-  expectTypeOf<Skill>().toExtend<ReturnType<typeof aSkillRecord>>()
-})
-
-type ReadonlyDeep<T> = { readonly [K in keyof T]: T[K] extends (infer E)[] ? readonly E[] : T[K] }
