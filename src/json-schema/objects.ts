@@ -14,7 +14,7 @@ import {
   TEXT,
   type ValueSource,
 } from './draw.ts'
-import { type Clause, own } from './schema.ts'
+import { type Clause, own, setField } from './schema.ts'
 
 /** Properties of an object whose schema names none, but has a schema for additional ones. */
 const USUAL_EXTRAS = 2
@@ -78,12 +78,15 @@ export class ObjectMaker implements Maker {
     this.addInvented(chosen, draw)
     if (chosen.size < this.min)
       return draw.fail(clauses, 'minProperties', 'requires more properties than were found')
-    const named = this.names.flatMap((name) => {
+    // Several times as fast as an object from entries.
+    const object: Record<string, Json> = {}
+    for (const name of this.names) {
       const value = chosen.get(name)
-      return value === undefined ? [] : [[name, value] as const]
-    })
-    // A property that is given twice keeps its first place: other names come after those of the schema.
-    return Object.fromEntries([...named, ...chosen])
+      if (value !== undefined) setField(object, name, value)
+    }
+    if (Object.keys(object).length < chosen.size)
+      for (const [name, value] of chosen) if (!Object.hasOwn(object, name)) setField(object, name, value)
+    return object
   }
 
   private addOptional(name: string, chosen: Map<string, Json>, draw: Draw): void {

@@ -42,7 +42,9 @@ export function draftText(
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789'
 
 export function letters(chance: RandomSource, length: number): string {
-  return Array.from({ length }, () => LETTERS.charAt(chance.int(0, LETTERS.length - 1))).join('')
+  let text = ''
+  while (text.length < length) text += LETTERS.charAt(chance.int(0, LETTERS.length - 1))
+  return text
 }
 
 const extents = new WeakMap<Node, Extent>()

@@ -84,6 +84,12 @@ export function own(object: Json | undefined, key: string): Json | undefined {
   return isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined
 }
 
+/** Sets any key, `__proto__` included, as an ordinary field. */
+export function setField(object: Record<string, Json>, key: string, value: Json): void {
+  if (key !== '__proto__') object[key] = value
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+}
+
 /** One text per JSON value: equal values, whatever the order of their keys, have equal texts. */
 export function canonical(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`

@@ -5,10 +5,8 @@ import { refuseInvalid, statusSettings } from '../core/errors.ts'
 import { anyObject, type InputOf, timestamp } from '../core/fields.ts'
 import { isObject, valueAt } from '../core/json.ts'
 import { operation, type Request } from '../core/operation.ts'
-import type { Caller } from '../core/request/auth.ts'
 import type { Resource } from '../core/service.ts'
 import { collection } from '../core/state/collection.ts'
-import type { Transaction } from '../core/state/transaction.ts'
 import { DAY } from '../core/time/instant.ts'
 import { refersTo } from './records.ts'
 import { teamspaces } from './teamspaces/schema.ts'
@@ -126,16 +124,12 @@ function checkParent(
 ): void {
   if (!('page_id' in parent) || typeof parent.page_id !== 'string') return
   const page = tx.in(pages).get(parent.page_id)
-  if (page !== undefined && isVisible(page, caller, tx)) return
+  // The scope `organization` opens a page to every teamspace of its own organization, and to no other.
+  const home = page && tx.in(teamspaces).get(page.teamspace_id)?._emulator.organization_id
+  const isShared = page?.scope === 'organization' && home === caller.organization_id
+  if (page !== undefined && (page.teamspace_id === caller.teamspace_id || isShared)) return
   note('U023', statusSettings.notFound)
   refuseInvalid([{ pointer: '/parent/page_id', detail: `there is no page with the id "${parent.page_id}"` }])
-}
-
-// The scope `organization` opens a page to every teamspace of its own organization, and to no other.
-function isVisible({ teamspace_id, scope }: Page, caller: Caller, tx: Transaction): boolean {
-  if (teamspace_id === caller.teamspace_id) return true
-  const home = tx.in(teamspaces).get(teamspace_id)
-  return scope === 'organization' && home?._emulator.organization_id === caller.organization_id
 }
 
 export const pagesResource: Resource = {

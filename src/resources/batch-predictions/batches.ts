@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isObject, type Json, type JsonObject } from '../../core/json.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '../../core/json.ts'
 import { collection, type RecordMaker } from '../../core/state/collection.ts'
 import { formatInstant, HOUR, parseInstant, SECOND } from '../../core/time/instant.ts'
 import { files } from '../files.ts'
@@ -41,6 +41,8 @@ function withDefaults(raw: unknown): unknown {
   const { _emulator: facts, created_at } = raw
   const created = typeof created_at === 'string' ? parseInstant(created_at) : undefined
   const end = ENDS[status] ?? null
+  const items = valueAt(facts, '/request/items')
+  const isDone = ['finalizing', 'completed'].includes(status)
   return {
     ...(created === undefined ? {} : { expires_at: formatInstant(created.ms + WINDOW) }),
     error: end === null ? null : {},
@@ -53,7 +55,7 @@ function withDefaults(raw: unknown): unknown {
       request: filled(facts.request, { effective_model: raw.model ?? '' }),
       progress: filled(facts.progress ?? {}, {
         since: raw.finalizing_at ?? raw.in_progress_at ?? created_at ?? null,
-        done: ['finalizing', 'completed'].includes(status) ? itemCount(facts.request) : 0,
+        done: isDone && Array.isArray(items) ? items.length : 0,
       }),
     },
   }
@@ -66,10 +68,6 @@ function filled(value: Json | undefined, defaults: JsonObject): Json | undefined
 /** The path of the result stream from the root of the server (T29). */
 export function resultsPath(prefix: string, id: string): string {
   return `${prefix}/v1/batch-predictions/${encodeURIComponent(id)}/results`
-}
-
-function itemCount(request: unknown): number {
-  return isObject(request) && Array.isArray(request.items) ? request.items.length : 0
 }
 
 /** Reports fields of a batch that contradict each other: no sequence of moves leads to such a record. */

@@ -30,18 +30,13 @@ export const batchMilestone: Milestone<BatchGoal> = {
   ref: ({ batch }) => `${batches.name}/${batch}`,
   reachedAt: (scope, goal) => {
     const batch = scope.tx.in(batches).require(goal.batch)
-    const { finished_items: wanted } = goal
-    return wanted === undefined
-      ? statusReachedAt(scope, batch, goal.status ?? 'terminal')
-      : itemsReachedAt(scope, batch, wanted)
+    const { status: wanted = 'terminal', finished_items } = goal
+    if (finished_items !== undefined) return itemsReachedAt(scope, batch, finished_items)
+    const { status } = batch
+    if (status === wanted || (wanted === 'terminal' && isTerminal(status))) return scope.now
+    if (wanted !== 'terminal' && !isAhead(status, wanted)) never(batch, wanted)
+    return undefined
   },
-}
-
-function statusReachedAt(scope: Scope, batch: Batch, wanted: BatchStatus | 'terminal'): number | undefined {
-  const { status } = batch
-  if (status === wanted || (wanted === 'terminal' && isTerminal(status))) return scope.now
-  if (wanted !== 'terminal' && !isAhead(status, wanted)) never(batch, wanted)
-  return undefined
 }
 
 function itemsReachedAt(scope: Scope, batch: Batch, wanted: number): number | undefined {

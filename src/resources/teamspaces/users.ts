@@ -34,6 +34,7 @@ const userItem = () =>
 class Listed {
   readonly user: User
   readonly membership: Membership
+  #item: object | undefined
   #text: string | undefined
 
   constructor(user: User, membership: Membership) {
@@ -41,11 +42,12 @@ class Listed {
     this.membership = membership
   }
 
-  /** The user as in responses. */
+  /** The user as in responses, computed once. */
   get item(): object {
     const { id, email, first_name, last_name } = this.user
     const { role, agent_ids } = this.membership
-    return { id, email, first_name, last_name, permissions: { role, agent_ids } }
+    this.#item ??= { id, email, first_name, last_name, permissions: { role, agent_ids } }
+    return this.#item
   }
 
   /** {@link item} as JSON, computed once. */
