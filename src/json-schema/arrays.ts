@@ -167,7 +167,8 @@ export class ArrayMaker implements Maker {
 
   private keep(items: Items, value: Json): boolean {
     if (!items.add(value)) return false
-    for (const wish of this.wishes) if (this.isMatch(value, wish.clause)) items.note(wish)
+    for (const wish of this.wishes)
+      if (this.isMatch(value, wish.clause)) items.matched.set(wish, items.matching(wish) + 1)
     return true
   }
 
@@ -211,7 +212,7 @@ export class ArrayMaker implements Maker {
 class Items {
   readonly list: Json[] = []
   private readonly seen: Set<string> | undefined
-  private readonly matched = new Map<Wish, number>()
+  readonly matched = new Map<Wish, number>()
   /** How many values of a maker were tried in order. */
   readonly counted = new Map<Nth, number>()
 
@@ -222,10 +223,6 @@ class Items {
   /** How many items match a `contains`. */
   matching(wish: Wish): number {
     return this.matched.get(wish) ?? 0
-  }
-
-  note(wish: Wish): void {
-    this.matched.set(wish, this.matching(wish) + 1)
   }
 
   add(value: Json): boolean {

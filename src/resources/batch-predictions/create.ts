@@ -141,8 +141,6 @@ type Given = { readonly [K in keyof z.input<BodyFields>]: NonNullable<z.output<B
 export type BatchBody = Omit<Given, 'completion_window'> &
   Partial<Pick<Given, 'completion_window'>> & { readonly items: readonly BatchItem[] }
 
-type ParsedBody = z.output<BodyFields> & { readonly items: BatchItem[] }
-
 /**
  * The body of a creation. It checks everything that depends only on the request, and reports all issues at once (T12). The
  * validation phase of the batch checks files. Specification: Endpoints / Create batch prediction.
@@ -153,7 +151,7 @@ function createBody({ object }: FieldKit, settings: Settings) {
   // A setting names the list in requests; after the transform it is `items`.
   return body.transform((given: Record<string, unknown>) => {
     const { [list]: items, ...fields } = given
-    return { ...fields, items } as ParsedBody
+    return { ...fields, items } as z.output<BodyFields> & { readonly items: BatchItem[] }
   })
 }
 

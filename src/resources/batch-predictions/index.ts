@@ -8,7 +8,7 @@ import { createBatch } from './create.ts'
 import { batchEvents } from './lifecycle.ts'
 import { batchMagic } from './magic.ts'
 import { batchMilestone } from './milestone.ts'
-import { batchRecordFaults } from './moves.ts'
+import { batchMove, cleanupMove } from './moves.ts'
 import { cancelBatch, retrieveBatch, retrieveResults } from './operations.ts'
 import { batchOverviews } from './overview.ts'
 import { batchProblems, shownBatch } from './responses.ts'
@@ -35,7 +35,7 @@ export const batchPredictionsResource: Resource = {
   problems: batchProblems,
   milestones: [batchMilestone],
   webhookTypes: batchWebhookTypes,
-  recordFaults: batchRecordFaults,
+  recordFaults: [batchMove, cleanupMove],
   magic: batchMagic,
   recordEvents: [
     {

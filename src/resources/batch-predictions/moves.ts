@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AnyRecordFault, RecordFault, Scope } from '../../core/operation.ts'
+import type { RecordFault, Scope } from '../../core/operation.ts'
 import { either, form, membersOf, nameAmong, someOf, together } from '../../core/strict-input.ts'
 import { batches } from './batches.ts'
 import { changePlan, completeNow, failNow } from './controls.ts'
@@ -9,8 +9,6 @@ import type { Pace } from './pace.ts'
 import { type Batch, type Failure, failureFields, planFields } from './schema.ts'
 import { batchLifecycle, isTerminal } from './states.ts'
 import { finishable, finishedItems } from './work.ts'
-
-type Act = (scope: Scope, batch: Batch, failure: Failure) => Batch
 
 /** Moves of a batch that are one word. Each does nothing to a batch that is in the wrong state. */
 const ACTS = {
@@ -24,7 +22,7 @@ const ACTS = {
   cleanup: cleanedUp,
   hold: (scope, batch) => held(scope, batch, true),
   release: (scope, batch) => held(scope, batch, false),
-} as const satisfies Readonly<Record<string, Act>>
+} as const satisfies Readonly<Record<string, (scope: Scope, batch: Batch, failure: Failure) => Batch>>
 
 type Word = keyof typeof ACTS
 const WORDS = Object.keys(ACTS) as Word[]
@@ -56,7 +54,7 @@ const moveFields = () => ({
 
 export type BatchMove = z.output<z.ZodObject<ReturnType<typeof moveFields>>>
 
-const batchMove: RecordFault<Word | BatchMove> = {
+export const batchMove: RecordFault<Word | BatchMove> = {
   name: 'batch',
   description: `Moves a batch: ${WORDS.join(', ')}, or an object with the number of finished items. The id "latest" is the newest batch.`,
   schema: () => batchMoveSchema(),
@@ -67,7 +65,7 @@ const batchMove: RecordFault<Word | BatchMove> = {
   },
 }
 
-const cleanupMove: RecordFault<boolean> = {
+export const cleanupMove: RecordFault<boolean> = {
   name: 'cleanup',
   description: 'Removes the results of a terminal batch, at any age.',
   schema: () => z.boolean(),
@@ -76,9 +74,6 @@ const cleanupMove: RecordFault<boolean> = {
     if (batch !== undefined && wanted) cleanedUp(scope, batch)
   },
 }
-
-/** The moves of batches for fault rules. */
-export const batchRecordFaults: readonly AnyRecordFault[] = [batchMove, cleanupMove]
 
 function batchMoveSchema(): z.ZodType<Word | BatchMove> {
   const consistent = together(someOf(moveFields()), ({ do: word, detail, error, finished }) => {

@@ -138,7 +138,7 @@ export function lineMaker(
   const outputs = outputsOf(request.output_schema)
   const created = Date.parse(batch.created_at)
   const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`
-  const withoutOutput = (rest: End['rest'], kind: ItemProblem, detail: string) => {
+  const withoutOutput = (rest: End['rest'], kind: Omit<EmbeddedProblem, 'description'>, detail: string) => {
     const error = problem(at, kind.code, kind.title, kind.status, detail)
     return `,"status":"${rest}","output":null,"error":${JSON.stringify(error)}}\n`
   }
@@ -165,8 +165,6 @@ export function lineMaker(
     return head + id + (reason === undefined ? unfinished : failure(reason))
   }
 }
-
-type ItemProblem = Omit<EmbeddedProblem, 'description'>
 
 const RESTS = { canceled: canceledProblem, expired: expiredProblem }
 

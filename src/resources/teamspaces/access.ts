@@ -4,7 +4,6 @@ import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { intBetween, nonEmptyText } from '../../core/fields.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
 import {
-  type AnyRecordFault,
   type AuthorizeRequest,
   control,
   type Finder,
@@ -174,7 +173,8 @@ const memberChange = () =>
     remove: nonEmptyText().optional(),
   })
 
-const memberMove: RecordFault<z.output<ReturnType<typeof memberChange>>> = {
+/** The move of teamspaces for fault rules. */
+export const memberMove: RecordFault<z.output<ReturnType<typeof memberChange>>> = {
   name: 'member',
   description:
     'Changes who belongs to a teamspace between two pages of its users: {"add": 2}, {"remove": "a user\'s id"}.',
@@ -186,9 +186,6 @@ const memberMove: RecordFault<z.output<ReturnType<typeof memberChange>>> = {
     if (remove !== undefined) revoke(scope, teamspace.id, remove)
   },
 }
-
-/** The moves of teamspaces for fault rules. */
-export const teamspaceRecordFaults: readonly AnyRecordFault[] = [memberMove]
 
 function addMember(scope: Scope, { id: teamspace_id, _emulator }: Teamspace): void {
   const { tx, at } = scope

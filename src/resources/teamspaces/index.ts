@@ -1,6 +1,6 @@
 import { inResponse, unnamedItem } from '../../core/assumptions.ts'
 import type { Resource } from '../../core/service.ts'
-import { authorize, joinTeamspace, selfJoined, serviceManagers, teamspaceRecordFaults } from './access.ts'
+import { authorize, joinTeamspace, memberMove, selfJoined, serviceManagers } from './access.ts'
 import { cloudA, cloudB, memberships, teamspaces, users } from './schema.ts'
 import { createTeamspace, defaultAccess, nameRequired, updateTeamspace } from './teamspaces.ts'
 import { deleteUser, listUsers, searchMode } from './users.ts'
@@ -11,7 +11,7 @@ export const teamspacesResource: Resource = {
   collections: [teamspaces, users, memberships],
   controls: [joinTeamspace],
   authorize,
-  recordFaults: teamspaceRecordFaults,
+  recordFaults: [memberMove],
   assumptions: {
     items: [
       inResponse(
