@@ -209,7 +209,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/webhooks': 763,
   core: 17_666,
   'json-schema': 2_772,
-  resources: 8_443,
+  resources: 8_439,
   src: 2_082,
 }
 

@@ -64,7 +64,8 @@ function renamed(raw: unknown, from: string): unknown {
 const viewResponse = (settings: Settings) =>
   viewRecord()
     .omit({ dataset_name: true, _emulator: true })
-    .extend({ [shownMember(settings)]: z.string() })
+    // In a response nothing has a default.
+    .extend({ object: z.literal('data_view'), [shownMember(settings)]: z.string() })
 
 const listDataViews = operation({
   name: 'data-views.list',

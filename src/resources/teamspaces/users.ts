@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import { choice } from '../../core/assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { queryText } from '../../core/fields.ts'
@@ -5,16 +6,7 @@ import { operation } from '../../core/operation.ts'
 import type { Transaction } from '../../core/state/transaction.ts'
 import { type Entry, listResponse, objectPage, pageQuery } from '../cursor-page.ts'
 import { liveMembership, requireManaged, revoke, stronger } from './access.ts'
-import {
-  byTeamspace,
-  type Membership,
-  membershipRecord,
-  memberships,
-  type User,
-  userRecord,
-  users,
-  usersOf,
-} from './schema.ts'
+import { byTeamspace, type Membership, memberships, type User, userRecord, users, usersOf } from './schema.ts'
 
 export const searchMode = choice({
   key: 'users.search',
@@ -27,7 +19,10 @@ export const searchMode = choice({
 const userItem = () =>
   userRecord()
     .omit({ organization_id: true, created_at: true })
-    .extend({ permissions: membershipRecord().pick({ role: true, agent_ids: true }) })
+    .extend({
+      email: z.email(),
+      permissions: z.strictObject({ role: z.string(), agent_ids: z.array(z.string()) }),
+    })
     .meta({ title: 'teamspace_user' })
 
 /** A user of a teamspace with the membership that counts. */
