@@ -196,21 +196,21 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_042,
+  adapters: 1_048,
   'adapters/cli': 8_543,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 6_859,
+  'adapters/control': 6_835,
   'adapters/dashboard': 9_138,
   'adapters/http': 4_584,
   'adapters/scenarios': 1_938,
   'adapters/storage': 1_985,
-  'adapters/testing': 1_322,
+  'adapters/testing': 1_309,
   'adapters/webhooks': 783,
   core: 18_353,
   'json-schema': 2_883,
   resources: 9_171,
-  src: 2_082,
+  src: 2_053,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

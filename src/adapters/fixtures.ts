@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
-import { schemaKey } from '../core/fields.ts'
+import { objectAs, schemaKey } from '../core/fields.ts'
 import { IssueList } from '../core/issue-list.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
-import { endpointOf } from '../core/scenarios/stub.ts'
+import { type Immutable, isObject, type JsonObject } from '../core/json.ts'
+import { endpointOf, type StubDraft } from '../core/scenarios/stub.ts'
 import type { Fixtures, ReadyRecords } from '../core/state/starting-state.ts'
 import type { Store } from '../core/state/store.ts'
 import { strictObject } from '../core/strict-input.ts'
@@ -20,20 +20,26 @@ import { specialFile } from './special-file.ts'
 /** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
 
-const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional()
-
 const text = () => z.string({ error: 'must be a string' }).optional()
+
+/** A record whose collection checks it. */
+type Fields = Readonly<Record<string, unknown>>
 
 /** The shape of a fixtures document. Its records are validated later, with the whole starting state. */
 export const fixturesDocument = strictObject({
   $schema: schemaKey(),
+  /** The fixtures that it is based on: `empty`, `demo`, `large`, or the path of a file. */
   extends: text(),
   description: text(),
-  organization: object(),
-  generate: object(),
-  collections: object(),
-  stubs: z.array(z.unknown(), { error: 'must be an array of stubs' }).default([]),
+  organization: objectAs<Fields>().optional(),
+  /** Number of records to generate, by collection. */
+  generate: objectAs<Readonly<Record<string, number>>>().optional(),
+  collections: objectAs<Readonly<Record<string, readonly Fields[]>>>().optional(),
+  stubs: z.array(z.custom<StubDraft>(), { error: 'must be an array of stubs' }).default([]),
 })
+
+/** A starting state, or an addition to one. */
+export type FixturesDocument = Immutable<z.input<typeof fixturesDocument>>
 
 /** The files that a starting state was read from: path to SHA-256 of the bytes, in hexadecimal digits. */
 export type FilesRead = Map<string, string>
