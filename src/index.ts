@@ -147,13 +147,7 @@ export type ClockTarget = TargetOf<BatchGoal>
  * One sandbox: a separate emulated service with its own state, clock, limits, faults, request log, webhooks and scenario.
  * Every method rejects with an `EmulatorError` when the emulator refuses or does not respond.
  */
-export interface SandboxClient extends SandboxOf<BatchGoal> {
-  readonly batches: SandboxBatches
-  readonly agents: SandboxAgents
-  readonly mcpServers: SandboxMcpServers
-  readonly teamspaces: SandboxTeamspaces
-  readonly connections: SandboxConnections
-}
+export interface SandboxClient extends SandboxOf<BatchGoal>, Readonly<ReturnType<typeof extend>> {}
 
 /** An emulator, in this process or elsewhere. */
 export type EmulatorClient = EmulatorOf<SandboxClient>
