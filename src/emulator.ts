@@ -51,7 +51,11 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
   try {
     lock = await lockData(options)
     const maker = new WorkspaceSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
-    sandboxes = await openSandboxes(options, maker)
+    const { maxOpenSandboxes: maxOpen } = options
+    sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict', maxOpen })
+    // Other saved sandboxes are opened on first use; only their names are read here.
+    sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
+    sandboxes.addSaved(savedSandboxes(options))
     const coverage = await coverageIn(options, sandboxes)
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
@@ -67,12 +71,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
 }
 
 /** The runner of scenarios; `close` also closes the sources of their scripts. */
-interface Scenarios {
-  readonly runner: ScenarioRunner
-  close(): Promise<void>
-}
-
-async function openScenarios(options: InternalOptions): Promise<Scenarios> {
+async function openScenarios(options: InternalOptions) {
   const { scenarios: folder = startOptions.scenarios.default, scenarioSource, settings, strict } = options
   const { logger = SILENT, replay: { returned } = {} } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
@@ -97,22 +96,6 @@ async function openScenarios(options: InternalOptions): Promise<Scenarios> {
   }
 }
 
-/** Opens the default sandbox. Other saved sandboxes are opened on first use; only their names are read here. */
-async function openSandboxes(options: InternalOptions, maker: WorkspaceSandboxes): Promise<Sandboxes> {
-  const sandboxes = new Sandboxes(maker, {
-    strict: options.sandboxes === 'strict',
-    maxOpen: options.maxOpenSandboxes,
-  })
-  try {
-    sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
-    sandboxes.addSaved(savedSandboxes(options))
-    return sandboxes
-  } catch (error) {
-    await sandboxes.close()
-    throw error
-  }
-}
-
 /** Follows every sandbox, if the option says so. */
 async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
   if (options.countCoverage !== true) return undefined
@@ -125,7 +108,7 @@ async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promi
 
 interface Parts {
   readonly sandboxes: Sandboxes
-  readonly scenarios: Scenarios
+  readonly scenarios: Awaited<ReturnType<typeof openScenarios>>
   readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
   readonly coverage: Coverage | undefined

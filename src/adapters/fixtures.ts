@@ -127,26 +127,26 @@ function merge(base: Fixtures, own: Fixtures): Fixtures {
   for (const [name, records] of Object.entries(own.collections)) {
     const below = collections.get(name)
     const both = Array.isArray(below) && Array.isArray(records)
-    collections.set(name, both ? mergeRecords(below, records) : records)
+    collections.set(name, both ? replacing(below, records, ({ id }) => [id]) : records)
   }
   const generate = { ...base.generate, ...own.generate }
-  const stubs = mergeStubs(base.stubs as readonly unknown[], own.stubs as readonly unknown[])
+  // A stub replaces the stub with the same id and the stub with the same endpoint (method and path).
+  const stubs = replacing(base.stubs as readonly unknown[], own.stubs as readonly unknown[], (stub) => [
+    endpointOf(stub),
+    ...(stub.id === undefined ? [] : [stub.id]),
+  ])
   return { collections: Object.fromEntries(collections), generate, stubs }
 }
 
-// A stub replaces the stub with the same id and the stub with the same endpoint (method and path).
-function mergeStubs(base: readonly unknown[], own: readonly unknown[]): unknown[] {
-  const keysOf = (stub: unknown): unknown[] =>
-    isObject(stub) ? [endpointOf(stub), ...(stub.id === undefined ? [] : [stub.id])] : []
-  const replaced = new Set(own.flatMap(keysOf))
-  return [...own, ...base.filter((stub) => !keysOf(stub).some((key) => replaced.has(key)))]
-}
-
-// Own records come first, so that a JSON pointer to one of them is also correct in the extending document.
-function mergeRecords(base: readonly unknown[], own: readonly unknown[]): unknown[] {
-  const idOf = (record: unknown): unknown => (isObject(record) ? record.id : undefined)
-  const replaced = new Set(own.map(idOf))
-  return [...own, ...base.filter((record) => !replaced.has(idOf(record)))]
+// Own entries come first, so that a JSON pointer to one of them is also correct in the extending document.
+function replacing(
+  base: readonly unknown[],
+  own: readonly unknown[],
+  keysOf: (entry: JsonObject) => readonly unknown[],
+): unknown[] {
+  const keys = (entry: unknown) => (isObject(entry) ? keysOf(entry) : [])
+  const replaced = new Set(own.flatMap(keys))
+  return [...own, ...base.filter((entry) => !keys(entry).some((key) => replaced.has(key)))]
 }
 
 /**
