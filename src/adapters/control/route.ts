@@ -105,12 +105,6 @@ export const controlInput = oncePerSettings(
   ({ input }: AnyControlRoute, settings): Input => input?.(settings) ?? {},
 )
 
-/** A list, as the control interface returns it. */
-export interface List<T> {
-  readonly object: string
-  readonly data: readonly T[]
-}
-
 /** The output of a route that removes all objects of a kind. */
 export const removedIds = () =>
   z.strictObject({

@@ -108,10 +108,11 @@ export const sandboxRoutes = [
     input: () => ({ body: newSandbox() }),
     output: sandboxView,
     handle: async ({ host, sandbox, body, controlUrl }) => {
+      const settings = sandbox.assumptions.check(body.settings ?? {})
       refuseInvalid([
         ...clashes(body),
         ...foreignExtends(body.fixtures, '/fixtures'),
-        ...unknown(sandbox, body),
+        ...settings.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })),
       ])
       const origin = await chosen(host.sandboxes, sandbox, body)
       await host.sandboxes
@@ -209,10 +210,6 @@ function clashes(body: NewSandbox): Issue[] {
     pointer: `/${key}`,
     detail: 'cannot be given together with from_snapshot: a snapshot has its own',
   }))
-}
-
-function unknown({ assumptions }: Sandbox, { settings = {} }: NewSandbox): Issue[] {
-  return assumptions.check(settings).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` }))
 }
 
 async function chosen(sandboxes: Sandboxes, from: Sandbox, body: NewSandbox): Promise<Origin> {
