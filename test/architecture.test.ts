@@ -200,7 +200,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/cli': 8_543,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 6_747,
+  'adapters/control': 6_718,
   'adapters/dashboard': 9_146,
   'adapters/http': 4_584,
   'adapters/scenarios': 1_938,

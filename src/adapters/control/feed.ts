@@ -36,7 +36,6 @@ export interface FeedSource {
  */
 export class Feeds {
   readonly #open = new Set<Feed>()
-  readonly #heeded = new WeakSet<AbortSignal>()
   readonly #later: Later
   #cancel: Cancel | undefined
 
@@ -51,10 +50,10 @@ export class Feeds {
 
   /**
    * Refuses with `conflict` when {@link MAX_FEEDS} are open.
-   * @param closing aborted when the emulator closes
+   * @param closing aborted when the emulator closes. Each feed listens to it.
    * @returns opens the feed, as the response to its request
    */
-  open(source: FeedSource, closing?: AbortSignal): (res: ServerResponse) => void {
+  open(source: FeedSource, closing: AbortSignal): (res: ServerResponse) => void {
     if (this.#open.size >= MAX_FEEDS) {
       refuse('conflict', {
         detail: `${MAX_FEEDS} feeds of events are open, the maximum of one emulator.`,
@@ -63,27 +62,19 @@ export class Feeds {
       })
     }
     return (res) => {
-      const feed = new Feed(res, source, closing)
+      const feed = new Feed(res, source)
+      const end = () => feed.end('the emulator is closing')
       this.#open.add(feed)
       this.#cancel ??= this.#later(PULSE, this.#pulse)
-      if (closing !== undefined) this.#endWith(closing)
+      closing.addEventListener('abort', end)
       res.once('close', () => {
+        closing.removeEventListener('abort', end)
         feed.stop()
         this.#open.delete(feed)
         if (this.#open.size === 0) this.#rest()
       })
       feed.start()
     }
-  }
-
-  // One listener for all feeds of an emulator: Node warns about more than ten listeners.
-  #endWith(closing: AbortSignal): void {
-    if (this.#heeded.has(closing)) return
-    this.#heeded.add(closing)
-    const end = () => {
-      for (const feed of this.#open) if (feed.closing === closing) feed.end('the emulator is closing')
-    }
-    closing.addEventListener('abort', end, { once: true })
   }
 
   readonly #pulse = (): void => {
@@ -100,7 +91,6 @@ export class Feeds {
 class Feed {
   readonly #res: ServerResponse
   readonly #source: FeedSource
-  readonly closing: AbortSignal | undefined
   #stop: (() => void) | undefined
   #id = 0
   #age = 0
@@ -109,10 +99,9 @@ class Feed {
   /** Pulses since the first dropped event, or since the end was written. */
   #stuck = 0
 
-  constructor(res: ServerResponse, source: FeedSource, closing: AbortSignal | undefined) {
+  constructor(res: ServerResponse, source: FeedSource) {
     this.#res = res
     this.#source = source
-    this.closing = closing
   }
 
   start(): void {
