@@ -190,7 +190,7 @@ export function connect(url: string, options?: ConnectOptions): EmulatorClient {
 }
 
 export type { AdvanceOptions } from './adapters/control/client/clock.ts'
-export type { Conduct, ConductOptions } from './adapters/control/client/conduct.ts'
+export type { Conduct } from './adapters/control/client/conduct.ts'
 export type { CoveredPoint } from './adapters/control/client/coverage.ts'
 export type { EmulatorSandboxes, SandboxStart } from './adapters/control/client/emulator.ts'
 export { EmulatorError, type EmulatorErrorFacts } from './adapters/control/client/emulator-error.ts'
@@ -217,6 +217,7 @@ export type { Removed } from './adapters/control/route.ts'
 export type { HealthView, RouteIndex, StorageView } from './adapters/control/routes/about.ts'
 export type { AssumptionView, SettingsView } from './adapters/control/routes/assumptions.ts'
 export type { ClockChange, ClockView, LatestAdvance } from './adapters/control/routes/clock.ts'
+export type { ConductOptions } from './adapters/control/routes/conduct.ts'
 export type { EventType, SandboxEvent } from './adapters/control/routes/events.ts'
 export type {
   FaultView,

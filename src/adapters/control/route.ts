@@ -4,8 +4,9 @@ import { oncePerSettings } from '../../core/assumptions.ts'
 import type { ShapeOf } from '../../core/fields.ts'
 import type { Immutable } from '../../core/json.ts'
 import type { Control, Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
+import type { BodyBounds } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import type { BodyBounds, ControlHost } from './host.ts'
+import type { ControlHost } from './host.ts'
 
 /** The path at which the control interface is mounted. */
 export const BASE = '/__emulator'

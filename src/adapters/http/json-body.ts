@@ -5,18 +5,15 @@ import { Refusal } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Evidence } from '../../core/log/evidence.ts'
 import { type AnyOperation, inputOf } from '../../core/operation.ts'
-import type { CallBody } from '../../core/request/exchange.ts'
+import type { BodyBounds, CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { nextTurn } from '../../core/time/real.ts'
 import { sentence } from '../../core/words.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
 import { announcesBody, type BodyRefusal, readBody, tooLarge } from './body.ts'
 
-/** Maximum bytes and tokens of a body. */
-interface BodyBounds {
-  /** After content decoding. */
-  readonly bytes: number
-  readonly tokens: number
+/** How a body is read. */
+interface Reading extends BodyBounds {
   /** Called with the number of bytes received so far; returning false ends the reading. */
   readonly received?: ((bytes: number) => boolean) | undefined
   /** Gets the length and the digest of the body. */
@@ -32,7 +29,7 @@ export function readCallBody(
   operation: AnyOperation,
   { settings }: Sandbox,
   evidence: Evidence,
-  received?: BodyBounds['received'],
+  received?: Reading['received'],
 ): Promise<CallBody | undefined> {
   if (inputOf(operation, settings).body === undefined) return Promise.resolve(NO_BODY)
   const bytes = operation.bodyLimit ?? settings.get(bodyLimit)
@@ -40,7 +37,7 @@ export function readCallBody(
 }
 
 /** Reads and parses a JSON body within bounds. Never rejects. Undefined as in {@link readCallBody}. */
-export async function readJsonBody(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined> {
+export async function readJsonBody(req: IncomingMessage, bounds: Reading): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY
   const media = isJsonContentType(req.headers['content-type'])
   if (media !== 'json') return refused(mediaRefusal(media, req.headers['content-type']))
