@@ -1,13 +1,11 @@
 import { setMaxListeners } from 'node:events'
-import type { Server } from 'node:http'
 import { transferableAbortController } from 'node:util'
 import type { Express } from 'express'
-import type { Transport } from './adapters/control/client/transport.ts'
+import type { ControlCall } from './adapters/control/client/transport.ts'
 import type { Coverage } from './adapters/control/coverage/coverage.ts'
 import type { ControlHost } from './adapters/control/host.ts'
-import type { FetchHandler, MountedHandler } from './adapters/handlers.ts'
+import type { FetchHandler } from './adapters/handlers.ts'
 import { Api, createServer } from './adapters/http/api.ts'
-import type { RecordedConnection } from './adapters/http/fetch.ts'
 import { allowHosts, controlCors, refusePage, refuseRemote } from './adapters/http/guard.ts'
 import { parseJsonBody, readJsonBody } from './adapters/http/json-body.ts'
 import { applicationOf, routerOf } from './adapters/http/mount.ts'
@@ -21,7 +19,6 @@ import { type Lock, thisProcess } from './adapters/storage/index.ts'
 import { WebhookSenders } from './adapters/webhooks/senders.ts'
 import { Settings } from './core/assumptions.ts'
 import { Refusal, refuseInvalid } from './core/errors.ts'
-import type { RecordingBundle } from './core/record/bundle.ts'
 import type { Sandbox } from './core/sandboxes/sandbox.ts'
 import { Sandboxes } from './core/sandboxes/sandboxes.ts'
 import { hostTime } from './core/time/clock.ts'
@@ -38,32 +35,7 @@ export type { InternalOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
 /** A running emulator, for code of this package. */
-export interface RunningEmulator {
-  /** Origin, without a slash at the end. */
-  readonly url: string
-  /** Ends in `/v1`. */
-  readonly baseUrl: string
-  readonly controlUrl: string
-  /** 0 if nothing listens. */
-  readonly port: number
-  /** The default sandbox. */
-  readonly sandbox: Sandbox
-  readonly sandboxes: Sandboxes
-  /** The control interface without HTTP; its code is loaded by the first call. */
-  readonly control: Transport
-  /** Sends a request to the server without a network; its code is loaded by the first call. */
-  readonly fetch: FetchHandler
-  /** The recording of one of its sandboxes, also of one that was removed. */
-  record(sandbox: Sandbox): Promise<RecordingBundle>
-  /** Opens a connection inside the process under the id of a recorded one. */
-  connect(id: string): Promise<RecordedConnection>
-  /** An Express application with everything that the port serves. Express is loaded when it is first read. */
-  readonly app: MountedHandler
-  /** An Express router with the same, for a path of another application. */
-  router(): MountedHandler
-  /** Lets requests in flight finish, saves, and stops listening. */
-  close(): Promise<void>
-}
+export type RunningEmulator = Readonly<Awaited<ReturnType<typeof serve>>>
 
 /** Starts an emulator and resolves when it responds. Throws when fixtures or settings are wrong, or the port or the state file is taken. */
 export async function openEmulator(options: InternalOptions = {}): Promise<RunningEmulator> {
@@ -79,7 +51,11 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
   try {
     lock = await lockData(options)
     const maker = new WorkspaceSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
-    sandboxes = await openSandboxes(options, maker)
+    const { maxOpenSandboxes: maxOpen } = options
+    sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict', maxOpen })
+    // Other saved sandboxes are opened on first use; only their names are read here.
+    sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
+    sandboxes.addSaved(savedSandboxes(options))
     const coverage = await coverageIn(options, sandboxes)
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
@@ -95,12 +71,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
 }
 
 /** The runner of scenarios; `close` also closes the sources of their scripts. */
-interface Scenarios {
-  readonly runner: ScenarioRunner
-  close(): Promise<void>
-}
-
-async function openScenarios(options: InternalOptions): Promise<Scenarios> {
+async function openScenarios(options: InternalOptions) {
   const { scenarios: folder = startOptions.scenarios.default, scenarioSource, settings, strict } = options
   const { logger = SILENT, replay: { returned } = {} } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
@@ -125,22 +96,6 @@ async function openScenarios(options: InternalOptions): Promise<Scenarios> {
   }
 }
 
-/** Opens the default sandbox. Other saved sandboxes are opened on first use; only their names are read here. */
-async function openSandboxes(options: InternalOptions, maker: WorkspaceSandboxes): Promise<Sandboxes> {
-  const sandboxes = new Sandboxes(maker, {
-    strict: options.sandboxes === 'strict',
-    maxOpen: options.maxOpenSandboxes,
-  })
-  try {
-    sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
-    sandboxes.addSaved(savedSandboxes(options))
-    return sandboxes
-  } catch (error) {
-    await sandboxes.close()
-    throw error
-  }
-}
-
 /** Follows every sandbox, if the option says so. */
 async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
   if (options.countCoverage !== true) return undefined
@@ -153,16 +108,13 @@ async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promi
 
 interface Parts {
   readonly sandboxes: Sandboxes
-  readonly scenarios: Scenarios
+  readonly scenarios: Awaited<ReturnType<typeof openScenarios>>
   readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
   readonly coverage: Coverage | undefined
 }
 
-async function serve(
-  options: InternalOptions,
-  { sandboxes, scenarios, maker, lock, coverage }: Parts,
-): Promise<RunningEmulator> {
+async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lock, coverage }: Parts) {
   const { host = startOptions.host.default, port = startOptions.port.default } = options
   const hosts = allowHosts(host, options.allowHosts)
   // Node's own, not the one of a page that a test runner imitates: `setMaxListeners` accepts no other.
@@ -212,13 +164,11 @@ async function serve(
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
-  let loaded: Promise<Express> | undefined
-  const loadApp = () => {
-    loaded ??= expressApp(api, context, (req) => refusePage(req, hosts))
-    return loaded
-  }
-  let app: MountedHandler | undefined
+  const loadApp = once(() => expressApp(api, context, (req) => refusePage(req, hosts)))
+  const app = once(() => applicationOf(loadApp))
   const server = createServer(api, loadApp)
+  const control = once(async () => (await import('./adapters/control/in-process.ts')).inProcess(context))
+  const fetchFrom = once(async () => (await import('./adapters/http/fetch.ts')).fetchFrom(server))
   const address = options.listen === false ? undefined : await listen(server, { host, port })
   const stopOpening = openWhenDue({
     sandboxes,
@@ -230,28 +180,38 @@ async function serve(
   const origin = address === undefined ? 'http://localhost' : `http://${reachable(host)}:${address.port}`
   maker.origin = options.replay?.origin ?? origin
   return {
+    /** Origin, without a slash at the end. */
     url: origin,
+    /** Ends in `/v1`. */
     baseUrl: `${origin}/v1`,
     controlUrl: `${origin}/__emulator`,
+    /** 0 if nothing listens. */
     port: address?.port ?? 0,
+    /** The default sandbox. */
     sandbox: sandboxes.default,
     sandboxes,
-    control: controlWithoutHttp(context),
-    fetch: fetchWithoutNetwork(server),
-    record: async (sandbox) => {
+    /** The control interface without HTTP; its code is loaded by the first call. */
+    control: async (call: ControlCall) => (await control())(call),
+    /** Sends a request to the server without a network; its code is loaded by the first call. */
+    fetch: async (...given: Parameters<FetchHandler>) => (await fetchFrom())(...given),
+    /** The recording of one of its sandboxes, also of one that was removed. */
+    record: async (sandbox: Sandbox) => {
       const { bundleOf } = await import('./core/record/bundle.ts')
       const { emulator, scenarios: texts } = context.recorded
       return bundleOf(sandbox, { emulator: { ...emulator, origin }, scenarios: texts })
     },
-    connect: async (id) => {
+    /** Opens a connection inside the process under the id of a recorded one. */
+    connect: async (id: string) => {
       const { connectAgain } = await import('./adapters/http/fetch.ts')
       return connectAgain(server, maker.origin ?? origin, id)
     },
+    /** An Express application with everything that the port serves. Express is loaded when it is first read. */
     get app() {
-      app ??= applicationOf(loadApp)
-      return app
+      return app()
     },
+    /** An Express router with the same, for a path of another application. */
     router: () => routerOf(loadApp),
+    /** Lets requests in flight finish, saves, and stops listening. */
     close: async () => {
       closing.abort()
       stopOpening()
@@ -300,19 +260,12 @@ function refusedPages(logger = SILENT): (origin: string, refusal: Refusal) => vo
   }
 }
 
-function controlWithoutHttp(host: ControlHost): Transport {
-  let loaded: Promise<Transport> | undefined
-  return async (call) => {
-    loaded ??= import('./adapters/control/in-process.ts').then(({ inProcess }) => inProcess(host))
-    return (await loaded)(call)
-  }
-}
-
-function fetchWithoutNetwork(server: Server): FetchHandler {
-  let loaded: Promise<FetchHandler> | undefined
-  return async (...given) => {
-    loaded ??= import('./adapters/http/fetch.ts').then(({ fetchFrom }) => fetchFrom(server))
-    return (await loaded)(...given)
+/** Makes a value at the first call, and returns the same one at further calls. */
+function once<T extends object>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
   }
 }
 

@@ -147,13 +147,7 @@ export type ClockTarget = TargetOf<BatchGoal>
  * One sandbox: a separate emulated service with its own state, clock, limits, faults, request log, webhooks and scenario.
  * Every method rejects with an `EmulatorError` when the emulator refuses or does not respond.
  */
-export interface SandboxClient extends SandboxOf<BatchGoal> {
-  readonly batches: SandboxBatches
-  readonly agents: SandboxAgents
-  readonly mcpServers: SandboxMcpServers
-  readonly teamspaces: SandboxTeamspaces
-  readonly connections: SandboxConnections
-}
+export interface SandboxClient extends SandboxOf<BatchGoal>, Readonly<ReturnType<typeof extend>> {}
 
 /** An emulator, in this process or elsewhere. */
 export type EmulatorClient = EmulatorOf<SandboxClient>
@@ -196,7 +190,7 @@ export function connect(url: string, options?: ConnectOptions): EmulatorClient {
 }
 
 export type { AdvanceOptions } from './adapters/control/client/clock.ts'
-export type { Conduct, ConductOptions } from './adapters/control/client/conduct.ts'
+export type { Conduct } from './adapters/control/client/conduct.ts'
 export type { CoveredPoint } from './adapters/control/client/coverage.ts'
 export type { EmulatorSandboxes, SandboxStart } from './adapters/control/client/emulator.ts'
 export { EmulatorError, type EmulatorErrorFacts } from './adapters/control/client/emulator-error.ts'
@@ -223,6 +217,7 @@ export type { Removed } from './adapters/control/route.ts'
 export type { HealthView, RouteIndex, StorageView } from './adapters/control/routes/about.ts'
 export type { AssumptionView, SettingsView } from './adapters/control/routes/assumptions.ts'
 export type { ClockChange, ClockView, LatestAdvance } from './adapters/control/routes/clock.ts'
+export type { ConductOptions } from './adapters/control/routes/conduct.ts'
 export type { EventType, SandboxEvent } from './adapters/control/routes/events.ts'
 export type {
   FaultView,
@@ -248,7 +243,8 @@ export type { SandboxView, SavedSandboxView } from './adapters/control/routes/sa
 export type { ScenarioStart } from './adapters/control/routes/scenarios.ts'
 export type { SavedSnapshot } from './adapters/control/routes/snapshots.ts'
 export type { SandboxSummary } from './adapters/control/sandbox-summary.ts'
-export type { FixturesDocument, StartingPoint } from './adapters/control/starting-point.ts'
+export type { StartingPoint } from './adapters/control/starting-point.ts'
+export type { FixturesDocument } from './adapters/fixtures.ts'
 export { FixturesError } from './adapters/fixtures-error.ts'
 export type { SandboxKeys } from './adapters/plain-keys.ts'
 export * from './adapters/scenarios/define-scenario.ts'

@@ -5,7 +5,7 @@ import type { Later } from './adapters/realtime.ts'
 import type { Send } from './adapters/webhooks/send.ts'
 import { refuseInvalid } from './core/errors.ts'
 import { anyObject } from './core/fields.ts'
-import { type Issue, isObject, type JsonObject } from './core/json.ts'
+import { isObject, type JsonObject } from './core/json.ts'
 import { MAX_OPEN } from './core/sandboxes/sandboxes.ts'
 import type { ScenarioSource } from './core/scenarios/source.ts'
 import { strictObject } from './core/strict-input.ts'
@@ -333,24 +333,15 @@ export function checkStartOptions(options: EmulatorOptions): void {
   const all = strictObject({ ...(Object.fromEntries(schemas) as z.ZodRawShape), logger, listen }).partial()
   const { error } = parsed(all, options)
   if (error !== undefined) refuseInvalid(zodIssues(error, ''))
-  if (options.listen === false) refuseInvalid(ADDRESS.flatMap((name) => withoutPort(options, name)))
+  if (options.listen === false) {
+    const detail = 'cannot be given with listen: false, which opens no port; leave one of them out'
+    const given = (['port', 'host'] as const).filter((name) => options[name] !== undefined)
+    refuseInvalid(given.map((name) => ({ pointer: `/${name}`, detail })))
+  }
   const { host = startOptions.host.default, controlToken } = options
   if (isLoopback(host) || controlToken !== undefined) return
   const detail = `is required because other machines can reach the emulator at ${host}: without it, the control interface would be open to them`
   refuseInvalid([{ pointer: '/controlToken', detail }])
-}
-
-/** The options of a port. */
-const ADDRESS = ['port', 'host'] as const
-
-function withoutPort(options: EmulatorOptions, name: (typeof ADDRESS)[number]): readonly Issue[] {
-  if (options[name] === undefined) return []
-  return [
-    {
-      pointer: `/${name}`,
-      detail: 'cannot be given with listen: false, which opens no port; leave one of them out',
-    },
-  ]
 }
 
 /** What a replay does in place of the emulator. */

@@ -77,7 +77,9 @@ export class WorkspaceSandboxes implements SandboxMaker {
     if (origin.state !== undefined) {
       // Time goes on from the clock of that state.
       const row = origin.state.store.get(SANDBOX_TABLE, CLOCK) as ClockRow
-      return this.#copy(origin.state, { ...row, ...given(origin), now: Date.parse(clock ?? row.now) }, seed)
+      const { rate = row.rate, skip_on_poll = row.skip_on_poll } = origin
+      const now = Date.parse(clock ?? row.now)
+      return this.#copy(origin.state, { ...row, rate, skip_on_poll, now }, seed)
     }
     if ([fixtures, seed, clock, settings].some((each) => each !== undefined))
       return (await this.#build(origin)).state
@@ -309,8 +311,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   #sandboxOptions(name: string) {
-    const { auth, limits = true, revealFaults = false } = this.#options
-    const { logger = SILENT } = this.#options
+    const { auth, limits = true, revealFaults = false, logger = SILENT } = this.#options
     return {
       ...sandboxDefaults,
       name,
@@ -345,11 +346,6 @@ export async function lockData(options: InternalOptions): Promise<Lock | undefin
     const message = `The data folder ${resolve(data)} cannot be written by this process${user}: ${error.message}. Make it writable, choose another one with --data, or keep everything in memory with --ephemeral`
     throw Object.assign(new Error(message, { cause: error }), { syscall: error.syscall })
   }
-}
-
-// The state keeps its own value for a field that is absent.
-function given({ rate, skip_on_poll }: Origin): Partial<Pick<ClockRow, 'rate' | 'skip_on_poll'>> {
-  return { ...(rate !== undefined && { rate }), ...(skip_on_poll !== undefined && { skip_on_poll }) }
 }
 
 function noticesTo({ logger = SILENT }: InternalOptions): OnNotice {

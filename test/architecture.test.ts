@@ -196,21 +196,21 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_062,
+  adapters: 1_068,
   'adapters/cli': 8_543,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
-  'adapters/control': 6_859,
-  'adapters/dashboard': 9_138,
-  'adapters/http': 4_209,
+  'adapters/control': 6_709,
+  'adapters/dashboard': 9_146,
+  'adapters/http': 4_207,
   'adapters/scenarios': 1_851,
   'adapters/storage': 1_891,
-  'adapters/testing': 1_318,
+  'adapters/testing': 1_288,
   'adapters/webhooks': 763,
-  core: 17_666,
+  core: 17_674,
   'json-schema': 2_772,
   resources: 8_439,
-  src: 2_082,
+  src: 2_018,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

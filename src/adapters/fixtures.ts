@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
-import { schemaKey } from '../core/fields.ts'
+import { objectAs, schemaKey } from '../core/fields.ts'
 import { IssueList } from '../core/issue-list.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
-import { endpointOf } from '../core/scenarios/stub.ts'
+import { type Immutable, isObject, type JsonObject } from '../core/json.ts'
+import { endpointOf, type StubDraft } from '../core/scenarios/stub.ts'
 import type { Fixtures, ReadyRecords } from '../core/state/starting-state.ts'
 import type { Store } from '../core/state/store.ts'
 import { strictObject } from '../core/strict-input.ts'
@@ -20,20 +20,26 @@ import { specialFile } from './special-file.ts'
 /** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
 
-const object = () => z.custom<JsonObject>(isObject, { error: 'must be an object' }).optional()
-
 const text = () => z.string({ error: 'must be a string' }).optional()
+
+/** A record whose collection checks it. */
+type Fields = Readonly<Record<string, unknown>>
 
 /** The shape of a fixtures document. Its records are validated later, with the whole starting state. */
 export const fixturesDocument = strictObject({
   $schema: schemaKey(),
+  /** The fixtures that it is based on: `empty`, `demo`, `large`, or the path of a file. */
   extends: text(),
   description: text(),
-  organization: object(),
-  generate: object(),
-  collections: object(),
-  stubs: z.array(z.unknown(), { error: 'must be an array of stubs' }).default([]),
+  organization: objectAs<Fields>().optional(),
+  /** Number of records to generate, by collection. */
+  generate: objectAs<Readonly<Record<string, number>>>().optional(),
+  collections: objectAs<Readonly<Record<string, readonly Fields[]>>>().optional(),
+  stubs: z.array(z.custom<StubDraft>(), { error: 'must be an array of stubs' }).default([]),
 })
+
+/** A starting state, or an addition to one. */
+export type FixturesDocument = Immutable<z.input<typeof fixturesDocument>>
 
 /** The files that a starting state was read from: path to SHA-256 of the bytes, in hexadecimal digits. */
 export type FilesRead = Map<string, string>
@@ -121,26 +127,26 @@ function merge(base: Fixtures, own: Fixtures): Fixtures {
   for (const [name, records] of Object.entries(own.collections)) {
     const below = collections.get(name)
     const both = Array.isArray(below) && Array.isArray(records)
-    collections.set(name, both ? mergeRecords(below, records) : records)
+    collections.set(name, both ? replacing(below, records, ({ id }) => [id]) : records)
   }
   const generate = { ...base.generate, ...own.generate }
-  const stubs = mergeStubs(base.stubs as readonly unknown[], own.stubs as readonly unknown[])
+  // A stub replaces the stub with the same id and the stub with the same endpoint (method and path).
+  const stubs = replacing(base.stubs as readonly unknown[], own.stubs as readonly unknown[], (stub) => [
+    endpointOf(stub),
+    ...(stub.id === undefined ? [] : [stub.id]),
+  ])
   return { collections: Object.fromEntries(collections), generate, stubs }
 }
 
-// A stub replaces the stub with the same id and the stub with the same endpoint (method and path).
-function mergeStubs(base: readonly unknown[], own: readonly unknown[]): unknown[] {
-  const keysOf = (stub: unknown): unknown[] =>
-    isObject(stub) ? [endpointOf(stub), ...(stub.id === undefined ? [] : [stub.id])] : []
-  const replaced = new Set(own.flatMap(keysOf))
-  return [...own, ...base.filter((stub) => !keysOf(stub).some((key) => replaced.has(key)))]
-}
-
-// Own records come first, so that a JSON pointer to one of them is also correct in the extending document.
-function mergeRecords(base: readonly unknown[], own: readonly unknown[]): unknown[] {
-  const idOf = (record: unknown): unknown => (isObject(record) ? record.id : undefined)
-  const replaced = new Set(own.map(idOf))
-  return [...own, ...base.filter((record) => !replaced.has(idOf(record)))]
+// Own entries come first, so that a JSON pointer to one of them is also correct in the extending document.
+function replacing(
+  base: readonly unknown[],
+  own: readonly unknown[],
+  keysOf: (entry: JsonObject) => readonly unknown[],
+): unknown[] {
+  const keys = (entry: unknown) => (isObject(entry) ? keysOf(entry) : [])
+  const replaced = new Set(own.flatMap(keys))
+  return [...own, ...base.filter((entry) => !keys(entry).some((key) => replaced.has(key)))]
 }
 
 /**

@@ -4,12 +4,16 @@ import { IssueList } from '../../core/issue-list.ts'
 import { controlUrlOf } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { runDueEvents } from '../../core/time/run-events.ts'
+import { openSandbox } from '../selection.ts'
 import type { ControlHost } from './host.ts'
 import { check } from './input.ts'
 import { type AnyControlRoute, type ControlReply, controlInput } from './route.ts'
 
-/** The input of a call, before it is checked. */
+/** A call, before its input is checked. */
 interface RawCall {
+  readonly route: AnyControlRoute
+  /** The name of the sandbox that it chooses. */
+  readonly sandbox: string
   readonly params: Readonly<Record<string, string>>
   readonly query: unknown
   readonly body: unknown
@@ -18,6 +22,8 @@ interface RawCall {
   readonly origin?: string
   /** The path at which a user's server has mounted the emulator. */
   readonly mount?: string
+  /** Whether a page of another site sends it. Such a page may not create a sandbox. */
+  readonly isForeign?: boolean
   /** Aborted when the client does not wait for the response any more. */
   readonly gone: AbortSignal
 }
@@ -28,12 +34,20 @@ export interface Context {
   readonly routes: readonly AnyControlRoute[]
 }
 
-/** Serves one call: it runs due events, checks the input, and runs the handler of the route. Rejects with a `Refusal`. */
-export async function serveCall(
-  { host, routes }: Context,
-  { route, sandbox }: { readonly route: AnyControlRoute; readonly sandbox: Sandbox },
-  { params, query, body, ifMatch, origin, mount, gone }: RawCall,
-): Promise<ControlReply> {
+/**
+ * Serves one call: it opens the sandbox, runs due events, checks the input, and runs the handler of the route. Rejects with a
+ * `Refusal`. @returns the response, and the sandbox whose time it has
+ */
+export async function serveCall({ host, routes }: Context, call: RawCall): Promise<[ControlReply, Sandbox]> {
+  const { route, sandbox: name, params, query, body, ifMatch, origin, mount, isForeign, gone } = call
+  const { sandboxes } = host
+  if (route.opens === true) await sandboxes.openSaved(name)
+  const onlyReads = route.method === 'GET'
+  const sandbox =
+    sandboxes.get(name) ??
+    (route.withoutSandbox === true
+      ? sandboxes.default
+      : await openSandbox(sandboxes, name, { onlyReads, foreignPage: isForeign ? {} : undefined }))
   const record = isRecorded(route)
     ? sandbox.recording.call({ route: `${route.method} ${route.path}`, params, query, body, ifMatch })
     : undefined
@@ -49,7 +63,7 @@ export async function serveCall(
     if (route.runsDueEvents !== true && route.actsLater !== true) onBegin?.()
     const reply = await replying
     record?.ended(replyStatus(reply), reply.body)
-    return reply
+    return [reply, sandbox]
   } catch (error) {
     record?.ended(0, error instanceof Refusal ? { code: error.code } : undefined)
     throw error

@@ -30,21 +30,12 @@ export interface FeedSource {
   isThere(): boolean
 }
 
-/** The signals that end a feed. */
-interface FeedEnds {
-  /** Aborted when the reader has disconnected. */
-  readonly gone: AbortSignal
-  /** Aborted when the emulator closes. */
-  readonly closing?: AbortSignal | undefined
-}
-
 /**
  * The open feeds of one process: server-sent events, each feed for one reader. Only the buffer of the connection is kept for a
  * reader, up to {@link MAX_WAITING}. Without readers there is no timer and no listener.
  */
 export class Feeds {
   readonly #open = new Set<Feed>()
-  readonly #heeded = new WeakSet<AbortSignal>()
   readonly #later: Later
   #cancel: Cancel | undefined
 
@@ -58,10 +49,11 @@ export class Feeds {
   }
 
   /**
-   * Opens a feed. Refuses with `conflict` when {@link MAX_FEEDS} are open.
-   * @returns writes the feed, as the response to its request
+   * Refuses with `conflict` when {@link MAX_FEEDS} are open.
+   * @param closing aborted when the emulator closes. Each feed listens to it.
+   * @returns opens the feed, as the response to its request
    */
-  open(source: FeedSource, { gone, closing }: FeedEnds): (res: ServerResponse) => void {
+  open(source: FeedSource, closing: AbortSignal): (res: ServerResponse) => void {
     if (this.#open.size >= MAX_FEEDS) {
       refuse('conflict', {
         detail: `${MAX_FEEDS} feeds of events are open, the maximum of one emulator.`,
@@ -69,28 +61,20 @@ export class Feeds {
           'Close one of them, or poll instead: GET /__emulator/requests?since=<id> lists new requests.',
       })
     }
-    const feed = new Feed(source, closing)
-    this.#open.add(feed)
-    this.#cancel ??= this.#later(PULSE, this.#pulse)
-    if (closing !== undefined) this.#endWith(closing)
-    const close = () => {
-      feed.stop()
-      this.#open.delete(feed)
-      if (this.#open.size === 0) this.#rest()
+    return (res) => {
+      const feed = new Feed(res, source)
+      const end = () => feed.end('the emulator is closing')
+      this.#open.add(feed)
+      this.#cancel ??= this.#later(PULSE, this.#pulse)
+      closing.addEventListener('abort', end)
+      res.once('close', () => {
+        closing.removeEventListener('abort', end)
+        feed.stop()
+        this.#open.delete(feed)
+        if (this.#open.size === 0) this.#rest()
+      })
+      feed.start()
     }
-    gone.addEventListener('abort', close, { once: true })
-    feed.onAbandoned = close
-    return (res) => feed.start(res)
-  }
-
-  // One listener for all feeds of an emulator: Node warns about more than ten listeners.
-  #endWith(closing: AbortSignal): void {
-    if (this.#heeded.has(closing)) return
-    this.#heeded.add(closing)
-    const end = () => {
-      for (const feed of this.#open) if (feed.closing === closing) feed.end('the emulator is closing')
-    }
-    closing.addEventListener('abort', end, { once: true })
   }
 
   readonly #pulse = (): void => {
@@ -105,9 +89,8 @@ export class Feeds {
 }
 
 class Feed {
+  readonly #res: ServerResponse
   readonly #source: FeedSource
-  readonly closing: AbortSignal | undefined
-  #res: ServerResponse | undefined
   #stop: (() => void) | undefined
   #id = 0
   #age = 0
@@ -115,16 +98,14 @@ class Feed {
   #dropped = 0
   /** Pulses since the first dropped event, or since the end was written. */
   #stuck = 0
-  /** Called when the response has not begun at a pulse, because the reader has disconnected. */
-  onAbandoned: () => void = () => {}
 
-  constructor(source: FeedSource, closing: AbortSignal | undefined) {
+  constructor(res: ServerResponse, source: FeedSource) {
+    this.#res = res
     this.#source = source
-    this.closing = closing
   }
 
-  start(res: ServerResponse): void {
-    this.#res = res
+  start(): void {
+    const res = this.#res
     res.setHeader('Content-Type', 'text/event-stream')
     if (res.req.method === 'HEAD') {
       res.end()
@@ -144,29 +125,28 @@ class Feed {
   /** Sends the reason and ends the response. Destroys the connection of a reader that does not read. */
   end(reason: string): void {
     this.stop()
-    if (this.#dropped > 0) this.#res?.destroy()
+    if (this.#dropped > 0) this.#res.destroy()
     else {
       this.#tell('end', { reason })
-      this.#res?.end()
+      this.#res.end()
     }
   }
 
   look(): void {
     this.#age += 1
-    if (this.#res === undefined) this.onAbandoned()
-    else if (this.#dropped > 0 || this.#res.writableEnded) this.#wait(this.#res)
+    if (this.#dropped > 0 || this.#res.writableEnded) this.#wait()
     else if (!this.#source.isThere()) this.end('the sandbox was removed')
     else if (this.#age % HEARTBEAT === 0) this.#write(':\n\n')
   }
 
-  #wait(res: ServerResponse): void {
+  #wait(): void {
     this.#stuck += 1
-    if (this.#stuck >= PATIENCE) res.destroy()
+    if (this.#stuck >= PATIENCE) this.#res.destroy()
   }
 
   readonly #tell: Tell = (type, data) => {
     // After a dropped event no event is sent before `dropped`, so that the gap is reported at its place.
-    if (this.#dropped > 0 || (this.#res?.writableLength ?? 0) > MAX_WAITING) {
+    if (this.#dropped > 0 || this.#res.writableLength > MAX_WAITING) {
       this.#dropped += 1
       return
     }
@@ -182,7 +162,6 @@ class Feed {
   }
 
   #write(text: string): void {
-    const res = this.#res
-    if (res !== undefined && !res.writableEnded && !res.destroyed) res.write(text)
+    if (!this.#res.writableEnded && !this.#res.destroyed) this.#res.write(text)
   }
 }

@@ -1,21 +1,13 @@
 import type { IncomingMessage } from 'node:http'
 import type { Refusal } from '../../core/errors.ts'
 import type { BundleFacts } from '../../core/record/bundle.ts'
-import type { CallBody } from '../../core/request/exchange.ts'
+import type { BodyBounds, CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { ActiveScenario, ListedScenario, ShownScenario } from '../../core/scenarios/source.ts'
 import type { BeginOptions } from '../../core/scenarios/start.ts'
 import type { Service } from '../../core/service.ts'
 import type { CoveredPoint } from './client/coverage.ts'
-
-/** The maximum size of a JSON body. */
-export interface BodyBounds {
-  /** Maximum number of bytes after content decoding. */
-  readonly bytes: number
-  /** Maximum number of tokens: strings, numbers, literals and structural characters. */
-  readonly tokens: number
-}
 
 /** The functions for scenarios that the control interface needs. */
 interface ScenarioContext {

@@ -1,8 +1,8 @@
 import type { Json } from '../../core/json.ts'
 import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
-import { openSandbox, parseName } from '../selection.ts'
+import { parseName } from '../selection.ts'
 import { replyStatus, serveCall } from './call.ts'
-import { type ControlCall, type ControlResponse, jsonText, type Transport } from './client/transport.ts'
+import { jsonText, type Transport } from './client/transport.ts'
 import type { ControlHost } from './host.ts'
 import { asRefusal, refused } from './reply.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
@@ -22,34 +22,17 @@ export function inProcess(host: ControlHost): Transport {
     // A value that JSON cannot contain is refused before the call, as it is over HTTP.
     const text = route.method === 'GET' ? undefined : jsonText(call.body)
     try {
-      return await serve({ host, routes }, route, call, bodyOf(host, route, text))
+      const body = bodyOf(host, route, text)
+      const { params = {}, query = {}, ifMatch, sandbox = DEFAULT_SANDBOX } = call
+      const gone = call.signal ?? new AbortController().signal
+      parseName(sandbox, 'path')
+      const given = { route, sandbox, params, query, body, ifMatch, gone }
+      const [reply] = await serveCall({ host, routes }, given)
+      return { status: replyStatus(reply), body: copied(reply.body), etag: reply.etag }
     } catch (error) {
       return refused(asRefusal(host, error))
     }
   }
-}
-
-async function serve(
-  context: { readonly host: ControlHost; readonly routes: readonly AnyControlRoute[] },
-  route: AnyControlRoute,
-  {
-    params = {},
-    query = {},
-    ifMatch,
-    sandbox: name = DEFAULT_SANDBOX,
-    signal = new AbortController().signal,
-  }: ControlCall,
-  body: Json | undefined,
-): Promise<ControlResponse> {
-  if (route.opens === true) await context.host.sandboxes.openSaved(name)
-  const { sandboxes } = context.host
-  parseName(name, 'path')
-  const sandbox =
-    route.withoutSandbox === true
-      ? (sandboxes.get(name) ?? sandboxes.default)
-      : await openSandbox(sandboxes, name, { onlyReads: route.method === 'GET' })
-  const reply = await serveCall(context, { route, sandbox }, { params, query, body, ifMatch, gone: signal })
-  return { status: replyStatus(reply), body: copied(reply.body), etag: reply.etag }
 }
 
 function bodyOf(host: ControlHost, route: AnyControlRoute, text: string | undefined): Json | undefined {

@@ -86,7 +86,8 @@ export function entryOf(
   entry: LogEntry,
   { full = false, stable = false }: { readonly full?: boolean; readonly stable?: boolean } = {},
 ): RequestEntry {
-  const { admission, commit, headers } = entry
+  const { admission, commit, headers, timing } = entry
+  const duration_ms = timing?.took === undefined ? null : Math.round(timing.took * 10) / 10
   const changes = (commit?.changes ?? []).filter(({ table }) => !table.startsWith('$'))
   return {
     id: entry.id,
@@ -113,16 +114,11 @@ export function entryOf(
     assumed: [...entry.assumed, ...entry.mentioned],
     faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
-    ...(!stable && { duration_ms: durationOf(entry), evidence: entry.evidence ?? null }),
+    ...(!stable && { duration_ms, evidence: entry.evidence ?? null }),
     ...corsOf(entry),
     explain: explainPath(entry.id),
     ...(full && { request: requestOf(entry), response: entry.response?.show() ?? null }),
   }
-}
-
-/** Real milliseconds of a request; null while it goes on, and without HTTP. */
-export function durationOf({ timing }: LogEntry): number | null {
-  return timing?.took === undefined ? null : Math.round(timing.took * 10) / 10
 }
 
 /**

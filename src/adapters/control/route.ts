@@ -4,8 +4,9 @@ import { oncePerSettings } from '../../core/assumptions.ts'
 import type { ShapeOf } from '../../core/fields.ts'
 import type { Immutable } from '../../core/json.ts'
 import type { Control, Input, Method, ParamsOf, Parsed } from '../../core/operation.ts'
+import type { BodyBounds } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import type { BodyBounds, ControlHost } from './host.ts'
+import type { ControlHost } from './host.ts'
 
 /** The path at which the control interface is mounted. */
 export const BASE = '/__emulator'
@@ -104,12 +105,6 @@ export type AnyControlRoute = ControlRoute<any, any, any, any>
 export const controlInput = oncePerSettings(
   ({ input }: AnyControlRoute, settings): Input => input?.(settings) ?? {},
 )
-
-/** A list, as the control interface returns it. */
-export interface List<T> {
-  readonly object: string
-  readonly data: readonly T[]
-}
 
 /** The output of a route that removes all objects of a kind. */
 export const removedIds = () =>

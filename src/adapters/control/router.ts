@@ -8,7 +8,6 @@ import {
   existingOrDefault,
   isForeignFetch,
   mountOf,
-  openSandbox,
   originOfRequest,
   type Selection,
 } from '../selection.ts'
@@ -68,29 +67,24 @@ async function serve(
   const isRemoved =
     wasThere && (!sandboxes.has(name) || (before !== undefined && sandboxes.get(name) !== before))
   if (isRemoved && route.withoutSandbox !== true) throw sandboxes.removed(name)
-  if (route.opens === true) await sandboxes.openSaved(name)
   // An image or a link on a page of another site has no Origin, and passes the guards.
   const isForeign = req.headers.origin === undefined && isForeignFetch(req)
-  const opening = { onlyReads: route.method === 'GET', foreignPage: isForeign ? {} : undefined }
-  const sandbox =
-    route.withoutSandbox === true
-      ? present(host, req)
-      : (sandboxes.get(name) ?? (await openSandbox(sandboxes, name, opening)))
-  const brought = {
+  const [response, sandbox] = await serveCall(context, {
+    route,
+    sandbox: name,
     params,
     query: req.query,
     body: received.value,
     ifMatch: req.headers['if-match'],
     ...originOfRequest(req),
     mount,
+    isForeign,
     gone: gone.signal,
-  }
-  const response = await serveCall(context, { route, sandbox }, brought)
-  if (res.destroyed) return
-  reply(sandbox, res, response)
+  })
+  if (!res.destroyed) reply(sandbox, res, response)
 }
 
-// For requests that must not create a sandbox: refused requests, and requests that are not about a sandbox.
+// For requests that must not create a sandbox: preflights and refused requests.
 function present({ sandboxes }: ControlHost, req: Request): Sandbox {
   return existingOrDefault(sandboxes, () => chosenBy(req))[0]
 }

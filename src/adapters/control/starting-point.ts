@@ -2,21 +2,8 @@ import * as z from 'zod'
 import { type InputOf, objectAs } from '../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import type { Origin } from '../../core/sandboxes/origin.ts'
-import type { StubDraft } from '../../core/scenarios/stub.ts'
 import { clockInstant } from '../../core/time/clock.ts'
-import { SHIPPED_FIXTURES } from '../fixtures.ts'
-
-/** A starting state, or an addition to one. */
-export type FixturesDocument = {
-  /** The fixtures that it is based on: `empty`, `demo` or `large`. */
-  readonly extends?: string
-  readonly description?: string
-  readonly organization?: Readonly<Record<string, unknown>>
-  /** Number of records to generate, by collection. */
-  readonly generate?: Readonly<Record<string, number>>
-  readonly collections?: Readonly<Record<string, readonly Readonly<Record<string, unknown>>[]>>
-  readonly stubs?: readonly StubDraft[]
-}
+import { type FixturesDocument, SHIPPED_FIXTURES } from '../fixtures.ts'
 
 /** The starting state of a sandbox. Absent fields have the values of the emulator's start. */
 export const startingPoint = () =>

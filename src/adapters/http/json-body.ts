@@ -5,17 +5,12 @@ import { Refusal } from '../../core/errors.ts'
 import type { Json } from '../../core/json.ts'
 import type { Evidence } from '../../core/log/evidence.ts'
 import { type AnyOperation, inputOf } from '../../core/operation.ts'
-import type { CallBody } from '../../core/request/exchange.ts'
+import type { BodyBounds, CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { nextTurn } from '../../core/time/real.ts'
 import { sentence } from '../../core/words.ts'
 import { lineAndColumn, type SyntaxIssue, syntaxIssue } from '../json-text.ts'
 import { announcesBody, type BodyOptions, readBody, refusedBody, tooLarge } from './body.ts'
-
-interface BodyBounds extends BodyOptions {
-  /** Maximum number of tokens. */
-  readonly tokens: number
-}
 
 /**
  * Reads and parses the body that an operation expects. An invalid body becomes a refusal that the pipeline raises in its own
@@ -34,7 +29,10 @@ export function readCallBody(
 }
 
 /** Reads and parses a JSON body within bounds. Never rejects. Undefined as in {@link readCallBody}. */
-export async function readJsonBody(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined> {
+export async function readJsonBody(
+  req: IncomingMessage,
+  bounds: BodyOptions & BodyBounds,
+): Promise<CallBody | undefined> {
   if (!announcesBody(req)) return NO_BODY
   const problem = contentTypeProblem(req.headers['content-type'])
   if (problem !== undefined) return refusedBody('unsupported_media_type', problem)

@@ -1,3 +1,4 @@
+import { counted } from '../../core/words.ts'
 import type { RequestCount } from '../../index.ts'
 
 /** The result of a matcher for its test runner; the same for Vitest and Playwright. */
@@ -55,10 +56,6 @@ export function countText({ exactly, at_least, at_most }: RequestCount, noun: st
   return at_least === undefined
     ? `at most ${counted(at_most, noun)}`
     : `${at_least} to ${counted(at_most, noun)}`
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 /** One criterion that did not match, as a line: `status: expected 200, was 429`. */

@@ -1,29 +1,23 @@
-import type { ConductOptions, RequestMatch, SandboxClient } from '../../index.ts'
+import type { SandboxClient } from '../../index.ts'
 import { behaved } from './behaved.ts'
-import { type DeliveryMatch, delivered } from './delivered.ts'
+import { delivered } from './delivered.ts'
 import { firedAllFaults } from './fired-faults.ts'
-import type { ExpectedCount, MatcherResult } from './matcher-result.ts'
+import type { MatcherResult } from './matcher-result.ts'
 import { received } from './received.ts'
 import { respectedRetryAfter } from './retry-after.ts'
 
-/** Matchers on a {@link Sandbox}, for `expect.extend` of any test runner that has it. */
+const onSandbox =
+  <Rest extends unknown[]>(matcher: (sandbox: SandboxClient, ...rest: Rest) => Promise<MatcherResult>) =>
+  (sandbox: SandboxClient, ...rest: Rest): Promise<MatcherResult> =>
+    matcher(asSandbox(sandbox), ...rest)
+
+/** Matchers on a {@link SandboxClient}, for `expect.extend` of any test runner that has it. */
 export const matchers = {
-  toHaveReceived: (
-    sandbox: SandboxClient,
-    match: RequestMatch,
-    count?: ExpectedCount,
-  ): Promise<MatcherResult> => received(asSandbox(sandbox), match, count),
-  toHaveDelivered: (
-    sandbox: SandboxClient,
-    match?: DeliveryMatch,
-    count?: ExpectedCount,
-  ): Promise<MatcherResult> => delivered(asSandbox(sandbox), match, count),
-  toHaveRespectedRetryAfter: (sandbox: SandboxClient, match?: RequestMatch): Promise<MatcherResult> =>
-    respectedRetryAfter(asSandbox(sandbox), match),
-  toHaveBehaved: (sandbox: SandboxClient, options?: ConductOptions): Promise<MatcherResult> =>
-    behaved(asSandbox(sandbox), options),
-  toHaveFiredAllFaults: (sandbox: SandboxClient): Promise<MatcherResult> =>
-    firedAllFaults(asSandbox(sandbox)),
+  toHaveReceived: onSandbox(received),
+  toHaveDelivered: onSandbox(delivered),
+  toHaveRespectedRetryAfter: onSandbox(respectedRetryAfter),
+  toHaveBehaved: onSandbox(behaved),
+  toHaveFiredAllFaults: onSandbox(firedAllFaults),
 }
 
 // A test in plain JavaScript has no types that would catch this.

@@ -1,4 +1,4 @@
-import type { LogCounts, RequestEntry, RequestMatch, SandboxClient } from '../../index.ts'
+import type { RequestEntry, RequestMatch, SandboxClient } from '../../index.ts'
 import { inSandbox } from '../control/client/explained.ts'
 import {
   countRule,
@@ -26,7 +26,10 @@ export async function received(
   const log = await sandbox.requests.list({ limit: 100_000 })
   const { dropped, capacity } = await sandbox.requests.count()
   // Also for `.not`: a log that has dropped requests cannot prove that none has come.
-  if (isOpen(rule, actual, dropped)) throw new Error(forgotten(sandbox, { dropped, capacity }))
+  if (isOpen(rule, actual, dropped))
+    throw new Error(
+      `The log cannot show how many requests ${sandbox.name} has received: it keeps the newest ${capacity} and has dropped ${dropped}. Check earlier, or clear the log before the requests that count (sandbox.requests.clear).`,
+    )
   const what = `${countText(rule, 'request')} with ${JSON.stringify(match)}`
   return {
     pass: passed,
@@ -39,13 +42,6 @@ export async function received(
       return inSandbox(sandbox, lines.join('\n'))
     },
   }
-}
-
-function forgotten(
-  { name }: SandboxClient,
-  { dropped, capacity }: Pick<LogCounts, 'dropped' | 'capacity'>,
-): string {
-  return `The log cannot show how many requests ${name} has received: it keeps the newest ${capacity} and has dropped ${dropped}. Check earlier, or clear the log before the requests that count (sandbox.requests.clear).`
 }
 
 function shown(log: readonly RequestEntry[], ids: readonly string[]): string[] {

@@ -25,10 +25,7 @@ export async function respectedRetryAfter(
   const log = await sandbox.requests.list({ limit: ALL, full: true })
   const [refusals, repetitions] = [await idsOf(sandbox, match), await idsOf(sandbox, others)]
   const told = new Set(
-    log
-      .filter(isToldToWait)
-      .map(({ id }) => id)
-      .filter((id) => refusals.has(id)),
+    log.filter((entry) => refusals.has(entry.id) && isToldToWait(entry)).map(({ id }) => id),
   )
   if (told.size === 0) {
     const which = Object.keys(match).length === 0 ? '' : ` that match ${JSON.stringify(match)}`

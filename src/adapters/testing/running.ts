@@ -7,12 +7,6 @@ import {
   startEmulator,
 } from '../../index.ts'
 
-/** An emulator for tests; `close` stops it, unless the environment has named it. */
-export interface EmulatorForTests {
-  readonly client: EmulatorClient
-  close(): Promise<void>
-}
-
 /** Defaults for tests: nothing is saved, and the clock moves only when a test advances it. */
 const USUAL: EmulatorOptions = { port: 0, ephemeral: true, rate: 0 }
 
@@ -39,18 +33,19 @@ const OF_A_PROCESS: ReadonlySet<string> = new Set([
 
 /**
  * A client of the emulator that the environment names (as `workspace-emulator exec` does), or else of a new one in this process.
- * Rejects when the running emulator would need options that only apply at its start.
+ * Rejects when the running emulator would need options that only apply at its start. `close` stops only a new one.
  */
-export async function emulatorForTests(options: EmulatorOptions): Promise<EmulatorForTests> {
+export async function emulatorForTests(
+  options: EmulatorOptions,
+): Promise<{ readonly client: EmulatorClient; close(): Promise<void> }> {
   const given = givenEmulator()
   if (given === undefined) {
     const said = Object.entries(options).filter(([, value]) => value !== undefined)
     const emulator = await startEmulator({ ...USUAL, ...Object.fromEntries(said) })
     return { client: emulator, close: () => emulator.close() }
   }
-  const { url, controlToken, apiKey } = given
+  const { url, ...keys } = given
   refuseStartOptions(options, url)
-  const keys = { ...(controlToken && { controlToken }), ...(apiKey && { apiKey }) }
   return { client: connect(url, keys), close: async () => {} }
 }
 
@@ -69,22 +64,17 @@ function refuseStartOptions(options: EmulatorOptions, url: string): void {
   )
 }
 
-/** An emulator that is already running, as in the environment of commands that `workspace-emulator exec` runs. */
-interface GivenEmulator {
-  readonly url: string
-  readonly controlToken: string | undefined
-  readonly apiKey: string | undefined
-}
-
-/** The emulator that the environment names; undefined when tests have to start one. */
-function givenEmulator(): GivenEmulator | undefined {
+/** The emulator that the environment names, as that of `workspace-emulator exec` does; undefined when tests have to start one. */
+function givenEmulator() {
   const {
     WORKSPACE_EMULATOR_URL: url = '',
-    WORKSPACE_EMULATOR_CONTROL_TOKEN: controlToken,
-    WORKSPACE_API_KEY: apiKey,
+    WORKSPACE_EMULATOR_CONTROL_TOKEN: controlToken = '',
+    WORKSPACE_API_KEY: apiKey = '',
   } = process.env
   // Without the address of an emulator the key is not used: it may be one of the real service.
-  return url === '' ? undefined : { url, controlToken, apiKey }
+  return url === ''
+    ? undefined
+    : { url, controlToken: controlToken || undefined, apiKey: apiKey || undefined }
 }
 
 /** Whether the sandbox of a failed test is kept: only on an emulator that another process has started, which outlives the test. */

@@ -2,7 +2,7 @@ import { Refusal } from '../../core/errors.ts'
 import { isFakeTime } from '../../core/time/real.ts'
 import type { ListenError, RunningEmulator } from '../../emulator.ts'
 import { checkStartOptions, type EmulatorOptions, startOptions } from '../../options.ts'
-import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
+import { emulatorClient } from '../control/client/emulator.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { KnownKeys } from '../control/client/keys.ts'
 import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
@@ -11,37 +11,15 @@ import type { FetchHandler, MountedHandler } from '../handlers.ts'
 import { shippedFile } from '../package.ts'
 
 /** An emulator that runs in this process. Disposing of it closes it. */
-export interface RunningOf<Sandbox extends SandboxOf<never>> extends EmulatorOf<Sandbox>, AsyncDisposable {
-  /** The port that the emulator listens on; 0 with `listen: false`. */
-  readonly port: number
-  /**
-   * An Express application that serves API, control interface, dashboard and consent pages, also without a port.
-   * @example
-   * await request(emulator.app).get('/v1/pages').set('Authorization', `Bearer ${sandbox.apiKey}`) // supertest
-   */
-  readonly app: MountedHandler
-  /**
-   * The same as an Express router, for any path of another application. Mount it before `express.json()`.
-   * @example
-   * app.use('/emulator', emulator.router())
-   */
-  router(): MountedHandler
-  /**
-   * The same without a network: the response to a `Request`, or to the arguments of the global `fetch`. The path begins as on the
-   * emulator's port. Rejects like the global `fetch` when there is no response.
-   * @example
-   * http.all(`${emulator.baseUrl}/*`, ({ request }) => emulator.fetch(request)) // Mock Service Worker
-   */
-  readonly fetch: FetchHandler
-  /** Lets requests in flight finish (for at most 1 s), saves, and stops listening. Further calls have no effect. */
-  close(): Promise<void>
-}
+export type RunningOf<Sandbox extends SandboxOf<never>> = Readonly<
+  Awaited<ReturnType<typeof startWith<Sandbox>>>
+>
 
 /** Starts an emulator, with a client in the process. @param extend adds the methods of this service */
 export async function startWith<Sandbox extends SandboxOf<never>>(
   extend: Extend<Sandbox>,
   options: EmulatorOptions = {},
-): Promise<RunningOf<Sandbox>> {
+) {
   if (isFakeTime) throw new Error(FAKE)
   // In a bundle of a user, this is the first to fail, with a message that says so.
   shippedFile('package.json')
@@ -66,12 +44,30 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
   const client = emulatorClient({ address, transport, extend, fixtures, keys })
   return {
     ...client,
+    /** The port that the emulator listens on; 0 with `listen: false`. */
     port: running.port,
-    get app() {
+    /**
+     * An Express application that serves API, control interface, dashboard and consent pages, also without a port.
+     * @example
+     * await request(emulator.app).get('/v1/pages').set('Authorization', `Bearer ${sandbox.apiKey}`) // supertest
+     */
+    get app(): MountedHandler {
       return running.app
     },
+    /**
+     * The same as an Express router, for any path of another application. Mount it before `express.json()`.
+     * @example
+     * app.use('/emulator', emulator.router())
+     */
     router: running.router,
+    /**
+     * The same without a network: the response to a `Request`, or to the arguments of the global `fetch`. The path begins as on the
+     * emulator's port. Rejects like the global `fetch` when there is no response.
+     * @example
+     * http.all(`${emulator.baseUrl}/*`, ({ request }) => emulator.fetch(request)) // Mock Service Worker
+     */
     fetch,
+    /** Lets requests in flight finish (for at most 1 s), saves, and stops listening. Further calls have no effect. */
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -32,6 +32,14 @@ export type CallBody =
   /** The step `validate` throws the refusal. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
+/** The maximum size of a JSON body. */
+export interface BodyBounds {
+  /** Maximum number of bytes after content decoding. */
+  readonly bytes: number
+  /** Maximum number of tokens: strings, numbers, literals and structural characters. */
+  readonly tokens: number
+}
+
 export type { ChosenBy }
 
 /** One API request, independent of HTTP, as the pipeline needs it. */

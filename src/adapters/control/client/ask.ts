@@ -68,20 +68,6 @@ export type CallControl<Table extends { readonly [K in keyof Table]: Call } = Ow
   ...rest: LastParameter<Table[K]>
 ) => Promise<Table[K]['output']>
 
-/** The output of a call, and the entity tag of the record in it; undefined without a record. */
-export interface Tagged<T> {
-  readonly output: T
-  readonly etag: string | undefined
-}
-
-/** {@link CallControl}, with entity tags. */
-export type CallControlTagged<Table extends { readonly [K in keyof Table]: Call } = OwnCalls> = <
-  K extends keyof Table & string,
->(
-  route: K,
-  ...rest: LastParameter<Table[K]>
-) => Promise<Tagged<Table[K]['output']>>
-
 /** The entries of a list. The library returns these instead of the list object. */
 export async function dataOf<T>(list: Promise<{ readonly data: readonly T[] }>): Promise<readonly T[]> {
   return (await list).data
@@ -92,22 +78,13 @@ export function callControlOver<Table extends { readonly [K in keyof Table]: Cal
   transport: Transport,
   sandbox?: string,
 ): CallControl<Table> {
-  const ask = callTaggedOver<Table>(transport, sandbox)
-  return async (route, ...rest) => (await ask(route, ...rest)).output
-}
-
-/** @param sandbox absent: the default one */
-export function callTaggedOver<Table extends { readonly [K in keyof Table]: Call } = OwnCalls>(
-  transport: Transport,
-  sandbox?: string,
-): CallControlTagged<Table> {
-  return async <K extends keyof Table & string>(route: K, ...[given]: LastParameter<Table[K]>) => {
+  return async (route, ...[given]) => {
     const { params, query, body, signal, ifMatch } = (given ?? {}) as Untyped
     const asked = prefixOf(sandbox) === '' ? route : `${route} of the sandbox ${sandbox}`
     refuseUnaddressable(params, asked)
     const response = await transport({ route, params, query: present(query), body, ifMatch, sandbox, signal })
     signal?.throwIfAborted()
-    return { output: outputOf(response, asked) as Table[K]['output'], etag: response.etag }
+    return outputOf(response, asked) as Table[typeof route]['output']
   }
 }
 

@@ -1,11 +1,5 @@
 import type { ConductReport, Finding } from '../../../core/conduct/finding.ts'
-import type { JudgeOptions } from '../../../core/conduct/report.ts'
-
-/** What a report on the conduct of clients takes into account. */
-export interface ConductOptions extends JudgeOptions {
-  /** Only requests from this virtual instant on, or after the request with this id. */
-  readonly since?: string | undefined
-}
+import type { ConductOptions } from '../routes/conduct.ts'
 
 /** How the clients have behaved. */
 export interface Conduct extends Omit<ConductReport, 'object' | 'data'> {

@@ -64,7 +64,7 @@ export function notAnEmulator(status: number, asked: string): EmulatorError {
 }
 
 /** The wrong fields that a standard error body lists. */
-export function issuesIn(body: unknown): Issue[] {
+function issuesIn(body: unknown): Issue[] {
   const details = isObject(body) && isObject(body.details) ? body.details : {}
   const errors = Array.isArray(details.errors) ? details.errors : []
   return errors.filter(isObject).map(({ pointer, detail }) => ({
@@ -80,14 +80,4 @@ function messageOf({ asked, detail, mitigation, issues = [] }: EmulatorErrorFact
   const rest = first === undefined || detail.includes(first.detail) ? others : issues
   const lines = rest.map(({ pointer, detail }) => `  ${pointer === '' ? '(whole)' : pointer}: ${detail}`)
   return [asked === undefined ? sentences : `${asked}: ${sentences}`, ...lines].join('\n')
-}
-
-/** Whether an error means that the object to remove does not exist (any more). */
-export function isGone(error: unknown): boolean {
-  return error instanceof EmulatorError && error.status === 404
-}
-
-/** Whether an error means that the emulator is closed or does not respond, so that there is nothing to remove. */
-export function isOver(error: unknown): boolean {
-  return error instanceof EmulatorError && ['closed', 'no_answer'].includes(error.code)
 }

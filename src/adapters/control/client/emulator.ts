@@ -4,8 +4,7 @@ import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import { later } from '../../realtime.ts'
 import type { HealthView, RouteIndex } from '../routes/about.ts'
 import type { OperationView, ProblemView } from '../routes/reference.ts'
-import type { SandboxView, SavedSandboxView } from '../routes/sandboxes.ts'
-import type { StartingPoint } from '../starting-point.ts'
+import type { SandboxDraft, SandboxView, SavedSandboxView } from '../routes/sandboxes.ts'
 import { type CallControl, callControlOver, dataOf, type OwnCalls, refuseUnknownOptions } from './ask.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type FixturesSource, KnownKeys } from './keys.ts'
@@ -14,17 +13,9 @@ import { type Extend, openSandboxClient, type SandboxOf } from './sandbox.ts'
 import type { Transport } from './transport.ts'
 
 /** Options of a new sandbox. An absent option without a default has the value of the emulator's start. */
-export interface SandboxStart extends StartingPoint {
-  /** Settings by their dotted keys: choices where the specification leaves something open. */
-  readonly settings?: Readonly<Record<string, unknown>> | undefined
-  /** Name of a scenario that is started at once. */
-  readonly scenario?: string | undefined
-  /** Whether it outlives the process. Default false; an emulator without a data folder refuses true. */
-  readonly persist?: boolean | undefined
+export type SandboxStart = Omit<SandboxDraft, 'name' | 'from_snapshot' | 'skip_on_poll'> & {
   /** Name of a snapshot of `defaultSandbox` that it starts from, instead of fixtures, seed, clock and settings. */
   readonly fromSnapshot?: string | undefined
-  /** Virtual seconds per real second, 0 to 100,000; 0 freezes the clock. */
-  readonly rate?: number | undefined
   /** Whether a poll of an unfinished batch first advances to its next work event. */
   readonly skipOnPoll?: boolean | undefined
 }
@@ -158,9 +149,8 @@ async function makeSandbox(
   name: string,
   { fromSnapshot, skipOnPoll, ...start }: SandboxStart = {},
 ): Promise<void> {
-  const settings = start.settings === undefined ? undefined : { ...start.settings }
-  const named = { from_snapshot: fromSnapshot, skip_on_poll: skipOnPoll }
-  await ask('POST /sandboxes', { body: { ...start, ...named, settings, name } })
+  const named = { name, from_snapshot: fromSnapshot, skip_on_poll: skipOnPoll }
+  await ask('POST /sandboxes', { body: { ...start, ...named } })
 }
 
 /** Default time to wait for an emulator that is starting in another process, in real milliseconds. */

@@ -75,17 +75,13 @@ function isFeed({ ok, headers, body }: Response): boolean {
   return ok && body !== null && headers.get('content-type')?.startsWith('text/event-stream') === true
 }
 
-/** One event of a stream of server-sent events. */
-export interface ServerSentEvent {
-  readonly type: string
-  readonly data: string
-}
-
 /**
  * Reads a stream of server-sent events whose lines end in LF or CR LF. Skips comments, and fields other than `event` and
  * `data`.
  */
-export async function* serverSentEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ServerSentEvent> {
+export async function* serverSentEvents(
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<{ readonly type: string; readonly data: string }> {
   let type = 'message'
   let data: string[] = []
   for await (const line of linesOf(bytes)) {

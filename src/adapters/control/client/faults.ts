@@ -2,7 +2,7 @@ import type { MagicValue } from '../../../core/faults/preset.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
 import type { FaultView, PresetView, RemovedFaults } from '../routes/faults.ts'
 import { type CallControl, dataOf } from './ask.ts'
-import { isGone, isOver } from './emulator-error.ts'
+import { EmulatorError } from './emulator-error.ts'
 
 /** Changes of the fields of a rule, as a merge patch (RFC 7396): null removes a field. */
 export type FaultPatch = {
@@ -55,7 +55,7 @@ export function armedFault(ask: CallControl, rule: FaultView) {
     try {
       await ask('DELETE /faults/{id}', { params })
     } catch (error) {
-      if (!isGone(error)) throw error
+      if (!(error instanceof EmulatorError && error.status === 404)) throw error
     }
   }
   return {
@@ -74,7 +74,7 @@ export function armedFault(ask: CallControl, rule: FaultView) {
     // A closed emulator has no rules any more, and an error of the disposal must not hide the error of a test.
     [Symbol.asyncDispose]: (): Promise<void> =>
       remove().catch((error: unknown) => {
-        if (!isOver(error)) throw error
+        if (!(error instanceof EmulatorError && ['closed', 'no_answer'].includes(error.code))) throw error
       }),
   }
 }

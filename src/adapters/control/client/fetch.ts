@@ -1,4 +1,5 @@
 import { EmulatorError } from './emulator-error.ts'
+import type { EmulatorAddress } from './over-http.ts'
 
 /** A request of the emulated API. */
 export interface ApiRequestInit extends RequestInit {
@@ -7,12 +8,9 @@ export interface ApiRequestInit extends RequestInit {
 }
 
 /** The address of the API of a sandbox, and the key for it. */
-export interface ApiAddress {
-  /** Origin: `http://127.0.0.1:4010`. */
-  readonly url: string
+interface ApiAddress extends EmulatorAddress {
   /** Ends in `/v1`. */
   readonly baseUrl: string
-  readonly fetch?: typeof fetch | undefined
   /** Looks up the key when it is needed. */
   apiKey(): Promise<string>
 }

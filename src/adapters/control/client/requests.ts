@@ -30,7 +30,11 @@ export type SandboxRequests = ReturnType<typeof requestsOver>
 
 export function requestsOver(ask: CallControl) {
   const logged = ({ status, limit, full, ...filter }: RequestFilter) => {
-    const texts = { status: asText(status), limit: asText(limit), ...(full && { full: 'true' as const }) }
+    const texts = {
+      status: status?.toString(),
+      limit: limit?.toString(),
+      ...(full && { full: 'true' as const }),
+    }
     return ask('GET /requests', { query: { ...filter, ...texts } })
   }
   return {
@@ -43,7 +47,9 @@ export function requestsOver(ask: CallControl) {
     },
     /** The same requests as HAR 1.2 for browsers and other tools, without keys and secrets. */
     har: ({ status, limit, ...filter }: Omit<RequestFilter, 'full'> = {}): Promise<HarDocument> =>
-      ask('GET /requests/har', { query: { ...filter, status: asText(status), limit: asText(limit) } }),
+      ask('GET /requests/har', {
+        query: { ...filter, status: status?.toString(), limit: limit?.toString() },
+      }),
     /**
      * Checks whether the expected number of requests has come, by default at least one.
      * If not, it resolves with `passed: false`.
@@ -68,8 +74,4 @@ export function requestsOver(ask: CallControl) {
     /** Empties the log. */
     clear: async (): Promise<void> => void (await ask('DELETE /requests')),
   }
-}
-
-function asText(value: number | string | undefined): string | undefined {
-  return value === undefined ? undefined : String(value)
 }

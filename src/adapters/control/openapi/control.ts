@@ -6,6 +6,7 @@ import { type AnyControlRoute, BASE, controlInput, SMALL_BODY } from '../route.t
 import {
   challengeHeader,
   fieldError,
+  headerParameter,
   jsonBody,
   jsonSchema,
   license,
@@ -14,6 +15,7 @@ import {
   queryParameters,
   ref,
   standardError,
+  textHeader,
 } from './parts.ts'
 
 /** The control interface in OpenAPI 3.1, generated from its routes under the settings in force. */
@@ -67,26 +69,18 @@ const NAME = `Name of a sandbox: ${NAME_RULE}.`
 const CHOICE =
   'A request is about the sandbox that its path names, otherwise about the one that its header X-Emulator-Sandbox names, otherwise about the default one. A sandbox is created when a request first names it.'
 
-const SANDBOX: JsonObject = {
-  name: 'X-Emulator-Sandbox',
-  in: 'header',
-  required: false,
-  description: `The sandbox of the request, if its path names none. ${NAME}`,
-  schema: { type: 'string', pattern: NAME_PATTERN.source, default: DEFAULT_SANDBOX },
-}
+const SANDBOX = headerParameter(
+  'X-Emulator-Sandbox',
+  `The sandbox of the request, if its path names none. ${NAME}`,
+  { type: 'string', pattern: NAME_PATTERN.source, default: DEFAULT_SANDBOX },
+)
 
-const IF_MATCH: JsonObject = {
-  name: 'If-Match',
-  in: 'header',
-  required: false,
-  description: 'ETag that the record must still have; * matches any existing record.',
-  schema: { type: 'string' },
-}
+const IF_MATCH = headerParameter(
+  'If-Match',
+  'ETag that the record must still have; * matches any existing record.',
+)
 
-const ETAG: JsonObject = {
-  description: 'The entity tag of the record, for If-Match.',
-  schema: { type: 'string' },
-}
+const ETAG = textHeader('The entity tag of the record, for If-Match.')
 
 function itemOf(route: AnyControlRoute, settings: Settings, isLocked: boolean): JsonObject {
   const { name, method, summary, path, withoutSandbox, probe, conditional, bounds = SMALL_BODY } = route

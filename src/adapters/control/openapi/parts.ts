@@ -52,11 +52,20 @@ export function jsonBody(schema: z.ZodType, described = jsonSchema(schema, 'inpu
 /** The license of the emulator, which is that of its documents. */
 export const license: JsonObject = { name: 'MIT', identifier: 'MIT' }
 
+/** A header of a response that has a text. */
+export const textHeader = (description: string): JsonObject => ({ description, schema: { type: 'string' } })
+
+/** A header of a request that may be absent. */
+export const headerParameter = (
+  name: string,
+  description: string,
+  schema: JsonObject = { type: 'string' },
+): JsonObject => ({ name, in: 'header', required: false, description, schema })
+
 /** The header of a 401. */
 export const challengeHeader: JsonObject = {
-  description: 'The scheme in which to send a credential (RFC 9110, 11.6.1).',
+  ...textHeader('The scheme in which to send a credential (RFC 9110, 11.6.1).'),
   required: true,
-  schema: { type: 'string' },
 }
 
 /** Operations by path and method, as OpenAPI groups them. */

@@ -6,6 +6,7 @@ import type { Service } from '../../../core/service.ts'
 import { NamedSchemas } from './named.ts'
 import {
   challengeHeader,
+  headerParameter,
   jsonBody,
   jsonSchema,
   license,
@@ -13,6 +14,7 @@ import {
   pathsOf,
   queryParameters,
   ref,
+  textHeader,
 } from './parts.ts'
 
 /**
@@ -150,13 +152,11 @@ function errors(
   }
 }
 
-const IDEMPOTENCY_KEY: JsonObject = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  required: false,
-  description: 'The same key with the same body gives the first response again, for 24 hours.',
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
-}
+const IDEMPOTENCY_KEY = headerParameter(
+  'Idempotency-Key',
+  'The same key with the same body gives the first response again, for 24 hours.',
+  { type: 'string', minLength: 1, maxLength: 255 },
+)
 
 const integer = (description: string): JsonObject => ({
   description,
@@ -172,14 +172,10 @@ const HEADERS: JsonObject = {
     description: 'Whole seconds to wait; present when nothing remains.',
     schema: { type: 'integer', minimum: 1 },
   },
-  'X-Emulator-Request-Id': {
-    description: 'The id of the request in the request log of the emulator.',
-    schema: { type: 'string' },
-  },
-  'X-Emulator-Assumed': {
-    description: 'Ids of the assumptions that the status or the body relies on, separated by commas.',
-    schema: { type: 'string' },
-  },
+  'X-Emulator-Request-Id': textHeader('The id of the request in the request log of the emulator.'),
+  'X-Emulator-Assumed': textHeader(
+    'Ids of the assumptions that the status or the body relies on, separated by commas.',
+  ),
 }
 
 // Any response may have Retry-After: the request may have used the last place of the window.
@@ -196,12 +192,8 @@ function headersOf(status: number, format: ErrorFormat): JsonObject {
 }
 
 const POLICY_HEADERS: JsonObject = {
-  'RateLimit-Policy': {
-    description: 'The admission policy that refused the request; absent when the window of the endpoint did.',
-    schema: { type: 'string' },
-  },
-  RateLimit: {
-    description: 'The current state of that policy.',
-    schema: { type: 'string' },
-  },
+  'RateLimit-Policy': textHeader(
+    'The admission policy that refused the request; absent when the window of the endpoint did.',
+  ),
+  RateLimit: textHeader('The current state of that policy.'),
 }

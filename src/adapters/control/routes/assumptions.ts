@@ -96,16 +96,9 @@ function assumptionsOf(sandbox: Sandbox): AssumptionView[] {
 function settingOf(sandbox: Sandbox, setting: Setting<unknown>) {
   const { key, description } = setting
   const value = withoutSecret(sandbox.settings.get(setting))
-  return { key, description, default: setting.default, value, schema: schemaOf(setting) }
+  const schema = jsonSchema(setting.schema(), 'input')
+  return { key, description, default: setting.default, value, schema }
 }
-
-function schemaOf(setting: Setting<unknown>): JsonObject {
-  const known = schemas.get(setting) ?? jsonSchema(setting.schema(), 'input')
-  schemas.set(setting, known)
-  return known
-}
-
-const schemas = new WeakMap<Setting<unknown>, JsonObject>()
 
 function settingsOf({ settings, assumptions }: Sandbox): SettingsView {
   const values = [...assumptions.settings.values()].map(

@@ -3,7 +3,7 @@ import { conductReport } from '../../../core/conduct/finding.ts'
 import { conductOf } from '../../../core/conduct/report.ts'
 import { verdicts } from '../../../core/conduct/verdicts.ts'
 import { didYouMean } from '../../../core/did-you-mean.ts'
-import { queryInt, queryText } from '../../../core/fields.ts'
+import { queryInt, queryText, type ShapeOf } from '../../../core/fields.ts'
 import { entriesSince } from '../request-entry.ts'
 import { route } from '../route.ts'
 
@@ -18,6 +18,9 @@ const conductQuery = () =>
       since: queryText().optional(),
     })
     .prefault({})
+
+/** What a report on the conduct of clients takes into account. */
+export type ConductOptions = ShapeOf<typeof conductQuery>
 
 /** The report on the conduct of the clients. */
 export const conductRoutes = [

@@ -105,11 +105,9 @@ const sources = {
     store.onCommit((commit) => {
       for (const change of commit.changes) tellTransition(change, commit, tell)
     }),
-  clock: ({ store }: Sandbox, tell: Hear) =>
-    store.onCommit(({ changes }) => {
-      for (const { table, id, after } of changes) {
-        if (table === SANDBOX_TABLE && id === CLOCK && after !== undefined) tell(clockOf(after as ClockRow))
-      }
+  clock: (sandbox: Sandbox, tell: Hear) =>
+    onRow(sandbox, CLOCK, (row) => {
+      if (row !== undefined) tell(clockOf(row as ClockRow))
     }),
   schedule: ({ store, scheduler }: Sandbox, tell: Hear) => {
     let told = scheduler.peek()
@@ -120,13 +118,16 @@ const sources = {
       tell({ at, next: next === undefined ? null : eventOf(next) })
     })
   },
-  scenario: ({ store }: Sandbox, tell: Hear) =>
-    store.onCommit(({ at, changes }) => {
-      for (const { table, id, after } of changes) {
-        if (table === SANDBOX_TABLE && id === SCENARIO) tell(scenarioOf(at, after as ScenarioRow | undefined))
-      }
-    }),
+  scenario: (sandbox: Sandbox, tell: Hear) =>
+    onRow(sandbox, SCENARIO, (row, at) => tell(scenarioOf(at, row as ScenarioRow | undefined))),
   sandbox: (sandbox: Sandbox, tell: Hear) => sandbox.onReplaced(() => tell(sandboxOf(sandbox))),
+}
+
+/** Calls back after each change of a fact of the sandbox. */
+function onRow({ store }: Sandbox, row: string, call: (after: Change['after'], at: string) => void) {
+  return store.onCommit(({ at, changes }) => {
+    for (const { table, id, after } of changes) if (table === SANDBOX_TABLE && id === row) call(after, at)
+  })
 }
 
 /** A type of event that a client can choose. */
@@ -165,15 +166,9 @@ export const eventRoutes = [
       'An endless stream: hello first, then each event with an id that counts up within this connection (Last-Event-ID has no effect), dropped with a count when the reader was too slow, and end with a reason when the sandbox is removed or the emulator closes.',
     input: () => ({ query: filter() }),
     output: sandboxEvent,
-    handle: ({ host, sandbox, query: { types = TYPES }, gone }) => {
-      const write = feeds.open(sourceOf(host, sandbox, types), { gone, closing: host.closing })
-      return {
-        stream: (res) => {
-          res.setHeader('Date', new Date(sandbox.clock.now).toUTCString())
-          write(res)
-        },
-      }
-    },
+    handle: ({ host, sandbox, query: { types = TYPES } }) => ({
+      stream: feeds.open(sourceOf(host, sandbox, types), host.closing),
+    }),
   }),
 ] as const
 

@@ -9,7 +9,6 @@ import { standing, standingOf } from '../../../core/faults/standing.ts'
 import { anyObject, list, listOf, type ShapeOf } from '../../../core/fields.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
 import { mergePatch } from '../../../core/json.ts'
-import type { Scope } from '../../../core/operation.ts'
 import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import { change } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
@@ -109,7 +108,7 @@ export const faultRoutes = (service: Service) =>
         // The check of the body has already refused an invalid rule. The response for a valid one is an empty list.
         if (query.dry_run) return { body: list([]) }
         const { result } = change(sandbox, (scope) =>
-          asList(body).map((draft) => armed(sandbox, scope, draft)),
+          [body].flat().map((draft) => arm(scope, service, draft, 'control', wallOf(sandbox))),
         )
         const data = result.map((rule) => viewOf(sandbox, rule))
         return {
@@ -221,14 +220,6 @@ function viewOf({ store, clock, options }: Sandbox, rule: FaultRule): FaultView 
 
 function neverFired(rules: readonly FaultView[]): string[] {
   return rules.filter(({ fired }) => fired === 0).map(({ id }) => id)
-}
-
-function asList(body: FaultDraft | readonly FaultDraft[]): readonly FaultDraft[] {
-  return Array.isArray(body) ? body : [body as FaultDraft]
-}
-
-function armed(sandbox: Sandbox, scope: Scope, draft: FaultDraft): FaultRule {
-  return arm(scope, sandbox.service, draft, 'control', wallOf(sandbox))
 }
 
 function wallOf({ options }: Sandbox): string {

@@ -16,7 +16,7 @@ import type { JsonObject } from '../../../core/json.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
 import { refuseUnknown } from '../../../core/refuse-unknown.ts'
 import { type ApiKey, apiKeys, teamspaceHeader } from '../../../core/request/auth.ts'
-import type { Limit, SavedWindow } from '../../../core/request/rate-limiter.ts'
+import type { SavedWindow } from '../../../core/request/rate-limiter.ts'
 import { setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
@@ -143,7 +143,9 @@ export const limitRoutes = [
       const operation = operationNamed(sandbox, params.operation)
       refuseConcretePaths(sandbox)
       const limit = sandbox.limitOf(operation.name)
-      refuseInvalid([...tooMany(remaining, limit), ...unknownTeamspace(sandbox, teamspace_id)])
+      const detail = `must be at most ${limit.limit}, the limit of the operation`
+      const tooMany = remaining > limit.limit ? [{ pointer: '/remaining', detail }] : []
+      refuseInvalid([...tooMany, ...unknownTeamspace(sandbox, teamspace_id)])
       const spaces = teamspace_id === undefined ? teamspacesOf(sandbox) : [teamspace_id]
       const keys = spaces.map((space) => `${space} ${operation.name}`)
       for (const key of keys) sandbox.limiter.fill(key, limit, sandbox.limiterNow(), remaining)
@@ -190,12 +192,6 @@ function refuseConcretePaths(sandbox: Sandbox): void {
     detail: `Every concrete path has its own window (setting ${pathKey.key}), so an operation has no window to fill.`,
     mitigation: `PUT /__emulator/limits/{operation} lowers the limit instead; PATCH /__emulator/settings {"${pathKey.key}": "template"} joins the windows.`,
   })
-}
-
-function tooMany(remaining: number, { limit }: Limit) {
-  return remaining <= limit
-    ? []
-    : [{ pointer: '/remaining', detail: `must be at most ${limit}, the limit of the operation` }]
 }
 
 function unknownTeamspace(sandbox: Sandbox, id: string | undefined) {

@@ -94,7 +94,12 @@ export const referenceRoutes = [
     handle: ({ host, sandbox, routes, query, controlUrl }) => ({
       body:
         query.api === 'workspace'
-          ? workspaceDocument(host.service, sandbox.settings, host.contract, apiOf(controlUrl))
+          ? workspaceDocument(
+              host.service,
+              sandbox.settings,
+              host.contract,
+              `${controlUrl.slice(0, -BASE.length)}/v1`,
+            )
           : controlDocument(routes, sandbox.settings, host),
     }),
   }),
@@ -182,8 +187,4 @@ function operationsOf(sandbox: Sandbox): OperationView[] {
       limit: { limit, window_s: window / 1000 },
     }
   })
-}
-
-function apiOf(controlUrl: string): string {
-  return `${controlUrl.slice(0, -BASE.length)}/v1`
 }

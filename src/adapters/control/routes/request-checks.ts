@@ -109,7 +109,7 @@ export const requestCheckRoutes = (service: Service) => {
       output: requestCheck,
       handle: async ({ host: { closing }, sandbox, gone, body: { match, count, timeout_ms: ms } }) => {
         const at_least = typeof count === 'number' ? count : count.at_least
-        return waitFor({ sandbox, match, at_least, ms, gone, closing })
+        return waitFor(sandbox, match, { at_least, ms }, { gone, closing })
       },
     }),
   ] as const
@@ -152,19 +152,13 @@ const DESCRIPTION: Readonly<Record<End, (ms: number) => string>> = {
   gone: () => 'The client has disconnected.',
 }
 
-interface Wait {
-  readonly sandbox: Sandbox
-  readonly match: RequestSearch
-  readonly at_least: number
-  readonly ms: number
-  readonly gone: AbortSignal
-  readonly closing: AbortSignal
-}
-
 // A timeout has the status 409 like a failed verify: a client may repeat a request automatically after a 408.
-async function waitFor(wait: Wait): Promise<ControlReply<RequestCheck>> {
-  const { sandbox, at_least, ms, gone, closing } = wait
-  const { since, ...match } = wait.match
+async function waitFor(
+  sandbox: Sandbox,
+  { since, ...match }: RequestSearch,
+  { at_least, ms }: { readonly at_least: number; readonly ms: number },
+  { gone, closing }: { readonly gone: AbortSignal; readonly closing: AbortSignal },
+): Promise<ControlReply<RequestCheck>> {
   const seen = entriesSince(sandbox, since, '/match/since')
   const matched = seen.filter((entry) => isMatch(match, entry)).map(({ id }) => id)
   const ended = await new Promise<'seen' | End>((resolve) => {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { refuseInvalid } from '../../../core/errors.ts'
-import { anyObject, list, listOf, type ShapeOf, timestamp } from '../../../core/fields.ts'
+import { anyObject, type InputOf, list, listOf, type ShapeOf, timestamp } from '../../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../../core/json.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
 import { DEFAULT_SANDBOX, mountIn } from '../../../core/sandboxes/name.ts'
@@ -21,13 +21,20 @@ const newSandbox = () =>
     name: nameField(),
     ...startingPoint().shape,
     ...passing(),
+    /** Settings by their dotted keys: choices where the specification leaves something open. */
     settings: anyObject().optional(),
+    /** Whether it outlives the process. Default false; an emulator without a data folder refuses true. */
     persist: z.boolean().default(false),
+    /** Name of a snapshot of the sandbox that the request chooses, instead of fixtures, seed, clock and settings. */
     from_snapshot: z.string().optional(),
+    /** Name of a scenario that is started at once. */
     scenario: z.string().optional(),
   })
 
 type NewSandbox = z.output<ReturnType<typeof newSandbox>>
+
+/** The body that creates a sandbox. */
+export type SandboxDraft = InputOf<typeof newSandbox>
 
 /** One sandbox of the emulator. */
 const sandboxView = () =>
@@ -101,10 +108,11 @@ export const sandboxRoutes = [
     input: () => ({ body: newSandbox() }),
     output: sandboxView,
     handle: async ({ host, sandbox, body, controlUrl }) => {
+      const settings = sandbox.assumptions.check(body.settings ?? {})
       refuseInvalid([
         ...clashes(body),
         ...foreignExtends(body.fixtures, '/fixtures'),
-        ...unknown(sandbox, body),
+        ...settings.map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` })),
       ])
       const origin = await chosen(host.sandboxes, sandbox, body)
       await host.sandboxes
@@ -202,10 +210,6 @@ function clashes(body: NewSandbox): Issue[] {
     pointer: `/${key}`,
     detail: 'cannot be given together with from_snapshot: a snapshot has its own',
   }))
-}
-
-function unknown({ assumptions }: Sandbox, { settings = {} }: NewSandbox): Issue[] {
-  return assumptions.check(settings).map((issue) => ({ ...issue, pointer: `/settings${issue.pointer}` }))
 }
 
 async function chosen(sandboxes: Sandboxes, from: Sandbox, body: NewSandbox): Promise<Origin> {

@@ -56,8 +56,9 @@ export const stubRoutes = (service: Service) =>
       },
       output: () => z.union([stub, listOf(stub)]),
       handle: ({ sandbox, body }) => {
-        const drafts = Array.isArray(body) ? (body as readonly StubDraft[]) : [body as StubDraft]
-        const { result } = change(sandbox, ({ tx }) => drafts.map((draft) => putStub(tx, draft, 'control')))
+        const { result } = change(sandbox, ({ tx }) =>
+          [body].flat().map((draft) => putStub(tx, draft, 'control')),
+        )
         const [only] = result
         return {
           status: 201,

@@ -8,13 +8,13 @@ import type {
 } from '../../../index.ts'
 import {
   type CallControl,
-  type CallControlTagged,
-  callTaggedOver,
+  callControlOver,
+  type LastParameter,
   type OwnCalls,
 } from '../../control/client/ask.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
-import { apiPath, controlPath } from '../../control/client/transport.ts'
+import { apiPath, controlPath, type Transport } from '../../control/client/transport.ts'
 import { keepToken, keptToken } from './browser.ts'
 import { sandboxName } from './place.ts'
 
@@ -84,13 +84,21 @@ export function controlUrl(): string {
 export const ask: CallControl<DashboardCalls> = async (route, ...given) =>
   (await callTagged(route, ...given)).output
 
-/** Like {@link ask}, but also returns the entity tag of the response. */
-export const callTagged: CallControlTagged<DashboardCalls> = async (route, ...given) => {
+/** Like {@link ask}, but also returns the entity tag of the record in the output; undefined without a record. */
+export async function callTagged<K extends keyof DashboardCalls & string>(
+  route: K,
+  ...given: LastParameter<DashboardCalls[K]>
+) {
+  const send = overHttp(emulatorAddress())
+  let etag: string | undefined
+  const transport: Transport = async (call) => {
+    const response = await send(call)
+    etag = response.etag
+    return response
+  }
   try {
-    return await callTaggedOver<DashboardCalls>(overHttp(emulatorAddress()), sandboxName.value)(
-      route,
-      ...given,
-    )
+    const output = await callControlOver<DashboardCalls>(transport, sandboxName.value)(route, ...given)
+    return { output, etag }
   } catch (error) {
     if (error instanceof EmulatorError && error.status === 401) needsToken.value = true
     throw error
