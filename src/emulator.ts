@@ -19,6 +19,7 @@ import { type Lock, thisProcess } from './adapters/storage/index.ts'
 import { WebhookSenders } from './adapters/webhooks/senders.ts'
 import { Settings } from './core/assumptions.ts'
 import { Refusal, refuseInvalid } from './core/errors.ts'
+import { once } from './core/once.ts'
 import type { Sandbox } from './core/sandboxes/sandbox.ts'
 import { Sandboxes } from './core/sandboxes/sandboxes.ts'
 import { hostTime } from './core/time/clock.ts'
@@ -257,15 +258,6 @@ function refusedPages(logger = SILENT): (origin: string, refusal: Refusal) => vo
   return (origin, { message, options }) => {
     if (origin !== last) logger.warn(`${message} ${options.mitigation}`, { event: 'page_refused', origin })
     last = origin
-  }
-}
-
-/** Makes a value at the first call, and returns the same one at further calls. */
-function once<T extends object>(make: () => T): () => T {
-  let made: T | undefined
-  return () => {
-    made ??= make()
-    return made
   }
 }
 

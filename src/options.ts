@@ -98,8 +98,10 @@ export function toggle(description: string): Option<boolean> {
     if (['0', 'false', 'no', 'off'].includes(word)) return false
     throw new BadValue('is neither on nor off. Give 1 or 0.')
   }
-  return { kind: 'switch', schema: z.boolean(), parse, default: false, description }
+  return { kind: 'switch', schema: yesOrNo, parse, default: false, description }
 }
+
+const yesOrNo = z.boolean()
 
 /** A document in the library; on the command line the path of its file. */
 function document<T, C>(schema: z.ZodType<T>, value: C, description: Description): Option<T, C> {
@@ -123,8 +125,10 @@ export function choiceOption<const T extends string>(placeholder: string, words:
 }
 
 export function textOption(placeholder: string): Kind<string> {
-  return kind(placeholder, z.string().min(1), 'is empty. Give a value, or leave it out.')
+  return kind(placeholder, nonEmpty, 'is empty. Give a value, or leave it out.')
 }
+
+const nonEmpty = z.string().min(1)
 
 /** An instant, in the form in which the emulator writes instants. */
 export const instant = kind(
@@ -219,7 +223,7 @@ const token = kind(
   'cannot be sent in a header. Give visible ASCII characters without spaces.',
 )
 
-const onOff = kind('on|off', z.boolean(), 'is unknown. Give on or off.', (value) =>
+const onOff = kind('on|off', yesOrNo, 'is unknown. Give on or off.', (value) =>
   ['on', 'off'].includes(value) ? value === 'on' : undefined,
 )
 

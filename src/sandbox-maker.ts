@@ -84,7 +84,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     if ([fixtures, seed, clock, settings].some((each) => each !== undefined))
       return (await this.#build(origin)).state
     const madeAt = this.#host()
-    if (this.#defaultStart === undefined || !(await this.#isFresh(this.#defaultStart, madeAt, reread))) {
+    if (this.#defaultStart === undefined || !this.#isFresh(this.#defaultStart, madeAt, reread)) {
       const files: FilesRead = new Map()
       this.#defaultStart = { ...(await this.#build({}, files)), files, madeAt }
     }
@@ -100,11 +100,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
   }
 
   // A reset reads the files again, and its timestamps are relative to the present instant.
-  async #isFresh(
-    { madeAt, isTimeless, files }: DefaultStart,
-    now: number,
-    reread: boolean,
-  ): Promise<boolean> {
+  #isFresh({ madeAt, isTimeless, files }: DefaultStart, now: number, reread: boolean): boolean {
     const hasFixedClock = this.#options.clock !== undefined
     if (reread) return (hasFixedClock || isTimeless) && areUnchanged(files)
     return hasFixedClock || now - madeAt < MAX_AGE

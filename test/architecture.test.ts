@@ -196,8 +196,8 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_068,
-  'adapters/cli': 8_543,
+  adapters: 1_071,
+  'adapters/cli': 8_544,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
   'adapters/control': 6_709,
@@ -206,11 +206,11 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/scenarios': 1_851,
   'adapters/storage': 1_891,
   'adapters/testing': 1_288,
-  'adapters/webhooks': 763,
-  core: 17_674,
+  'adapters/webhooks': 767,
+  core: 17_688,
   'json-schema': 2_772,
   resources: 8_439,
-  src: 2_018,
+  src: 2_010,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import * as z from 'zod'
 import { didYouMean } from '../core/did-you-mean.ts'
@@ -45,10 +45,13 @@ export type FixturesDocument = Immutable<z.input<typeof fixturesDocument>>
 export type FilesRead = Map<string, string>
 
 /** Whether all files still have the bytes that were read. False for an empty map, because nothing can be compared. */
-export async function areUnchanged(files: FilesRead): Promise<boolean> {
+export function areUnchanged(files: FilesRead): boolean {
   for (const [file, digest] of files) {
-    const bytes = await readFile(file).catch(() => undefined)
-    if (bytes === undefined || digestOf(bytes) !== digest) return false
+    try {
+      if (digestOf(readFileSync(file)) !== digest) return false
+    } catch {
+      return false
+    }
   }
   return files.size > 0
 }
@@ -75,13 +78,13 @@ export async function readFixtures(
   const { organization, generate = {}, stubs } = data
   const organizations = organization === undefined ? {} : { organizations: [organization] }
   const own = { collections: { ...data.collections, ...organizations }, generate, stubs }
-  if (data.extends === undefined) return source === 'demo' ? { ...own, ready: await readyRecords() } : own
+  if (data.extends === undefined) return source === 'demo' ? { ...own, ready: readyRecords } : own
   return merge(await readFixtures(relativeTo(name, data.extends), files, [...seen, name]), own)
 }
 
 /** The records that `demo` generates for the default seed. `npm run fixtures` writes the file. */
-async function readyRecords(): Promise<ReadyRecords> {
-  return JSON.parse(await readFile(shippedFile('fixtures', 'demo.seed-1.json'), 'utf8')) as ReadyRecords
+function readyRecords(): ReadyRecords {
+  return JSON.parse(readFileSync(shippedFile('fixtures', 'demo.seed-1.json'), 'utf8')) as ReadyRecords
 }
 
 async function readDocument(
@@ -93,14 +96,14 @@ async function readDocument(
   const file = shipped === undefined ? resolve(source) : shippedFile('fixtures', `${shipped}.json`)
   const special = await specialFile(file)
   if (special !== undefined) throw new FixturesError(file, [{ pointer: '', detail: special }])
-  const bytes = await readFile(file).catch(() => {
-    throw new FixturesError(file, [
-      {
-        pointer: '',
-        detail: `cannot be read${extendedBy === undefined ? '' : `, which ${extendedBy} extends`}; give the path of a JSON file, or one of ${SHIPPED_FIXTURES.join(', ')}.${didYouMean(source, SHIPPED_FIXTURES)}`,
-      },
-    ])
-  })
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch {
+    const extended = extendedBy === undefined ? '' : `, which ${extendedBy} extends`
+    const detail = `cannot be read${extended}; give the path of a JSON file, or one of ${SHIPPED_FIXTURES.join(', ')}.${didYouMean(source, SHIPPED_FIXTURES)}`
+    throw new FixturesError(file, [{ pointer: '', detail }])
+  }
   files?.set(file, digestOf(bytes))
   return { name: file, document: parse(file, bytes.toString()) }
 }

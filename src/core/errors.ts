@@ -352,7 +352,7 @@ export function problemBody(
   return {
     ...problem(at, shownCode(refusal.code, settings), kind.title, status, advice),
     // A URI reference (RFC 3986): the server accepts characters that a path must not have.
-    instance: instance.replaceAll(/\p{Surrogate}/gu, '\uFFFD').replaceAll(NOT_IN_A_PATH, encodeURIComponent),
+    instance: instance.toWellFormed().replaceAll(NOT_IN_A_PATH, encodeURIComponent),
     ...(issues !== undefined && settings.get(problemErrors) && { errors: issues }),
   }
 }

@@ -16,5 +16,5 @@ export function truncated(text: string): string {
   if (text.length <= MAX_CHARACTERS) return text
   // Copied through a buffer, because a substring would keep the whole string in memory.
   const part = Buffer.from(text.slice(0, MAX_CHARACTERS)).toString()
-  return `${part} … (${text.length} characters)`
+  return `${part} \u2026 (${text.length} characters)`
 }

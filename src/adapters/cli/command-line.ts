@@ -70,8 +70,9 @@ async function commandsFor(argv: readonly string[]): Promise<readonly Declaratio
   const [first = '-'] = argv
   const isFlag = first.startsWith('-') && !argv.includes('-h') && !argv.includes('--help')
   const word = isFlag ? DEFAULT_COMMAND : first
-  const load = MODULES.find(([words]) => words.split(' ').includes(word))?.[1] ?? allCommands
-  return load()
+  const load = MODULES.find(([words]) => words.split(' ').includes(word))?.[1]
+  if (load === undefined) return allCommands()
+  return (await load()).filter(({ name }) => name.split(' ')[0] === word)
 }
 
 // Most commands have `--url`. The example is a flag that the command itself has.

@@ -199,7 +199,7 @@ export function prettyLines(document: object): string[] {
 }
 
 export function shortened(json: string): string {
-  return json.length > MAX_VALUE ? `${json.slice(0, MAX_VALUE)}…` : json
+  return json.length > MAX_VALUE ? `${json.slice(0, MAX_VALUE)}\u2026` : json
 }
 
 // Control characters, and the characters that change the direction of the text after them.

@@ -1,4 +1,3 @@
-import { url as inspectorUrl } from 'node:inspector'
 import { Script } from 'node:vm'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../../core/json.ts'
@@ -60,7 +59,8 @@ function withinTime<T>(run: () => T, limit: number): T {
     throw new Error('process.exit would end the emulator, and was not run. Return from the function instead.')
   }
   // A debugger may stop in the function for as long as its user likes.
-  const timeout = inspectorUrl() === undefined ? { timeout: limit } : {}
+  const isDebugged = process.getBuiltinModule('node:inspector').url() !== undefined
+  const timeout = isDebugged ? {} : { timeout: limit }
   try {
     return script.runInThisContext({ ...timeout, displayErrors: false })
   } catch (error) {

@@ -1,5 +1,5 @@
-import { lookup } from 'node:dns/promises'
 import { BlockList, isIP, isIPv4 } from 'node:net'
+import { once } from '../../core/once.ts'
 import { INBOX_URL } from '../../core/webhooks/inbox.ts'
 import { urlProblem } from '../../core/webhooks/records.ts'
 
@@ -138,6 +138,7 @@ function partsOf(given: string) {
 }
 
 async function systemResolve(name: string): Promise<readonly Address[]> {
+  const { lookup } = await import('node:dns/promises')
   const found = await lookup(name, { all: true, verbatim: true })
   return found.map(({ address, family }) => ({ address, family: family === 4 ? 4 : 6 }))
 }
@@ -149,7 +150,8 @@ async function systemResolve(name: string): Promise<readonly Address[]> {
  */
 type Reach = 'loopback' | 'forbidden' | 'other'
 
-const loopback = listOf(['127.0.0.0/8', '::1/128'])
+// Made when the first webhook is checked: a start does not wait for them.
+const loopback = once(() => listOf(['127.0.0.0/8', '::1/128']))
 
 const FORBIDDEN_IPV4 = [
   '0.0.0.0/8',
@@ -160,13 +162,15 @@ const FORBIDDEN_IPV4 = [
   '192.0.0.192/32',
 ]
 
-const forbidden = listOf([
-  ...FORBIDDEN_IPV4,
-  ...FORBIDDEN_IPV4.flatMap(embeddedIn),
-  'fe80::/10',
-  'fd00:ec2::254/128',
-  'fd20:ce::254/128',
-])
+const forbidden = once(() =>
+  listOf([
+    ...FORBIDDEN_IPV4,
+    ...FORBIDDEN_IPV4.flatMap(embeddedIn),
+    'fe80::/10',
+    'fd00:ec2::254/128',
+    'fd20:ce::254/128',
+  ]),
+)
 
 /**
  * Classifies an address from the resolver or a URL: without brackets, possibly with a zone. `BlockList` checks an IPv4-mapped
@@ -175,8 +179,8 @@ const forbidden = listOf([
 export function reachOf(address: string): Reach {
   const [bare = ''] = address.split('%')
   const family = isIPv4(bare) ? 'ipv4' : 'ipv6'
-  if (loopback.check(bare, family)) return 'loopback'
-  return forbidden.check(bare, family) ? 'forbidden' : 'other'
+  if (loopback().check(bare, family)) return 'loopback'
+  return forbidden().check(bare, family) ? 'forbidden' : 'other'
 }
 
 /**

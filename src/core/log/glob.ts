@@ -1,6 +1,11 @@
-import picomatch from 'picomatch'
+import { createRequire } from 'node:module'
 import { keeping } from '../keeping.ts'
 import { fitsRegex, linearRegex } from '../regex.ts'
+
+const load = createRequire(import.meta.url)
+
+// Loaded at the first glob, since a start has none.
+const picomatch = () => load('picomatch') as typeof import('picomatch')
 
 // Texts are names, not only paths: `bash` lets a star match slashes, `dot` gives dots no special meaning, `noext` allows only
 // wildcards, sets and braces.
@@ -29,7 +34,7 @@ export function fitsGlob(pattern: string, text: string): boolean {
 
 const compiled = keeping((pattern): Compiled => {
   if (pattern.length > MAX_GLOB_LENGTH || !/[*?[\]{}()|+!\\]/.test(pattern)) return PLAIN
-  const { state } = picomatch.makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
+  const { state } = picomatch().makeRe(pattern, OPTIONS, false, true) as RegExp & { readonly state: State }
   // RE2 has no lookahead, which keeps its time linear. Those of picomatch only exclude the empty text and paths such as `..`.
   const expression = `(?s)^(?:${state.output.replaceAll(LOOKAHEAD, '')})$`
   // As in picomatch, a glob that is no valid expression, such as one with an open brace, only fits itself.

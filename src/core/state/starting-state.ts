@@ -24,7 +24,7 @@ export interface Fixtures {
   /** Responses of endpoints without a contract; all of them are checked before any is written. */
   readonly stubs?: unknown
   /** What the document gives for one seed, so that a start with it checks nothing and needs no faker. */
-  readonly ready?: ReadyRecords | undefined
+  readonly ready?: (() => ReadyRecords) | undefined
 }
 
 /** The records of a fixtures document, checked and generated for one seed. Their times are relative to the start. */
@@ -76,7 +76,8 @@ export async function buildStartingState(
   issues.addAll(assumptions.check(start.settings), '/settings')
   if (issues.length > 0) return { issues }
   const settings = new Settings(start.settings, start.strict)
-  const ready = fixtures.ready?.seed === start.seed ? fixtures.ready : undefined
+  const shipped = fixtures.ready?.()
+  const ready = shipped?.seed === start.seed ? shipped : undefined
   const checked = Object.keys(start.settings).length === 0 ? ready?.given : undefined
   const given = new Map<string, readonly Row[]>()
   let isPlaced = false

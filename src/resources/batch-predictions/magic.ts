@@ -58,7 +58,7 @@ export const batchMagic: readonly MagicValue[] = [
   {
     place: 'custom_id of an item',
     operation: CREATION,
-    values: [...ITEM_FORMS].map(([form, description]) => ({ form: `${form}…`, description })),
+    values: [...ITEM_FORMS].map(([form, description]) => ({ form: `${form}\u2026`, description })),
   },
   {
     place: `metadata.${SCRIPT}`,
