@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
@@ -125,6 +126,13 @@ test("only the command turns on Node's compile cache, because the library runs i
     ({ path, bytes }) => /\.m?js$/.test(path) && bytes.includes('enableCompileCache'),
   )
   expect(using.map(({ path }) => path)).toEqual(['dist/cli.js'])
+})
+
+// One other character makes Node keep the whole file as text of two bytes a character, which loads more slowly.
+test('the scripts that a start loads are ASCII', () => {
+  const loaded = packed.files.filter(({ path }) => /^dist\/(?:library\d*|start)\.js$/.test(path))
+  expect(loaded.length).toBeGreaterThan(1)
+  for (const { path, bytes } of loaded) expect(isAscii(bytes), path).toBe(true)
 })
 
 test('the test runners are optional, and there are no install scripts', async () => {
