@@ -203,7 +203,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/control': 6_709,
   'adapters/dashboard': 9_146,
   'adapters/http': 4_207,
-  'adapters/scenarios': 1_851,
+  'adapters/scenarios': 1_856,
   'adapters/storage': 1_891,
   'adapters/testing': 1_288,
   'adapters/webhooks': 767,

@@ -60,8 +60,13 @@ export function scenarioName(path: string): string {
 /** Reads the folder. A missing folder counts as empty. @param others files that may be outside the folder */
 export async function readFolder(folder: string, others: Iterable<string> = []): Promise<FolderContents> {
   const entries = await walk(folder)
-  const paths = new Set([...entries.map(pathOf), ...others])
-  const prints = await Promise.all([...paths].map(async (path) => [path, await printOf(path)] as const))
+  const listed = new Set(entries.map(pathOf))
+  const print = async (path: string): Promise<string> => {
+    // A file that is removed after it was listed has another print than one that is not listed any more.
+    return listed.has(path) ? printOf(path) : `not listed: ${await printOf(path)}`
+  }
+  const paths = [...new Set([...listed, ...others])]
+  const prints = await Promise.all(paths.map(async (path) => [path, await print(path)] as const))
   // A FIFO or a device is listed under any name, so that its problem is reported.
   const isListed = (entry: Dirent) =>
     isScenarioFile(entry.name) || !(entry.isFile() || entry.isSymbolicLink())
