@@ -7,12 +7,12 @@ import { advanceBy } from './clock-bar.tsx'
 import type { Column } from './columns.ts'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
-import { act, changed, isLost, ticking } from './live.ts'
-import { useLive } from './loaded.ts'
+import { JsonDialog } from './json-dialog.tsx'
+import { act, isLost, ticking } from './live.ts'
+import { useLive } from './loaded.tsx'
 import { StateTag } from './status.tsx'
 import { Table, texts } from './table.tsx'
-import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from './ui.tsx'
+import { Button, Card, CopyButton, Detail, FilterField } from './ui.tsx'
 
 type View = Output<'GET /batches/{id}'>
 type Result = Output<'GET /batches/{id}/results'>['data'][number]
@@ -51,10 +51,10 @@ function said({ output, error }: Result): string {
 
 type Action = 'fail' | 'expire' | 'complete' | 'cleanup'
 
-export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () => void }) {
+export function BatchDetail({ batch }: { batch: BatchRow }) {
   const { id } = batch
   const about = `${id} ${batch.status} ${batch.finished} ${batch.held}`
-  const { data, error, reload } = useLive(() => ask('GET /batches/{id}', { params: { id } }), [], id)
+  const { data, notice, reload } = useLive(() => ask('GET /batches/{id}', { params: { id } }), [], id)
   const isOpen = isUnfinished(batch)
   const lost = isLost.value ? 'The emulator is not connected.' : undefined
   const done = isOpen ? undefined : `The batch is ${batch.status}.`
@@ -75,7 +75,7 @@ export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () =
       ? lost
       : (done ?? `Not possible: the batch is ${batch.status}.`)
   return (
-    <Detail label={`Batch ${batchName(batch)}`} head={head} onClose={onClose}>
+    <Detail label={`Batch ${batchName(batch)}`} head={head}>
       <p class="row-actions">
         <Button icon={batch.held ? 'play' : 'pause'} disabled={lost ?? done} onClick={hold}>
           {batch.held ? 'Release' : 'Hold'}
@@ -115,10 +115,8 @@ export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () =
       <ItemBar batch={batch} />
       <Counts batch={batch} />
       <Chain current={id} about={`batch_predictions/${id}`} />
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
-      {data === undefined ? (
-        <Skeleton />
-      ) : (
+      {notice}
+      {data !== undefined && (
         <Outcomes key={about} view={data} canEdit={isOpen && lost === undefined} onDone={reload} />
       )}
       <Results batch={batch} about={about} />
@@ -194,60 +192,40 @@ function itemsOf({ match: { custom_id, index } = {}, every, probability }: Rule)
 
 function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onDone: () => void }) {
   const rules = view.plan.stages.at(-1)?.outcomes ?? []
-  const [text, setText] = useState<string | undefined>(undefined)
-  const [issues, setIssues] = useState<readonly EditorIssue[]>([])
-  const syntax = text === undefined ? undefined : jsonIssue(text)
-  const save = async () => {
-    try {
-      await ask('PATCH /batches/{id}', {
-        params: { id: view.batch.id },
-        body: { outcomes: JSON.parse(text ?? '[]') },
-      })
-      setText(undefined)
-      changed()
-      onDone()
-    } catch (error) {
-      const found = issuesOf(error)
-      setIssues(found.map(({ pointer, detail }) => ({ pointer: pointer.replace(/^\/outcomes/, ''), detail })))
-    }
+  const [isEditing, setEditing] = useState(false)
+  const { id } = view.batch
+  const save = async (outcomes: unknown) => {
+    await ask('PATCH /batches/{id}', { params: { id }, body: { outcomes: outcomes as never } })
+    onDone()
   }
-  const edit = canEdit && text === undefined && <Button onClick={() => setText(pretty(rules))}>Edit</Button>
+  const edit = canEdit && <Button onClick={() => setEditing(true)}>Edit</Button>
   return (
     <Card title="Outcome rules" hint="the first matching rule decides; for unfinished items" actions={edit}>
-      {text === undefined ? (
-        <ul class="rows outcomes">
-          {rules.map((rule, index) => (
-            <li key={index}>
-              <span class="grow">{itemsOf(rule)}</span>
-              <StateTag state={rule.status ?? 'succeeded'} />
-              <span class="hint">{rule.detail ?? ''}</span>
-            </li>
-          ))}
-          <li>
-            <span class="grow">all remaining items</span>
-            <StateTag state="succeeded" />
-            <span class="hint">output from output_schema, seed {view.plan.seed}</span>
+      <ul class="rows outcomes">
+        {rules.map((rule, index) => (
+          <li key={index}>
+            <span class="grow">{itemsOf(rule)}</span>
+            <StateTag state={rule.status ?? 'succeeded'} />
+            <span class="hint">{rule.detail ?? ''}</span>
           </li>
-        </ul>
-      ) : (
-        <div class="pad">
-          <JsonEditor
-            label="Outcome rules as JSON"
-            value={text}
-            issues={syntax === undefined ? issues : [syntax]}
-            onChange={setText}
-          />
-          <p class="row-actions pad-top">
-            <Button
-              kind="primary"
-              disabled={syntax && 'The text is not valid JSON.'}
-              onClick={() => void save()}
-            >
-              Save rules
-            </Button>
-            <Button onClick={() => setText(undefined)}>Cancel</Button>
-          </p>
-        </div>
+        ))}
+        <li>
+          <span class="grow">all remaining items</span>
+          <StateTag state="succeeded" />
+          <span class="hint">output from output_schema, seed {view.plan.seed}</span>
+        </li>
+      </ul>
+      {isEditing && (
+        <JsonDialog
+          title="Outcome rules"
+          text="The first matching rule decides about an item. The rules apply to unfinished items."
+          value={pretty(rules)}
+          at="/outcomes"
+          action="Save rules"
+          done="The outcome rules are saved."
+          onSubmit={save}
+          onClose={() => setEditing(false)}
+        />
       )}
     </Card>
   )
@@ -266,7 +244,7 @@ async function allResults(id: string): Promise<readonly Result[]> {
 
 function Results({ batch, about }: { batch: BatchRow; about: string }) {
   const { id } = batch
-  const { data, error, reload } = useLive(() => allResults(id), [], about)
+  const { data, notice } = useLive(() => allResults(id), [], about)
   const [text, setText] = useState('')
   const rows = (data ?? []).filter((row) =>
     `${row.custom_id} ${row.status} ${said(row)}`.toLowerCase().includes(text.toLowerCase()),
@@ -283,7 +261,7 @@ function Results({ batch, about }: { batch: BatchRow; about: string }) {
   )
   return (
     <Card title="Results" hint={`${batch.finished} of ${batch.request_counts.total}`} actions={actions}>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       <div class="results">
         <Table
           label="Results in the order of the items"

@@ -1,16 +1,17 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
 import { advanceBy, jump, playOrPause, stepOnce } from './clock-bar.tsx'
-import { isCommandOpen } from './dialogs.ts'
+import { isCommandOpen } from './dialogs.tsx'
 import { shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { act } from './live.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { goTo, linkTo } from './place.ts'
 import { saveRecording } from './recording.ts'
 import { logRows } from './requests.ts'
 import { nextTheme } from './theme.ts'
+import { showModal } from './ui.tsx'
 import { views } from './views.ts'
 
 interface Choice {
@@ -113,12 +114,10 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
 }
 
 export function CommandDialog() {
-  const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const { data: batches = [] } = useBatches()
   const { data: presets } = useLive(() => ask('GET /fault-presets'), [])
-  useEffect(() => dialog.current?.showModal(), [])
   const shown = matching(choicesOf(batches, presets?.data.map(({ name }) => name) ?? []), text)
   const close = () => {
     isCommandOpen.value = false
@@ -135,7 +134,7 @@ export function CommandDialog() {
   const move = (by: number) => setAt((at + by + shown.length) % Math.max(1, shown.length))
   return (
     <dialog
-      ref={dialog}
+      ref={showModal}
       class="command"
       aria-label="Search and run"
       onClose={close}

@@ -6,7 +6,7 @@ import { Code } from './code.tsx'
 import { dateTime, pretty, shortId, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
 import { Panel } from './splitter.tsx'
@@ -75,15 +75,8 @@ export function subscribeInbox(): void {
 }
 
 /** The messages of the built-in receiver, like a mailbox. */
-export function Inbox({
-  messages,
-  id,
-  isOn,
-}: {
-  messages: readonly Message[]
-  id: string | undefined
-  isOn: boolean
-}) {
+export function Inbox(props: { messages: readonly Message[]; id: string | undefined; isOn: boolean }) {
+  const { messages, id, isOn } = props
   if (messages.length === 0) {
     return (
       <Empty
@@ -131,7 +124,7 @@ export function Inbox({
       {id !== undefined && (
         <Panel name="delivery" width={648}>
           {opened === undefined ? (
-            <Missing text={`There is no message ${id} in the inbox.`} onClose={() => open([])} />
+            <Missing text={`There is no message ${id} in the inbox.`} />
           ) : (
             <MessageDetail key={id} message={opened} />
           )}
@@ -190,7 +183,7 @@ function MessageDetail({ message }: { message: Message }) {
     </>
   )
   return (
-    <Detail label={`Message ${id}`} head={head} onClose={() => open([])}>
+    <Detail label={`Message ${id}`} head={head}>
       <p class="why">
         Received at {dateTime(received_at)} with attempt {attempt}. Responded {status}.
       </p>

@@ -158,26 +158,3 @@ export function MenuForm({ label, action, onInput, onSubmit, ...field }: MenuFor
 
 /** The rules for the name of a sandbox or a snapshot. */
 export const NAME_FIELD = { pattern: '[a-z0-9][a-z0-9\\-]*', maxLength: 63 } as const
-
-/** Asks for confirmation before data is lost. The focus is on Cancel. */
-export function Confirm(props: {
-  title: string
-  text: ComponentChildren
-  action: string
-  onDone: (yes: boolean) => void
-}) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
-  return (
-    <dialog ref={dialog} class="dialog" aria-label={props.title} onClose={() => props.onDone(false)}>
-      <h2>{props.title}</h2>
-      <p>{props.text}</p>
-      <div class="actions">
-        <Button onClick={() => props.onDone(false)}>Cancel</Button>
-        <Button kind="danger" onClick={() => props.onDone(true)}>
-          {props.action}
-        </Button>
-      </div>
-    </dialog>
-  )
-}

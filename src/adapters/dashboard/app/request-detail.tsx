@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
-import { copyText } from './browser.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
 import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
-import { act } from './live.ts'
-import { useLive } from './loaded.ts'
+import { act, isLost } from './live.ts'
+import { useLive } from './loaded.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { goTo, here, linkTo, open } from './place.ts'
 import { comparable, RequestCompare } from './request-compare.tsx'
@@ -14,8 +13,8 @@ import type { LogRow } from './requests.ts'
 import { DEMO_KEYS, LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
 import { STEP_WORDS } from './step-words.ts'
-import { toast } from './toasts.ts'
-import { Button, Detail, entriesOf, FactList, Note, Problem, Skeleton, Tabs } from './ui.tsx'
+import { copy, toast } from './toasts.ts'
+import { Button, Detail, entriesOf, FactList, Note, Tabs } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
@@ -53,19 +52,8 @@ const SENT_BY_CLIENTS = new Set([
 const NEEDS_KEY =
   ' Set WORKSPACE_API_KEY to its key before you run it: the emulator keeps only digests of keys.'
 
-async function copied(text: string, what: string, note = ''): Promise<void> {
-  if (await copyText(text)) toast('ok', `Copied as ${what}.${note}`)
-  else toast('error', 'The browser did not allow copying. Allow it for this page.')
-}
-
-export function RequestDetail(props: {
-  id: string
-  row: LogRow | undefined
-  disabled: boolean
-  onClose: () => void
-}) {
-  const { id, row, disabled, onClose } = props
-  const { data, error, reload } = useLive(
+export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined }) {
+  const { data, notice } = useLive(
     () => ask('GET /explain/{request_id}', { params: { request_id: id } }),
     [],
     id,
@@ -74,7 +62,7 @@ export function RequestDetail(props: {
   const copyAs = (language: Language, label: string) => {
     if (data === undefined) return
     const shown = shownRequest(data)
-    void copied(snippet(language, shown), label, shown.key === undefined ? NEEDS_KEY : '')
+    void copy(snippet(language, shown), `Copied as ${label}.${shown.key === undefined ? NEEDS_KEY : ''}`)
   }
   const curl = () => copyAs('curl', 'curl')
   const resend = () =>
@@ -92,7 +80,7 @@ export function RequestDetail(props: {
   const compared = here.value.query.compare
   const fail = () => goTo(linkTo('faults', ['new'], ruleFor(data, row)))
   useKeys({ c: curl, r: resend, f: fail })
-  const off = disabled ? 'The emulator is not connected.' : undefined
+  const off = isLost.value ? 'The emulator is not connected.' : undefined
   const head = (
     <>
       <code class="method">{row?.method ?? data?.request.method}</code>
@@ -111,9 +99,8 @@ export function RequestDetail(props: {
   }
   return (
     <>
-      <Detail label={`Request ${id}`} head={head} onClose={onClose}>
-        {error !== undefined && <Problem text={error} onRetry={reload} />}
-        {data === undefined && error === undefined && <Skeleton />}
+      <Detail label={`Request ${id}`} head={head}>
+        {notice}
         {data !== undefined && (
           <>
             <p class="why">{why(data)}</p>
@@ -144,7 +131,11 @@ export function RequestDetail(props: {
                       }),
                     ),
                   { label: 'Compare with…', icon: 'requests', run: compare },
-                  { label: 'Copy the link', icon: 'copy', run: () => void copied(location.href, 'a link') },
+                  {
+                    label: 'Copy the link',
+                    icon: 'copy',
+                    run: () => void copy(location.href, 'Copied as a link.'),
+                  },
                 ]}
               />
             </p>

@@ -5,7 +5,7 @@ import { ChoiceField, Field } from './fields.tsx'
 import { pretty } from './format.ts'
 import { JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act } from './live.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { Button, CopyButton, Detail, Note } from './ui.tsx'
 import { useVerdict } from './verdict.ts'
 

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import { after, copyText } from './browser.ts'
+import { after } from './browser.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { toast } from './toasts.ts'
+import { here, open } from './place.ts'
+import { copy } from './toasts.ts'
 import { useKeys } from './view-keys.ts'
 
 interface ButtonProps {
@@ -129,16 +130,15 @@ export function Switch(props: {
 export function CopyButton(props: { text: () => string; children?: ComponentChildren; kind?: 'primary' }) {
   const { text, children, kind } = props
   const [isCopied, setCopied] = useState(false)
-  const copy = async () => {
-    if (!(await copyText(text())))
-      return toast('error', 'The browser did not allow copying. Select the text and copy it.')
+  const onClick = async () => {
+    if (!(await copy(text()))) return
     setCopied(true)
     after(1_500, () => setCopied(false))
   }
   const icon = isCopied ? 'check' : 'copy'
   const only = children === undefined ? { label: isCopied ? 'Copied' : 'Copy' } : {}
   return (
-    <Button icon={icon} {...(kind && { kind })} {...only} onClick={copy}>
+    <Button icon={icon} {...(kind && { kind })} {...only} onClick={onClick}>
       {children === undefined ? undefined : isCopied ? 'Copied' : children}
     </Button>
   )
@@ -287,22 +287,26 @@ export function Card(props: {
   )
 }
 
+const close = () => open(here.value.path.slice(0, -1))
+
 /** The panel of the opened item, next to a list. On phones it is the whole page. */
 export function Detail(props: {
   label: string
-  onClose: () => void
   head: ComponentChildren
   children: ComponentChildren
+  /** Default: opens the list. */
+  onClose?: () => void
 }) {
-  useKeys({ Escape: props.onClose })
+  const { onClose = close } = props
+  useKeys({ Escape: onClose })
   return (
     <aside class="detail" aria-label={props.label}>
       <header class="detail-head">
         <span class="back">
-          <Button icon="back" kind="ghost" label="Back to the list" onClick={props.onClose} />
+          <Button icon="back" kind="ghost" label="Back to the list" onClick={onClose} />
         </span>
         {props.head}
-        <Button icon="close" kind="ghost" label="Close" onClick={props.onClose} />
+        <Button icon="close" kind="ghost" label="Close" onClick={onClose} />
       </header>
       <section class="detail-body" tabIndex={0} aria-label={`${props.label}, content`}>
         {props.children}
@@ -312,9 +316,9 @@ export function Detail(props: {
 }
 
 /** Shown instead of the detail of an item that does not exist. */
-export function Missing({ text, onClose }: { text: string; onClose: () => void }) {
+export function Missing({ text }: { text: string }) {
   return (
-    <Detail label="Not found" head={<h2>Not found</h2>} onClose={onClose}>
+    <Detail label="Not found" head={<h2>Not found</h2>}>
       <Problem text={text} />
     </Detail>
   )
@@ -331,5 +335,26 @@ export function FactList({ facts }: { facts: readonly (readonly [name: string, v
         </div>
       ))}
     </dl>
+  )
+}
+
+/** Opens a dialog when it gets into the page. */
+export const showModal = (dialog: HTMLDialogElement | null) => dialog?.showModal()
+
+/** A dialog: its title, its content, and its buttons. */
+export function Dialog(props: {
+  title: string
+  kind?: string
+  children: ComponentChildren
+  actions: ComponentChildren
+  onClose: () => void
+}) {
+  const { title, kind = 'wide', children, actions, onClose } = props
+  return (
+    <dialog ref={showModal} class={`dialog ${kind}`} aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {children}
+      <div class="actions">{actions}</div>
+    </dialog>
   )
 }
