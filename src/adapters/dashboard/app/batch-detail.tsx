@@ -23,10 +23,10 @@ export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) 
   const width = (count: number) => ({ width: `${(100 * count) / Math.max(1, total)}%` })
   return (
     <span class={small === true ? 'items small' : 'items'} aria-hidden="true">
-      <span class="good" style={width(Math.max(0, batch.finished - errored))} />
-      <span class="bad" style={width(errored)} />
-      <span class="late" style={width(expired)} />
-      <span class="gone" style={width(canceled)} />
+      <span class="ok" style={width(Math.max(0, batch.finished - errored))} />
+      <span class="error" style={width(errored)} />
+      <span class="warn" style={width(expired)} />
+      <span class="neutral" style={width(canceled)} />
     </span>
   )
 }
@@ -66,7 +66,7 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
     <>
       <h2>{batchName(batch)}</h2>
       <StateTag state={stateOf(batch)} />
-      <code class="hint optional">{id}</code>
+      <code class="hint wide-only">{id}</code>
       <CopyButton text={() => id} />
     </>
   )
@@ -87,7 +87,7 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
         >
           Advance to done
         </Button>
-        <span class="push" />
+        <span class="push wide-only" />
         <Button disabled={lost ?? done} onClick={intervene('complete')}>
           Complete
         </Button>
@@ -148,7 +148,7 @@ function Phases({ batch }: { batch: BatchRow }) {
       {phases.map(([name, at, expected], index) => (
         <li key={name} class={at === null ? '' : 'reached'}>
           <Icon name={icon(index, at)} />
-          <strong>{name}</strong>
+          <strong class="small">{name}</strong>
           <span class="hint">
             {at !== null ? shortTime(at, now) : expected !== null ? `about ${shortTime(expected, now)}` : '–'}
           </span>
@@ -169,7 +169,9 @@ function Counts({ batch }: { batch: BatchRow }) {
           <StateTag key={name} state={name}>{`${count} ${name}`}</StateTag>
         ))}
       {isUnfinished(batch) && (
-        <span class="push hint">Deadline in {durationText(Date.parse(batch.expires_at) - now)}</span>
+        <span class="push hint wide-only">
+          Deadline in {durationText(Date.parse(batch.expires_at) - now)}
+        </span>
       )}
     </p>
   )

@@ -131,7 +131,7 @@ export function ClockBar() {
       />
       <Menu
         label="Rate of the clock"
-        button={<span class="wide-only">{rateLabel(rate)}</span>}
+        button={rateLabel(rate)}
         disabled={off !== undefined}
         items={RATES.map((each) => ({
           label: each === 0 ? 'Frozen' : rateLabel(each),
@@ -144,7 +144,7 @@ export function ClockBar() {
       <div class="segments" role="group" aria-label="Advance" onKeyDown={moveByArrows}>
         <button type="button" aria-disabled={off !== undefined} onClick={stepOnce}>
           <Icon name="step" size={14} />
-          <span class="wide-only">Step</span>
+          Step
         </button>
         {JUMPS.map(([label]) => (
           <button
@@ -203,7 +203,7 @@ function Until({ disabled }: { disabled: boolean }) {
         button={
           <>
             <Icon name="flag" size={14} />
-            <span class="wide-only">Until batch is done</span>
+            Until batch is done
           </>
         }
         disabled={disabled}
@@ -235,7 +235,7 @@ function Advancing() {
   if (state === undefined) return null
   const at = lastEvent.value?.at
   return (
-    <div class="advancing" role="status">
+    <div class="advancing row push small dim wide-only" role="status">
       <span class="progress" />
       <span>
         {state.label}
@@ -250,13 +250,17 @@ function Next() {
   const next = clockState.value?.next
   const now = ticking.value
   if (!next || now === undefined) {
-    return <p class="next">{clockState.value === undefined ? '' : 'Nothing is scheduled.'}</p>
+    return (
+      <p class="next row push hint wide-only">
+        {clockState.value === undefined ? '' : 'Nothing is scheduled.'}
+      </p>
+    )
   }
   return (
-    <div class="next">
-      <p title={next.description}>
-        <strong>Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
-        <span>{eventName(next)}</span>
+    <div class="next row push small wide-only">
+      <p class="grow" title={next.description}>
+        <strong class="cut">Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
+        <span class="cut">{eventName(next)}</span>
       </p>
       <Button disabled={isLost.value} onClick={advanceToNext} label="Go to the next event">
         Go

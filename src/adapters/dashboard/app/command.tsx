@@ -172,7 +172,7 @@ export function CommandDialog() {
             )}
             <div
               id={`choice-${index}`}
-              class="choice"
+              class="choice row"
               role="option"
               aria-selected={index === at}
               tabIndex={-1}
@@ -181,7 +181,7 @@ export function CommandDialog() {
             >
               <Icon name={choice.icon} />
               <span class="cut">{choice.label}</span>
-              {choice.hint !== undefined && <span class="hint">{choice.hint}</span>}
+              {choice.hint !== undefined && <span class="hint push">{choice.hint}</span>}
             </div>
           </div>
         ))}

@@ -40,7 +40,7 @@ function ResponseChoice() {
   const { data } = useLive(() => ask('GET /settings'), [])
   const now = data?.values['webhooks.inbox_status'] ?? 200
   return (
-    <p class="inbox-head">
+    <p class="inbox-head row dim">
       <Icon name="inbox" />
       <span class="grow">The built-in inbox</span>
       <Menu
@@ -106,9 +106,9 @@ export function Inbox(props: { messages: readonly Message[]; id: string | undefi
                 aria-current={message.id === id ? 'true' : undefined}
                 onClick={() => open([message.id])}
               >
-                <span class="mono subject">{message.type}</span>
+                <strong class="mono">{message.type}</strong>
                 <time dateTime={message.received_at}>{timeOfDay(message.received_at)}</time>
-                <span class="hint">{subjectOf(message)}</span>
+                <span class="hint cut">{subjectOf(message)}</span>
                 {message.copy_of !== null ? (
                   <Tag tone="warn" icon="bolt">
                     copy
@@ -184,7 +184,7 @@ function MessageDetail({ message }: { message: Message }) {
   )
   return (
     <Detail label={`Message ${id}`} head={head}>
-      <p class="why">
+      <p class="dim">
         Received at {dateTime(received_at)} with attempt {attempt}. Responded {status}.
       </p>
       <p class="row-actions">

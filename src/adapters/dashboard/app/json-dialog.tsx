@@ -47,17 +47,15 @@ export function JsonDialog(props: JsonDialogProps) {
   return (
     <Dialog title={props.title} actions={actions} onClose={props.onClose}>
       <p>{props.text}</p>
-      <div class="dialog-editor">
-        <JsonEditor
-          label={`${props.title} as JSON`}
-          value={value}
-          issues={syntax === undefined ? issues : [syntax]}
-          onChange={(next) => {
-            setValue(next)
-            setIssues([])
-          }}
-        />
-      </div>
+      <JsonEditor
+        label={`${props.title} as JSON`}
+        value={value}
+        issues={syntax === undefined ? issues : [syntax]}
+        onChange={(next) => {
+          setValue(next)
+          setIssues([])
+        }}
+      />
     </Dialog>
   )
 }

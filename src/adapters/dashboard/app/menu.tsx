@@ -72,7 +72,7 @@ export function Menu(props: {
               <li key={index}>
                 <button
                   type="button"
-                  class={item.danger === true ? 'danger' : ''}
+                  class={item.danger === true ? 'row danger' : 'row'}
                   onClick={() => {
                     close()
                     item.run()
@@ -80,7 +80,7 @@ export function Menu(props: {
                 >
                   {item.icon !== undefined && <Icon name={item.icon} size={14} />}
                   <span>{item.label}</span>
-                  {item.hint !== undefined && <span class="hint">{item.hint}</span>}
+                  {item.hint !== undefined && <span class="hint push">{item.hint}</span>}
                 </button>
               </li>
             ))}
@@ -141,13 +141,13 @@ export function MenuForm({ label, action, onInput, onSubmit, ...field }: MenuFor
   }
   return (
     <form
-      class="menu-form"
+      class="menu-form row"
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit(text)
       }}
     >
-      <label>
+      <label class="grow stack">
         {label}
         <input {...field} required value={text} onInput={(event) => change(event.currentTarget.value)} />
       </label>

@@ -192,7 +192,7 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
         <Button disabled={!isDirty} onClick={() => edit(stored.text, stored)}>
           Discard changes
         </Button>
-        <span class="push hint">
+        <span class="push hint wide-only">
           <kbd>Ctrl S</kbd> saves
         </span>
       </p>
@@ -268,7 +268,7 @@ function History({ name }: { name: string }) {
   const rows = logRows.value.entries.filter(({ changed: refs }) => refs.includes(name)).slice(0, 50)
   if (rows.length === 0) return <Note>No request in the log has changed this record.</Note>
   return (
-    <ul class="links">
+    <ul class="links stack small dim">
       {rows.map(({ id, at, method, path }) => (
         <li key={id}>
           <a href={`#/${id.replace(/-\d+$/, '')}/requests/${id}`}>{id}</a> {dateTime(at)} {method} {path}

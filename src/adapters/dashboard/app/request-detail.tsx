@@ -83,7 +83,7 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
   const off = isLost.value ? 'The emulator is not connected.' : undefined
   const head = (
     <>
-      <code class="method">{row?.method ?? data?.request.method}</code>
+      <strong class="mono dim">{row?.method ?? data?.request.method}</strong>
       <h2 class="mono">{row?.path ?? data?.request.path}</h2>
       {row !== undefined && <Status row={row} />}
     </>
@@ -103,7 +103,7 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
         {notice}
         {data !== undefined && (
           <>
-            <p class="why">{why(data)}</p>
+            <p class="dim">{why(data)}</p>
             {data.cors !== undefined && <Note tone="warn">{data.cors.mitigation}</Note>}
             {data.unread_query !== undefined && (
               <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
@@ -176,7 +176,7 @@ function Explain({ trace }: { trace: Trace }) {
   const failed = trace.error !== null
   return (
     <>
-      <ol class="steps">
+      <ol class="steps small dim">
         {reached.map(({ step, outcome, description }) => (
           <li key={step} class={outcome === 'decided' ? (failed ? 'decided failed' : 'decided') : ''}>
             <Icon name={outcome === 'decided' && failed ? 'error' : 'ok'} />
@@ -196,7 +196,7 @@ function Explain({ trace }: { trace: Trace }) {
       {trace.faults.length > 0 && (
         <>
           <h3>Fault rules</h3>
-          <ol class="steps">
+          <ol class="steps small dim">
             {trace.faults.map(({ rule, fired, description }) => (
               <li key={rule} class={fired ? 'decided fired' : ''}>
                 <Icon name={fired ? 'bolt' : 'minus'} />
@@ -210,7 +210,7 @@ function Explain({ trace }: { trace: Trace }) {
       {trace.assumptions.length > 0 && (
         <>
           <h3>Assumptions</h3>
-          <ul class="links">
+          <ul class="links stack small dim">
             {trace.assumptions.map(({ id, open: question }) => (
               <li key={id}>
                 <a href={linkTo('settings', [], { filter: id })}>{id}</a> {question}
@@ -282,7 +282,7 @@ function Response({ trace }: { trace: Trace }) {
         ))}
       {response === null ? <Note>There was no response.</Note> : <ResponseBody response={response} />}
       {deliveries.length > 0 && <h3>Webhooks</h3>}
-      <ul class="links">
+      <ul class="links stack small dim">
         {deliveries.map(({ id, type, url }) => (
           <li key={id}>
             <a href={linkTo('webhooks', [id])}>{type}</a> {url}

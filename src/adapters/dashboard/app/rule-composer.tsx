@@ -95,7 +95,7 @@ export function RuleComposer(props: {
         operations={operations?.data.map(({ name }) => name) ?? []}
         onChange={change}
       />
-      <div class="field">
+      <div class="field stack">
         <span class="label">JSON</span>
         <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
       </div>

@@ -17,7 +17,7 @@ export function Panel(props: { name: string; width: number; children: ComponentC
   return (
     <div class="panel" style={{ width: `${width}px` }}>
       <div
-        class="splitter"
+        class="splitter wide-only"
         role="separator"
         aria-orientation="vertical"
         aria-label="Width of the panel"

@@ -180,8 +180,8 @@ export function ViewHead(props: {
   return (
     <header class="view-head">
       <h1 tabIndex={-1}>{props.title}</h1>
-      <p class="summary">{props.summary}</p>
-      <div class="actions">{props.children}</div>
+      <p class="grow cut wide-only">{props.summary}</p>
+      <div class="actions row">{props.children}</div>
     </header>
   )
 }
@@ -224,7 +224,7 @@ export function Empty(props: {
 }) {
   return (
     <div class="empty">
-      <span class="empty-icon">
+      <span class="empty-icon center">
         <Icon name={props.icon} />
       </span>
       <h2>{props.title}</h2>
@@ -277,9 +277,9 @@ export function Card(props: {
   const id = useId()
   return (
     <section class="card" aria-labelledby={id}>
-      <header>
+      <header class="row">
         <h2 id={id}>{props.title}</h2>
-        <p class="hint">{props.hint}</p>
+        <p class="hint grow">{props.hint}</p>
         {props.actions}
       </header>
       {props.children}
@@ -301,7 +301,7 @@ export function Detail(props: {
   useKeys({ Escape: onClose })
   return (
     <aside class="detail" aria-label={props.label}>
-      <header class="detail-head">
+      <header class="detail-head row">
         <span class="back">
           <Button icon="back" kind="ghost" label="Back to the list" onClick={onClose} />
         </span>
@@ -327,7 +327,7 @@ export function Missing({ text }: { text: string }) {
 /** Names with their values. */
 export function FactList({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
   return (
-    <dl class="facts">
+    <dl class="facts stack small">
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -354,7 +354,7 @@ export function Dialog(props: {
     <dialog ref={showModal} class={`dialog ${kind}`} aria-label={title} onClose={onClose}>
       <h2>{title}</h2>
       {children}
-      <div class="actions">{actions}</div>
+      <div class="actions row">{actions}</div>
     </dialog>
   )
 }

@@ -97,7 +97,7 @@ function FindingDetail({ severity, code, message, requests, evidence, section, f
       <h3>Fix</h3>
       <p>{fix}</p>
       <h3>Requests</h3>
-      <ul class="links">
+      <ul class="links stack small dim">
         {requests.map((id) => (
           <li key={id}>
             <a href={linkTo('requests', [id])}>{id}</a>

@@ -111,7 +111,11 @@ export default function Data() {
               <ul>
                 {members.map(({ name, records }) => (
                   <li key={name}>
-                    <a href={linkTo('data', [name])} aria-current={name === chosen ? 'true' : undefined}>
+                    <a
+                      class="row dim"
+                      href={linkTo('data', [name])}
+                      aria-current={name === chosen ? 'true' : undefined}
+                    >
                       <code>{name}</code>
                       <span>{numberText(records)}</span>
                     </a>
@@ -150,7 +154,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
   return (
     <>
       <div class="records">
-        <div class="records-head">
+        <div class="records-head row">
           <select
             class="narrow-only"
             aria-label="Collection"
@@ -189,7 +193,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
           />
         )}
         {rows.length > 0 && (
-          <p class="pages">
+          <p class="pages row dim">
             <span>
               {start + 1}–{Math.min(start + PAGE, rows.length)} of {numberText(rows.length)}
             </span>

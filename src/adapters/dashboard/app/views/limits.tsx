@@ -102,7 +102,7 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
   const empty = Date.parse(oldest_at) + window_s * 1_000
   return (
     <li>
-      <span class="gauge-name">
+      <span class="grow wrap">
         <a class="mono" href={linkTo('requests', [], { filter: `operation:${operation ?? ''}` })}>
           {operation ?? window.key}
         </a>
@@ -112,12 +112,12 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
         </span>
       </span>
       <span class="gauge-bar">
-        <span class="gauge-words">
+        <span class="gauge-words row small dim">
           <span>
             <strong>{used}</strong> of {limit} used
           </span>
           <span class={tone}>
-            {tone !== '' && <Icon name={tone === 'full' ? 'error' : 'warn'} size={14} />}
+            {tone !== '' && <Icon name={tone === 'full' ? 'error' : 'warn'} size={14} />}{' '}
             {tone === 'full' ? 'full' : `${remaining} left`}
           </span>
         </span>
@@ -133,7 +133,7 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
         </span>
       </span>
       <Bars operation={operation} now={now} span={window_s * 1_000} />
-      <span class="gauge-when">
+      <span class="gauge-when small">
         {tone !== '' && <strong>Next free in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>}
         <span class="hint">oldest leaves at {timeOfDay(empty)}</span>
       </span>

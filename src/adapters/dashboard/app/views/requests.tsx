@@ -49,7 +49,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   }),
   texts('Method', ({ method }) => method, {
     width: 80,
-    cell: ({ method }) => <code class="method">{method}</code>,
+    cell: ({ method }) => <strong class="mono dim">{method}</strong>,
   }),
   texts('Path', ({ path }) => path, {
     least: 280,

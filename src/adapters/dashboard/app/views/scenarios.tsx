@@ -96,7 +96,7 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
   const { scenario, rules, stubs } = data
   return (
     <Detail {...panel}>
-      <p class="why">{scenario.description ?? 'The script has no description.'}</p>
+      <p class="dim">{scenario.description ?? 'The script has no description.'}</p>
       {scenario.error !== null && <Problem text={scenario.error} />}
       <h3>What is active</h3>
       {active === null ? (
@@ -106,7 +106,7 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
           <p>
             {`Generation ${active.generation}, since ${dateTime(active.started_at)}. ${countOf(active.pending_calls, 'call')} to come.`}
           </p>
-          <ul class="links">
+          <ul class="links stack small dim">
             {active.hooks.map((hook) => (
               <li key={hook}>Hook on {hook}</li>
             ))}
@@ -173,13 +173,13 @@ function Broken({ scenario: { name, error, generation } }: { scenario: Scenario 
   return (
     <Card
       title={
-        <span class="broken">
+        <span class="bad-text">
           <Icon name="error" /> <code>{name}</code>
         </span>
       }
       hint={generation === null ? 'not loaded' : 'not loaded; the last valid version is used'}
     >
-      <pre class="code wrapped" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
+      <pre class="code wrap wrapped bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
         {error}
       </pre>
     </Card>

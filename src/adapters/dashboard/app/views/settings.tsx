@@ -127,7 +127,7 @@ function Question({ item }: { item: Item }) {
           </p>
         ))}
       </details>
-      <span class="values">
+      <span class="values stack">
         {item.settings.map((setting) => (
           <Value key={setting.key} setting={setting} />
         ))}
@@ -159,14 +159,14 @@ function Value({ setting }: { setting: Setting }) {
   }
   return (
     <form
-      class="value"
+      class="value row"
       title={description}
       onSubmit={(event) => {
         event.preventDefault()
         if (isEdited && issues.length === 0) void save(typed(text))
       }}
     >
-      <code>{key}</code>
+      <code class="grow wrap dim">{key}</code>
       {isChanged(setting) && <Tag tone="accent">changed</Tag>}
       {field.kind === 'boolean' ? (
         <Switch on={value === true} label={key} hideLabel onToggle={() => void save(value !== true)} />

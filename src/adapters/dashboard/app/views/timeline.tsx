@@ -211,7 +211,7 @@ function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> &
               {shortTime(event.at, now)}
             </time>
             <Icon name={iconOf(event.kind)} />
-            <span class="grow" title={event.description}>
+            <span class="grow cut" title={event.description}>
               {eventName(event)} <span class="hint">{named(event.ref, batches)}</span>
             </span>
             <button
@@ -279,7 +279,7 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
               {shortTime(event.at, now)}
             </time>
             <Icon name={event.error === undefined ? iconOf(event.kind) : 'error'} />
-            <span class="grow" title={event.error ?? event.description}>
+            <span class="grow cut" title={event.error ?? event.description}>
               {named(event.ref, batches) ?? event.ref}{' '}
               <span class="hint">
                 {event.to === undefined ? event.kind : `${event.from ?? 'new'} to ${event.to}`}
@@ -293,7 +293,7 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
               {shortTime(from, now)}
             </time>
             <Icon name="schedule" />
-            <span class="grow">
+            <span class="grow cut">
               {text} <span class="hint">up to {shortTime(to, now)}</span>
             </span>
           </li>

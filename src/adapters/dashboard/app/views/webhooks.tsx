@@ -162,7 +162,7 @@ function DeliveryDetail(props: {
     void act(() => ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }), 'Sent again.')
   return (
     <Detail label={`Delivery ${id}`} head={head}>
-      <p class="why">
+      <p class="dim">
         About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
         {retry_at !== null &&
