@@ -3,7 +3,7 @@ import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
 import { download } from './browser.ts'
 import { Chain } from './chain.tsx'
-import { advanceBy } from './clock-bar.tsx'
+import { advanceToEnd } from './clock-bar.tsx'
 import type { Column } from './columns.ts'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
@@ -80,11 +80,7 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
         <Button icon={batch.held ? 'play' : 'pause'} disabled={lost ?? done} onClick={hold}>
           {batch.held ? 'Release' : 'Hold'}
         </Button>
-        <Button
-          kind="primary"
-          disabled={lost ?? done}
-          onClick={() => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: id } })}
-        >
+        <Button kind="primary" disabled={lost ?? done} onClick={() => advanceToEnd(batch)}>
           Advance to done
         </Button>
         <span class="push wide-only" />

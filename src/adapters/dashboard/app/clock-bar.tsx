@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { parseDuration } from '../../../core/time/instant.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, type Output, wordsOf } from './api.ts'
-import { batchName, isUnfinished, useBatches } from './batch-data.ts'
+import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
 import { after } from './browser.ts'
 import { dateTime, durationText, numberText, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -29,11 +29,7 @@ export function goToInstant(at: string, label: string): void {
 }
 
 /** Advances virtual time. @param passed shown instead of an error when the clock is already beyond the target */
-export async function advanceBy(
-  label: string,
-  target: Record<string, unknown>,
-  passed?: string,
-): Promise<void> {
+async function advanceBy(label: string, target: Record<string, unknown>, passed?: string): Promise<void> {
   if (advancing.value !== undefined || isLost.value) return
   const own = new AbortController()
   stopper = own
@@ -54,6 +50,11 @@ export async function advanceBy(
   cancel()
   advancing.value = undefined
   changed()
+}
+
+/** Advances to the end of an unfinished batch. */
+export function advanceToEnd(batch: BatchRow): void {
+  void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } })
 }
 
 async function isBeyond(instant: string, error: unknown): Promise<boolean> {
@@ -194,7 +195,7 @@ function Until({ disabled }: { disabled: boolean }) {
   const items = data.filter(isUnfinished).map((batch) => ({
     label: batchName(batch),
     hint: `${shortId(batch.id)} · ${batch.request_counts.total} items`,
-    run: () => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } }),
+    run: () => advanceToEnd(batch),
   }))
   return (
     <span class="until">

@@ -29,7 +29,8 @@ export function TextField(props: {
   error?: string | undefined
   value: string
   onInput: (text: string) => void
-  type?: 'password'
+  type?: 'password' | 'number'
+  min?: number
   required?: boolean
   placeholder?: string
 }) {

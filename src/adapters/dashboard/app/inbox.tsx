@@ -9,8 +9,8 @@ import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
-import { Panel } from './splitter.tsx'
-import { Button, CopyButton, Detail, Empty, Missing, Note, Tabs, Tag } from './ui.tsx'
+import { Opened } from './splitter.tsx'
+import { Button, CopyButton, Detail, Empty, Note, Tabs, Tag } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Message = Output<'GET /webhooks/inbox'>['data'][number]
@@ -92,7 +92,6 @@ export function Inbox(props: { messages: readonly Message[]; id: string | undefi
       </Empty>
     )
   }
-  const opened = messages.find((each) => each.id === id)
   return (
     <div class="split">
       <section class="list" tabIndex={0} aria-label="Received webhooks, newest first">
@@ -121,15 +120,9 @@ export function Inbox(props: { messages: readonly Message[]; id: string | undefi
           ))}
         </ul>
       </section>
-      {id !== undefined && (
-        <Panel name="delivery" width={648}>
-          {opened === undefined ? (
-            <Missing text={`There is no message ${id} in the inbox.`} />
-          ) : (
-            <MessageDetail key={id} message={opened} />
-          )}
-        </Panel>
-      )}
+      <Opened name="message" width={648} id={id} item={messages.find((each) => each.id === id)}>
+        {(message) => <MessageDetail key={id} message={message} />}
+      </Opened>
     </div>
   )
 }

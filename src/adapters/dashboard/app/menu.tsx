@@ -118,16 +118,13 @@ function moveUpAndDown(event: KeyboardEvent & { readonly currentTarget: EventTar
   next.focus()
 }
 
-interface FieldKind {
-  readonly pattern?: string
-  readonly maxLength?: number
-  readonly placeholder?: string
-}
-
-interface MenuFormProps extends FieldKind {
+interface MenuFormProps {
   readonly label: string
   /** The text of the button. */
   readonly action: string
+  readonly pattern?: string
+  readonly maxLength?: number
+  readonly placeholder?: string
   readonly onInput?: (text: string) => void
   readonly onSubmit: (text: string) => void
 }

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
+import { DiffLines } from './differences.tsx'
 import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
@@ -146,7 +147,14 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
               {tab === 'changes' && <Changes trace={data} />}
               {tab === 'response' && <Response trace={data} />}
               {tab === 'request' && <Request trace={data} />}
-              {tab === 'headers' && <Headers headers={data.request.headers} />}
+              {tab === 'headers' && (
+                <>
+                  <FactList
+                    facts={entriesOf(data.request.headers).map(([name, value]) => [name, value ?? ''])}
+                  />
+                  <Note>Headers that carry credentials are not in the log.</Note>
+                </>
+              )}
             </div>
           </>
         )}
@@ -180,8 +188,8 @@ function Explain({ trace }: { trace: Trace }) {
         {reached.map(({ step, outcome, description }) => (
           <li key={step} class={outcome === 'decided' ? (failed ? 'decided failed' : 'decided') : ''}>
             <Icon name={outcome === 'decided' && failed ? 'error' : 'ok'} />
-            <strong class="explained" title={STEP_WORDS[step]}>
-              {humanName(step)}
+            <strong>
+              <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
             </strong>
             <span>{description}</span>
           </li>
@@ -238,22 +246,21 @@ function Changes({ trace }: { trace: Trace }) {
             <h3>
               <a href={linkTo('data', [collection, id])}>{ref}</a> {action}
             </h3>
-            {patch.map((operation) => (
-              <pre key={operation.path} class={operation.op === 'remove' ? 'minus' : 'plus'}>
-                {operation.path || '/'} {'value' in operation && <Short value={operation.value} />}
-              </pre>
-            ))}
+            <DiffLines
+              lines={patch.map((operation) => [
+                operation.op === 'remove' ? '-' : '+',
+                `${operation.path || '/'} ${'value' in operation ? shortened(operation.value) : ''}`,
+              ])}
+            />
           </section>
         )
       })}
       {events.length > 0 && (
         <section>
           <h3>schedule</h3>
-          {events.map(([sign, { kind, ref, at }]) => (
-            <pre key={sign + kind + ref} class={sign === '+' ? 'plus' : 'minus'}>
-              {timeOfDay(at)} {kind} {ref}
-            </pre>
-          ))}
+          <DiffLines
+            lines={events.map(([sign, { kind, ref, at }]) => [sign, `${timeOfDay(at)} ${kind} ${ref}`])}
+          />
         </section>
       )}
     </div>
@@ -262,11 +269,9 @@ function Changes({ trace }: { trace: Trace }) {
 
 const MAX_SHOWN = 4_000
 
-function Short({ value }: { value: unknown }) {
+function shortened(value: unknown): string {
   const text = pretty(value)
-  return (
-    <>{text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)} … ${text.length} characters in all` : text}</>
-  )
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)} … ${text.length} characters in all` : text
 }
 
 function Response({ trace }: { trace: Trace }) {
@@ -356,15 +361,6 @@ function Request({ trace: { request, route, caller, evidence } }: { trace: Trace
       ) : (
         <Note>The request had no body, or the body was too large to keep.</Note>
       )}
-    </>
-  )
-}
-
-function Headers({ headers }: { headers: Readonly<Record<string, string | undefined>> }) {
-  return (
-    <>
-      <FactList facts={Object.entries(headers).map(([name, value]) => [name, value ?? ''])} />
-      <Note>Headers that carry credentials are not in the log.</Note>
     </>
   )
 }

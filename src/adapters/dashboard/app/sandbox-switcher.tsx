@@ -76,7 +76,7 @@ export function MissingSandbox({ name, isWhole }: { name: string; isWhole: boole
   if (isWhole)
     return (
       <Empty icon="sandboxes" title={`No sandbox ${name}`} text={text}>
-        <p class="row-actions">{steps}</p>
+        {steps}
       </Empty>
     )
   return (

@@ -21,7 +21,7 @@ export function Shell() {
   const view = viewNamed(here.value.view)
   return (
     <>
-      <a class="skip" href="#main" onClick={skip}>
+      <a class="skip hidden" href="#main" onClick={skip}>
         Skip to the content
       </a>
       <div class="shell">

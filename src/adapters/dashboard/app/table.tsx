@@ -1,4 +1,4 @@
-import { Component, type ComponentChildren, type VNode } from 'preact'
+import { Component, type ComponentChildren, type RefObject, type VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Column, fitting, nextSorting, type Sorting } from './columns.ts'
 import { useKeys } from './view-keys.ts'
@@ -43,6 +43,24 @@ export function useNarrow(): boolean {
   return isNarrow
 }
 
+/** The size of an element inside its borders in px. Before it is in the page, `first`. */
+export function useSize(
+  ref: RefObject<HTMLElement | null>,
+  first: { readonly width: number; readonly height: number },
+) {
+  const [size, setSize] = useState(first)
+  useEffect(() => {
+    const element = ref.current
+    if (element === null) return
+    const observer = new ResizeObserver(() =>
+      setSize({ width: element.clientWidth, height: element.clientHeight }),
+    )
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+  return size
+}
+
 /** A table whose rows have the same height. Only the visible rows are in the page. */
 export function Table<T>(props: TableProps<T>) {
   const { rows, idOf, selected, onOpen, sorting, onSort } = props
@@ -51,17 +69,8 @@ export function Table<T>(props: TableProps<T>) {
   const rowHeight = isPhone ? 52 : 32
   const scroller = useRef<HTMLElement>(null)
   const [top, setTop] = useState(0)
-  const [{ width, height }, setSize] = useState({ width: innerWidth, height: 800 })
+  const { width, height } = useSize(scroller, { width: innerWidth, height: 800 })
   const columns = useMemo(() => fitting(props.columns, width), [props.columns, width])
-  useEffect(() => {
-    const element = scroller.current
-    if (element === null) return
-    const observer = new ResizeObserver(() =>
-      setSize({ width: element.clientWidth, height: element.clientHeight }),
-    )
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [])
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   const shown = rows.slice(first, last)

@@ -6,6 +6,7 @@ import { countOf, durationText, shortId, shortTime, timeOfDay } from './format.t
 import { Icon } from './icon.tsx'
 import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
+import { useSize } from './table.tsx'
 import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
 
 interface ChartProps {
@@ -26,15 +27,8 @@ const LANES = ['Webhooks', 'Faults', 'Schedule'] as const
 
 export function Chart({ batches, marks, axisIn, now, onPan }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useState(800)
+  const { width } = useSize(frame, { width: 800, height: 0 })
   const [picked, setPicked] = useState<Picked | undefined>(undefined)
-  useEffect(() => {
-    const element = frame.current
-    if (element === null) return
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [])
   const axis = axisIn(width)
   const height = AXIS + (batches.length + LANES.length) * ROW
   const [first, last] = useRowsInSight(frame, batches.length)

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { type Axis, clustered } from './axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
-import { advanceBy, goToInstant } from './clock-bar.tsx'
+import { advanceToEnd, goToInstant } from './clock-bar.tsx'
 import { dateTime, durationText, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { goTo, linkTo } from './place.ts'
@@ -206,7 +206,7 @@ function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onC
             kind="primary"
             onClick={() => {
               onClose()
-              void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } })
+              advanceToEnd(batch)
             }}
           >
             Advance to done

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { after } from './browser.ts'
+import { Code } from './code.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { here, open } from './place.ts'
 import { copy } from './toasts.ts'
@@ -215,13 +216,15 @@ export function FilterField(props: {
   )
 }
 
-/** An empty view: a text about its content, and one action. */
+/** An empty view: a text about its content, code that fills it, and one action. */
 export function Empty(props: {
   icon: IconName
   title: string
   text: ComponentChildren
+  code?: string
   children?: ComponentChildren
 }) {
+  const { code } = props
   return (
     <div class="empty">
       <span class="empty-icon center">
@@ -229,7 +232,15 @@ export function Empty(props: {
       </span>
       <h2>{props.title}</h2>
       <p>{props.text}</p>
-      {props.children}
+      {code !== undefined && <Code text={code} />}
+      <p class="row-actions">
+        {code !== undefined && (
+          <CopyButton kind="primary" text={() => code}>
+            Copy the command
+          </CopyButton>
+        )}
+        {props.children}
+      </p>
     </div>
   )
 }

@@ -10,17 +10,16 @@ import {
   useBatches,
 } from '../batch-data.ts'
 import { BatchDetail, ItemBar } from '../batch-detail.tsx'
-import { Code } from '../code.tsx'
 import { type Column, type Sorting, sorted } from '../columns.ts'
 import { dateTime, shortId, timeOfDay } from '../format.ts'
 import { here, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { logRows } from '../requests.ts'
 import { DEMO_KEYS, snippet } from '../snippets.ts'
-import { Panel } from '../splitter.tsx'
+import { Opened } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { Table, texts } from '../table.tsx'
-import { CopyButton, Empty, Missing, ViewHead } from '../ui.tsx'
+import { Empty, ViewHead } from '../ui.tsx'
 
 /** The Idempotency-Key of the request that created each batch, as far as the log has it. */
 const creationKeys = computed(() => {
@@ -78,7 +77,6 @@ export default function Batches() {
       `${batchName(batch)} ${batch.id} ${outcomeOf(batch)} ${batch.model} ${batch.prompt} ${keyOf(batch)}`,
   )
   const rows = sorted(found, COLUMNS, sorting)
-  const opened = data.find(({ id }) => id === path[0])
   return (
     <>
       <ViewHead title="Batches" summary={`${data.length} · ${unfinished} unfinished`}>
@@ -107,15 +105,9 @@ export default function Batches() {
             ]}
           />
         )}
-        {path[0] !== undefined && (
-          <Panel name="batch" width={648}>
-            {opened === undefined ? (
-              <Missing text={`There is no batch ${path[0]} in this sandbox.`} />
-            ) : (
-              <BatchDetail key={opened.id} batch={opened} />
-            )}
-          </Panel>
-        )}
+        <Opened name="batch" width={648} id={path[0]} item={data.find(({ id }) => id === path[0])}>
+          {(batch) => <BatchDetail key={batch.id} batch={batch} />}
+        </Opened>
       </div>
     </>
   )
@@ -140,11 +132,7 @@ function NoBatches() {
       icon="batches"
       title="No batches yet"
       text="Create one through the API. It appears here at once, and progresses when time passes."
-    >
-      <Code text={curl} />
-      <CopyButton kind="primary" text={() => curl}>
-        Copy curl
-      </CopyButton>
-    </Empty>
+      code={curl}
+    />
   )
 }

@@ -5,9 +5,9 @@ import { countOf, pretty } from '../format.ts'
 import { useLive } from '../loaded.tsx'
 import { goTo, here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { Panel } from '../splitter.tsx'
+import { Opened } from '../splitter.tsx'
 import { Table } from '../table.tsx'
-import { Button, Detail, Empty, FactList, Missing, Note, Tag, type Tone, ViewHead } from '../ui.tsx'
+import { Button, Detail, Empty, FactList, Note, Tag, type Tone, ViewHead } from '../ui.tsx'
 
 type Finding = Output<'GET /conduct'>['data'][number]
 
@@ -32,7 +32,6 @@ export default function ConductView() {
   if (report === undefined) return notice
   const { data, judged, not_judged } = report
   const [opened] = here.value.path
-  const finding = data.find((each) => idOf(each) === opened)
   const rows = filtered(data, ({ severity, code, message }) => `${severity} ${code} ${message}`)
   return (
     <>
@@ -65,15 +64,9 @@ export default function ConductView() {
             phone={(row) => [<code>{row.code}</code>, row.message, <SeverityTag {...row} />]}
           />
         )}
-        {opened !== undefined && (
-          <Panel name="finding" width={464}>
-            {finding === undefined ? (
-              <Missing text={`There is no finding ${opened} in this sandbox.`} />
-            ) : (
-              <FindingDetail {...finding} />
-            )}
-          </Panel>
-        )}
+        <Opened name="finding" width={464} id={opened} item={data.find((each) => idOf(each) === opened)}>
+          {(finding) => <FindingDetail {...finding} />}
+        </Opened>
       </div>
     </>
   )

@@ -7,9 +7,9 @@ import { countOf } from '../format.ts'
 import { useLive } from '../loaded.tsx'
 import { here, open, refine } from '../place.ts'
 import { filtered, filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { Panel } from '../splitter.tsx'
+import { Opened } from '../splitter.tsx'
 import { Table } from '../table.tsx'
-import { CopyButton, Detail, Empty, Missing, Segments, Tag, ViewHead } from '../ui.tsx'
+import { CopyButton, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
 
 type Point = Output<'GET /coverage'>['data'][number]
 
@@ -25,7 +25,6 @@ export default function Coverage() {
   if (data === 'not counted') return <NotCounted />
   const isAll = here.value.query.show === 'all'
   const [opened] = here.value.path
-  const point = data.data.find(({ id }) => id === opened)
   const points = data.data.filter(({ met }) => isAll || met === null)
   const rows = filtered(points, ({ id }) => id)
   return (
@@ -59,11 +58,9 @@ export default function Coverage() {
         ) : (
           <NoMatch count={points.length} noun="point" />
         )}
-        {opened !== undefined && (
-          <Panel name="point" width={464}>
-            {point ? <PointDetail {...point} /> : <Missing text={`There is no point ${opened}.`} />}
-          </Panel>
-        )}
+        <Opened name="point" width={464} id={opened} item={data.data.find(({ id }) => id === opened)}>
+          {(point) => <PointDetail {...point} />}
+        </Opened>
       </div>
     </>
   )
@@ -97,7 +94,6 @@ function MetTag({ met }: Pick<Point, 'met'>) {
 }
 
 function NotCounted() {
-  const start = 'npx workspace-emulator start --count-coverage'
   return (
     <>
       <ViewHead title="Coverage" />
@@ -105,12 +101,8 @@ function NotCounted() {
         icon="ok"
         title="Coverage is not counted"
         text="Start the emulator with --count-coverage, or run the tests with exec --coverage FILE, to see which statuses, errors, values and events of the contract your client has met."
-      >
-        <Code text={start} />
-        <CopyButton kind="primary" text={() => start}>
-          Copy
-        </CopyButton>
-      </Empty>
+        code="npx workspace-emulator start --count-coverage"
+      />
     </>
   )
 }

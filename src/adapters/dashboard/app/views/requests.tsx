@@ -1,7 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
 import { download } from '../browser.ts'
-import { Code } from '../code.tsx'
 import { type Column, type Sorting, sorted } from '../columns.ts'
 import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
 import { act, missingSandbox } from '../live.ts'
@@ -16,7 +15,7 @@ import { snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { CorsTag, FaultTag, Status } from '../status.tsx'
 import { Table, texts } from '../table.tsx'
-import { Button, CopyButton, Empty, Note, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { Button, Empty, Note, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Kind = 'all' | 'errors' | 'faulted'
 
@@ -203,16 +202,11 @@ function Waiting() {
       icon="plug"
       title="Waiting for your first request"
       text="Point any HTTP client at the base URL. Each request appears here the moment it arrives, with the reason for its response."
+      code={curl}
     >
-      <Code text={curl} />
-      <p class="row-actions">
-        <CopyButton kind="primary" text={() => curl}>
-          Copy curl
-        </CopyButton>
-        <a class="button" href={linkTo('connect')}>
-          More snippets
-        </a>
-      </p>
+      <a class="button" href={linkTo('connect')}>
+        More snippets
+      </a>
     </Empty>
   )
 }

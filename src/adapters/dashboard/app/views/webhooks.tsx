@@ -21,9 +21,9 @@ import { Inbox, subscribeInbox } from '../inbox.tsx'
 import { act, isLost, ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { here, linkTo, open } from '../place.ts'
-import { Panel } from '../splitter.tsx'
+import { Opened } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import { Button, Card, Detail, Empty, Missing, Segments, Tag, ViewHead } from '../ui.tsx'
+import { Button, Card, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
 
 type Subscription = Output<'GET /webhooks'>['data'][number]
 
@@ -129,15 +129,11 @@ export default function Webhooks() {
               </ul>
             </section>
           )}
-          {path[0] !== undefined && (
-            <Panel name="delivery" width={648}>
-              {opened === undefined ? (
-                <Missing text={`There is no delivery ${path[0]}.`} />
-              ) : (
-                <DeliveryDetail delivery={opened} subject={subjectOf(opened, batches)} now={now} />
-              )}
-            </Panel>
-          )}
+          <Opened name="delivery" width={648} id={path[0]} item={opened}>
+            {(delivery) => (
+              <DeliveryDetail delivery={delivery} subject={subjectOf(delivery, batches)} now={now} />
+            )}
+          </Opened>
         </div>
       )}
     </>
