@@ -201,7 +201,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
   'adapters/control': 6_709,
-  'adapters/dashboard': 9_146,
+  'adapters/dashboard': 8_958,
   'adapters/http': 4_207,
   'adapters/scenarios': 1_856,
   'adapters/storage': 1_891,

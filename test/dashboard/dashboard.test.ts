@@ -496,7 +496,7 @@ test('settings and fixtures are edited as JSON: an error is shown at its line an
   await goTo('settings')
   await page.getByRole('button', { name: 'Edit as JSON' }).click()
   const dialog = page.getByRole('dialog', { name: 'Changed settings' })
-  const editor = dialog.getByLabel('Changed settings, as JSON')
+  const editor = dialog.getByLabel('Changed settings as JSON')
   const written = { 'limits.path_key': 'concrete' }
   await editor.fill(JSON.stringify({ ...written, 'limits.path_kye': 1 }, null, 2))
   await dialog.getByRole('button', { name: 'Save settings' }).click()
@@ -512,7 +512,7 @@ test('settings and fixtures are edited as JSON: an error is shown at its line an
   await goTo('data/pages')
   await page.getByRole('button', { name: 'Import or export' }).click()
   await page.getByRole('button', { name: 'Write fixtures' }).click()
-  const fixtures = page.getByLabel('Import fixtures, as JSON')
+  const fixtures = page.getByLabel('Import fixtures as JSON')
   const before = (await state.list('pages')).length
   const [first] = await state.list<{ id: string }>('pages')
   const documentWith = (name: unknown) =>

@@ -15,35 +15,26 @@ import {
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
 import { apiPath, controlPath, type Transport } from '../../control/client/transport.ts'
-import { keepToken, keptToken } from './browser.ts'
+import { keep, kept } from './browser.ts'
 import { sandboxName } from './place.ts'
 
-type OneBatch = {
-  readonly params: { readonly id: string }
-  readonly query: unknown
-  readonly output: BatchView
+interface Called<Output, Body = unknown, Query = unknown, Params = { readonly id: string }> {
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly output: Output
 }
 
 /** Calls of resources that views use, in addition to those of the control interface itself. */
 interface BatchCalls {
-  readonly 'GET /batches': {
-    readonly params: unknown
-    readonly query: unknown
-    readonly body: unknown
-    readonly output: { readonly data: readonly BatchSummary[] }
-  }
-  readonly 'GET /batches/{id}/results': {
-    readonly params: { readonly id: string }
-    readonly query: { readonly limit: string; readonly offset: string }
-    readonly body: unknown
-    readonly output: PlannedResults
-  }
-  readonly 'GET /batches/{id}': OneBatch & { readonly body: unknown }
-  readonly 'PATCH /batches/{id}': OneBatch & { readonly body: BatchPlanChange }
-  readonly 'POST /batches/{id}/fail': OneBatch & { readonly body: BatchFailure | undefined }
-  readonly 'POST /batches/{id}/expire': OneBatch & { readonly body: unknown }
-  readonly 'POST /batches/{id}/complete': OneBatch & { readonly body: unknown }
-  readonly 'POST /batches/{id}/cleanup': OneBatch & { readonly body: unknown }
+  readonly 'GET /batches': Called<{ readonly data: readonly BatchSummary[] }, unknown, unknown, unknown>
+  readonly 'GET /batches/{id}/results': Called<PlannedResults, unknown, { limit: string; offset: string }>
+  readonly 'GET /batches/{id}': Called<BatchView>
+  readonly 'PATCH /batches/{id}': Called<BatchView, BatchPlanChange>
+  readonly 'POST /batches/{id}/fail': Called<BatchView, BatchFailure | undefined>
+  readonly 'POST /batches/{id}/expire': Called<BatchView>
+  readonly 'POST /batches/{id}/complete': Called<BatchView>
+  readonly 'POST /batches/{id}/cleanup': Called<BatchView>
 }
 
 type DashboardCalls = OwnCalls & BatchCalls
@@ -51,13 +42,13 @@ type DashboardCalls = OwnCalls & BatchCalls
 /** The response of a call: `Output<'GET /clock'>`. */
 export type Output<K extends keyof DashboardCalls> = DashboardCalls[K]['output']
 
-const token = signal(keptToken())
+const token = signal(kept('token', 'sessionStorage') ?? undefined)
 
 /** Whether the emulator requires a control token that the page does not have. */
 export const needsToken = signal(false)
 
 export function useToken(text: string): void {
-  keepToken(text)
+  keep('token', text, 'sessionStorage')
   token.value = text
   needsToken.value = false
 }

@@ -4,7 +4,7 @@ import { ask } from './api.ts'
 import { isUnfinished, useBatches } from './batch-data.ts'
 import { acknowledge, newFailures, seenFailures, useDeliveries } from './deliveries.ts'
 import { missingSandbox } from './live.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { sandboxName } from './place.ts'
 
 /** The numbers next to the name of a view: its items, and how many of them are problems. */

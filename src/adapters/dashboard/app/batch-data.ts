@@ -1,7 +1,7 @@
 import { ask, type Output } from './api.ts'
 import type { Span } from './axis.ts'
 import { shortId } from './format.ts'
-import { sharedLive } from './loaded.ts'
+import { sharedLive } from './loaded.tsx'
 
 export type BatchRow = Output<'GET /batches'>['data'][number]
 

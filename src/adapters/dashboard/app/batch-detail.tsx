@@ -3,16 +3,16 @@ import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
 import { download } from './browser.ts'
 import { Chain } from './chain.tsx'
-import { advanceBy } from './clock-bar.tsx'
+import { advanceToEnd } from './clock-bar.tsx'
 import type { Column } from './columns.ts'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
-import { act, changed, isLost, ticking } from './live.ts'
-import { useLive } from './loaded.ts'
+import { JsonDialog } from './json-dialog.tsx'
+import { act, isLost, ticking } from './live.ts'
+import { useLive } from './loaded.tsx'
 import { StateTag } from './status.tsx'
 import { Table, texts } from './table.tsx'
-import { Button, Card, CopyButton, Detail, FilterField, Problem, Skeleton } from './ui.tsx'
+import { Button, Card, CopyButton, Detail, FilterField } from './ui.tsx'
 
 type View = Output<'GET /batches/{id}'>
 type Result = Output<'GET /batches/{id}/results'>['data'][number]
@@ -23,10 +23,10 @@ export function ItemBar({ batch, small }: { batch: BatchRow; small?: boolean }) 
   const width = (count: number) => ({ width: `${(100 * count) / Math.max(1, total)}%` })
   return (
     <span class={small === true ? 'items small' : 'items'} aria-hidden="true">
-      <span class="good" style={width(Math.max(0, batch.finished - errored))} />
-      <span class="bad" style={width(errored)} />
-      <span class="late" style={width(expired)} />
-      <span class="gone" style={width(canceled)} />
+      <span class="ok" style={width(Math.max(0, batch.finished - errored))} />
+      <span class="error" style={width(errored)} />
+      <span class="warn" style={width(expired)} />
+      <span class="neutral" style={width(canceled)} />
     </span>
   )
 }
@@ -51,10 +51,10 @@ function said({ output, error }: Result): string {
 
 type Action = 'fail' | 'expire' | 'complete' | 'cleanup'
 
-export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () => void }) {
+export function BatchDetail({ batch }: { batch: BatchRow }) {
   const { id } = batch
   const about = `${id} ${batch.status} ${batch.finished} ${batch.held}`
-  const { data, error, reload } = useLive(() => ask('GET /batches/{id}', { params: { id } }), [], id)
+  const { data, notice, reload } = useLive(() => ask('GET /batches/{id}', { params: { id } }), [], id)
   const isOpen = isUnfinished(batch)
   const lost = isLost.value ? 'The emulator is not connected.' : undefined
   const done = isOpen ? undefined : `The batch is ${batch.status}.`
@@ -66,7 +66,7 @@ export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () =
     <>
       <h2>{batchName(batch)}</h2>
       <StateTag state={stateOf(batch)} />
-      <code class="hint optional">{id}</code>
+      <code class="hint wide-only">{id}</code>
       <CopyButton text={() => id} />
     </>
   )
@@ -75,19 +75,15 @@ export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () =
       ? lost
       : (done ?? `Not possible: the batch is ${batch.status}.`)
   return (
-    <Detail label={`Batch ${batchName(batch)}`} head={head} onClose={onClose}>
+    <Detail label={`Batch ${batchName(batch)}`} head={head}>
       <p class="row-actions">
         <Button icon={batch.held ? 'play' : 'pause'} disabled={lost ?? done} onClick={hold}>
           {batch.held ? 'Release' : 'Hold'}
         </Button>
-        <Button
-          kind="primary"
-          disabled={lost ?? done}
-          onClick={() => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: id } })}
-        >
+        <Button kind="primary" disabled={lost ?? done} onClick={() => advanceToEnd(batch)}>
           Advance to done
         </Button>
-        <span class="push" />
+        <span class="push wide-only" />
         <Button disabled={lost ?? done} onClick={intervene('complete')}>
           Complete
         </Button>
@@ -115,10 +111,8 @@ export function BatchDetail({ batch, onClose }: { batch: BatchRow; onClose: () =
       <ItemBar batch={batch} />
       <Counts batch={batch} />
       <Chain current={id} about={`batch_predictions/${id}`} />
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
-      {data === undefined ? (
-        <Skeleton />
-      ) : (
+      {notice}
+      {data !== undefined && (
         <Outcomes key={about} view={data} canEdit={isOpen && lost === undefined} onDone={reload} />
       )}
       <Results batch={batch} about={about} />
@@ -150,7 +144,7 @@ function Phases({ batch }: { batch: BatchRow }) {
       {phases.map(([name, at, expected], index) => (
         <li key={name} class={at === null ? '' : 'reached'}>
           <Icon name={icon(index, at)} />
-          <strong>{name}</strong>
+          <strong class="small">{name}</strong>
           <span class="hint">
             {at !== null ? shortTime(at, now) : expected !== null ? `about ${shortTime(expected, now)}` : '–'}
           </span>
@@ -171,7 +165,9 @@ function Counts({ batch }: { batch: BatchRow }) {
           <StateTag key={name} state={name}>{`${count} ${name}`}</StateTag>
         ))}
       {isUnfinished(batch) && (
-        <span class="push hint">Deadline in {durationText(Date.parse(batch.expires_at) - now)}</span>
+        <span class="push hint wide-only">
+          Deadline in {durationText(Date.parse(batch.expires_at) - now)}
+        </span>
       )}
     </p>
   )
@@ -194,60 +190,40 @@ function itemsOf({ match: { custom_id, index } = {}, every, probability }: Rule)
 
 function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onDone: () => void }) {
   const rules = view.plan.stages.at(-1)?.outcomes ?? []
-  const [text, setText] = useState<string | undefined>(undefined)
-  const [issues, setIssues] = useState<readonly EditorIssue[]>([])
-  const syntax = text === undefined ? undefined : jsonIssue(text)
-  const save = async () => {
-    try {
-      await ask('PATCH /batches/{id}', {
-        params: { id: view.batch.id },
-        body: { outcomes: JSON.parse(text ?? '[]') },
-      })
-      setText(undefined)
-      changed()
-      onDone()
-    } catch (error) {
-      const found = issuesOf(error)
-      setIssues(found.map(({ pointer, detail }) => ({ pointer: pointer.replace(/^\/outcomes/, ''), detail })))
-    }
+  const [isEditing, setEditing] = useState(false)
+  const { id } = view.batch
+  const save = async (outcomes: unknown) => {
+    await ask('PATCH /batches/{id}', { params: { id }, body: { outcomes: outcomes as never } })
+    onDone()
   }
-  const edit = canEdit && text === undefined && <Button onClick={() => setText(pretty(rules))}>Edit</Button>
+  const edit = canEdit && <Button onClick={() => setEditing(true)}>Edit</Button>
   return (
     <Card title="Outcome rules" hint="the first matching rule decides; for unfinished items" actions={edit}>
-      {text === undefined ? (
-        <ul class="rows outcomes">
-          {rules.map((rule, index) => (
-            <li key={index}>
-              <span class="grow">{itemsOf(rule)}</span>
-              <StateTag state={rule.status ?? 'succeeded'} />
-              <span class="hint">{rule.detail ?? ''}</span>
-            </li>
-          ))}
-          <li>
-            <span class="grow">all remaining items</span>
-            <StateTag state="succeeded" />
-            <span class="hint">output from output_schema, seed {view.plan.seed}</span>
+      <ul class="rows outcomes">
+        {rules.map((rule, index) => (
+          <li key={index}>
+            <span class="grow">{itemsOf(rule)}</span>
+            <StateTag state={rule.status ?? 'succeeded'} />
+            <span class="hint">{rule.detail ?? ''}</span>
           </li>
-        </ul>
-      ) : (
-        <div class="pad">
-          <JsonEditor
-            label="Outcome rules as JSON"
-            value={text}
-            issues={syntax === undefined ? issues : [syntax]}
-            onChange={setText}
-          />
-          <p class="row-actions pad-top">
-            <Button
-              kind="primary"
-              disabled={syntax && 'The text is not valid JSON.'}
-              onClick={() => void save()}
-            >
-              Save rules
-            </Button>
-            <Button onClick={() => setText(undefined)}>Cancel</Button>
-          </p>
-        </div>
+        ))}
+        <li>
+          <span class="grow">all remaining items</span>
+          <StateTag state="succeeded" />
+          <span class="hint">output from output_schema, seed {view.plan.seed}</span>
+        </li>
+      </ul>
+      {isEditing && (
+        <JsonDialog
+          title="Outcome rules"
+          text="The first matching rule decides about an item. The rules apply to unfinished items."
+          value={pretty(rules)}
+          at="/outcomes"
+          action="Save rules"
+          done="The outcome rules are saved."
+          onSubmit={save}
+          onClose={() => setEditing(false)}
+        />
       )}
     </Card>
   )
@@ -266,7 +242,7 @@ async function allResults(id: string): Promise<readonly Result[]> {
 
 function Results({ batch, about }: { batch: BatchRow; about: string }) {
   const { id } = batch
-  const { data, error, reload } = useLive(() => allResults(id), [], about)
+  const { data, notice } = useLive(() => allResults(id), [], about)
   const [text, setText] = useState('')
   const rows = (data ?? []).filter((row) =>
     `${row.custom_id} ${row.status} ${said(row)}`.toLowerCase().includes(text.toLowerCase()),
@@ -283,7 +259,7 @@ function Results({ batch, about }: { batch: BatchRow; about: string }) {
   )
   return (
     <Card title="Results" hint={`${batch.finished} of ${batch.request_counts.total}`} actions={actions}>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       <div class="results">
         <Table
           label="Results in the order of the items"

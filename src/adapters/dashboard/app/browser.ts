@@ -52,37 +52,23 @@ export function coalesced(): (call: () => Promise<void>) => void {
   return run
 }
 
-/** A value that is kept between visits. Null without one, and in a browser without storage. */
-export function kept(name: string): string | null {
+/** The storage of the browser, or that of the tab, which ends with it: the control token is kept nowhere else. */
+type Store = 'localStorage' | 'sessionStorage'
+
+/** A value that was kept. Null without one, and in a browser without storage. */
+export function kept(name: string, store: Store = 'localStorage'): string | null {
   try {
-    return localStorage.getItem(`emulator.${name}`)
+    return globalThis[store].getItem(`emulator.${name}`)
   } catch {
     return null
   }
 }
 
-export function keep(name: string, value: string): void {
+export function keep(name: string, value: string, store: Store = 'localStorage'): void {
   try {
-    localStorage.setItem(`emulator.${name}`, value)
+    globalThis[store].setItem(`emulator.${name}`, value)
   } catch {
     // Without storage, the next visit starts with the default.
-  }
-}
-
-/** The control token: kept as long as the tab is open, and nowhere else. */
-export function keptToken(): string | undefined {
-  try {
-    return sessionStorage.getItem('emulator.token') ?? undefined
-  } catch {
-    return undefined
-  }
-}
-
-export function keepToken(token: string): void {
-  try {
-    sessionStorage.setItem('emulator.token', token)
-  } catch {
-    // Without storage, the user has to give it again after a reload.
   }
 }
 

@@ -78,7 +78,7 @@ export function Chain({ current, about }: { current: string; about?: string }) {
           <li key={id} aria-current={id === current ? 'true' : undefined}>
             <Icon name={icon} />
             <time dateTime={at}>{shortTime(at, now)}</time>
-            <a href={linkTo(view, [id])} title={id}>
+            <a class="cut" href={linkTo(view, [id])} title={id}>
               {label}
             </a>
             <span class="hint">{hint}</span>

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { parseDuration } from '../../../core/time/instant.ts'
 import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, type Output, wordsOf } from './api.ts'
-import { batchName, isUnfinished, useBatches } from './batch-data.ts'
+import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
 import { after } from './browser.ts'
 import { dateTime, durationText, numberText, shortId, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -29,11 +29,7 @@ export function goToInstant(at: string, label: string): void {
 }
 
 /** Advances virtual time. @param passed shown instead of an error when the clock is already beyond the target */
-export async function advanceBy(
-  label: string,
-  target: Record<string, unknown>,
-  passed?: string,
-): Promise<void> {
+async function advanceBy(label: string, target: Record<string, unknown>, passed?: string): Promise<void> {
   if (advancing.value !== undefined || isLost.value) return
   const own = new AbortController()
   stopper = own
@@ -54,6 +50,11 @@ export async function advanceBy(
   cancel()
   advancing.value = undefined
   changed()
+}
+
+/** Advances to the end of an unfinished batch. */
+export function advanceToEnd(batch: BatchRow): void {
+  void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } })
 }
 
 async function isBeyond(instant: string, error: unknown): Promise<boolean> {
@@ -131,7 +132,7 @@ export function ClockBar() {
       />
       <Menu
         label="Rate of the clock"
-        button={<span class="wide-only">{rateLabel(rate)}</span>}
+        button={rateLabel(rate)}
         disabled={off !== undefined}
         items={RATES.map((each) => ({
           label: each === 0 ? 'Frozen' : rateLabel(each),
@@ -144,7 +145,7 @@ export function ClockBar() {
       <div class="segments" role="group" aria-label="Advance" onKeyDown={moveByArrows}>
         <button type="button" aria-disabled={off !== undefined} onClick={stepOnce}>
           <Icon name="step" size={14} />
-          <span class="wide-only">Step</span>
+          Step
         </button>
         {JUMPS.map(([label]) => (
           <button
@@ -194,7 +195,7 @@ function Until({ disabled }: { disabled: boolean }) {
   const items = data.filter(isUnfinished).map((batch) => ({
     label: batchName(batch),
     hint: `${shortId(batch.id)} · ${batch.request_counts.total} items`,
-    run: () => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } }),
+    run: () => advanceToEnd(batch),
   }))
   return (
     <span class="until">
@@ -203,7 +204,7 @@ function Until({ disabled }: { disabled: boolean }) {
         button={
           <>
             <Icon name="flag" size={14} />
-            <span class="wide-only">Until batch is done</span>
+            Until batch is done
           </>
         }
         disabled={disabled}
@@ -235,7 +236,7 @@ function Advancing() {
   if (state === undefined) return null
   const at = lastEvent.value?.at
   return (
-    <div class="advancing" role="status">
+    <div class="advancing row push small dim wide-only" role="status">
       <span class="progress" />
       <span>
         {state.label}
@@ -250,13 +251,17 @@ function Next() {
   const next = clockState.value?.next
   const now = ticking.value
   if (!next || now === undefined) {
-    return <p class="next">{clockState.value === undefined ? '' : 'Nothing is scheduled.'}</p>
+    return (
+      <p class="next row push hint wide-only">
+        {clockState.value === undefined ? '' : 'Nothing is scheduled.'}
+      </p>
+    )
   }
   return (
-    <div class="next">
-      <p title={next.description}>
-        <strong>Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
-        <span>{eventName(next)}</span>
+    <div class="next row push small wide-only">
+      <p class="grow" title={next.description}>
+        <strong class="cut">Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
+        <span class="cut">{eventName(next)}</span>
       </p>
       <Button disabled={isLost.value} onClick={advanceToNext} label="Go to the next event">
         Go

@@ -1,22 +1,23 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
-import { advanceBy, jump, playOrPause, stepOnce } from './clock-bar.tsx'
-import { isCommandOpen } from './dialogs.ts'
+import { advanceToEnd, jump, playOrPause, stepOnce } from './clock-bar.tsx'
+import { isCommandOpen } from './dialogs.tsx'
 import { shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { act } from './live.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { goTo, linkTo } from './place.ts'
 import { saveRecording } from './recording.ts'
 import { logRows } from './requests.ts'
 import { nextTheme } from './theme.ts'
+import { entriesOf, showModal } from './ui.tsx'
 import { views } from './views.ts'
 
 interface Choice {
   readonly group: 'Actions' | 'Views' | 'Batches' | 'Requests' | 'Presets'
   readonly label: string
-  readonly hint?: string
+  readonly hint: string
   readonly icon: IconName
   readonly run: () => void
 }
@@ -26,67 +27,44 @@ const PER_GROUP = 5
 /** The labels that were chosen last, shown while the field is empty. */
 const recent: string[] = []
 
+type Offered = readonly [label: string, icon: IconName, run: () => void, hint?: string]
+
 function choicesOf(batches: readonly BatchRow[], presets: readonly string[]): readonly Choice[] {
-  return [
-    { group: 'Actions', label: 'Step to the next event', icon: 'step', run: stepOnce },
-    { group: 'Actions', label: 'Run or freeze the clock', icon: 'play', run: playOrPause },
-    ...['+1 m', '+1 h', '+24 h', '+29 d'].map(
-      (label): Choice => ({
-        group: 'Actions',
-        label: `Advance ${label}`,
-        icon: 'step',
-        run: () => jump(label),
-      }),
-    ),
-    ...batches.filter(isUnfinished).map(
-      (batch): Choice => ({
-        group: 'Actions',
-        label: `Advance until ${batchName(batch)} is done`,
-        icon: 'step',
-        run: () => void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } }),
-      }),
-    ),
-    { group: 'Actions', label: 'Save the recording', icon: 'download', run: () => void saveRecording() },
-    { group: 'Actions', label: 'Change the colours', icon: 'moon', run: nextTheme },
-    ...views.map(
-      (view): Choice => ({
-        group: 'Views',
-        label: view.title,
-        hint: `g ${view.key}`,
-        icon: view.icon,
-        run: () => goTo(linkTo(view.name)),
-      }),
-    ),
-    ...batches.map(
-      (batch): Choice => ({
-        group: 'Batches',
-        label: batchName(batch),
-        hint: `${shortId(batch.id)} ${batch.status}`,
-        icon: 'batches',
-        run: () => goTo(linkTo('batches', [batch.id])),
-      }),
-    ),
-    ...logRows
-      .peek()
-      .entries.slice(0, 500)
-      .map(
-        (row): Choice => ({
-          group: 'Requests',
-          label: `${row.method} ${row.path}`,
-          hint: `${row.status} ${row.id}`,
-          icon: 'requests',
-          run: () => goTo(linkTo('requests', [row.id])),
-        }),
+  const requests = logRows.peek().entries.slice(0, 500)
+  const offered: Readonly<Record<Choice['group'], readonly Offered[]>> = {
+    Actions: [
+      ['Step to the next event', 'step', stepOnce],
+      ['Run or freeze the clock', 'play', playOrPause],
+      ...['+1 m', '+1 h', '+24 h', '+29 d'].map(
+        (each): Offered => [`Advance ${each}`, 'step', () => jump(each)],
       ),
-    ...presets.map(
-      (name): Choice => ({
-        group: 'Presets',
-        label: `Arm ${name}`,
-        icon: 'bolt',
-        run: () => void act(() => ask('POST /faults', { body: { preset: name } }), `${name} is armed.`),
-      }),
-    ),
-  ]
+      ...batches
+        .filter(isUnfinished)
+        .map(
+          (each): Offered => [`Advance until ${batchName(each)} is done`, 'step', () => advanceToEnd(each)],
+        ),
+      ['Save the recording', 'download', () => void saveRecording()],
+      ['Change the colours', 'moon', nextTheme],
+    ],
+    Views: views.map(({ name, title, icon, key }) => [title, icon, () => goTo(linkTo(name)), `g ${key}`]),
+    Batches: batches.map((batch) => {
+      const { id, status } = batch
+      return [batchName(batch), 'batches', () => goTo(linkTo('batches', [id])), `${shortId(id)} ${status}`]
+    }),
+    Requests: requests.map(({ id, method, path, status }) => [
+      `${method} ${path}`,
+      'requests',
+      () => goTo(linkTo('requests', [id])),
+      `${status} ${id}`,
+    ]),
+    Presets: presets.map((preset) => {
+      const arm = () => void act(() => ask('POST /faults', { body: { preset } }), `${preset} is armed.`)
+      return [`Arm ${preset}`, 'bolt', arm]
+    }),
+  }
+  return entriesOf(offered).flatMap(([group, all]) =>
+    all.map(([label, icon, run, hint = '']) => ({ group, label, icon, run, hint })),
+  )
 }
 
 function matching(choices: readonly Choice[], text: string): readonly Choice[] {
@@ -104,7 +82,7 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
     ].slice(0, 10)
   }
   const counts = new Map<string, number>()
-  return choices.filter(({ group, label, hint = '' }) => {
+  return choices.filter(({ group, label, hint }) => {
     const isFit = words.every((word) => `${label} ${hint}`.toLowerCase().includes(word))
     if (!isFit || (counts.get(group) ?? 0) >= PER_GROUP) return false
     counts.set(group, (counts.get(group) ?? 0) + 1)
@@ -113,12 +91,10 @@ function matching(choices: readonly Choice[], text: string): readonly Choice[] {
 }
 
 export function CommandDialog() {
-  const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
   const { data: batches = [] } = useBatches()
   const { data: presets } = useLive(() => ask('GET /fault-presets'), [])
-  useEffect(() => dialog.current?.showModal(), [])
   const shown = matching(choicesOf(batches, presets?.data.map(({ name }) => name) ?? []), text)
   const close = () => {
     isCommandOpen.value = false
@@ -135,7 +111,7 @@ export function CommandDialog() {
   const move = (by: number) => setAt((at + by + shown.length) % Math.max(1, shown.length))
   return (
     <dialog
-      ref={dialog}
+      ref={showModal}
       class="command"
       aria-label="Search and run"
       onClose={close}
@@ -173,7 +149,7 @@ export function CommandDialog() {
             )}
             <div
               id={`choice-${index}`}
-              class="choice"
+              class="choice row"
               role="option"
               aria-selected={index === at}
               tabIndex={-1}
@@ -182,7 +158,7 @@ export function CommandDialog() {
             >
               <Icon name={choice.icon} />
               <span class="cut">{choice.label}</span>
-              {choice.hint !== undefined && <span class="hint">{choice.hint}</span>}
+              <span class="hint push">{choice.hint}</span>
             </div>
           </div>
         ))}

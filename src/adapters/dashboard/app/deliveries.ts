@@ -3,7 +3,7 @@ import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName } from './batch-data.ts'
 import { keep, kept } from './browser.ts'
 import { startedAt } from './live.ts'
-import { sharedLive } from './loaded.ts'
+import { sharedLive } from './loaded.tsx'
 import { sandboxName } from './place.ts'
 
 export type DeliveryRow = Output<'GET /webhooks/deliveries'>['data'][number]

@@ -1,9 +1,8 @@
 import type { ComponentProps } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
 import { ChoiceField } from './fields.tsx'
 import { countOf, pretty } from './format.ts'
-import type { Loaded } from './loaded.ts'
-import { Button, Note, Problem, Skeleton } from './ui.tsx'
+import type { Loaded } from './loaded.tsx'
+import { Button, Dialog, Note } from './ui.tsx'
 
 interface Row {
   readonly id: string
@@ -86,20 +85,25 @@ export function CompareDialog(props: {
   onClose: () => void
 }) {
   const { title, fields, loaded, noun, linkOf, onClose } = props
-  const { data, error, reload } = loaded
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  const { data, notice } = loaded
   const found = data ?? []
+  const actions = (
+    <>
+      <span class="hint">
+        {countOf(found.length, noun)} differ{found.length === 1 ? 's' : ''}
+        {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
+      </span>
+      <Button onClick={onClose}>Close</Button>
+    </>
+  )
   return (
-    <dialog ref={dialog} class="dialog wide" aria-label={title} onClose={onClose}>
-      <h2>{title}</h2>
+    <Dialog title={title} actions={actions} onClose={onClose}>
       <div class="compare-choice">
         {fields.map((field) => (
           <ChoiceField key={field.label} {...field} />
         ))}
       </div>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
-      {data === undefined && error === undefined && <Skeleton />}
+      {notice}
       {data !== undefined && found.length === 0 && <Note>{`No ${noun} differs.`}</Note>}
       <section class="diff" tabIndex={0} aria-label="Differences">
         {found.slice(0, MAX_DIFFERENCES).map(({ ref, what, lines }) => (
@@ -114,13 +118,6 @@ export function CompareDialog(props: {
           </section>
         ))}
       </section>
-      <div class="actions">
-        <span class="hint">
-          {countOf(found.length, noun)} differ{found.length === 1 ? 's' : ''}
-          {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
-        </span>
-        <Button onClick={onClose}>Close</Button>
-      </div>
-    </dialog>
+    </Dialog>
   )
 }

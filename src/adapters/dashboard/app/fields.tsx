@@ -10,7 +10,7 @@ export function Field(props: {
 }) {
   const id = useId()
   return (
-    <div class="field">
+    <div class="field stack">
       <label for={id}>{props.label}</label>
       {props.children(id, props.error === undefined ? undefined : `${id}-error`)}
       {props.error !== undefined && (
@@ -29,7 +29,8 @@ export function TextField(props: {
   error?: string | undefined
   value: string
   onInput: (text: string) => void
-  type?: 'password'
+  type?: 'password' | 'number'
+  min?: number
   required?: boolean
   placeholder?: string
 }) {

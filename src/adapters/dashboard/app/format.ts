@@ -10,14 +10,14 @@ export function timeOfDay(instant: string | number): string {
   return new Date(instant).toISOString().slice(11, 19)
 }
 
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-
 /** The time of day, and the day where it is not that of `now`: `24 Nov 09:06`. */
 export function shortTime(instant: string | number, now: number): string {
   const date = new Date(instant)
   if (date.toISOString().slice(0, 10) === new Date(now).toISOString().slice(0, 10)) return timeOfDay(instant)
   const year = date.getUTCFullYear() === new Date(now).getUTCFullYear() ? '' : ` ${date.getUTCFullYear()}`
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}${year} ${timeOfDay(instant).slice(0, 5)}`
+  // Such as `Tue, 24 Nov 2026 09:06:00 GMT`.
+  const [, day] = /, 0?(\d+ \w+)/.exec(date.toUTCString()) ?? []
+  return `${day}${year} ${timeOfDay(instant).slice(0, 5)}`
 }
 
 /** A duration in its two largest units: `3 m 48 s`, `22 h 40 m`, `29 d`. */

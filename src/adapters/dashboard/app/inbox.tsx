@@ -6,11 +6,11 @@ import { Code } from './code.tsx'
 import { dateTime, pretty, shortId, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
-import { Panel } from './splitter.tsx'
-import { Button, CopyButton, Detail, Empty, Missing, Note, Tabs, Tag } from './ui.tsx'
+import { Opened } from './splitter.tsx'
+import { Button, CopyButton, Detail, Empty, Note, Tabs, Tag } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Message = Output<'GET /webhooks/inbox'>['data'][number]
@@ -40,7 +40,7 @@ function ResponseChoice() {
   const { data } = useLive(() => ask('GET /settings'), [])
   const now = data?.values['webhooks.inbox_status'] ?? 200
   return (
-    <p class="inbox-head">
+    <p class="inbox-head row dim">
       <Icon name="inbox" />
       <span class="grow">The built-in inbox</span>
       <Menu
@@ -75,15 +75,8 @@ export function subscribeInbox(): void {
 }
 
 /** The messages of the built-in receiver, like a mailbox. */
-export function Inbox({
-  messages,
-  id,
-  isOn,
-}: {
-  messages: readonly Message[]
-  id: string | undefined
-  isOn: boolean
-}) {
+export function Inbox(props: { messages: readonly Message[]; id: string | undefined; isOn: boolean }) {
+  const { messages, id, isOn } = props
   if (messages.length === 0) {
     return (
       <Empty
@@ -99,7 +92,6 @@ export function Inbox({
       </Empty>
     )
   }
-  const opened = messages.find((each) => each.id === id)
   return (
     <div class="split">
       <section class="list" tabIndex={0} aria-label="Received webhooks, newest first">
@@ -113,9 +105,9 @@ export function Inbox({
                 aria-current={message.id === id ? 'true' : undefined}
                 onClick={() => open([message.id])}
               >
-                <span class="mono subject">{message.type}</span>
+                <strong class="mono">{message.type}</strong>
                 <time dateTime={message.received_at}>{timeOfDay(message.received_at)}</time>
-                <span class="hint">{subjectOf(message)}</span>
+                <span class="hint cut">{subjectOf(message)}</span>
                 {message.copy_of !== null ? (
                   <Tag tone="warn" icon="bolt">
                     copy
@@ -128,15 +120,9 @@ export function Inbox({
           ))}
         </ul>
       </section>
-      {id !== undefined && (
-        <Panel name="delivery" width={648}>
-          {opened === undefined ? (
-            <Missing text={`There is no message ${id} in the inbox.`} onClose={() => open([])} />
-          ) : (
-            <MessageDetail key={id} message={opened} />
-          )}
-        </Panel>
-      )}
+      <Opened name="message" width={648} id={id} item={messages.find((each) => each.id === id)}>
+        {(message) => <MessageDetail key={id} message={message} />}
+      </Opened>
     </div>
   )
 }
@@ -190,8 +176,8 @@ function MessageDetail({ message }: { message: Message }) {
     </>
   )
   return (
-    <Detail label={`Message ${id}`} head={head} onClose={() => open([])}>
-      <p class="why">
+    <Detail label={`Message ${id}`} head={head}>
+      <p class="dim">
         Received at {dateTime(received_at)} with attempt {attempt}. Responded {status}.
       </p>
       <p class="row-actions">

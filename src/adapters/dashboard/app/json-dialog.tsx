@@ -1,8 +1,8 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { changed } from './live.ts'
 import { toast } from './toasts.ts'
-import { Button } from './ui.tsx'
+import { Button, Dialog } from './ui.tsx'
 
 interface JsonDialogProps {
   readonly title: string
@@ -11,6 +11,8 @@ interface JsonDialogProps {
   /** The initial document. */
   readonly value: string
   readonly action: string
+  /** The place of the document in the sent body, as a JSON Pointer. Default: it is the body. */
+  readonly at?: string
   /** The text of the toast after success. */
   readonly done: string
   readonly onSubmit: (value: unknown) => Promise<unknown>
@@ -19,10 +21,9 @@ interface JsonDialogProps {
 
 /** Edits a document before it is sent. If the emulator refuses it, the problems are shown at their lines and nothing changes. */
 export function JsonDialog(props: JsonDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const { at = '' } = props
   const [value, setValue] = useState(props.value)
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
-  useEffect(() => dialog.current?.showModal(), [])
   const syntax = jsonIssue(value)
   const submit = async () => {
     try {
@@ -31,34 +32,30 @@ export function JsonDialog(props: JsonDialogProps) {
       changed()
       props.onClose()
     } catch (error) {
-      setIssues(issuesOf(error))
+      const found = issuesOf(error)
+      setIssues(found.map((issue) => ({ ...issue, pointer: issue.pointer.replace(at, '') })))
     }
   }
+  const actions = (
+    <>
+      <Button onClick={props.onClose}>Cancel</Button>
+      <Button kind="primary" disabled={syntax && 'The text is not valid JSON.'} onClick={() => void submit()}>
+        {props.action}
+      </Button>
+    </>
+  )
   return (
-    <dialog ref={dialog} class="dialog wide" aria-label={props.title} onClose={props.onClose}>
-      <h2>{props.title}</h2>
+    <Dialog title={props.title} actions={actions} onClose={props.onClose}>
       <p>{props.text}</p>
-      <div class="dialog-editor">
-        <JsonEditor
-          label={`${props.title}, as JSON`}
-          value={value}
-          issues={syntax === undefined ? issues : [syntax]}
-          onChange={(next) => {
-            setValue(next)
-            setIssues([])
-          }}
-        />
-      </div>
-      <div class="actions">
-        <Button onClick={props.onClose}>Cancel</Button>
-        <Button
-          kind="primary"
-          disabled={syntax && 'The text is not valid JSON.'}
-          onClick={() => void submit()}
-        >
-          {props.action}
-        </Button>
-      </div>
-    </dialog>
+      <JsonEditor
+        label={`${props.title} as JSON`}
+        value={value}
+        issues={syntax === undefined ? issues : [syntax]}
+        onChange={(next) => {
+          setValue(next)
+          setIssues([])
+        }}
+      />
+    </Dialog>
   )
 }

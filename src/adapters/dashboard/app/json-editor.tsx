@@ -78,7 +78,7 @@ export function JsonEditor(props: {
       {issues.length > 0 && (
         <div class="note error" role="alert">
           <Icon name="error" />
-          <ul>
+          <ul class="grow stack">
             {issues.map((issue) => (
               <li key={issue.pointer + issue.detail}>
                 <button type="button" class="link" onClick={() => show(issue)}>

@@ -1,10 +1,9 @@
-import { useEffect, useRef } from 'preact/hooks'
 import { advanceToNext, jump, playOrPause, stepOnce } from './clock-bar.tsx'
-import { isCommandOpen, isHelpOpen } from './dialogs.ts'
+import { isCommandOpen, isHelpOpen } from './dialogs.tsx'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
 import { toasts } from './toasts.ts'
-import { Button } from './ui.tsx'
+import { Button, Dialog } from './ui.tsx'
 import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
 
@@ -108,14 +107,16 @@ const TABLE: readonly (readonly [keys: string, does: string])[] = [
 ]
 
 export function KeyboardHelp() {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
   const close = () => {
     isHelpOpen.value = false
   }
   return (
-    <dialog ref={dialog} class="dialog wide keys" aria-label="Keyboard" onClose={close}>
-      <h2>Keyboard</h2>
+    <Dialog
+      title="Keyboard"
+      kind="wide keys"
+      actions={<Button onClick={close}>Close</Button>}
+      onClose={close}
+    >
       <dl>
         {[...TABLE, ...views.map((view) => [`g ${view.key}`, view.title] as const)].map(([keys, does]) => (
           <div key={keys}>
@@ -126,9 +127,6 @@ export function KeyboardHelp() {
           </div>
         ))}
       </dl>
-      <div class="actions">
-        <Button onClick={close}>Close</Button>
-      </div>
-    </dialog>
+    </Dialog>
   )
 }

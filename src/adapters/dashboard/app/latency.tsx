@@ -22,7 +22,7 @@ export function LatencyCard({ rules }: { rules: readonly { readonly id: string; 
       await ask('POST /faults', { body })
     })
   return (
-    <section class="card latency" aria-label="Latency">
+    <section class="card latency row" aria-label="Latency">
       <label for="latency">Latency</label>
       <input
         id="latency"

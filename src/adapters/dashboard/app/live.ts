@@ -118,8 +118,15 @@ async function follow(name: string, signal: AbortSignal): Promise<void> {
     try {
       for await (const { type, data } of followEvents(emulatorAddress(), name, { signal })) {
         if (type === 'hello') {
-          if (startedAt !== '' && data.started_at !== startedAt) restarted()
-          else if (failures > 0 && hasOpened) back()
+          if (startedAt !== '' && data.started_at !== startedAt)
+            toast(
+              'info',
+              'The emulator was restarted. Everything was loaded again; your unsaved edits are kept.',
+            )
+          else if (failures > 0 && hasOpened && isLost.value) {
+            const seconds = Math.round((pageTime() - lostAt) / 1_000)
+            toast('ok', `Connected again after ${seconds} s. Everything was loaded again.`)
+          }
           startedAt = data.started_at
           failures = 0
           hasOpened = true
@@ -172,18 +179,6 @@ function lose(pause: number): void {
 
 /** When the emulator process of the last stream was started. */
 export let startedAt = ''
-
-function restarted(): void {
-  toast('info', 'The emulator was restarted. Everything was loaded again; your unsaved edits are kept.')
-}
-
-function back(): void {
-  if (!isLost.value) return
-  toast(
-    'ok',
-    `Connected again after ${Math.round((pageTime() - lostAt) / 1_000)} s. Everything was loaded again.`,
-  )
-}
 
 const NO_CLOCK = { lag_ms: 0, next: null, held: 0, frozen: null }
 

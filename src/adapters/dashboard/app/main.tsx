@@ -1,6 +1,6 @@
 import { type ComponentType, render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { isCommandOpen, isHelpOpen } from './dialogs.ts'
+import { Confirm, isCommandOpen, isHelpOpen } from './dialogs.tsx'
 import { KeyboardHelp, startKeyboard } from './keyboard.tsx'
 import { startLive } from './live.ts'
 import { here, linkTo } from './place.ts'
@@ -13,6 +13,7 @@ function App() {
   return (
     <>
       <Shell />
+      <Confirm />
       {isHelpOpen.value && <KeyboardHelp />}
       {isCommandOpen.value && <LazyCommand />}
     </>

@@ -72,7 +72,7 @@ export function Menu(props: {
               <li key={index}>
                 <button
                   type="button"
-                  class={item.danger === true ? 'danger' : ''}
+                  class={item.danger === true ? 'row danger' : 'row'}
                   onClick={() => {
                     close()
                     item.run()
@@ -80,7 +80,7 @@ export function Menu(props: {
                 >
                   {item.icon !== undefined && <Icon name={item.icon} size={14} />}
                   <span>{item.label}</span>
-                  {item.hint !== undefined && <span class="hint">{item.hint}</span>}
+                  {item.hint !== undefined && <span class="hint push">{item.hint}</span>}
                 </button>
               </li>
             ))}
@@ -118,16 +118,13 @@ function moveUpAndDown(event: KeyboardEvent & { readonly currentTarget: EventTar
   next.focus()
 }
 
-interface FieldKind {
-  readonly pattern?: string
-  readonly maxLength?: number
-  readonly placeholder?: string
-}
-
-interface MenuFormProps extends FieldKind {
+interface MenuFormProps {
   readonly label: string
   /** The text of the button. */
   readonly action: string
+  readonly pattern?: string
+  readonly maxLength?: number
+  readonly placeholder?: string
   readonly onInput?: (text: string) => void
   readonly onSubmit: (text: string) => void
 }
@@ -141,13 +138,13 @@ export function MenuForm({ label, action, onInput, onSubmit, ...field }: MenuFor
   }
   return (
     <form
-      class="menu-form"
+      class="menu-form row"
       onSubmit={(event) => {
         event.preventDefault()
         onSubmit(text)
       }}
     >
-      <label>
+      <label class="grow stack">
         {label}
         <input {...field} required value={text} onInput={(event) => change(event.currentTarget.value)} />
       </label>
@@ -158,26 +155,3 @@ export function MenuForm({ label, action, onInput, onSubmit, ...field }: MenuFor
 
 /** The rules for the name of a sandbox or a snapshot. */
 export const NAME_FIELD = { pattern: '[a-z0-9][a-z0-9\\-]*', maxLength: 63 } as const
-
-/** Asks for confirmation before data is lost. The focus is on Cancel. */
-export function Confirm(props: {
-  title: string
-  text: ComponentChildren
-  action: string
-  onDone: (yes: boolean) => void
-}) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
-  return (
-    <dialog ref={dialog} class="dialog" aria-label={props.title} onClose={() => props.onDone(false)}>
-      <h2>{props.title}</h2>
-      <p>{props.text}</p>
-      <div class="actions">
-        <Button onClick={() => props.onDone(false)}>Cancel</Button>
-        <Button kind="danger" onClick={() => props.onDone(true)}>
-          {props.action}
-        </Button>
-      </div>
-    </dialog>
-  )
-}

@@ -1,19 +1,43 @@
+import { countOf } from './format.ts'
 import { here, refine } from './place.ts'
 import { Button, Empty, FilterField } from './ui.tsx'
 
 /** The filter of a view, which is part of its address. */
 export const filterText = (): string => here.value.query.filter ?? ''
 
-export function QueryFilter({ label }: { label: string }) {
-  return <FilterField label={label} value={filterText()} onInput={(filter) => refine({ filter })} />
+/** The items in whose text the filter of the view occurs. */
+export function filtered<T>(items: readonly T[], textOf: (item: T) => string): readonly T[] {
+  const text = filterText().toLowerCase()
+  return items.filter((item) => textOf(item).toLowerCase().includes(text))
+}
+
+export function QueryFilter(props: { label: string; placeholder?: string }) {
+  return <FilterField {...props} value={filterText()} onInput={(filter) => refine({ filter })} />
 }
 
 /** Shown instead of the rows of a list that its filter hides. */
-export function NoMatch(props: { title: string; hidden: string; filter?: string; onClear?: () => void }) {
-  const { title, hidden, filter = filterText(), onClear = () => refine({ filter: '' }) } = props
+export function NoMatch(props: {
+  /** The number of rows without the filter, and what they are. */
+  count: number
+  noun: string
+  nouns?: string
+  /** Another condition that hides rows. */
+  kind?: string
+  onClear?: () => void
+}) {
+  const { count, noun, nouns, kind = '', onClear } = props
+  const filter = [filterText(), kind].filter((each) => each !== '').join(', ')
+  const clear = () => {
+    refine({ filter: '' })
+    onClear?.()
+  }
   return (
-    <Empty icon="search" title={title} text={`The filter "${filter}" hides ${hidden}.`}>
-      <Button onClick={onClear}>Clear filter</Button>
+    <Empty
+      icon="search"
+      title={`No ${noun} matches the filter`}
+      text={`The filter "${filter}" hides ${countOf(count, noun, nouns)}.`}
+    >
+      <Button onClick={clear}>Clear filter</Button>
     </Empty>
   )
 }

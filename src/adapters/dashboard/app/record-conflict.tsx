@@ -1,4 +1,5 @@
 import { DiffLines, fieldDifferences } from './differences.tsx'
+import { asJson } from './format.ts'
 import { Button, Note } from './ui.tsx'
 
 interface ConflictProps {
@@ -36,10 +37,6 @@ export function RecordConflict({ base, mine, theirs, onKeep, onTake }: ConflictP
 }
 
 function parsed(text: string): object | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = asJson(text)
+  return typeof value === 'object' && value !== null ? value : undefined
 }

@@ -3,11 +3,11 @@ import { EmulatorError } from '../../control/client/emulator-error.ts'
 import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'
-import { pretty, shortId, sizeOf } from './format.ts'
+import { confirm } from './dialogs.tsx'
+import { dateTime, pretty, shortId, sizeOf } from './format.ts'
 import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
-import { act, changed, isLost } from './live.ts'
-import { useLive } from './loaded.ts'
-import { Confirm } from './menu.tsx'
+import { changed, isLost } from './live.ts'
+import { useLive } from './loaded.tsx'
 import { here, linkTo, open } from './place.ts'
 import { RecordConflict } from './record-conflict.tsx'
 import { MissingFields, RecordForm } from './record-form.tsx'
@@ -15,7 +15,7 @@ import { fieldsOf, MAX_EDITED, recordSchema } from './record-schema.ts'
 import { referencesIn } from './references.ts'
 import { logRows } from './requests.ts'
 import { toast } from './toasts.ts'
-import { Button, Detail, Note, Problem, Skeleton, Tabs, Tag } from './ui.tsx'
+import { Button, Detail, Note, Tabs, Tag } from './ui.tsx'
 
 /** A record of any collection. */
 export interface AnyRecord {
@@ -43,12 +43,11 @@ interface EditorProps {
   readonly template: AnyRecord | undefined
   /** The names of all collections, for links to other records. */
   readonly collections: readonly string[]
-  readonly onClose: () => void
 }
 
 export function RecordEditor(props: EditorProps) {
   const { collection, record } = props
-  const { data, error, reload } = useLive(
+  const { data, notice } = useLive(
     async () => {
       if (record === undefined) return { text: pretty(blank(props.template)), etag: undefined }
       const params = { collection, id: record.id }
@@ -58,12 +57,11 @@ export function RecordEditor(props: EditorProps) {
     record === undefined ? [] : ['transition', 'write', 'event'],
     record?.id,
   )
-  if (data !== undefined) return <Editor {...props} stored={data} />
-  return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  return data === undefined ? notice : <Editor {...props} stored={data} />
 }
 
 function Editor(props: EditorProps & { readonly stored: Version }) {
-  const { collection, record, onClose, stored: loaded } = props
+  const { collection, record, stored: loaded } = props
   const key = `${collection}/${record?.id ?? 'new'}`
   const { data: schema } = useLive(() => recordSchema(collection), [], collection)
   const fields = useMemo(() => schema && fieldsOf(schema), [schema])
@@ -73,7 +71,6 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
   const [draft, setDraft] = useState(drafts.get(key) ?? { text: stored.text, base: stored })
   const [issues, setIssues] = useState<readonly EditorIssue[]>([])
   const [tab, setTab] = useState<Tab>('form')
-  const [isDeleting, setDeleting] = useState(false)
   const isDirty = draft.text !== draft.base.text
   // A record without edits here always shows the stored version.
   const base = isDirty ? draft.base : stored
@@ -127,12 +124,17 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
       <h2 class="mono">{record?.id ?? 'New record'}</h2>
       {isDirty && <Tag tone="warn">unsaved</Tag>}
       {record !== undefined && (
-        <Button kind="danger" icon="trash" label="Delete the record" onClick={() => setDeleting(true)} />
+        <Button
+          kind="danger"
+          icon="trash"
+          label="Delete the record"
+          onClick={() => remove(collection, record.id)}
+        />
       )}
     </>
   )
   return (
-    <Detail label={`Record ${record?.id ?? 'new'}`} head={head} onClose={onClose}>
+    <Detail label={`Record ${record?.id ?? 'new'}`} head={head}>
       <Tabs
         label="Ways to edit"
         tabs={{ form: 'Form', json: 'JSON', history: 'History' }}
@@ -190,28 +192,26 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
         <Button disabled={!isDirty} onClick={() => edit(stored.text, stored)}>
           Discard changes
         </Button>
-        <span class="push hint">
+        <span class="push hint wide-only">
           <kbd>Ctrl S</kbd> saves
         </span>
       </p>
-      {isDeleting && (
-        <Confirm
-          title={`Delete ${record?.id}?`}
-          text="The record and its future events are deleted."
-          action="Delete"
-          onDone={(yes) => {
-            setDeleting(false)
-            if (!yes || record === undefined) return
-            onClose()
-            void act(
-              () => ask('DELETE /state/{collection}/{id}', { params: { collection, id: record.id } }),
-              `${record.id} is deleted.`,
-            )
-          }}
-        />
-      )}
     </Detail>
   )
+}
+
+function remove(collection: string, id: string): void {
+  const run = async () => {
+    open([collection])
+    await ask('DELETE /state/{collection}/{id}', { params: { collection, id } })
+  }
+  confirm({
+    title: `Delete ${id}?`,
+    text: 'The record and its future events are deleted.',
+    action: 'Delete',
+    run,
+    done: `${id} is deleted.`,
+  })
 }
 
 /** Links that are shown of one record. */
@@ -268,11 +268,10 @@ function History({ name }: { name: string }) {
   const rows = logRows.value.entries.filter(({ changed: refs }) => refs.includes(name)).slice(0, 50)
   if (rows.length === 0) return <Note>No request in the log has changed this record.</Note>
   return (
-    <ul class="links">
+    <ul class="links stack small dim">
       {rows.map(({ id, at, method, path }) => (
         <li key={id}>
-          <a href={`#/${id.replace(/-\d+$/, '')}/requests/${id}`}>{id}</a> {at.slice(0, 19).replace('T', ' ')}{' '}
-          {method} {path}
+          <a href={`#/${id.replace(/-\d+$/, '')}/requests/${id}`}>{id}</a> {dateTime(at)} {method} {path}
         </li>
       ))}
     </ul>

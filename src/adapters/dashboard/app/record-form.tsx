@@ -84,27 +84,18 @@ function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.El
         onChange={(event) => onSet(event.currentTarget.checked)}
       />
     )
-  if (typeof value === 'number' || (value === null && field?.kind === 'number'))
+  const isNumber = typeof value === 'number' || (value === null && field?.kind === 'number')
+  if (isNumber || typeof value === 'string' || (value === null && field?.kind === 'text'))
     return (
       <input
         {...common}
-        type="number"
-        step="any"
-        value={value === null ? '' : value}
-        onInput={({ currentTarget: { value: text } }) =>
-          onSet(text === '' && field?.isNullable === true ? null : Number(text))
-        }
-      />
-    )
-  if (typeof value === 'string' || (value === null && field?.kind === 'text'))
-    return (
-      <input
-        {...common}
+        {...(isNumber && { type: 'number', step: 'any' })}
         value={value ?? ''}
-        placeholder={value === null ? 'null' : ''}
-        onInput={({ currentTarget: { value: text } }) =>
-          onSet(text === '' && value !== '' && field?.isNullable === true ? null : text)
-        }
+        placeholder={value === null && !isNumber ? 'null' : ''}
+        onInput={({ currentTarget: { value: text } }) => {
+          const isNull = text === '' && field?.isNullable === true && (isNumber || value !== '')
+          onSet(isNull ? null : isNumber ? Number(text) : text)
+        }}
       />
     )
   return (

@@ -1,17 +1,17 @@
 import { ask } from './api.ts'
-import { copyText, download } from './browser.ts'
+import { download } from './browser.ts'
 import { pretty } from './format.ts'
 import { act } from './live.ts'
 import { sandboxName } from './place.ts'
-import { toast } from './toasts.ts'
+import { copy, toast } from './toasts.ts'
 
 /** Saves the recording of the present sandbox as a file, and says what to do with it. */
 export async function saveRecording(): Promise<void> {
   const file = `${sandboxName.value}-recording.json`
   const command = `npx workspace-emulator replay ${file}`
   if (!(await act(async () => download(file, pretty(await ask('GET /record')))))) return
-  const run = async () => {
-    if (!(await copyText(command))) toast('error', `The browser did not allow copying: ${command}`)
-  }
-  toast('ok', `${file} is saved. To repeat it: ${command}`, { label: 'Copy command', run })
+  toast('ok', `${file} is saved. To repeat it: ${command}`, {
+    label: 'Copy command',
+    run: () => copy(command),
+  })
 }

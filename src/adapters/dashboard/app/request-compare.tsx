@@ -1,7 +1,7 @@
 import { ask, type Output } from './api.ts'
 import { CompareDialog, fieldDifferences } from './differences.tsx'
 import { asJson, shortPath, timeOfDay } from './format.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { linkTo } from './place.ts'
 import { type LogRow, logRows } from './requests.ts'
 

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
-import { copyText } from './browser.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
+import { DiffLines } from './differences.tsx'
 import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
-import { act } from './live.ts'
-import { useLive } from './loaded.ts'
+import { act, isLost } from './live.ts'
+import { useLive } from './loaded.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { goTo, here, linkTo, open } from './place.ts'
 import { comparable, RequestCompare } from './request-compare.tsx'
@@ -14,8 +14,8 @@ import type { LogRow } from './requests.ts'
 import { DEMO_KEYS, LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
 import { STEP_WORDS } from './step-words.ts'
-import { toast } from './toasts.ts'
-import { Button, Detail, entriesOf, FactList, Note, Problem, Skeleton, Tabs } from './ui.tsx'
+import { copy, toast } from './toasts.ts'
+import { Button, Detail, entriesOf, FactList, Note, Tabs } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
@@ -53,19 +53,8 @@ const SENT_BY_CLIENTS = new Set([
 const NEEDS_KEY =
   ' Set WORKSPACE_API_KEY to its key before you run it: the emulator keeps only digests of keys.'
 
-async function copied(text: string, what: string, note = ''): Promise<void> {
-  if (await copyText(text)) toast('ok', `Copied as ${what}.${note}`)
-  else toast('error', 'The browser did not allow copying. Allow it for this page.')
-}
-
-export function RequestDetail(props: {
-  id: string
-  row: LogRow | undefined
-  disabled: boolean
-  onClose: () => void
-}) {
-  const { id, row, disabled, onClose } = props
-  const { data, error, reload } = useLive(
+export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined }) {
+  const { data, notice } = useLive(
     () => ask('GET /explain/{request_id}', { params: { request_id: id } }),
     [],
     id,
@@ -74,7 +63,7 @@ export function RequestDetail(props: {
   const copyAs = (language: Language, label: string) => {
     if (data === undefined) return
     const shown = shownRequest(data)
-    void copied(snippet(language, shown), label, shown.key === undefined ? NEEDS_KEY : '')
+    void copy(snippet(language, shown), `Copied as ${label}.${shown.key === undefined ? NEEDS_KEY : ''}`)
   }
   const curl = () => copyAs('curl', 'curl')
   const resend = () =>
@@ -92,10 +81,10 @@ export function RequestDetail(props: {
   const compared = here.value.query.compare
   const fail = () => goTo(linkTo('faults', ['new'], ruleFor(data, row)))
   useKeys({ c: curl, r: resend, f: fail })
-  const off = disabled ? 'The emulator is not connected.' : undefined
+  const off = isLost.value ? 'The emulator is not connected.' : undefined
   const head = (
     <>
-      <code class="method">{row?.method ?? data?.request.method}</code>
+      <strong class="mono dim">{row?.method ?? data?.request.method}</strong>
       <h2 class="mono">{row?.path ?? data?.request.path}</h2>
       {row !== undefined && <Status row={row} />}
     </>
@@ -111,12 +100,11 @@ export function RequestDetail(props: {
   }
   return (
     <>
-      <Detail label={`Request ${id}`} head={head} onClose={onClose}>
-        {error !== undefined && <Problem text={error} onRetry={reload} />}
-        {data === undefined && error === undefined && <Skeleton />}
+      <Detail label={`Request ${id}`} head={head}>
+        {notice}
         {data !== undefined && (
           <>
-            <p class="why">{why(data)}</p>
+            <p class="dim">{why(data)}</p>
             {data.cors !== undefined && <Note tone="warn">{data.cors.mitigation}</Note>}
             {data.unread_query !== undefined && (
               <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
@@ -144,7 +132,11 @@ export function RequestDetail(props: {
                       }),
                     ),
                   { label: 'Compare with…', icon: 'requests', run: compare },
-                  { label: 'Copy the link', icon: 'copy', run: () => void copied(location.href, 'a link') },
+                  {
+                    label: 'Copy the link',
+                    icon: 'copy',
+                    run: () => void copy(location.href, 'Copied as a link.'),
+                  },
                 ]}
               />
             </p>
@@ -155,7 +147,14 @@ export function RequestDetail(props: {
               {tab === 'changes' && <Changes trace={data} />}
               {tab === 'response' && <Response trace={data} />}
               {tab === 'request' && <Request trace={data} />}
-              {tab === 'headers' && <Headers headers={data.request.headers} />}
+              {tab === 'headers' && (
+                <>
+                  <FactList
+                    facts={entriesOf(data.request.headers).map(([name, value]) => [name, value ?? ''])}
+                  />
+                  <Note>Headers that carry credentials are not in the log.</Note>
+                </>
+              )}
             </div>
           </>
         )}
@@ -185,12 +184,12 @@ function Explain({ trace }: { trace: Trace }) {
   const failed = trace.error !== null
   return (
     <>
-      <ol class="steps">
+      <ol class="steps small dim">
         {reached.map(({ step, outcome, description }) => (
           <li key={step} class={outcome === 'decided' ? (failed ? 'decided failed' : 'decided') : ''}>
             <Icon name={outcome === 'decided' && failed ? 'error' : 'ok'} />
-            <strong class="explained" title={STEP_WORDS[step]}>
-              {humanName(step)}
+            <strong>
+              <abbr title={STEP_WORDS[step]}>{humanName(step)}</abbr>
             </strong>
             <span>{description}</span>
           </li>
@@ -205,7 +204,7 @@ function Explain({ trace }: { trace: Trace }) {
       {trace.faults.length > 0 && (
         <>
           <h3>Fault rules</h3>
-          <ol class="steps">
+          <ol class="steps small dim">
             {trace.faults.map(({ rule, fired, description }) => (
               <li key={rule} class={fired ? 'decided fired' : ''}>
                 <Icon name={fired ? 'bolt' : 'minus'} />
@@ -219,7 +218,7 @@ function Explain({ trace }: { trace: Trace }) {
       {trace.assumptions.length > 0 && (
         <>
           <h3>Assumptions</h3>
-          <ul class="links">
+          <ul class="links stack small dim">
             {trace.assumptions.map(({ id, open: question }) => (
               <li key={id}>
                 <a href={linkTo('settings', [], { filter: id })}>{id}</a> {question}
@@ -247,22 +246,21 @@ function Changes({ trace }: { trace: Trace }) {
             <h3>
               <a href={linkTo('data', [collection, id])}>{ref}</a> {action}
             </h3>
-            {patch.map((operation) => (
-              <pre key={operation.path} class={operation.op === 'remove' ? 'minus' : 'plus'}>
-                {operation.path || '/'} {'value' in operation && <Short value={operation.value} />}
-              </pre>
-            ))}
+            <DiffLines
+              lines={patch.map((operation) => [
+                operation.op === 'remove' ? '-' : '+',
+                `${operation.path || '/'} ${'value' in operation ? shortened(operation.value) : ''}`,
+              ])}
+            />
           </section>
         )
       })}
       {events.length > 0 && (
         <section>
           <h3>schedule</h3>
-          {events.map(([sign, { kind, ref, at }]) => (
-            <pre key={sign + kind + ref} class={sign === '+' ? 'plus' : 'minus'}>
-              {timeOfDay(at)} {kind} {ref}
-            </pre>
-          ))}
+          <DiffLines
+            lines={events.map(([sign, { kind, ref, at }]) => [sign, `${timeOfDay(at)} ${kind} ${ref}`])}
+          />
         </section>
       )}
     </div>
@@ -271,11 +269,9 @@ function Changes({ trace }: { trace: Trace }) {
 
 const MAX_SHOWN = 4_000
 
-function Short({ value }: { value: unknown }) {
+function shortened(value: unknown): string {
   const text = pretty(value)
-  return (
-    <>{text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)} … ${text.length} characters in all` : text}</>
-  )
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)} … ${text.length} characters in all` : text
 }
 
 function Response({ trace }: { trace: Trace }) {
@@ -291,7 +287,7 @@ function Response({ trace }: { trace: Trace }) {
         ))}
       {response === null ? <Note>There was no response.</Note> : <ResponseBody response={response} />}
       {deliveries.length > 0 && <h3>Webhooks</h3>}
-      <ul class="links">
+      <ul class="links stack small dim">
         {deliveries.map(({ id, type, url }) => (
           <li key={id}>
             <a href={linkTo('webhooks', [id])}>{type}</a> {url}
@@ -365,15 +361,6 @@ function Request({ trace: { request, route, caller, evidence } }: { trace: Trace
       ) : (
         <Note>The request had no body, or the body was too large to keep.</Note>
       )}
-    </>
-  )
-}
-
-function Headers({ headers }: { headers: Readonly<Record<string, string | undefined>> }) {
-  return (
-    <>
-      <FactList facts={Object.entries(headers).map(([name, value]) => [name, value ?? ''])} />
-      <Note>Headers that carry credentials are not in the log.</Note>
     </>
   )
 }

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks'
 import { shellWord } from '../../shell-word.ts'
 import { ask, controlUrl } from './api.ts'
-import { ChoiceField, Field } from './fields.tsx'
+import { ChoiceField, TextField } from './fields.tsx'
 import { pretty } from './format.ts'
 import { JsonEditor, jsonIssue } from './json-editor.tsx'
 import { act } from './live.ts'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { Button, CopyButton, Detail, Note } from './ui.tsx'
 import { useVerdict } from './verdict.ts'
 
@@ -50,11 +50,7 @@ function startOf(rule: object | undefined, start: Readonly<Record<string, string
 function cleaned(draft: Draft): Draft {
   return Object.fromEntries(
     Object.entries(draft).filter(
-      ([, value]) =>
-        value !== undefined &&
-        value !== null &&
-        value !== '' &&
-        !(typeof value === 'object' && !Array.isArray(value) && Object.keys(value).length === 0),
+      ([, value]) => value !== null && value !== undefined && !['""', '{}'].includes(JSON.stringify(value)),
     ),
   ) as Draft
 }
@@ -95,7 +91,7 @@ export function RuleComposer(props: {
         operations={operations?.data.map(({ name }) => name) ?? []}
         onChange={change}
       />
-      <div class="field">
+      <div class="field stack">
         <span class="label">JSON</span>
         <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
       </div>
@@ -129,19 +125,13 @@ function Fields(props: {
   const when = (next: string, n: unknown, scope: string) =>
     onChange({ when: next === '' ? {} : { [next]: Number(n) || 1, ...(scope !== '' && { by: scope }) } })
   const number = (label: string, value: unknown, set: (value: number | undefined) => void) => (
-    <Field label={label}>
-      {(id) => (
-        <input
-          id={id}
-          type="number"
-          min={1}
-          value={value === undefined ? '' : String(value)}
-          onInput={(event) =>
-            set(event.currentTarget.value === '' ? undefined : Number(event.currentTarget.value))
-          }
-        />
-      )}
-    </Field>
+    <TextField
+      label={label}
+      type="number"
+      min={1}
+      value={String(value ?? '')}
+      onInput={(text) => set(text === '' ? undefined : Number(text))}
+    />
   )
   return (
     <div class="fields">

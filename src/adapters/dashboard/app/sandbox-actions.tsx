@@ -1,36 +1,28 @@
 import { useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { download } from './browser.ts'
+import { confirm } from './dialogs.tsx'
 import { countOf, dateTime, pretty } from './format.ts'
 import { JsonDialog } from './json-dialog.tsx'
 import { act, isLost } from './live.ts'
-import { useLive } from './loaded.ts'
-import { Confirm, Menu, MenuForm, NAME_FIELD } from './menu.tsx'
+import { useLive } from './loaded.tsx'
+import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { sandboxName } from './place.ts'
 import { MAX_EDITED } from './record-schema.ts'
 import { SnapshotCompare } from './snapshot-compare.tsx'
 import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
 
-interface Question {
-  readonly title: string
-  readonly text: string
-  readonly action: string
-  readonly run: () => Promise<unknown>
-  readonly done: string
-}
-
 /** Actions on the whole sandbox: snapshots, import and export, reset. */
 export function SandboxActions() {
   const { data } = useLive(() => ask('GET /snapshots'), [])
-  const [question, setQuestion] = useState<Question | undefined>(undefined)
   const [isComparing, setComparing] = useState(false)
   const [fixtures, setFixtures] = useState<string | undefined>(undefined)
   const file = useRef<HTMLInputElement>(null)
   const off = isLost.value
   const snapshots = data?.data ?? []
   const restore = (name: string, saved: string) =>
-    setQuestion({
+    confirm({
       title: `Restore ${name}?`,
       text: `Everything goes back to ${saved === '' ? 'when it was saved' : dateTime(saved)}: records, clock, faults and the request log. Later changes are lost.`,
       action: 'Restore',
@@ -44,7 +36,7 @@ export function SandboxActions() {
     try {
       const document = JSON.parse(content) as { collections?: Record<string, unknown[]> }
       const records = Object.values(document.collections ?? {}).reduce((sum, rows) => sum + rows.length, 0)
-      setQuestion({
+      confirm({
         title: `Import ${chosen.name}?`,
         text: `${countOf(records, 'record')} are added. A record with a known id replaces that record.`,
         action: 'Import',
@@ -99,7 +91,7 @@ export function SandboxActions() {
         kind="danger"
         disabled={off}
         onClick={() =>
-          setQuestion({
+          confirm({
             title: `Reset ${sandboxName.value}?`,
             text: 'The sandbox starts again from its starting data. Records, clock, faults and the request log are lost.',
             action: 'Reset',
@@ -122,15 +114,6 @@ export function SandboxActions() {
           done="The fixtures are imported."
           onSubmit={(value) => ask('POST /fixtures', { body: value as never })}
           onClose={() => setFixtures(undefined)}
-        />
-      )}
-      {question !== undefined && (
-        <Confirm
-          {...question}
-          onDone={(yes) => {
-            setQuestion(undefined)
-            if (yes) void act(question.run, question.done)
-          }}
         />
       )}
     </>

@@ -24,8 +24,8 @@ export function SandboxSwitcher() {
         button={
           <>
             <Icon name="data" />
-            <strong>{sandboxName.value}</strong>
-            <span class="hint">{own !== undefined && isOpenSandbox(own) ? `seed ${own.seed}` : ''}</span>
+            <strong class="cut">{sandboxName.value}</strong>
+            <span class="hint push">{own !== undefined && isOpenSandbox(own) ? `seed ${own.seed}` : ''}</span>
           </>
         }
         items={[
@@ -76,11 +76,11 @@ export function MissingSandbox({ name, isWhole }: { name: string; isWhole: boole
   if (isWhole)
     return (
       <Empty icon="sandboxes" title={`No sandbox ${name}`} text={text}>
-        <p class="row-actions">{steps}</p>
+        {steps}
       </Empty>
     )
   return (
-    <div class="banner info" role="alert">
+    <div class="banner row info" role="alert">
       <Icon name="info" />
       <p>{text}</p>
       {steps}

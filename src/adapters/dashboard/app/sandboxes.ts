@@ -1,5 +1,5 @@
 import { ask, type Output } from './api.ts'
-import { sharedLive } from './loaded.ts'
+import { sharedLive } from './loaded.tsx'
 
 export type SandboxRow = Output<'GET /sandboxes'>['data'][number]
 

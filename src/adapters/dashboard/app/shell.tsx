@@ -4,7 +4,7 @@ import { needsToken, useToken, wordsOf } from './api.ts'
 import { badges, useBadges } from './badges.ts'
 import { pageTime } from './browser.ts'
 import { ClockBar } from './clock-bar.tsx'
-import { isCommandOpen } from './dialogs.ts'
+import { isCommandOpen } from './dialogs.tsx'
 import { TextField } from './fields.tsx'
 import { numberText } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -21,7 +21,7 @@ export function Shell() {
   const view = viewNamed(here.value.view)
   return (
     <>
-      <a class="skip" href="#main" onClick={skip}>
+      <a class="skip hidden" href="#main" onClick={skip}>
         Skip to the content
       </a>
       <div class="shell">
@@ -97,28 +97,30 @@ function Navigation() {
   useBadges()
   return (
     <nav class="navigation" aria-label="Views">
-      <p class="brand">
-        <span class="logo">
+      <p class="brand row wide-only">
+        <span class="logo center">
           <Icon name="clock" />
         </span>
-        <span class="name">Workspace Emulator</span>
+        <span class="desk-only">Workspace Emulator</span>
       </p>
       <SandboxSwitcher />
       <button
         type="button"
-        class="nav-search"
+        class="nav-search nav-item row"
         title="Search or run"
         onClick={() => {
           isCommandOpen.value = true
         }}
       >
         <Icon name="search" />
-        <span class="name">Search or run</span>
-        <kbd aria-hidden="true">Ctrl K</kbd>
+        <span class="desk-only">Search or run</span>
+        <kbd class="desk-only push" aria-hidden="true">
+          Ctrl K
+        </kbd>
       </button>
       {(['Observe', 'Control', 'Set up'] as const).map((group) => (
-        <div class="nav-group" key={group}>
-          <h2>{group}</h2>
+        <div class="nav-group wide-only" key={group}>
+          <h2 class="desk-only">{group}</h2>
           <ul>
             {views
               .filter((view) => view.group === group)
@@ -128,7 +130,7 @@ function Navigation() {
           </ul>
         </div>
       ))}
-      <p class="connection">
+      <p class="connection row">
         <ConnectionState />
         <Button
           kind="ghost"
@@ -146,17 +148,23 @@ function NavItem({ view }: { view: View }) {
   const badge = badges.value[view.name]
   return (
     <li>
-      <a href={linkTo(view.name)} aria-current={isHere ? 'page' : undefined} title={view.title}>
+      <a
+        class="nav-item row"
+        href={linkTo(view.name)}
+        aria-current={isHere ? 'page' : undefined}
+        title={view.title}
+      >
         <Icon name={view.icon} />
-        <span class="name">{view.title}</span>
+        <span class="desk-only">{view.title}</span>
         {badge !== undefined && badge.problems > 0 ? (
-          <span class="badge problem">
+          <span class="badge row push small bad-text">
             <Icon name="warn" size={14} />
             {badge.problems}
             <span class="hidden"> problems</span>
           </span>
         ) : (
-          badge !== undefined && badge.count > 0 && <span class="badge">{numberText(badge.count)}</span>
+          badge !== undefined &&
+          badge.count > 0 && <span class="badge row push hint">{numberText(badge.count)}</span>
         )}
       </a>
     </li>
@@ -165,7 +173,7 @@ function NavItem({ view }: { view: View }) {
 
 function ConnectionState() {
   return (
-    <span class={isLost.value ? 'state lost' : 'state'} role="status">
+    <span class={`state row small dim ${isLost.value ? 'error' : 'ok'}`} role="status">
       <Icon name={isLost.value ? 'unplug' : 'ok'} size={12} />
       <span class="name">{isLost.value ? 'Disconnected' : location.host}</span>
     </span>
@@ -213,7 +221,7 @@ function Banner() {
   if (!isLost.value || ticking.value === 0) return null
   const seconds = (ms: number) => Math.max(0, Math.round(ms / 1_000))
   return (
-    <div class="banner warn" role="alert">
+    <div class="banner row warn" role="alert">
       <Icon name="unplug" />
       <p>
         Connection lost. Showing data from {seconds(pageTime() - since)} s ago. Next try in{' '}
@@ -256,7 +264,7 @@ function Toasts() {
 function TokenDialog() {
   const [text, setText] = useState('')
   return (
-    <div class="cover">
+    <div class="cover center">
       <form
         class="dialog"
         aria-label="Control token"
@@ -271,7 +279,7 @@ function TokenDialog() {
           started with it.
         </p>
         <TextField label="Token" type="password" required value={text} onInput={setText} />
-        <div class="actions">
+        <div class="actions row">
           <Button kind="primary" type="submit">
             Continue
           </Button>

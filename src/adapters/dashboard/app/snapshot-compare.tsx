@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { CompareDialog, type RecordsByCollection, recordDifferences } from './differences.tsx'
-import { useLive } from './loaded.ts'
+import { useLive } from './loaded.tsx'
 import { linkTo } from './place.ts'
 
 /** The present state, among the names of snapshots. No snapshot can have this name. */

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useRef, useState } from 'preact/hooks'
 import { keep, kept } from './browser.ts'
+import { Missing } from './ui.tsx'
 
 const MIN = 320
 const STEP = 16
@@ -17,7 +18,7 @@ export function Panel(props: { name: string; width: number; children: ComponentC
   return (
     <div class="panel" style={{ width: `${width}px` }}>
       <div
-        class="splitter"
+        class="splitter wide-only"
         role="separator"
         aria-orientation="vertical"
         aria-label="Width of the panel"
@@ -43,5 +44,25 @@ export function Panel(props: { name: string; width: number; children: ComponentC
       />
       {props.children}
     </div>
+  )
+}
+
+/** The panel of the item whose id is in the address; nothing without one. */
+export function Opened<T>(props: {
+  /** What the item is: `batch`. */
+  name: string
+  width: number
+  id: string | undefined
+  /** Undefined if there is none with this id. */
+  item: T | undefined
+  children: (item: T) => ComponentChildren
+}) {
+  const { name, width, id, item, children } = props
+  if (id === undefined) return null
+  const missing = `There is no ${name} ${id} here. It may have been deleted.`
+  return (
+    <Panel name={name} width={width}>
+      {item === undefined ? <Missing text={missing} /> : children(item)}
+    </Panel>
   )
 }

@@ -1,4 +1,4 @@
-import { Component, type ComponentChildren } from 'preact'
+import { Component, type ComponentChildren, type RefObject, type VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Column, fitting, nextSorting, type Sorting } from './columns.ts'
 import { useKeys } from './view-keys.ts'
@@ -20,8 +20,8 @@ interface TableProps<T> {
   readonly idOf: (row: T) => string
   readonly selected?: string | undefined
   readonly onOpen: (id: string) => void
-  /** The content of a row on phones, where it has two lines instead of cells. */
-  readonly phone?: (row: T) => ComponentChildren
+  /** The content of a row on phones, where it has two lines and a state instead of cells. */
+  readonly phone?: (row: T) => readonly [title: ComponentChildren, hint: ComponentChildren, state: VNode]
   readonly sorting?: Sorting | undefined
   readonly onSort?: (sorting: Sorting | undefined) => void
   /** Rows cannot be opened, and keys do not move along them. */
@@ -43,17 +43,14 @@ export function useNarrow(): boolean {
   return isNarrow
 }
 
-/** A table whose rows have the same height. Only the visible rows are in the page. */
-export function Table<T>(props: TableProps<T>) {
-  const { rows, idOf, selected, onOpen, sorting, onSort } = props
-  const isPhone = useNarrow() && props.phone !== undefined
-  const rowHeight = isPhone ? 52 : 32
-  const scroller = useRef<HTMLElement>(null)
-  const [top, setTop] = useState(0)
-  const [{ width, height }, setSize] = useState({ width: innerWidth, height: 800 })
-  const columns = useMemo(() => fitting(props.columns, width), [props.columns, width])
+/** The size of an element inside its borders in px. Before it is in the page, `first`. */
+export function useSize(
+  ref: RefObject<HTMLElement | null>,
+  first: { readonly width: number; readonly height: number },
+) {
+  const [size, setSize] = useState(first)
   useEffect(() => {
-    const element = scroller.current
+    const element = ref.current
     if (element === null) return
     const observer = new ResizeObserver(() =>
       setSize({ width: element.clientWidth, height: element.clientHeight }),
@@ -61,6 +58,19 @@ export function Table<T>(props: TableProps<T>) {
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
+  return size
+}
+
+/** A table whose rows have the same height. Only the visible rows are in the page. */
+export function Table<T>(props: TableProps<T>) {
+  const { rows, idOf, selected, onOpen, sorting, onSort } = props
+  const phone = useNarrow() ? props.phone : undefined
+  const isPhone = phone !== undefined
+  const rowHeight = isPhone ? 52 : 32
+  const scroller = useRef<HTMLElement>(null)
+  const [top, setTop] = useState(0)
+  const { width, height } = useSize(scroller, { width: innerWidth, height: 800 })
+  const columns = useMemo(() => fitting(props.columns, width), [props.columns, width])
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   const shown = rows.slice(first, last)
@@ -132,7 +142,7 @@ export function Table<T>(props: TableProps<T>) {
                   if (event.key === 'Enter' && event.target === event.currentTarget) onOpen(id)
                 }}
               >
-                {isPhone ? <td>{props.phone?.(row)}</td> : <Cells row={row} columns={columns} />}
+                {isPhone ? <TwoLines parts={phone(row)} /> : <Cells row={row} columns={columns} />}
               </tr>
             )
           })}
@@ -140,6 +150,22 @@ export function Table<T>(props: TableProps<T>) {
         </tbody>
       </table>
     </section>
+  )
+}
+
+function TwoLines({
+  parts: [title, hint, state],
+}: {
+  parts: ReturnType<NonNullable<TableProps<never>['phone']>>
+}) {
+  return (
+    <td>
+      <span class="two-lines">
+        <span>{title}</span>
+        <span class="hint">{hint}</span>
+        {state}
+      </span>
+    </td>
   )
 }
 

@@ -6,6 +6,7 @@ import { countOf, durationText, shortId, shortTime, timeOfDay } from './format.t
 import { Icon } from './icon.tsx'
 import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
+import { useSize } from './table.tsx'
 import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
 
 interface ChartProps {
@@ -26,15 +27,8 @@ const LANES = ['Webhooks', 'Faults', 'Schedule'] as const
 
 export function Chart({ batches, marks, axisIn, now, onPan }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useState(800)
+  const { width } = useSize(frame, { width: 800, height: 0 })
   const [picked, setPicked] = useState<Picked | undefined>(undefined)
-  useEffect(() => {
-    const element = frame.current
-    if (element === null) return
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth))
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [])
   const axis = axisIn(width)
   const height = AXIS + (batches.length + LANES.length) * ROW
   const [first, last] = useRowsInSight(frame, batches.length)
@@ -122,20 +116,20 @@ function Labels(props: { batches: readonly BatchRow[]; first: number; count: num
   return (
     <ul class="chart-labels" style={{ paddingTop: `${AXIS + first * ROW}px` }}>
       {batches.map((batch) => (
-        <li key={batch.id}>
+        <li key={batch.id} class="row">
           <span class={`mark ${stateLook(stateOf(batch))[0]}`}>
             <Icon name={stateLook(stateOf(batch))[1]} />
           </span>
-          <a href={linkTo('batches', [batch.id])} title={batch.id}>
+          <a class="cut" href={linkTo('batches', [batch.id])} title={batch.id}>
             {batchName(batch)}
-            <span class="hint">{aboutBatch(batch)}</span>
+            <span class="hint cut">{aboutBatch(batch)}</span>
           </a>
         </li>
       ))}
       {LANES.map((lane, index) => (
         <li
           key={lane}
-          class="lane"
+          class="row dim"
           style={index === 0 ? { marginTop: `${(count - first - batches.length) * ROW}px` } : {}}
         >
           {lane}
@@ -166,7 +160,7 @@ function Ground({ axis, now }: { axis: Axis; now: number }) {
       {axis.stretches
         .filter(({ isFolded, left, right }) => isFolded && right - left >= MIN_FOLD)
         .map(({ left, right, from, to }) => (
-          <span key={left} class="fold" style={{ left: `${left}px`, width: `${right - left}px` }}>
+          <span key={left} class="fold center" style={{ left: `${left}px`, width: `${right - left}px` }}>
             {right - left >= 16 && <span>{durationText(to - from)}</span>}
           </span>
         ))}
@@ -184,23 +178,23 @@ function tickLabel(instant: number, now: number): string {
 
 function Legend() {
   return (
-    <p class="legend">
-      <span>
+    <p class="legend row small dim">
+      <span class="row">
         <i class="key striped" /> Validating
       </span>
-      <span>
+      <span class="row">
         <i class="key solid" /> In progress, items done
       </span>
-      <span>
+      <span class="row">
         <i class="key dotted" /> Finalizing
       </span>
-      <span>
+      <span class="row">
         <i class="key kept" /> Results kept
       </span>
-      <span class="warn">
+      <span class="row warn">
         <Icon name="flag" size={12} /> Deadline
       </span>
-      <span>
+      <span class="row">
         <Icon name="bolt" size={12} /> Fault fired
       </span>
     </p>

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { type Axis, clustered } from './axis.ts'
 import { type BatchRow, batchName, endOf, isUnfinished, stateOf } from './batch-data.ts'
-import { advanceBy, goToInstant } from './clock-bar.tsx'
+import { advanceToEnd, goToInstant } from './clock-bar.tsx'
 import { dateTime, durationText, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { goTo, linkTo } from './place.ts'
@@ -120,7 +120,7 @@ export function Lane(props: {
           <button
             type="button"
             key={mark.lane + mark.at + mark.label}
-            class={`mark-button ${mark.tone}`}
+            class={`mark-button center ${mark.tone}`}
             style={{ left: `${px - 12}px`, top: `${top + 6}px` }}
             aria-label={label}
             title={label}
@@ -130,7 +130,7 @@ export function Lane(props: {
               else if (mark.link !== undefined) goTo(mark.link)
             }}
           >
-            {items.length > 1 ? <span class="many">{items.length}</span> : <Icon name={mark.icon} />}
+            {items.length > 1 ? <span class="many center">{items.length}</span> : <Icon name={mark.icon} />}
           </button>
         )
       })}
@@ -195,8 +195,8 @@ function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onC
   ]
   return (
     <>
-      <p class="popover-head">
-        <strong>{batchName(batch)}</strong>
+      <p class="row">
+        <strong class="grow">{batchName(batch)}</strong>
         <StateTag state={stateOf(batch)} />
       </p>
       <FactList facts={facts} />
@@ -206,7 +206,7 @@ function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onC
             kind="primary"
             onClick={() => {
               onClose()
-              void advanceBy(`Until ${batchName(batch)} is done`, { until: { batch: batch.id } })
+              advanceToEnd(batch)
             }}
           >
             Advance to done

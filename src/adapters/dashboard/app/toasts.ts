@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { after } from './browser.ts'
+import { after, copyText } from './browser.ts'
 
 /** A short message about an action of the user. */
 export interface Toast {
@@ -26,4 +26,14 @@ export function toast(tone: Toast['tone'], text: string, action?: Toast['action'
 
 export function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id)
+}
+
+/** Copies a text to the clipboard, and shows `done`, or why it is not copied. @returns whether it is copied */
+export async function copy(text: string, done?: string): Promise<boolean> {
+  const isCopied = await copyText(text)
+  // A longer text is shown where it can be selected.
+  const byHand = text.length > 200 ? 'select the text and copy it' : `copy it from here: ${text}`
+  if (!isCopied) toast('error', `The browser did not allow copying. Allow it for this page, or ${byHand}`)
+  else if (done !== undefined) toast('ok', done)
+  return isCopied
 }

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
-import { after, copyText } from './browser.ts'
+import { after } from './browser.ts'
+import { Code } from './code.tsx'
 import { Icon, type IconName } from './icon.tsx'
-import { toast } from './toasts.ts'
+import { here, open } from './place.ts'
+import { copy } from './toasts.ts'
 import { useKeys } from './view-keys.ts'
 
 interface ButtonProps {
@@ -129,16 +131,15 @@ export function Switch(props: {
 export function CopyButton(props: { text: () => string; children?: ComponentChildren; kind?: 'primary' }) {
   const { text, children, kind } = props
   const [isCopied, setCopied] = useState(false)
-  const copy = async () => {
-    if (!(await copyText(text())))
-      return toast('error', 'The browser did not allow copying. Select the text and copy it.')
+  const onClick = async () => {
+    if (!(await copy(text()))) return
     setCopied(true)
     after(1_500, () => setCopied(false))
   }
   const icon = isCopied ? 'check' : 'copy'
   const only = children === undefined ? { label: isCopied ? 'Copied' : 'Copy' } : {}
   return (
-    <Button icon={icon} {...(kind && { kind })} {...only} onClick={copy}>
+    <Button icon={icon} {...(kind && { kind })} {...only} onClick={onClick}>
       {children === undefined ? undefined : isCopied ? 'Copied' : children}
     </Button>
   )
@@ -180,8 +181,8 @@ export function ViewHead(props: {
   return (
     <header class="view-head">
       <h1 tabIndex={-1}>{props.title}</h1>
-      <p class="summary">{props.summary}</p>
-      <div class="actions">{props.children}</div>
+      <p class="grow cut wide-only">{props.summary}</p>
+      <div class="actions row">{props.children}</div>
     </header>
   )
 }
@@ -215,21 +216,31 @@ export function FilterField(props: {
   )
 }
 
-/** An empty view: a text about its content, and one action. */
+/** An empty view: a text about its content, code that fills it, and one action. */
 export function Empty(props: {
   icon: IconName
   title: string
   text: ComponentChildren
+  code?: string
   children?: ComponentChildren
 }) {
+  const { code } = props
   return (
     <div class="empty">
-      <span class="empty-icon">
+      <span class="empty-icon center">
         <Icon name={props.icon} />
       </span>
       <h2>{props.title}</h2>
       <p>{props.text}</p>
-      {props.children}
+      {code !== undefined && <Code text={code} />}
+      <p class="row-actions">
+        {code !== undefined && (
+          <CopyButton kind="primary" text={() => code}>
+            Copy the command
+          </CopyButton>
+        )}
+        {props.children}
+      </p>
     </div>
   )
 }
@@ -277,9 +288,9 @@ export function Card(props: {
   const id = useId()
   return (
     <section class="card" aria-labelledby={id}>
-      <header>
+      <header class="row">
         <h2 id={id}>{props.title}</h2>
-        <p class="hint">{props.hint}</p>
+        <p class="hint grow">{props.hint}</p>
         {props.actions}
       </header>
       {props.children}
@@ -287,22 +298,26 @@ export function Card(props: {
   )
 }
 
+const close = () => open(here.value.path.slice(0, -1))
+
 /** The panel of the opened item, next to a list. On phones it is the whole page. */
 export function Detail(props: {
   label: string
-  onClose: () => void
   head: ComponentChildren
   children: ComponentChildren
+  /** Default: opens the list. */
+  onClose?: () => void
 }) {
-  useKeys({ Escape: props.onClose })
+  const { onClose = close } = props
+  useKeys({ Escape: onClose })
   return (
     <aside class="detail" aria-label={props.label}>
-      <header class="detail-head">
+      <header class="detail-head row">
         <span class="back">
-          <Button icon="back" kind="ghost" label="Back to the list" onClick={props.onClose} />
+          <Button icon="back" kind="ghost" label="Back to the list" onClick={onClose} />
         </span>
         {props.head}
-        <Button icon="close" kind="ghost" label="Close" onClick={props.onClose} />
+        <Button icon="close" kind="ghost" label="Close" onClick={onClose} />
       </header>
       <section class="detail-body" tabIndex={0} aria-label={`${props.label}, content`}>
         {props.children}
@@ -312,9 +327,9 @@ export function Detail(props: {
 }
 
 /** Shown instead of the detail of an item that does not exist. */
-export function Missing({ text, onClose }: { text: string; onClose: () => void }) {
+export function Missing({ text }: { text: string }) {
   return (
-    <Detail label="Not found" head={<h2>Not found</h2>} onClose={onClose}>
+    <Detail label="Not found" head={<h2>Not found</h2>}>
       <Problem text={text} />
     </Detail>
   )
@@ -323,7 +338,7 @@ export function Missing({ text, onClose }: { text: string; onClose: () => void }
 /** Names with their values. */
 export function FactList({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
   return (
-    <dl class="facts">
+    <dl class="facts stack small">
       {facts.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
@@ -331,5 +346,26 @@ export function FactList({ facts }: { facts: readonly (readonly [name: string, v
         </div>
       ))}
     </dl>
+  )
+}
+
+/** Opens a dialog when it gets into the page. */
+export const showModal = (dialog: HTMLDialogElement | null) => dialog?.showModal()
+
+/** A dialog: its title, its content, and its buttons. */
+export function Dialog(props: {
+  title: string
+  kind?: string
+  children: ComponentChildren
+  actions: ComponentChildren
+  onClose: () => void
+}) {
+  const { title, kind = 'wide', children, actions, onClose } = props
+  return (
+    <dialog ref={showModal} class={`dialog ${kind}`} aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {children}
+      <div class="actions row">{actions}</div>
+    </dialog>
   )
 }

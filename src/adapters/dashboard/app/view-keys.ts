@@ -7,12 +7,11 @@ export const viewKeys = new Map<string, () => void>()
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {
   const latest = useRef(keys)
   latest.current = keys
-  const names = Object.keys(keys).join(' ')
+  const names = Object.keys(keys)
   useLayoutEffect(() => {
-    for (const name of names.split(' ').filter((name) => name !== ''))
-      viewKeys.set(name, () => latest.current[name]?.())
+    for (const name of names) viewKeys.set(name, () => latest.current[name]?.())
     return () => {
-      for (const name of names.split(' ').filter((name) => name !== '')) viewKeys.delete(name)
+      for (const name of names) viewKeys.delete(name)
     }
-  }, [names])
+  }, [names.join()])
 }

@@ -10,17 +10,16 @@ import {
   useBatches,
 } from '../batch-data.ts'
 import { BatchDetail, ItemBar } from '../batch-detail.tsx'
-import { Code } from '../code.tsx'
 import { type Column, type Sorting, sorted } from '../columns.ts'
-import { countOf, dateTime, shortId, timeOfDay } from '../format.ts'
+import { dateTime, shortId, timeOfDay } from '../format.ts'
 import { here, open } from '../place.ts'
-import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { logRows } from '../requests.ts'
 import { DEMO_KEYS, snippet } from '../snippets.ts'
-import { Panel } from '../splitter.tsx'
+import { Opened } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { Table, texts } from '../table.tsx'
-import { CopyButton, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
+import { Empty, ViewHead } from '../ui.tsx'
 
 /** The Idempotency-Key of the request that created each batch, as far as the log has it. */
 const creationKeys = computed(() => {
@@ -67,31 +66,28 @@ const COLUMNS: readonly Column<BatchRow>[] = [
 ]
 
 export default function Batches() {
-  const { data, error, reload } = useBatches()
+  const { data, notice } = useBatches()
   const { path } = here.value
   const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
   const unfinished = data?.filter(isUnfinished).length ?? 0
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
-  const text = filterText().toLowerCase()
-  const found = data.filter((batch) =>
-    `${batchName(batch)} ${batch.id} ${outcomeOf(batch)} ${batch.model} ${batch.prompt} ${keyOf(batch)}`
-      .toLowerCase()
-      .includes(text),
+  if (data === undefined) return notice
+  const found = filtered(
+    data,
+    (batch) =>
+      `${batchName(batch)} ${batch.id} ${outcomeOf(batch)} ${batch.model} ${batch.prompt} ${keyOf(batch)}`,
   )
   const rows = sorted(found, COLUMNS, sorting)
-  const opened = data.find(({ id }) => id === path[0])
   return (
     <>
       <ViewHead title="Batches" summary={`${data.length} · ${unfinished} unfinished`}>
         <QueryFilter label="Filter batches" />
       </ViewHead>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       <div class="split">
         {data.length === 0 ? (
           <NoBatches />
         ) : rows.length === 0 ? (
-          <NoMatch title="No batch matches the filter" hidden={countOf(data.length, 'batch', 'batches')} />
+          <NoMatch count={data.length} noun="batch" nouns="batches" />
         ) : (
           <Table
             label="Batches, unfinished first"
@@ -102,32 +98,18 @@ export default function Batches() {
             sorting={sorting}
             onSort={setSorting}
             onOpen={(id) => open([id])}
-            phone={(batch) => <PhoneRow batch={batch} />}
+            phone={(batch) => [
+              batchName(batch),
+              `${batch.finished}/${batch.request_counts.total} items · ${timeOfDay(batch.created_at)}`,
+              <StateTag state={outcomeOf(batch)} />,
+            ]}
           />
         )}
-        {path[0] !== undefined && (
-          <Panel name="batch" width={648}>
-            {opened === undefined ? (
-              <Missing text={`There is no batch ${path[0]} in this sandbox.`} onClose={() => open([])} />
-            ) : (
-              <BatchDetail key={opened.id} batch={opened} onClose={() => open([])} />
-            )}
-          </Panel>
-        )}
+        <Opened name="batch" width={648} id={path[0]} item={data.find(({ id }) => id === path[0])}>
+          {(batch) => <BatchDetail key={batch.id} batch={batch} />}
+        </Opened>
       </div>
     </>
-  )
-}
-
-function PhoneRow({ batch }: { batch: BatchRow }) {
-  return (
-    <span class="two-lines">
-      <span>{batchName(batch)}</span>
-      <span class="hint">
-        {batch.finished}/{batch.request_counts.total} items · {timeOfDay(batch.created_at)}
-      </span>
-      <StateTag state={outcomeOf(batch)} />
-    </span>
   )
 }
 
@@ -150,11 +132,7 @@ function NoBatches() {
       icon="batches"
       title="No batches yet"
       text="Create one through the API. It appears here at once, and progresses when time passes."
-    >
-      <Code text={curl} />
-      <CopyButton kind="primary" text={() => curl}>
-        Copy curl
-      </CopyButton>
-    </Empty>
+      code={curl}
+    />
   )
 }

@@ -2,24 +2,12 @@ import { findingCounts } from '../../../finding-lines.ts'
 import { ask, type Output } from '../api.ts'
 import type { Column } from '../columns.ts'
 import { countOf, pretty } from '../format.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { goTo, here, linkTo, open } from '../place.ts'
-import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { Panel } from '../splitter.tsx'
+import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { Opened } from '../splitter.tsx'
 import { Table } from '../table.tsx'
-import {
-  Button,
-  Detail,
-  Empty,
-  FactList,
-  Missing,
-  Note,
-  Problem,
-  Skeleton,
-  Tag,
-  type Tone,
-  ViewHead,
-} from '../ui.tsx'
+import { Button, Detail, Empty, FactList, Note, Tag, type Tone, ViewHead } from '../ui.tsx'
 
 type Finding = Output<'GET /conduct'>['data'][number]
 
@@ -40,23 +28,17 @@ const COLUMNS: readonly Column<Finding>[] = [
 const idOf = ({ code, requests }: Finding) => `${code} ${requests[0] ?? ''}`
 
 export default function ConductView() {
-  const { data: report, error, reload } = useLive(() => ask('GET /conduct'), ['request', 'event'])
-  if (report === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const { data: report, notice } = useLive(() => ask('GET /conduct'), ['request', 'event'])
+  if (report === undefined) return notice
   const { data, judged, not_judged } = report
   const [opened] = here.value.path
-  const finding = data.find((each) => idOf(each) === opened)
-  const close = () => open([])
-  const text = filterText().toLowerCase()
-  const rows = data.filter(({ severity, code, message }) =>
-    `${severity} ${code} ${message}`.toLowerCase().includes(text),
-  )
+  const rows = filtered(data, ({ severity, code, message }) => `${severity} ${code} ${message}`)
   return (
     <>
       <ViewHead title="Conduct" summary={`${findingCounts(data)} in ${countOf(judged.requests, 'request')}`}>
         <QueryFilter label="Filter findings" />
       </ViewHead>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       {not_judged.map((reason) => (
         <Note key={reason}>{reason}</Note>
       ))}
@@ -70,7 +52,7 @@ export default function ConductView() {
             <Button onClick={() => goTo(linkTo('faults'))}>Arm a fault</Button>
           </Empty>
         ) : rows.length === 0 ? (
-          <NoMatch title="No finding matches the filter" hidden={countOf(data.length, 'finding')} />
+          <NoMatch count={data.length} noun="finding" />
         ) : (
           <Table
             label="Findings, the most severe first"
@@ -79,25 +61,18 @@ export default function ConductView() {
             idOf={idOf}
             selected={opened}
             onOpen={(id) => open([id])}
-            phone={(row) => <PhoneRow {...row} />}
+            phone={(row) => [<code>{row.code}</code>, row.message, <SeverityTag {...row} />]}
           />
         )}
-        {opened !== undefined && (
-          <Panel name="finding" width={464}>
-            {finding === undefined ? (
-              <Missing text={`There is no finding ${opened} in this sandbox.`} onClose={close} />
-            ) : (
-              <FindingDetail finding={finding} onClose={close} />
-            )}
-          </Panel>
-        )}
+        <Opened name="finding" width={464} id={opened} item={data.find((each) => idOf(each) === opened)}>
+          {(finding) => <FindingDetail {...finding} />}
+        </Opened>
       </div>
     </>
   )
 }
 
-function FindingDetail({ finding, onClose }: { finding: Finding; onClose: () => void }) {
-  const { code, message, requests, evidence, section, fix } = finding
+function FindingDetail({ severity, code, message, requests, evidence, section, fix }: Finding) {
   const facts = Object.entries(evidence).map(
     ([name, value]) =>
       [name.replaceAll('_', ' '), typeof value === 'object' ? pretty(value) : String(value)] as const,
@@ -105,10 +80,9 @@ function FindingDetail({ finding, onClose }: { finding: Finding; onClose: () => 
   return (
     <Detail
       label={`Finding ${code}`}
-      onClose={onClose}
       head={
         <h2>
-          <SeverityTag {...finding} /> <code>{code}</code>
+          <SeverityTag severity={severity} /> <code>{code}</code>
         </h2>
       }
     >
@@ -116,7 +90,7 @@ function FindingDetail({ finding, onClose }: { finding: Finding; onClose: () => 
       <h3>Fix</h3>
       <p>{fix}</p>
       <h3>Requests</h3>
-      <ul class="links">
+      <ul class="links stack small dim">
         {requests.map((id) => (
           <li key={id}>
             <a href={linkTo('requests', [id])}>{id}</a>
@@ -131,14 +105,4 @@ function FindingDetail({ finding, onClose }: { finding: Finding; onClose: () => 
 
 function SeverityTag({ severity }: Pick<Finding, 'severity'>) {
   return <Tag tone={TONES[severity]}>{severity}</Tag>
-}
-
-function PhoneRow(row: Finding) {
-  return (
-    <span class="two-lines">
-      <code>{row.code}</code>
-      <span class="hint">{row.message}</span>
-      <SeverityTag {...row} />
-    </span>
-  )
 }

@@ -2,11 +2,10 @@ import { useState } from 'preact/hooks'
 import { baseUrl } from '../api.ts'
 import { Code } from '../code.tsx'
 import { timeOfDay } from '../format.ts'
-import { Icon } from '../icon.tsx'
 import { linkTo, sandboxName } from '../place.ts'
 import { logRows } from '../requests.ts'
 import { DEMO_KEYS, LANGUAGES, type Language, snippet } from '../snippets.ts'
-import { Card, CopyButton, Tabs, ViewHead } from '../ui.tsx'
+import { Card, CopyButton, Note, Tabs, ViewHead } from '../ui.tsx'
 
 export default function Connect() {
   const [language, setLanguage] = useState<Language>('curl')
@@ -16,14 +15,14 @@ export default function Connect() {
   return (
     <>
       <ViewHead title="Connect" summary="point any HTTP client here" />
-      <section class="scroll connect" tabIndex={0} aria-label="How to connect">
+      <section class="scroll" tabIndex={0} aria-label="How to connect">
         <div class="columns">
           <Card title="Address and keys">
             <div class="pad">
-              <div class="field">
+              <div class="field stack">
                 <label for="base-url">Base URL</label>
-                <span class="with-copy">
-                  <input id="base-url" class="mono" readOnly value={baseUrl()} />
+                <span class="row">
+                  <input id="base-url" class="mono grow" readOnly value={baseUrl()} />
                   <CopyButton text={baseUrl} />
                 </span>
               </div>
@@ -31,7 +30,7 @@ export default function Connect() {
             <ul class="rows">
               {DEMO_KEYS.map(({ token: each, role }) => (
                 <li key={each}>
-                  <label class="key-choice">
+                  <label class="key-choice row">
                     <input type="radio" name="key" checked={each === key} onChange={() => setKey(each)} />
                     <code>{each}</code>
                     <span class="hint">{role}</span>
@@ -48,7 +47,9 @@ export default function Connect() {
             <Tabs label="Language" tabs={LANGUAGES} value={language} onChoose={setLanguage} />
             <div class="pad" role="tabpanel" aria-label={language}>
               <Code text={code} />
-              <FirstRequest />
+              <div role="status">
+                <FirstRequest />
+              </div>
             </div>
           </Card>
         </div>
@@ -67,23 +68,15 @@ function FirstRequest() {
   const { entries } = logRows.value
   const last = entries[0]
   if (last === undefined) {
-    return (
-      <p class="note info" role="status">
-        <Icon name="progress" />
-        <span>Waiting for your first request. This line turns green when it arrives.</span>
-      </p>
-    )
+    return <Note icon="progress">Waiting for your first request. This line turns green when it arrives.</Note>
   }
   return (
-    <p class="note ok" role="status">
-      <Icon name="ok" />
-      <span>
-        Connected:{' '}
-        <a href={linkTo('requests', [last.id])}>
-          {last.method} {last.path}
-        </a>{' '}
-        at {timeOfDay(last.at)}, status {last.status === 0 ? 'none' : last.status}.
-      </span>
-    </p>
+    <Note tone="ok">
+      Connected:{' '}
+      <a href={linkTo('requests', [last.id])}>
+        {last.method} {last.path}
+      </a>{' '}
+      at {timeOfDay(last.at)}, status {last.status === 0 ? 'none' : last.status}.
+    </Note>
   )
 }

@@ -4,12 +4,12 @@ import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
 import type { Column } from '../columns.ts'
 import { countOf } from '../format.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { here, open, refine } from '../place.ts'
-import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { Panel } from '../splitter.tsx'
+import { filtered, filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { Opened } from '../splitter.tsx'
 import { Table } from '../table.tsx'
-import { CopyButton, Detail, Empty, Missing, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { CopyButton, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
 
 type Point = Output<'GET /coverage'>['data'][number]
 
@@ -20,15 +20,13 @@ const COLUMNS: readonly Column<Point>[] = [
 ]
 
 export default function Coverage() {
-  const { data, error, reload } = useLive(coverage, ['request', 'event'])
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const { data, notice } = useLive(coverage, ['request', 'event'])
+  if (data === undefined) return notice
   if (data === 'not counted') return <NotCounted />
-  const text = filterText().toLowerCase()
   const isAll = here.value.query.show === 'all'
   const [opened] = here.value.path
-  const point = data.data.find(({ id }) => id === opened)
-  const rows = data.data.filter(({ id, met }) => (isAll || met === null) && id.toLowerCase().includes(text))
+  const points = data.data.filter(({ met }) => isAll || met === null)
+  const rows = filtered(points, ({ id }) => id)
   return (
     <>
       <ViewHead
@@ -43,7 +41,7 @@ export default function Coverage() {
         />
         <QueryFilter label="Filter points" />
       </ViewHead>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       <div class="split">
         {rows.length > 0 ? (
           <Table
@@ -53,25 +51,16 @@ export default function Coverage() {
             idOf={({ id }) => id}
             selected={opened}
             onOpen={(id) => open([id])}
-            phone={(point) => <PhoneRow {...point} />}
+            phone={(point) => [<code>{point.id}</code>, point.how, <MetTag {...point} />]}
           />
-        ) : text === '' ? (
+        ) : filterText() === '' ? (
           <Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />
         ) : (
-          <NoMatch
-            title="No point matches the filter"
-            hidden={countOf(isAll ? data.total : data.total - data.met, 'point')}
-          />
+          <NoMatch count={points.length} noun="point" />
         )}
-        {opened !== undefined && (
-          <Panel name="point" width={464}>
-            {point ? (
-              <PointDetail {...point} />
-            ) : (
-              <Missing text={`There is no point ${opened}.`} onClose={close} />
-            )}
-          </Panel>
-        )}
+        <Opened name="point" width={464} id={opened} item={data.data.find(({ id }) => id === opened)}>
+          {(point) => <PointDetail {...point} />}
+        </Opened>
       </div>
     </>
   )
@@ -86,11 +75,9 @@ async function coverage(): Promise<Output<'GET /coverage'> | 'not counted'> {
   }
 }
 
-const close = () => open([])
-
 function PointDetail({ id, how, met }: Point) {
   return (
-    <Detail label={`Point ${id}`} head={<h2 class="mono">{id}</h2>} onClose={close}>
+    <Detail label={`Point ${id}`} head={<h2 class="mono">{id}</h2>}>
       <h3>How to meet it</h3>
       <Code label="How to meet it" text={how} />
       <p class="row-actions">
@@ -106,18 +93,7 @@ function MetTag({ met }: Pick<Point, 'met'>) {
   return met === 'service' ? <Tag tone="ok">met</Tag> : <Tag tone="warn">by a fault</Tag>
 }
 
-function PhoneRow({ id, how, met }: Point) {
-  return (
-    <span class="two-lines">
-      <code>{id}</code>
-      <span class="hint">{how}</span>
-      <MetTag met={met} />
-    </span>
-  )
-}
-
 function NotCounted() {
-  const start = 'npx workspace-emulator start --count-coverage'
   return (
     <>
       <ViewHead title="Coverage" />
@@ -125,12 +101,8 @@ function NotCounted() {
         icon="ok"
         title="Coverage is not counted"
         text="Start the emulator with --count-coverage, or run the tests with exec --coverage FILE, to see which statuses, errors, values and events of the contract your client has met."
-      >
-        <Code text={start} />
-        <CopyButton kind="primary" text={() => start}>
-          Copy
-        </CopyButton>
-      </Empty>
+        code="npx workspace-emulator start --count-coverage"
+      />
     </>
   )
 }

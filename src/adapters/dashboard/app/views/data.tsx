@@ -2,16 +2,16 @@ import { useMemo, useRef, useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
 import { type Column, type Sorting, sorted } from '../columns.ts'
 import { countOf, numberText, shortId } from '../format.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { here, linkTo, open } from '../place.ts'
-import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { filtered, filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { referenceOf } from '../references.ts'
 import { logRows } from '../requests.ts'
 import { SandboxActions } from '../sandbox-actions.tsx'
 import { Panel } from '../splitter.tsx'
 import { Table, texts, useNarrow } from '../table.tsx'
-import { Button, Empty, Missing, Problem, Skeleton, ViewHead } from '../ui.tsx'
+import { Button, Empty, Missing, ViewHead } from '../ui.tsx'
 
 const PAGE = 100
 
@@ -83,10 +83,9 @@ function groupOf({ name, records }: Listed, changed: ReadonlySet<string>): (type
 export default function Data() {
   const { path } = here.value
   const first = useRef<string | undefined>(undefined)
-  const { data, error, reload } = useLive(() => ask('GET /collections'), ['transition', 'write', 'event'])
+  const { data, notice } = useLive(() => ask('GET /collections'), ['transition', 'write', 'event'])
   const total = data?.data.reduce((sum, { records }) => sum + records, 0) ?? 0
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === undefined) return notice
   const changed = new Set(
     logRows.value.entries.flatMap((row) => row.changed.map((ref) => ref.split('/')[0] ?? '')),
   )
@@ -103,7 +102,7 @@ export default function Data() {
       <ViewHead title="Data" summary={`${countOf(total, 'record')} · revision ${data.revision}`}>
         <SandboxActions />
       </ViewHead>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       <div class="split">
         <nav class="collections" aria-label="Collections">
           {groups.map(({ title, members }) => (
@@ -112,7 +111,11 @@ export default function Data() {
               <ul>
                 {members.map(({ name, records }) => (
                   <li key={name}>
-                    <a href={linkTo('data', [name])} aria-current={name === chosen ? 'true' : undefined}>
+                    <a
+                      class="row dim"
+                      href={linkTo('data', [name])}
+                      aria-current={name === chosen ? 'true' : undefined}
+                    >
                       <code>{name}</code>
                       <span>{numberText(records)}</span>
                     </a>
@@ -129,7 +132,7 @@ export default function Data() {
 }
 
 function Collection({ name, id, names }: { name: string; id: string | undefined; names: readonly string[] }) {
-  const { data, error, reload } = useLive(
+  const { data, notice } = useLive(
     () => ask('GET /state/{collection}', { params: { collection: name } }),
     ['transition', 'write', 'event'],
     name,
@@ -142,19 +145,16 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
   const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
   const columns = useMemo(() => columnsOf(all, most, names), [all[0], most])
   const rows = useMemo(() => {
-    const found = all.filter(
-      (row) => text === '' || JSON.stringify(row).toLowerCase().includes(text.toLowerCase()),
-    )
+    const found = text === '' ? all : filtered(all, (row) => JSON.stringify(row))
     return sorted(found, columns, sorting)
   }, [all, text, sorting, columns])
   const start = Math.min(page, Math.max(0, Math.ceil(rows.length / PAGE) - 1)) * PAGE
   const record = all.find((row) => row.id === id)
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === undefined) return notice
   return (
     <>
       <div class="records">
-        <div class="records-head">
+        <div class="records-head row">
           <select
             class="narrow-only"
             aria-label="Collection"
@@ -178,7 +178,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
               text="Create a record here, or import fixtures."
             />
           ) : (
-            <NoMatch title="No record matches the filter" hidden={countOf(all.length, 'record')} />
+            <NoMatch count={all.length} noun="record" />
           )
         ) : (
           <Table
@@ -193,7 +193,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
           />
         )}
         {rows.length > 0 && (
-          <p class="pages">
+          <p class="pages row dim">
             <span>
               {start + 1}–{Math.min(start + PAGE, rows.length)} of {numberText(rows.length)}
             </span>
@@ -213,10 +213,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
       {id !== undefined && (
         <Panel name="record" width={432}>
           {id !== 'new' && record === undefined ? (
-            <Missing
-              text={`There is no record ${id} in ${name}. It may have been deleted.`}
-              onClose={() => open([name])}
-            />
+            <Missing text={`There is no record ${id} in ${name}. It may have been deleted.`} />
           ) : (
             <RecordEditor
               key={`${name}/${id}`}
@@ -224,7 +221,6 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
               record={record}
               template={all[0]}
               collections={names}
-              onClose={() => open([name])}
             />
           )}
         </Panel>

@@ -1,16 +1,18 @@
 import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
+import { confirm } from '../dialogs.tsx'
 import { countOf, humanName, pretty } from '../format.ts'
 import { LatencyCard } from '../latency.tsx'
 import { act, isLost } from '../live.ts'
-import { useLive } from '../loaded.ts'
-import { Confirm, Menu } from '../menu.tsx'
+import { useLive } from '../loaded.tsx'
+import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
-import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { RuleComposer } from '../rule-composer.tsx'
 import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import { Button, Card, Note, Problem, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
+import { copy } from '../toasts.ts'
+import { Button, Card, Note, Switch, Tag, ViewHead } from '../ui.tsx'
 
 type Rule = Output<'GET /faults'>['data'][number]
 type PresetRow = Output<'GET /fault-presets'>['data'][number]
@@ -44,18 +46,23 @@ function State({ rule }: { rule: Rule }) {
 }
 
 export default function Faults() {
-  const { data, error, reload } = useLive(load, ['request', 'scenario'])
+  const { data, notice } = useLive(load, ['request', 'scenario'])
   const { path, query } = here.value
-  const [isClearing, setClearing] = useState(false)
-  const text = filterText().toLowerCase()
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === undefined) return notice
   const { rules, presets } = data
-  const shown = presets.filter(({ name, description }) =>
-    `${name} ${description}`.toLowerCase().includes(text),
+  const shown = filtered(presets, ({ name, description }) => `${name} ${description}`)
+  const families = [...new Set(shown.map(({ family }) => family))].map(
+    (family) => [family, shown.filter((each) => each.family === family)] as const,
   )
-  const families = [...new Set(shown.map(({ family }) => family))]
   const edited = rules.find(({ id }) => id === path[0])
+  const clear = () =>
+    confirm({
+      title: 'Clear all rules?',
+      text: `${countOf(rules.length, 'rule')} and their counters are removed.`,
+      action: 'Clear all',
+      run: () => ask('DELETE /faults'),
+      done: 'All rules are removed.',
+    })
   return (
     <>
       <ViewHead
@@ -64,7 +71,7 @@ export default function Faults() {
       >
         <QueryFilter label="Search presets" />
         {rules.length > 0 && (
-          <Button kind="danger" icon="trash" onClick={() => setClearing(true)}>
+          <Button kind="danger" icon="trash" onClick={clear}>
             Clear all
           </Button>
         )}
@@ -74,27 +81,19 @@ export default function Faults() {
       </ViewHead>
       <div class="split">
         <section class="list pad-all" tabIndex={0} aria-label="Rules and presets">
-          {error !== undefined && <Problem text={error} onRetry={reload} />}
+          {notice}
           <Rules rules={rules} />
           <LatencyCard rules={rules} />
-          {families.map((family) => (
-            <Card
-              key={family}
-              title={humanName(family)}
-              hint={countOf(shown.filter((each) => each.family === family).length, 'preset')}
-            >
+          {families.map(([family, members]) => (
+            <Card key={family} title={humanName(family)} hint={countOf(members.length, 'preset')}>
               <ul class="rows presets">
-                {shown
-                  .filter((each) => each.family === family)
-                  .map((preset) => (
-                    <Preset key={preset.name} preset={preset} rules={rules} />
-                  ))}
+                {members.map((preset) => (
+                  <Preset key={preset.name} preset={preset} rules={rules} />
+                ))}
               </ul>
             </Card>
           ))}
-          {families.length === 0 && (
-            <NoMatch title="No preset matches the filter" hidden={countOf(presets.length, 'preset')} />
-          )}
+          {shown.length === 0 && <NoMatch count={presets.length} noun="preset" />}
         </section>
         {path.length > 0 && (
           <Panel name="rule" width={384}>
@@ -108,17 +107,6 @@ export default function Faults() {
           </Panel>
         )}
       </div>
-      {isClearing && (
-        <Confirm
-          title="Clear all rules?"
-          text={`${countOf(rules.length, 'rule')} and their counters are removed.`}
-          action="Clear all"
-          onDone={(yes) => {
-            setClearing(false)
-            if (yes) void act(() => ask('DELETE /faults'), 'All rules are removed.')
-          }}
-        />
-      )}
     </>
   )
 }
@@ -154,11 +142,7 @@ function Rules({ rules }: { rules: readonly Rule[] }) {
                   run: () => void act(() => ask('POST /faults/{id}/reset', { params: { id: rule.id } })),
                 },
                 { label: 'Edit', icon: 'settings', run: () => open([rule.id], {}) },
-                {
-                  label: 'Copy as JSON',
-                  icon: 'copy',
-                  run: () => void navigator.clipboard.writeText(pretty(rule)),
-                },
+                { label: 'Copy as JSON', icon: 'copy', run: () => void copy(pretty(rule)) },
                 {
                   label: 'Remove',
                   icon: 'trash',

@@ -2,11 +2,11 @@ import { ask, type Output } from '../api.ts'
 import { countOf, durationText, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { act, isLost, ticking } from '../live.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { linkTo } from '../place.ts'
 import { logRows } from '../requests.ts'
-import { Button, Empty, Note, Problem, Skeleton, Switch, ViewHead } from '../ui.tsx'
+import { Button, Empty, Note, Switch, ViewHead } from '../ui.tsx'
 
 type Window = Output<'GET /limits'>['data'][number]
 
@@ -15,11 +15,11 @@ const SLOTS = 30
 const teamspaceOf = ({ key }: Window) => key.split(' ')[0] ?? ''
 
 /** Uses up a window, so that this many requests remain. */
-function fill(window: Window, remaining: number, done: string): void {
+async function fill(window: Window, remaining: number): Promise<void> {
   if (window.operation === null) return
   const params = { operation: window.operation }
   const body = { remaining, teamspace_id: teamspaceOf(window) }
-  void act(() => ask('POST /limits/{operation}/fill', { params, body }), done)
+  await ask('POST /limits/{operation}/fill', { params, body })
 }
 
 function change(window: Window, limit: number): void {
@@ -32,19 +32,12 @@ function change(window: Window, limit: number): void {
 }
 
 export default function Limits() {
-  const { data, error, reload } = useLive(() => ask('GET /limits'), ['request', 'clock', 'event'])
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  const { data, notice } = useLive(() => ask('GET /limits'), ['request', 'clock', 'event'])
+  if (data === undefined) return notice
   const windows = [...data.data].sort((a, b) => b.used / b.limit - a.used / a.limit)
   const clearAll = () =>
     act(async () => {
-      for (const window of windows) {
-        if (window.operation === null) continue
-        await ask('POST /limits/{operation}/fill', {
-          params: { operation: window.operation },
-          body: { remaining: window.limit, teamspace_id: teamspaceOf(window) },
-        })
-      }
+      for (const window of windows) await fill(window, window.limit)
     }, 'Every window is empty.')
   return (
     <>
@@ -69,7 +62,7 @@ export default function Limits() {
         )}
       </ViewHead>
       <section class="scroll" tabIndex={0} aria-label="Rate windows">
-        {error !== undefined && <Problem text={error} onRetry={reload} />}
+        {notice}
         {!data.enforced && (
           <Note tone="warn">Full windows do not refuse requests. Headers still count down.</Note>
         )}
@@ -109,7 +102,7 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
   const empty = Date.parse(oldest_at) + window_s * 1_000
   return (
     <li>
-      <span class="gauge-name">
+      <span class="grow wrap">
         <a class="mono" href={linkTo('requests', [], { filter: `operation:${operation ?? ''}` })}>
           {operation ?? window.key}
         </a>
@@ -119,12 +112,12 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
         </span>
       </span>
       <span class="gauge-bar">
-        <span class="gauge-words">
+        <span class="gauge-words row small dim">
           <span>
             <strong>{used}</strong> of {limit} used
           </span>
           <span class={tone}>
-            {tone !== '' && <Icon name={tone === 'full' ? 'error' : 'warn'} size={14} />}
+            {tone !== '' && <Icon name={tone === 'full' ? 'error' : 'warn'} size={14} />}{' '}
             {tone === 'full' ? 'full' : `${remaining} left`}
           </span>
         </span>
@@ -140,18 +133,18 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
         </span>
       </span>
       <Bars operation={operation} now={now} span={window_s * 1_000} />
-      <span class="gauge-when">
+      <span class="gauge-when small">
         {tone !== '' && <strong>Next free in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>}
         <span class="hint">oldest leaves at {timeOfDay(empty)}</span>
       </span>
       <span class="row-actions">
         <Button
           disabled={remaining === 0}
-          onClick={() => fill(window, 0, `${operation} is full. Next request: 429.`)}
+          onClick={() => void act(() => fill(window, 0), `${operation} is full. Next request: 429.`)}
         >
           Fill
         </Button>
-        <Button onClick={() => fill(window, limit, `${operation} is empty.`)}>Clear</Button>
+        <Button onClick={() => void act(() => fill(window, limit), `${operation} is empty.`)}>Clear</Button>
         <Menu
           label={`Change the limit of ${operation}`}
           items={[10, 60, 200, 1_000].map((each) => ({

@@ -1,13 +1,12 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
 import { download } from '../browser.ts'
-import { Code } from '../code.tsx'
 import { type Column, type Sorting, sorted } from '../columns.ts'
 import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
-import { act, isLost, missingSandbox } from '../live.ts'
+import { act, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
-import { here, linkTo, open, refine } from '../place.ts'
-import { NoMatch } from '../query-filter.tsx'
+import { here, linkTo, open } from '../place.ts'
+import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { saveRecording } from '../recording.ts'
 import { RequestDetail } from '../request-detail.tsx'
 import { requestTest } from '../request-filter.ts'
@@ -16,18 +15,7 @@ import { snippet } from '../snippets.ts'
 import { Panel } from '../splitter.tsx'
 import { CorsTag, FaultTag, Status } from '../status.tsx'
 import { Table, texts } from '../table.tsx'
-import {
-  Button,
-  CopyButton,
-  Empty,
-  FilterField,
-  Note,
-  Problem,
-  Segments,
-  Skeleton,
-  Tag,
-  ViewHead,
-} from '../ui.tsx'
+import { Button, Empty, Note, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
 
 type Kind = 'all' | 'errors' | 'faulted'
 
@@ -60,7 +48,7 @@ const COLUMNS: readonly Column<LogRow>[] = [
   }),
   texts('Method', ({ method }) => method, {
     width: 80,
-    cell: ({ method }) => <code class="method">{method}</code>,
+    cell: ({ method }) => <strong class="mono dim">{method}</strong>,
   }),
   texts('Path', ({ path }) => path, {
     least: 280,
@@ -96,10 +84,10 @@ const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText
 
 export default function Requests() {
   const { entries, dropped, capacity, isLoaded, error } = logRows.value
-  const { path, query } = here.value
+  const { path } = here.value
   const [paused, setPaused] = useState<readonly LogRow[] | undefined>(undefined)
   const [kind, setKind] = useState<Kind>('all')
-  const [text, setText] = useState(query.filter ?? '')
+  const text = filterText()
   const [filter, setFilter] = useState(() => requestTest(text))
   useEffect(() => {
     const next = requestTest(text)
@@ -117,15 +105,7 @@ export default function Requests() {
   return (
     <>
       <ViewHead title="Requests" summary={`${countOf(entries.length, 'request')} kept · ${dropped} dropped`}>
-        <FilterField
-          label="Filter requests"
-          placeholder="status:429 path:pages"
-          value={text}
-          onInput={(value) => {
-            setText(value)
-            refine({ filter: value })
-          }}
-        />
+        <QueryFilter label="Filter requests" placeholder="status:429 path:pages" />
         <Segments
           label="Which requests"
           options={{ all: 'All', errors: 'Errors', faulted: 'Faulted' }}
@@ -165,14 +145,10 @@ export default function Requests() {
         <div class="split">
           {rows.length === 0 ? (
             <NoMatch
-              title="No request matches the filter"
-              hidden={countOf(all.length, 'request')}
-              filter={[text, kind === 'all' ? '' : kind].filter((each) => each !== '').join(', ')}
-              onClear={() => {
-                setText('')
-                setKind('all')
-                refine({ filter: '' })
-              }}
+              count={all.length}
+              noun="request"
+              kind={kind === 'all' ? '' : kind}
+              onClear={() => setKind('all')}
             />
           ) : (
             <Table
@@ -184,18 +160,12 @@ export default function Requests() {
               onOpen={(id) => open([id])}
               sorting={sorting}
               onSort={setSorting}
-              phone={(row) => <PhoneRow row={row} />}
+              phone={phoneRow}
             />
           )}
           {opened !== undefined && (
             <Panel name="request" width={464}>
-              <RequestDetail
-                key={opened}
-                id={opened}
-                row={entries.find(({ id }) => id === opened)}
-                disabled={isLost.value}
-                onClose={() => open([])}
-              />
+              <RequestDetail key={opened} id={opened} row={entries.find(({ id }) => id === opened)} />
             </Panel>
           )}
         </div>
@@ -214,18 +184,14 @@ function Interference({ row }: { row: LogRow }) {
   )
 }
 
-function PhoneRow({ row }: { row: LogRow }) {
-  return (
-    <span class="two-lines">
-      <code title={row.path}>{shortPath(row.path)}</code>
-      <span class="hint">
-        {row.method} · {timeOfDay(row.at)}
-        {row.faults.length > 0 && ` · ${row.faults.join(', ')}`}
-        {row.cors !== undefined && ' · blocked by CORS'}
-      </span>
-      <Status row={row} />
-    </span>
-  )
+function phoneRow(row: LogRow) {
+  const { path, method, at, faults, cors } = row
+  const about = [method, timeOfDay(at), ...(faults.length > 0 ? [faults.join(', ')] : [])]
+  return [
+    <code title={path}>{shortPath(path)}</code>,
+    [...about, ...(cors === undefined ? [] : ['blocked by CORS'])].join(' · '),
+    <Status row={row} />,
+  ] as const
 }
 
 function Waiting() {
@@ -236,16 +202,11 @@ function Waiting() {
       icon="plug"
       title="Waiting for your first request"
       text="Point any HTTP client at the base URL. Each request appears here the moment it arrives, with the reason for its response."
+      code={curl}
     >
-      <Code text={curl} />
-      <p class="row-actions">
-        <CopyButton kind="primary" text={() => curl}>
-          Copy curl
-        </CopyButton>
-        <a class="button" href={linkTo('connect')}>
-          More snippets
-        </a>
-      </p>
+      <a class="button" href={linkTo('connect')}>
+        More snippets
+      </a>
     </Empty>
   )
 }

@@ -1,19 +1,19 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { callControlOver } from '../../../control/client/ask.ts'
 import { overHttp } from '../../../control/client/over-http.ts'
 import { findingCounts, findingsFrom } from '../../../finding-lines.ts'
 import { ask, emulatorAddress } from '../api.ts'
 import { every } from '../browser.ts'
 import type { Column } from '../columns.ts'
-import { countOf, dateTime } from '../format.ts'
-import { act, isLost } from '../live.ts'
-import { useLive } from '../loaded.ts'
-import { Confirm } from '../menu.tsx'
+import { confirm } from '../dialogs.tsx'
+import { dateTime } from '../format.ts'
+import { isLost } from '../live.ts'
+import { useLive } from '../loaded.tsx'
 import { goTo, linkIn, sandboxName } from '../place.ts'
-import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { isOpenSandbox, type SandboxRow, useSandboxes } from '../sandboxes.ts'
 import { Table } from '../table.tsx'
-import { Button, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { Button, Tag, ViewHead } from '../ui.tsx'
 
 /** Real milliseconds between two loads: no event tells what happens in other sandboxes. */
 const RELOAD = 5_000
@@ -75,24 +75,31 @@ function Conduct({ row }: { row: SandboxRow }) {
   )
 }
 
+function remove(names: readonly string[]): void {
+  const many = names.length === 1 ? names[0] : `${names.length} sandboxes`
+  const run = async () => {
+    for (const name of names) await ask('DELETE /sandboxes/{name}', { params: { name } })
+    if (names.includes(sandboxName.value)) goTo(linkIn('default', 'sandboxes'))
+  }
+  confirm({
+    title: `Delete ${many}?`,
+    text: 'Records, clock, request log, snapshots and files are lost. Tests that still use such a sandbox fail.',
+    action: 'Delete',
+    run,
+    done: `Deleted: ${many}.`,
+  })
+}
+
 export default function SandboxesView() {
-  const { data, error, reload } = useSandboxes()
-  const [leaving, setLeaving] = useState<readonly string[]>([])
+  const { data, notice, reload } = useSandboxes()
   useEffect(() => {
     reload()
     return every(RELOAD, () => !document.hidden && !isLost.peek() && reload())
   }, [])
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === undefined) return notice
   const isFailed = (row: SandboxRow) => isOpenSandbox(row) && row.failed_requests > 0
-  const text = filterText().toLowerCase()
-  const rows = data.filter((row) => `${row.name} ${isFailed(row) ? 'failed' : ''}`.includes(text))
+  const rows = filtered(data, (row) => `${row.name} ${isFailed(row) ? 'failed' : ''}`)
   const removable = rows.map(({ name }) => name).filter((name) => name !== 'default')
-  const many = leaving.length === 1 ? leaving[0] : `${leaving.length} sandboxes`
-  const remove = async () => {
-    for (const name of leaving) await ask('DELETE /sandboxes/{name}', { params: { name } })
-    if (leaving.includes(sandboxName.value)) goTo(linkIn('default', 'sandboxes'))
-  }
   const deletion: Column<SandboxRow> = {
     label: '',
     width: 52,
@@ -103,7 +110,7 @@ export default function SandboxesView() {
           icon="trash"
           label={`Delete ${name}`}
           disabled={isLost.value}
-          onClick={() => setLeaving([name])}
+          onClick={() => remove([name])}
         />
       ),
   }
@@ -117,18 +124,15 @@ export default function SandboxesView() {
         <Button
           kind="danger"
           disabled={isLost.value || (removable.length === 0 && 'The default sandbox cannot be deleted.')}
-          onClick={() => setLeaving(removable)}
+          onClick={() => remove(removable)}
         >
           {`Delete ${removable.length} shown`}
         </Button>
       </ViewHead>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       <div class="split">
         {rows.length === 0 ? (
-          <NoMatch
-            title="No sandbox matches the filter"
-            hidden={countOf(data.length, 'sandbox', 'sandboxes')}
-          />
+          <NoMatch count={data.length} noun="sandbox" nouns="sandboxes" />
         ) : (
           <Table
             label="Sandboxes"
@@ -136,28 +140,11 @@ export default function SandboxesView() {
             columns={[...COLUMNS, deletion]}
             idOf={({ name }) => name}
             onOpen={() => {}}
-            phone={(row) => (
-              <span class="two-lines">
-                <span>{nameCell(row)}</span>
-                <span class="hint">{clockOf(row)}</span>
-                <span>{requestsCell(row)}</span>
-              </span>
-            )}
+            phone={(row) => [nameCell(row), clockOf(row), <span>{requestsCell(row)}</span>]}
             isQuiet
           />
         )}
       </div>
-      {leaving.length > 0 && (
-        <Confirm
-          title={`Delete ${many}?`}
-          text="Records, clock, request log, snapshots and files are lost. Tests that still use such a sandbox fail."
-          action="Delete"
-          onDone={(yes) => {
-            setLeaving([])
-            if (yes) void act(remove, `Deleted: ${many}.`)
-          }}
-        />
-      )}
     </>
   )
 }

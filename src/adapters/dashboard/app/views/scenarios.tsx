@@ -3,20 +3,19 @@ import { Code } from '../code.tsx'
 import { countOf, dateTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { act, isLost } from '../live.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
-import { here, linkTo, open } from '../place.ts'
+import { here, linkTo } from '../place.ts'
 import { Panel } from '../splitter.tsx'
-import { Button, Card, Detail, Missing, Note, Problem, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { Button, Card, Detail, Note, Problem, Tag, ViewHead } from '../ui.tsx'
 
 type Scenario = Output<'GET /scenarios'>['data'][number]
 type Active = NonNullable<Output<'GET /scenarios'>['active']>
 
 export default function Scenarios() {
-  const { data, error, reload } = useLive(() => ask('GET /scenarios'), ['scenario'])
+  const { data, notice } = useLive(() => ask('GET /scenarios'), ['scenario'])
   const broken = data?.data.filter((each) => each.error !== null) ?? []
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === undefined) return notice
   const { active } = data
   const [opened] = here.value.path
   const off = isLost.value
@@ -33,18 +32,14 @@ export default function Scenarios() {
           Validate all
         </Button>
         {active !== null && (
-          <Button
-            icon="pause"
-            disabled={off}
-            onClick={() => void act(() => ask('POST /scenarios/stop'), `${active.name} is stopped.`)}
-          >
+          <Button icon="pause" disabled={off} onClick={() => stop(active.name)}>
             Stop
           </Button>
         )}
       </ViewHead>
       <div class="split">
         <section class="list pad-all" tabIndex={0} aria-label="Scenarios">
-          {error !== undefined && <Problem text={error} onRetry={reload} />}
+          {notice}
           {active?.last_error != null && (
             <Note tone="error">{`${active.name}: ${JSON.stringify(active.last_error)}`}</Note>
           )}
@@ -95,13 +90,13 @@ const loadDetail = async (name: string) => {
 }
 
 function ScenarioDetail({ name, active }: { name: string; active: Active | null }) {
-  const { data, error } = useLive(() => loadDetail(name), ['scenario', 'request'], name)
-  const close = () => open([])
-  if (data === undefined) return error === undefined ? <Skeleton /> : <Missing text={error} onClose={close} />
+  const { data, notice } = useLive(() => loadDetail(name), ['scenario', 'request'], name)
+  const panel = { label: `Scenario ${name}`, head: <h2 class="mono">{name}</h2> }
+  if (data === undefined) return <Detail {...panel}>{notice}</Detail>
   const { scenario, rules, stubs } = data
   return (
-    <Detail label={`Scenario ${name}`} head={<h2 class="mono">{name}</h2>} onClose={close}>
-      <p class="why">{scenario.description ?? 'The script has no description.'}</p>
+    <Detail {...panel}>
+      <p class="dim">{scenario.description ?? 'The script has no description.'}</p>
       {scenario.error !== null && <Problem text={scenario.error} />}
       <h3>What is active</h3>
       {active === null ? (
@@ -111,7 +106,7 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
           <p>
             {`Generation ${active.generation}, since ${dateTime(active.started_at)}. ${countOf(active.pending_calls, 'call')} to come.`}
           </p>
-          <ul class="links">
+          <ul class="links stack small dim">
             {active.hooks.map((hook) => (
               <li key={hook}>Hook on {hook}</li>
             ))}
@@ -140,6 +135,8 @@ function ScenarioDetail({ name, active }: { name: string; active: Active | null 
   )
 }
 
+const stop = (name: string) => void act(() => ask('POST /scenarios/stop'), `${name} is stopped.`)
+
 function StartButtons({ scenario, off }: { scenario: Scenario; off: boolean }) {
   const { name, generation } = scenario
   const start = (reset: boolean) =>
@@ -149,10 +146,7 @@ function StartButtons({ scenario, off }: { scenario: Scenario; off: boolean }) {
     )
   if (scenario.active)
     return (
-      <Button
-        disabled={off}
-        onClick={() => void act(() => ask('POST /scenarios/stop'), `${name} is stopped.`)}
-      >
+      <Button disabled={off} onClick={() => stop(name)}>
         Stop
       </Button>
     )
@@ -179,13 +173,13 @@ function Broken({ scenario: { name, error, generation } }: { scenario: Scenario 
   return (
     <Card
       title={
-        <span class="broken">
+        <span class="bad-text">
           <Icon name="error" /> <code>{name}</code>
         </span>
       }
       hint={generation === null ? 'not loaded' : 'not loaded; the last valid version is used'}
     >
-      <pre class="code wrapped" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
+      <pre class="code wrap wrapped bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
         {error}
       </pre>
     </Card>

@@ -1,15 +1,15 @@
 import { useId, useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
-import { pretty } from '../format.ts'
+import { asJson, pretty } from '../format.ts'
 import { Icon } from '../icon.tsx'
 import { JsonDialog } from '../json-dialog.tsx'
 import { act, isLost } from '../live.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { refine } from '../place.ts'
-import { filterText, QueryFilter } from '../query-filter.tsx'
+import { filtered, filterText, QueryFilter } from '../query-filter.tsx'
 import { fieldOf, type JsonSchema } from '../record-schema.ts'
 import { chooseTheme, hasLetterKeys, setLetterKeys, theme } from '../theme.ts'
-import { Button, Card, Empty, Problem, Segments, Skeleton, Switch, Tag, ViewHead } from '../ui.tsx'
+import { Button, Card, Empty, Segments, Switch, Tag, ViewHead } from '../ui.tsx'
 import { useVerdict } from '../verdict.ts'
 
 type Item = Output<'GET /assumptions'>['data'][number]
@@ -27,18 +27,16 @@ const KINDS: Readonly<Record<Which, (item: Item) => boolean>> = {
 const MAX_SHOWN = 200
 
 export default function Settings() {
-  const { data, error, reload } = useLive(() => ask('GET /assumptions'), ['request', 'scenario'])
+  const { data, notice } = useLive(() => ask('GET /assumptions'), ['request', 'scenario'])
   const text = filterText()
   const [which, setWhich] = useState<Which>(text === '' ? 'used' : 'all')
   const [isEditing, setEditing] = useState(false)
-  if (data === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === undefined) return notice
   const items = data.data
-  const fits = (item: Item) =>
-    `${item.id} ${item.open} ${item.decision} ${item.settings.map(({ key }) => key).join(' ')}`
-      .toLowerCase()
-      .includes(text.toLowerCase())
-  const shown = items.filter((item) => KINDS[which](item) && fits(item))
+  const shown = filtered(
+    items.filter(KINDS[which]),
+    ({ id, open, decision, settings }) => `${id} ${open} ${decision} ${settings.map(({ key }) => key)}`,
+  )
   const counts = `${items.length} open questions · ${items.filter(KINDS.used).length} used · ${items.filter(KINDS.changed).length} changed`
   return (
     <>
@@ -56,7 +54,7 @@ export default function Settings() {
       </ViewHead>
       {isEditing && <SettingsDialog items={items} onClose={() => setEditing(false)} />}
       <section class="scroll" tabIndex={0} aria-label="Settings and assumptions">
-        {error !== undefined && <Problem text={error} onRetry={reload} />}
+        {notice}
         {shown.length === 0 ? (
           <Empty
             icon="settings"
@@ -129,7 +127,7 @@ function Question({ item }: { item: Item }) {
           </p>
         ))}
       </details>
-      <span class="values">
+      <span class="values stack">
         {item.settings.map((setting) => (
           <Value key={setting.key} setting={setting} />
         ))}
@@ -147,8 +145,11 @@ function Value({ setting }: { setting: Setting }) {
   const [text, setText] = useState<string | undefined>(undefined)
   const field = fieldOf(schema as JsonSchema, true)
   const isEdited = text !== undefined && text !== stored
-  const typed = (typed: string) =>
-    typeof usual === 'string' && !/^(null|\[|\{)/.test(typed) ? typed : parsed(typed)
+  const typed = (typed: string) => {
+    const value = typeof usual === 'string' && !/^(null|\[|\{)/.test(typed) ? undefined : asJson(typed)
+    // Text that is not JSON is sent as a string, so that the emulator's error describes the expected value.
+    return value === undefined ? typed : value
+  }
   const change = (next: unknown, query = {}) =>
     ask('PATCH /settings', { body: { [key]: next } as never, query })
   const check = () => change(typed(text ?? ''), { dry_run: 'true' })
@@ -158,14 +159,14 @@ function Value({ setting }: { setting: Setting }) {
   }
   return (
     <form
-      class="value"
+      class="value row"
       title={description}
       onSubmit={(event) => {
         event.preventDefault()
         if (isEdited && issues.length === 0) void save(typed(text))
       }}
     >
-      <code>{key}</code>
+      <code class="grow wrap dim">{key}</code>
       {isChanged(setting) && <Tag tone="accent">changed</Tag>}
       {field.kind === 'boolean' ? (
         <Switch on={value === true} label={key} hideLabel onToggle={() => void save(value !== true)} />
@@ -210,15 +211,6 @@ function Value({ setting }: { setting: Setting }) {
       )}
     </form>
   )
-}
-
-// Text that is not JSON is sent as a string, so that the emulator's error describes the expected value.
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
 
 function Appearance() {

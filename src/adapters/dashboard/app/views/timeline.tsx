@@ -8,12 +8,12 @@ import { type DeliveryRow, useDeliveries } from '../deliveries.ts'
 import { countOf, durationText, shortTime } from '../format.ts'
 import { Icon, type IconName } from '../icon.tsx'
 import { ticking } from '../live.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { linkTo } from '../place.ts'
 import { faultedRows } from '../requests.ts'
 import { Chart } from '../timeline-chart.tsx'
 import type { Mark } from '../timeline-marks.tsx'
-import { Button, Card, Empty, Problem, Segments, Skeleton, ViewHead } from '../ui.tsx'
+import { Button, Card, Empty, Segments, ViewHead } from '../ui.tsx'
 
 type Zoom = 'fit' | '1m' | '1h' | '24h' | '30d'
 
@@ -39,17 +39,12 @@ export default function Timeline() {
   const { data: batches, ...ofBatches } = useBatches()
   const { data: future, ...ofFuture } = useLive(() => ask('GET /clock/horizon'), FUTURE)
   const { data: deliveries = [] } = useDeliveries()
-  const error = ofBatches.error ?? ofFuture.error
-  const reload = () => {
-    ofBatches.reload()
-    ofFuture.reload()
-  }
+  const notice = ofBatches.notice ?? ofFuture.notice
   const [zoom, setZoom] = useState<Zoom>('fit')
   const [isFollowing, setFollowing] = useState(true)
   const [offset, setOffset] = useState(0)
   const now = useSecond()
-  if (batches === undefined || future === undefined || now === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (batches === undefined || future === undefined || now === undefined) return notice
   const horizon = future.data
   const data: Data = { batches, horizon, deliveries }
   const marks = marksOf(data)
@@ -95,7 +90,7 @@ export default function Timeline() {
           if (event.shiftKey && event.key === 'ArrowRight') pan(0.2)
         }}
       >
-        {error !== undefined && <Problem text={error} onRetry={reload} />}
+        {notice}
         {batches.length === 0 && horizon.length === 0 ? (
           <Empty
             icon="timeline"
@@ -216,7 +211,7 @@ function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> &
               {shortTime(event.at, now)}
             </time>
             <Icon name={iconOf(event.kind)} />
-            <span class="grow" title={event.description}>
+            <span class="grow cut" title={event.description}>
               {eventName(event)} <span class="hint">{named(event.ref, batches)}</span>
             </span>
             <button
@@ -284,7 +279,7 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
               {shortTime(event.at, now)}
             </time>
             <Icon name={event.error === undefined ? iconOf(event.kind) : 'error'} />
-            <span class="grow" title={event.error ?? event.description}>
+            <span class="grow cut" title={event.error ?? event.description}>
               {named(event.ref, batches) ?? event.ref}{' '}
               <span class="hint">
                 {event.to === undefined ? event.kind : `${event.from ?? 'new'} to ${event.to}`}
@@ -298,7 +293,7 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
               {shortTime(from, now)}
             </time>
             <Icon name="schedule" />
-            <span class="grow">
+            <span class="grow cut">
               {text} <span class="hint">up to {shortTime(to, now)}</span>
             </span>
           </li>

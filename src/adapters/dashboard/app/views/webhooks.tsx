@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ask, type Output } from '../api.ts'
+import { ask, type Output, wordsOf } from '../api.ts'
 import { useBatches } from '../batch-data.ts'
 import { Chain } from '../chain.tsx'
 import { goToInstant } from '../clock-bar.tsx'
@@ -19,11 +19,11 @@ import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.t
 import { Icon } from '../icon.tsx'
 import { Inbox, subscribeInbox } from '../inbox.tsx'
 import { act, isLost, ticking } from '../live.ts'
-import { useLive } from '../loaded.ts'
+import { useLive } from '../loaded.tsx'
 import { here, linkTo, open } from '../place.ts'
-import { Panel } from '../splitter.tsx'
+import { Opened } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import { Button, Card, Detail, Empty, Missing, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
+import { Button, Card, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
 
 type Subscription = Output<'GET /webhooks'>['data'][number]
 
@@ -43,14 +43,13 @@ function DeliveryTag({ delivery, now }: { delivery: DeliveryRow; now: number }) 
 }
 
 export default function Webhooks() {
-  const { data, error, reload } = useLive(load, ['delivery', 'event', 'transition'])
+  const { data, notice } = useLive(load, ['delivery', 'event', 'transition'])
   const { data: oldestFirst } = useDeliveries()
   const { data: batches } = useBatches()
   const { path, query } = here.value
   const [isAdding, setAdding] = useState(false)
   const now = ticking.value ?? 0
-  if (data === undefined || oldestFirst === undefined)
-    return error === undefined ? <Skeleton /> : <Problem text={error} onRetry={reload} />
+  if (data === undefined || oldestFirst === undefined) return notice
   const { subscriptions, messages } = data
   const deliveries = oldestFirst.toReversed()
   const failures = newFailures(deliveries)
@@ -81,7 +80,7 @@ export default function Webhooks() {
           Add endpoint
         </Button>
       </ViewHead>
-      {error !== undefined && <Problem text={error} onRetry={reload} />}
+      {notice}
       {tab === 'subscriptions' ? (
         <section class="scroll" tabIndex={0} aria-label="Subscriptions">
           {isAdding && <NewSubscription onDone={() => setAdding(false)} />}
@@ -130,15 +129,11 @@ export default function Webhooks() {
               </ul>
             </section>
           )}
-          {path[0] !== undefined && (
-            <Panel name="delivery" width={648}>
-              {opened === undefined ? (
-                <Missing text={`There is no delivery ${path[0]}.`} onClose={() => open([])} />
-              ) : (
-                <DeliveryDetail delivery={opened} subject={subjectOf(opened, batches)} now={now} />
-              )}
-            </Panel>
-          )}
+          <Opened name="delivery" width={648} id={path[0]} item={opened}>
+            {(delivery) => (
+              <DeliveryDetail delivery={delivery} subject={subjectOf(delivery, batches)} now={now} />
+            )}
+          </Opened>
         </div>
       )}
     </>
@@ -162,8 +157,8 @@ function DeliveryDetail(props: {
   const redeliver = () =>
     void act(() => ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }), 'Sent again.')
   return (
-    <Detail label={`Delivery ${id}`} head={head} onClose={() => open([])}>
-      <p class="why">
+    <Detail label={`Delivery ${id}`} head={head}>
+      <p class="dim">
         About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
         {retry_at !== null &&
@@ -273,7 +268,7 @@ function NewSubscription({ onDone }: { onDone: () => void }) {
       onDone()
       void act(async () => {}, 'The endpoint is subscribed.')
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error))
+      setProblem(wordsOf(error))
     }
   }
   return (

@@ -1,26 +1,29 @@
-import { type ReadonlySignal, signal } from '@preact/signals'
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { wordsOf } from './api.ts'
 import { coalesced } from './browser.ts'
 import { type ChangeKind, isReloadDue, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
+import { Problem, Skeleton } from './ui.tsx'
 
 /** The loaded data of a view. The last good data stays while it is loaded again, and when that fails. */
 export interface Loaded<T> {
   readonly data: T | undefined
-  readonly error: string | undefined
   readonly reload: () => void
+  /** Placeholder rows before the first data, and the error when the last call has failed; otherwise null. */
+  readonly notice: VNode | null
 }
 
 interface Source<T> {
-  readonly state: ReadonlySignal<Omit<Loaded<T>, 'reload'>>
+  readonly state: ReadonlySignal<{ readonly data: T | undefined; readonly error: string | undefined }>
   readonly reload: () => void
   /** Loads now, and after each event of its kinds until it is released. @returns a function that releases it */
   readonly hold: () => () => void
 }
 
 function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): Source<T> {
-  const state = signal<Omit<Loaded<T>, 'reload'>>({ data: undefined, error: undefined })
+  const state: Signal<Source<T>['state']['value']> = signal({ data: undefined, error: undefined })
   const inTurn = coalesced()
   const reload = () =>
     inTurn(async () => {
@@ -50,7 +53,10 @@ function sourceOf<T>(load: () => Promise<T>, kinds: readonly ChangeKind[]): Sour
 
 function useSource<T>(source: Source<T>): Loaded<T> {
   useEffect(() => source.hold(), [source])
-  return { ...source.state.value, reload: source.reload }
+  const { data, error } = source.state.value
+  const { reload } = source
+  const failed = error === undefined ? null : <Problem text={error} onRetry={reload} />
+  return { data, reload, notice: failed ?? (data === undefined ? <Skeleton /> : null) }
 }
 
 /**
