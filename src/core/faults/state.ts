@@ -12,17 +12,11 @@ import type { FiredAction } from './decision.ts'
 import type { KnownNames, ParametersOf } from './primitive.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly state: StateFault
-  }
-}
-
 /**
  * Changes records of the sandbox. Further fields are moves that the resources of the service declare. Without `id` it changes
  * the record of the request: the last parameter of its path, or the record that it has created.
  */
-type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
+export type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
 
 function ownFields(service: KnownNames) {
   const collection = nameAmong([...service.collections.keys()], 'collection')

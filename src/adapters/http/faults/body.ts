@@ -12,12 +12,6 @@ import { anyText, base64, lineText } from './fields.ts'
 import { bodyPosition, offsetOf } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly body: BodyFault
-  }
-}
-
 /** Changes the body of the response, step by step in the order of the fields here. */
 export type BodyFault = ParametersOf<typeof schema>
 
