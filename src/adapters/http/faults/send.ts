@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { Wire } from '../../../core/faults/hooks.ts'
 import type { Sent } from '../../../core/log/request-log.ts'
 import type { ApiResponse } from '../../../core/request/response.ts'
-import { isIdle } from '../connections.ts'
+import { connectionOf } from '../connections.ts'
 import { checkSentHead } from '../cors.ts'
 import type { HeaderPair } from '../guard.ts'
 import { headBytes } from './draft.ts'
@@ -137,7 +137,7 @@ async function sendPieces(
 async function becomesIdle(socket: Socket, timeout: ExchangeTimeout): Promise<boolean> {
   do {
     if (!(await timeout.drained(SETTLE))) return false
-  } while (!isIdle(socket))
+  } while (connectionOf.get(socket)?.pending.length !== 0)
   return true
 }
 
