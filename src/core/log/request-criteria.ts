@@ -19,9 +19,8 @@ export function requestMembers(operations: readonly string[]) {
 }
 
 function pathMatch(): z.ZodType<PathMatch, PathMatch> {
-  const regex = z.string().superRefine((expression, context) => {
-    const message = regexProblem(expression)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  const regex = z.string().refine((expression) => regexProblem(expression) === undefined, {
+    error: ({ input }) => regexProblem(String(input)),
   })
   return either<PathMatch>(
     'must be a glob such as "/v1/pages/*", or {"regex": "..."}',

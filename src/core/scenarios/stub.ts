@@ -156,11 +156,7 @@ export function acceptStubs(raw: unknown, service: Service, issues: IssueList): 
 }
 
 function ownHeaders() {
-  return responseHeaders().superRefine((given, context) => {
-    for (const name of Object.keys(given)) {
-      if (OURS.test(name)) context.addIssue({ code: 'custom', path: [name], message: NOT_ITS_OWN })
-    }
-  })
+  return responseHeaders((name) => (OURS.test(name) ? NOT_ITS_OWN : undefined))
 }
 
 const OURS =
@@ -170,19 +166,15 @@ const NOT_ITS_OWN =
   'cannot be set by a stub: the emulator sets it for every response. A fault rule with "head" can change it'
 
 function body(): z.ZodType<Json, Json> {
-  return json().superRefine((value, context) => {
-    for (const { path, message } of placeholderClashes(value))
-      context.addIssue({ code: 'custom', path: [...path], message })
-  })
+  return together(json(), (value) => placeholderClashes(value))
 }
 
 const LITERAL = /^[A-Za-z0-9._~!$&'()*+,;=:@%-]+$/
 const NAMED = /^\{[A-Za-z][A-Za-z0-9_]*\}$/
 
 function path(): z.ZodType<string, string> {
-  return z.string().superRefine((text, context) => {
-    const message = pathProblem(text)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  return z.string().refine((text) => pathProblem(text) === undefined, {
+    error: ({ input }) => pathProblem(String(input)),
   })
 }
 
