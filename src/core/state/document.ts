@@ -19,6 +19,7 @@ import {
   type AcceptedRecords,
   acceptRecords,
   acceptRows,
+  addUnknownCollections,
   checkSandboxOptions,
   isAccepted,
   objectAt,
@@ -104,11 +105,7 @@ function acceptCollections(
   issues: IssueList,
 ): AcceptedRecords {
   const given = objectAt(raw, '/collections', issues)
-  const known = [...service.collections.keys()]
-  issues.addUnknown(Object.keys(given), known, (name) => ({
-    pointer: pointer('collections', name),
-    detail: `There is no such collection.${didYouMean(name, known)}`,
-  }))
+  addUnknownCollections(issues, Object.keys(given), service)
   return Object.fromEntries(
     [...service.collections].map(([name, collection]) => {
       const rows = Object.hasOwn(given, name) ? given[name] : []
