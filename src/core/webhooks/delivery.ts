@@ -203,19 +203,15 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
 /** Adds a copy of a delivery that the built-in inbox has already received. It belongs to no subscription. */
 export function sendToInbox(scope: Scope, delivery: Delivery): Delivery {
   const { tx, settings, newId, now, at, cause } = scope
-  const { type, ref, body, faults } = delivery
   const copy: Delivery = {
+    ...delivery,
     id: newId(),
     webhook_id: null,
     url: INBOX_URL,
-    type,
-    ref,
-    body,
     status: 'delivered',
     attempts: [{ attempt: 1, at, outcome: 'delivered', status: 200, error: null }],
     retries: 0,
     retry_at: null,
-    faults,
     caused_by: cause,
     created_at: at,
   }
