@@ -28,7 +28,7 @@ import { evidenceOf } from './connections.ts'
 import { corsCheckOf } from './cors.ts'
 import { acceptUnderFaults } from './faults/accept.ts'
 import { FAULT_HEADER } from './faults/header.ts'
-import { RequestFaults } from './faults/request.ts'
+import { type RequestFaults, requestFaults } from './faults/request.ts'
 import type { Waits } from './faults/timeout.ts'
 import {
   type AllowedHosts,
@@ -72,7 +72,12 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       req.url = originForm(req.url ?? '', req.headers.host ?? '')
       if (api.owns(req.url)) void api.handle(req, res)
       else if (req.url.startsWith('/')) void loadApp().then((app) => app(req, res))
-      else void api.refuse(req, res, noPath(req.url))
+      else {
+        // Express would respond to some of these targets with its own HTML page.
+        const detail = `The request target "${req.url}" is neither a path nor a URL of the host that the Host header names.`
+        const mitigation = 'Send a path that starts with a slash.'
+        void api.refuse(req, res, new Refusal('route_not_found', { detail, mitigation }))
+      }
     },
     {
       renderParserError: (problem, evidence) => api.responseTo(problem, evidence),
@@ -81,14 +86,6 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       accepted: (socket, id) => api.accept(socket, id),
     },
   )
-}
-
-// Express would respond to some of these targets with its own HTML page.
-function noPath(target: string): Refusal {
-  return new Refusal('route_not_found', {
-    detail: `The request target "${target}" is neither a path nor a URL of the host that the Host header names.`,
-    mitigation: 'Send a path that starts with a slash.',
-  })
 }
 
 // Clients with a proxy send whole URLs, which every server must accept (RFC 9112, section 3.2.2). A URL whose host differs from
@@ -218,7 +215,7 @@ export class Api {
     const isClean = sandbox.faults.isEmpty && req.headers[FAULT_HEADER] === undefined
     if (isClean) return undefined
     sandbox.recording.begin()
-    return new RequestFaults(req, res, evidence, sandbox, this.#options)
+    return requestFaults(req, res, evidence, sandbox, this.#options)
   }
 
   /**
