@@ -1,6 +1,6 @@
 import type { Refusal } from '../errors.ts'
 import { isRemainder, MAX_ISSUES, problemCount } from '../issue-list.ts'
-import { type Issue, isObject, type Json } from '../json.ts'
+import { isObject, type Json } from '../json.ts'
 import type { Call, CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
@@ -141,14 +141,12 @@ function keptError({ code, message, options }: Refusal): KeptError {
     issues: issues
       .filter((issue) => !isRemainder(issue))
       .slice(0, MAX_ISSUES)
-      .map(cutIssue),
+      .map((issue) => ({
+        ...issue,
+        pointer: truncated(issue.pointer),
+        detail: truncated(issue.detail),
+      })),
     issueCount: problemCount(issues),
     byOtherRule: admission !== undefined,
   }
-}
-
-function cutIssue(issue: Issue): Issue {
-  const { pointer, detail } = issue
-  if (truncated(pointer) === pointer && truncated(detail) === detail) return issue
-  return { ...issue, pointer: truncated(pointer), detail: truncated(detail) }
 }

@@ -51,7 +51,11 @@ export function checkDocument(
   if (!isObject(raw)) return { issues: [{ pointer: '', detail: 'must be a JSON object' }] }
   const { data: facts, error } = parsed(documentFacts, raw)
   const issues = error === undefined ? new IssueList() : zodIssues(error, '')
-  addUnknownKeys(raw, issues)
+  const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...Object.keys(fileFields)]
+  issues.addUnknown(Object.keys(raw), known, (key) => ({
+    pointer: pointer(key),
+    detail: `is not part of a state document.${didYouMean(key, known)}`,
+  }))
   const values = objectAt(raw.settings, '/settings', issues)
   const wrong = assumptions.check(values)
   issues.addAll(wrong, '/settings')
@@ -87,14 +91,6 @@ export function checkDocument(
   // A document contains the number of requests, but not the requests: the next request gets the next number.
   const log = { entries: [], dropped: 0, requests: counters.requests }
   return { state: { store, limits: lists.limits.filter(isAccepted), log }, sandbox: facts.sandbox }
-}
-
-function addUnknownKeys(raw: JsonObject, issues: IssueList): void {
-  const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...Object.keys(fileFields)]
-  issues.addUnknown(Object.keys(raw), known, (key) => ({
-    pointer: pointer(key),
-    detail: `is not part of a state document.${didYouMean(key, known)}`,
-  }))
 }
 
 /** Checks the records of each collection. The issue of an unknown collection suggests the most similar name. */

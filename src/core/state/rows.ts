@@ -188,12 +188,10 @@ export function deleteRow(scope: Scope, service: Service, name: string, id: stri
   const before = new Set([...brokenRecords(service, scope.tx)].map(({ row }) => row))
   let orphans: readonly { readonly table: string; readonly row: Row }[] = [{ table: name, row: { id } }]
   while (orphans.length > 0) {
-    for (const { table, row } of orphans) remove(scope, service, table, row.id)
+    for (const { table, row } of orphans) {
+      scope.tx.delete(table, row.id)
+      scope.unschedule(`${table}/${row.id}`, [...service.events.keys()])
+    }
     orphans = [...brokenRecords(service, scope.tx)].filter(({ row }) => !before.has(row))
   }
-}
-
-function remove({ tx, unschedule }: Scope, service: Service, name: string, id: string): void {
-  tx.delete(name, id)
-  unschedule(`${name}/${id}`, [...service.events.keys()])
 }

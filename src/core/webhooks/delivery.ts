@@ -73,7 +73,8 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
     })
     insert(scope, first)
     published.push(first)
-    for (let copy = 1; copy < copies; copy++) insert(scope, copyOf(first, scope.newId()))
+    const repeated = { rules: [], ...first.faults, copy_of: id }
+    for (let copy = 1; copy < copies; copy++) insert(scope, { ...first, id: scope.newId(), faults: repeated })
   }
   removeOldest(scope.tx)
   return published
@@ -92,10 +93,6 @@ function removeOldest(tx: Transaction): void {
 }
 
 const OVER: ReadonlySet<DeliveryStatus> = new Set(['delivered', 'failed', 'dropped'])
-
-function copyOf(delivery: Delivery, id: string): Delivery {
-  return { ...delivery, id, faults: { rules: [], ...delivery.faults, copy_of: delivery.id } }
-}
 
 /** Every subscription. Those from settings are last, and have no id. */
 export function subscriptionsOf({ tx, settings }: Pick<Scope, 'tx' | 'settings'>) {
