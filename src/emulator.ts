@@ -16,7 +16,7 @@ import { later } from './adapters/realtime.ts'
 import type { OnScenarioNotice } from './adapters/scenarios/problem.ts'
 import { ScenarioRunner } from './adapters/scenarios/runner.ts'
 import { type Lock, thisProcess } from './adapters/storage/index.ts'
-import { WebhookSenders } from './adapters/webhooks/senders.ts'
+import { webhookSenders } from './adapters/webhooks/senders.ts'
 import { Settings } from './core/assumptions.ts'
 import { Refusal, refuseInvalid } from './core/errors.ts'
 import { once } from './core/once.ts'
@@ -42,7 +42,7 @@ export type RunningEmulator = Readonly<Awaited<ReturnType<typeof serve>>>
 export async function openEmulator(options: InternalOptions = {}): Promise<RunningEmulator> {
   refuseInvalid(assumptions.check(options.settings ?? {}))
   let emulator: RunningEmulator | undefined
-  const senders = new WebhookSenders({
+  const senders = webhookSenders({
     targets: options.allowWebhooks ?? [],
     forbiddenPorts: () => (emulator === undefined ? [] : [portOf(options) ?? emulator.port]),
     send: options.replay?.send,

@@ -272,7 +272,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
       if (this.#options.latency !== undefined) {
         const [at, { store }] = [formatInstant(now), built.state]
         store.transaction(at, (tx) => this.#delay({ tx, at }))
-        store.startAt(0)
+        store.revision = 0
       }
       return built
     }
@@ -294,7 +294,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
       tx.put(SANDBOX_TABLE, clockRow(clock, this.#host))
       if (seed !== undefined) tx.put(SANDBOX_TABLE, { id: ORIGIN, seed } as OriginRow)
     })
-    copy.startAt(store.revision)
+    copy.revision = store.revision
     return { store: copy, limits, ...(log && { log }) }
   }
 

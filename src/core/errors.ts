@@ -208,15 +208,10 @@ function alsoNamed(pointers: readonly string[], unlisted: number): string {
 }
 
 /** The facts of an error response that do not depend on its error format. */
-interface ErrorFacts {
-  readonly kind: ErrorKind
-  readonly status: number
-  /** Assumptions that status and code rely on. */
-  readonly assumed: readonly Reliance[]
-}
+type ErrorFacts = ReturnType<typeof errorFacts>
 
 /** The status under the settings in force, and the assumptions that status and code rely on. */
-export function errorFacts(refusal: Refusal, settings: Settings): ErrorFacts {
+export function errorFacts(refusal: Refusal, settings: Settings) {
   const kind: ErrorKind = catalog[refusal.code]
   const assumed: Reliance[] = [...(refusal.options.assumed ?? [])]
   if (kind.documented !== true) assumed.push([errorCodes.item, errorCodes])

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { type Assumptions, type Settings, unique } from './assumptions.ts'
 import type { Consent } from './consent.ts'
 import type { MagicValue, Preset } from './faults/preset.ts'
-import type { AnyPrimitive, PrimitiveMap, Primitives } from './faults/primitive.ts'
+import type { AnyPrimitive, Primitives } from './faults/primitive.ts'
 import type { FaultDraft, FaultRule, FaultSource, StoredFaults } from './faults/rule.ts'
 import type { IssueList } from './issue-list.ts'
 import type { Issue } from './json.ts'
@@ -57,34 +57,14 @@ interface ServiceFaults {
 }
 
 /** One service: the declarations of all its resources. Built once and shared by all sandboxes. */
-export interface Service {
-  readonly resources: readonly Resource[]
-  readonly operations: ReadonlyMap<string, AnyOperation>
-  readonly collections: ReadonlyMap<string, AnyCollection>
-  readonly consents: ReadonlyMap<string, Consent>
-  readonly events: ReadonlyMap<string, EventHandler>
-  readonly milestones: readonly AnyMilestone[]
-  /** Every type of webhook. */
-  readonly webhookTypes: readonly WebhookType[]
-  readonly recordFaults: ReadonlyMap<string, AnyRecordFault>
-  /** The actions that fault rules can have. */
-  readonly primitives: PrimitiveMap
-  readonly rules: FaultRules
-  readonly magic: readonly MagicValue[]
-  /** Rules with a name, in the order in which they are listed. */
-  readonly presets: ReadonlyMap<string, Preset>
-  readonly recordEvents: ReadonlyMap<string, RecordEvent>
-  readonly lifecycles: readonly TableLifecycle[]
-  /** The records that scripts of scenarios can move; at most one resource declares it. */
-  readonly script: Script | undefined
-}
+export type Service = Readonly<ReturnType<typeof service>>
 
 /**
  * Joins resources into a service. The collection of API keys, which core needs, is always included. Throws when two resources
  * declare the same name.
  * @param faults the actions of fault rules, and the presets
  */
-export function service(resources: readonly Resource[], faults: ServiceFaults): Service {
+export function service(resources: readonly Resource[], faults: ServiceFaults) {
   const all = <T>(of: (resource: Resource) => readonly T[] | undefined): readonly T[] =>
     resources.flatMap((resource) => of(resource) ?? [])
   const name = (each: { readonly name: string }) => each.name
@@ -94,7 +74,7 @@ export function service(resources: readonly Resource[], faults: ServiceFaults): 
       all(({ operations }) => operations),
       name,
     ),
-    collections: unique([apiKeys, ...all(({ collections }) => collections)], name),
+    collections: unique<AnyCollection>([apiKeys, ...all(({ collections }) => collections)], name),
     consents: unique(
       all(({ consents }) => consents),
       name,
@@ -109,15 +89,18 @@ export function service(resources: readonly Resource[], faults: ServiceFaults): 
       all(({ recordFaults }) => recordFaults),
       name,
     ),
-    primitives: unique(faults.primitives, name),
+    /** The actions that fault rules can have. */
+    primitives: unique<AnyPrimitive>(faults.primitives, name),
     magic: all(({ magic }) => magic),
     rules: faults.rules,
+    /** Rules with a name, in the order in which they are listed. */
     presets: unique(faults.presets, name),
     recordEvents: unique(
       all(({ recordEvents }) => recordEvents),
       name,
     ),
     lifecycles: all(({ lifecycles }) => lifecycles),
+    /** The records that scripts of scenarios can move; at most one resource declares it. */
     script: resources.find(({ script }) => script !== undefined)?.script,
   }
 }

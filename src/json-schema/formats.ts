@@ -10,6 +10,8 @@ interface Format {
   readonly others?: readonly string[]
   /** The most characters that the format allows. */
   readonly max?: number
+  /** Whether validators agree on a text for the format. Absent: on each. */
+  isCertain?(text: string): boolean
 }
 
 const two = (number: number): string => String(number).padStart(2, '0')
@@ -131,7 +133,12 @@ const FORMATS: Readonly<Record<string, Format>> = {
     others: ['#/', '#'],
   },
   password: PLAIN,
-  regex: { make: (draw) => `^${word(draw)}-[0-9]+$`, grow: prepend, others: [''] },
+  regex: {
+    make: (draw) => `^${word(draw)}-[0-9]+$`,
+    grow: prepend,
+    others: [''],
+    isCertain: isUnicodeRegex,
+  },
   'relative-json-pointer': {
     make: (draw) => `${draw.chance.int(0, 3)}/${word(draw)}`,
     grow: append,
@@ -147,6 +154,16 @@ const FORMATS: Readonly<Record<string, Format>> = {
   },
   url: { make: address, grow: append, others: ['http://a.test/'] },
   uuid: { make: uuid, others: ['urn:uuid:0b0e6c8e-6a3f-4f0b-9d2a-5c1f7e8a9b10'] },
+}
+
+// Ajv also accepts expressions such as `{2y`, which are not valid with the flag `u`. Other validators set it.
+function isUnicodeRegex(text: string): boolean {
+  try {
+    new RegExp(text, 'u')
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The format of that name; undefined for an unknown one, which any text satisfies. */

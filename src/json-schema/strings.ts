@@ -58,6 +58,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
       const text = candidate(draw, tries)
       if (text === undefined || !fits(text, lengths)) continue
       if (!patterns.every((pattern) => pattern.test(text)) || (isChecked && !accepts(text))) continue
+      if (!names.every((name) => formatOf(name)?.isCertain?.(text) ?? true)) continue
       draw.count(place, Math.max(0, bytesOf(text) - shortestText), 0)
       return text
     }

@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { maskedDocument } from '../../core/state/masked.ts'
-import { stableDocument } from '../../core/state/stable.ts'
+import { maskedDocument, stableDocument } from '../../core/state/masked.ts'
 import type { Document } from '../../core/state/state.ts'
 import { flag } from './route.ts'
 

@@ -5,7 +5,7 @@ import type { Evidence } from '../../core/log/evidence.ts'
 import type { RequestTiming } from '../../core/log/request-log.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import type { Call, CallBody } from '../../core/request/exchange.ts'
-import { perform, refusePreflight, respondUnrouted } from '../../core/request/pipeline.ts'
+import { perform, respondUnrouted } from '../../core/request/pipeline.ts'
 import { DEFAULT_LIMIT, noWindow } from '../../core/request/rate-limiter.ts'
 import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
 import { unreadParameters } from '../../core/request/unread-query.ts'
@@ -28,7 +28,7 @@ import { evidenceOf } from './connections.ts'
 import { corsCheckOf } from './cors.ts'
 import { acceptUnderFaults } from './faults/accept.ts'
 import { FAULT_HEADER } from './faults/header.ts'
-import { RequestFaults } from './faults/request.ts'
+import { type RequestFaults, requestFaults } from './faults/request.ts'
 import type { Waits } from './faults/timeout.ts'
 import {
   type AllowedHosts,
@@ -72,7 +72,12 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       req.url = originForm(req.url ?? '', req.headers.host ?? '')
       if (api.owns(req.url)) void api.handle(req, res)
       else if (req.url.startsWith('/')) void loadApp().then((app) => app(req, res))
-      else void api.refuse(req, res, noPath(req.url))
+      else {
+        // Express would respond to some of these targets with its own HTML page.
+        const detail = `The request target "${req.url}" is neither a path nor a URL of the host that the Host header names.`
+        const mitigation = 'Send a path that starts with a slash.'
+        void api.refuse(req, res, new Refusal('route_not_found', { detail, mitigation }))
+      }
     },
     {
       renderParserError: (problem, evidence) => api.responseTo(problem, evidence),
@@ -81,14 +86,6 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       accepted: (socket, id) => api.accept(socket, id),
     },
   )
-}
-
-// Express would respond to some of these targets with its own HTML page.
-function noPath(target: string): Refusal {
-  return new Refusal('route_not_found', {
-    detail: `The request target "${target}" is neither a path nor a URL of the host that the Host header names.`,
-    mitigation: 'Send a path that starts with a slash.',
-  })
 }
 
 // Clients with a proxy send whole URLs, which every server must accept (RFC 9112, section 3.2.2). A URL whose host differs from
@@ -202,7 +199,7 @@ export class Api {
     } catch (error) {
       const at = destination ?? this.#presentDestination(req)
       const refusal = error instanceof Refusal ? error : at.sandbox.reportDefect(error)
-      response = this.#refusalResponse(req, { ...at, ...observed }, refusal)
+      response = this.#unrouted(req, { ...at, ...observed }, refusal)
     }
     const rest = this.#write(req, res, response, faults)
     if (rest !== undefined) await rest
@@ -218,7 +215,7 @@ export class Api {
     const isClean = sandbox.faults.isEmpty && req.headers[FAULT_HEADER] === undefined
     if (isClean) return undefined
     sandbox.recording.begin()
-    return new RequestFaults(req, res, evidence, sandbox, this.#options)
+    return requestFaults(req, res, evidence, sandbox, this.#options)
   }
 
   /**
@@ -258,9 +255,11 @@ export class Api {
 
   async #preflight(req: IncomingMessage, res: ServerResponse, observed: Observed): Promise<void> {
     const decision = this.#origin(req)
-    const cors = corsCheckOf(req, decision)
+    // A refused page is told nothing, so the log is the only place where its developer can find the reason.
     const response =
-      cors?.refusal === undefined ? this.#allowed() : this.#refusedPreflight(req, { cors, ...observed })
+      corsCheckOf(req, decision)?.refusal === undefined
+        ? this.#allowed()
+        : this.#unrouted(req, { ...this.#presentDestination(req), ...observed })
     await this.#write(req, res, response, undefined, preflightHeaders(decision, req.headers))
   }
 
@@ -268,17 +267,6 @@ export class Api {
     const date = ['Date', new Date(this.#default.clock.now).toUTCString()] as const
     const headers = [...quotaHeaders(noWindow(DEFAULT_LIMIT, this.#default.limiterNow())), date]
     return { status: 204, headers, text: undefined, lines: undefined }
-  }
-
-  // The page is told nothing, so the log is the only place where its developer can find the reason.
-  #refusedPreflight(req: IncomingMessage, known: Observed & Required<Pick<Call, 'cors'>>): ApiResponse {
-    const { sandbox, chosenBy } = this.#presentDestination(req)
-    const mount = mountOf(req)
-    const { path } = splitTarget(req.url ?? '')
-    const headers = redactName(req.headers) as Headers
-    const places = { path: mount + path, pathPrefix: mount + pathPrefixOf(path) }
-    const at = { method: 'OPTIONS', ...places, chosenBy, headers }
-    return refusePreflight(sandbox, { ...at, ...known })
   }
 
   /**
@@ -293,7 +281,7 @@ export class Api {
   ): Promise<void> {
     const destination = this.#presentDestination(req)
     const faults = this.#faultsOf(req, res, destination.sandbox, observed)
-    await this.#write(req, res, this.#refusalResponse(req, { ...destination, ...observed }, refusal), faults)
+    await this.#write(req, res, this.#unrouted(req, { ...destination, ...observed }, refusal), faults)
   }
 
   #presentDestination(req: IncomingMessage): Destination {
@@ -303,7 +291,7 @@ export class Api {
     return { sandbox, chosenBy }
   }
 
-  #refusalResponse(req: IncomingMessage, { sandbox, ...known }: Destination, refusal: Refusal): ApiResponse {
+  #unrouted(req: IncomingMessage, { sandbox, ...known }: Destination, refusal?: Refusal): ApiResponse {
     const target = req.url ?? ''
     const path = target.startsWith('/') ? splitTarget(target).path : target
     const pathPrefix = pathPrefixOf(path)

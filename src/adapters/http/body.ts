@@ -46,7 +46,11 @@ export async function readBody(req: IncomingMessage, options: BodyOptions): Prom
 
 function receiveBody(req: IncomingMessage, options: BodyOptions): Body | Promise<Body> {
   const coding = req.headers['content-encoding']?.trim().toLowerCase() ?? ''
-  if (!CODINGS.has(coding)) return unsupportedCoding()
+  if (!CODINGS.has(coding)) {
+    const detail =
+      "The request's Content-Encoding is not supported here. Use gzip, deflate, br or no Content-Encoding header."
+    return refusedBody('unsupported_media_type', detail)
+  }
   const decoder = CODINGS.get(coding)
   const announced = Number(req.headers['content-length'] ?? 0)
   if (announced > wireLimit(options.bytes, decoder !== undefined)) return tooLarge(options.bytes)
@@ -99,7 +103,9 @@ class BodyReader {
       if (!this.#req.readableEnded) this.#settle({ kind: 'aborted' })
     })
     if (this.#decoder !== undefined) this.#decode(this.#decoder)
-    sendContinue(this.#req)
+    const send = pending.get(this.#req)
+    pending.delete(this.#req)
+    send?.()
   }
 
   #decode(decoder: Decoder): void {
@@ -161,7 +167,8 @@ class BodyReader {
     this.#noteBody()
     // Node's inflate and brotli streams end without an error at the end of the coded data, even if more bytes follow.
     const unused = this.#decoder === undefined ? 0 : this.#wireBytes - this.#decoder.bytesWritten
-    if (unused > 0) this.#settle(trailing(unused))
+    const detail = `The request body continues for ${unused} bytes after the end of its compressed data. Send a single stream.`
+    if (unused > 0) this.#settle(refusedBody('bad_request', detail))
     else this.#settle({ kind: 'bytes', bytes: this.#buffer.subarray(0, this.#size) })
   }
 
@@ -206,20 +213,9 @@ export function tooLarge(limit: number) {
   return refusedBody('payload_too_large', detail)
 }
 
-function unsupportedCoding() {
-  const detail =
-    "The request's Content-Encoding is not supported here. Use gzip, deflate, br or no Content-Encoding header."
-  return refusedBody('unsupported_media_type', detail)
-}
-
 function corrupt(truncated: boolean) {
   const what = truncated ? 'ends too early' : 'does not match its Content-Encoding header'
   const detail = `The request body ${what}, so it cannot be decoded. Check the compression, or send the body uncompressed.`
-  return refusedBody('bad_request', detail)
-}
-
-function trailing(bytes: number) {
-  const detail = `The request body continues for ${bytes} bytes after the end of its compressed data. Send a single stream.`
   return refusedBody('bad_request', detail)
 }
 
@@ -285,13 +281,6 @@ export function holdContinue(req: IncomingMessage, send: () => void): void {
 /** True while the client waits for `100 Continue`: a final response now would save it the upload. */
 export function awaitsContinue(req: IncomingMessage): boolean {
   return pending.has(req)
-}
-
-/** Sends `100 Continue` to a client that waits for it; does nothing for other clients, or the second time. */
-function sendContinue(req: IncomingMessage): void {
-  const send = pending.get(req)
-  pending.delete(req)
-  send?.()
 }
 
 /** Suppresses the `100 Continue` for a client that waits for it. */

@@ -3,7 +3,7 @@ import type { RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { overSocket, requestBytes } from '../../../test/support/wire-client.ts'
-import { evidenceOf, isIdle, silence } from './connections.ts'
+import { connectionOf, evidenceOf, silence } from './connections.ts'
 import { close, createHttpServer, listen } from './server.ts'
 
 const KEPT = requestBytes({ path: '/', headers: { Host: 'a', Connection: 'keep-alive' } })
@@ -123,8 +123,9 @@ test('a client that sends Connection: close gets no response to later requests',
 test('a connection is idle between the end of a response and the next request', async () => {
   const idle: boolean[] = []
   const port = await serving((req, res) => {
-    idle.push(isIdle(req.socket))
-    res.once('close', () => setImmediate(() => idle.push(isIdle(req.socket))))
+    const note = () => idle.push(connectionOf.get(req.socket)?.pending.length === 0)
+    note()
+    res.once('close', () => setImmediate(note))
     res.end()
   })
   await overSocket(port, LAST)

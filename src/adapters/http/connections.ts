@@ -21,7 +21,10 @@ interface Connection {
   readonly record: ClientConnection
   /** The latest request, and its response. */
   latest: Exchange | undefined
-  /** Requests whose response is not finished, in order: more than one when they are pipelined. Only the first is being served. */
+  /**
+   * Requests whose response is not finished, in order: more than one when they are pipelined. Only the first is being served,
+   * and nothing more is read from the connection until the last is: a single read can contain thousands of requests.
+   */
   pending: Exchange[]
   /** Number of bytes that were handed to the socket when the latest response ended. */
   written: number
@@ -29,16 +32,11 @@ interface Connection {
   silent: boolean
 }
 
-/** What is known of the client of an open connection. */
-export function clientOf(socket: Socket): ClientConnection | undefined {
-  return connectionOf.get(socket)?.record
-}
-
 /** Number of connections of servers of other applications. */
 let mounted = 0
 
-// Lets the functions below find a connection by its socket: their callers have no access to the server.
-const connectionOf = new WeakMap<Socket, Connection>()
+/** The connections of all servers: those who have a socket need no access to its server. */
+export const connectionOf = new WeakMap<Socket, Connection>()
 
 /**
  * What the connection of a request shows of its client. On a server of another application, which has mounted ours, the
@@ -132,24 +130,6 @@ function noteDone(connection: Connection, exchange: Exchange): void {
 export function silence(socket: Socket): void {
   const connection = connectionOf.get(socket)
   if (connection !== undefined) connection.silent = true
-}
-
-/** Whether new requests on a connection get no response. */
-export function isSilent(socket: Socket): boolean {
-  return connectionOf.get(socket)?.silent === true
-}
-
-/** Whether a connection has no request in progress. */
-export function isIdle(socket: Socket): boolean {
-  return connectionOf.get(socket)?.pending.length === 0
-}
-
-/**
- * Whether reading from a connection is paused. A single read can contain thousands of requests; the next read starts only when
- * the last of these is being served. This bounds the number of requests that a client can have waiting.
- */
-export function isHeldBack(socket: Socket): boolean {
-  return (connectionOf.get(socket)?.pending.length ?? 0) > 1
 }
 
 /**

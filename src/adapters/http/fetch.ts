@@ -4,7 +4,7 @@ import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
 import type { ClientConnection } from '../../core/log/evidence.ts'
 import type { FetchHandler } from '../handlers.ts'
-import { clientOf } from './connections.ts'
+import { connectionOf } from './connections.ts'
 import { MemorySocket } from './memory-socket.ts'
 
 /**
@@ -34,7 +34,7 @@ export interface RecordedConnection {
 export function connectAgain(server: Server, origin: string, id: string): RecordedConnection {
   const [socket, ours] = MemorySocket.pair(new URL(origin))
   server.emit('connection', ours, id)
-  return { socket, record: clientOf(ours as Duplex as Socket) as ClientConnection }
+  return { socket, record: connectionOf.get(ours as Duplex as Socket)?.record as ClientConnection }
 }
 
 /** Keeps connections inside the process, which need no timeout. */

@@ -132,18 +132,14 @@ export function refuseRemote(
   })
 }
 
-/** The CORS headers of a response of the control interface. */
-export interface ControlCors {
-  readonly headers: readonly HeaderPair[]
-  /** Whether the request is the preflight of an allowed page, to which these headers are the response. */
-  readonly isPreflight: boolean
-}
-
-/** The CORS headers for the pages of the given origins. No other page gets any, and without such origins no response has one. */
+/**
+ * The CORS headers of a response of the control interface for the pages of the given origins. No other page gets any, and
+ * without such origins no response has one. `isPreflight`: they are the response to the preflight of an allowed page.
+ */
 export function controlCors(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
   origins: readonly string[],
-): ControlCors {
+) {
   if (origins.length === 0) return { headers: [], isPreflight: false }
   const { origin } = headers
   const decision = { origin, allowed: origin !== undefined && origins.includes(origin) }

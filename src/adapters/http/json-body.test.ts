@@ -1,18 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import {
-  contentTypeProblem,
-  guardJson,
-  JSON_BOUNDS,
-  type JsonBounds,
-  parseJson,
-  parseJsonBody,
-} from './json-body.ts'
+import { contentTypeProblem, guardJson, JSON_BOUNDS, parseJson, parseJsonBody } from './json-body.ts'
 
 const MIB = 1024 * 1024
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/gs
 
-function guard(text: string, bounds: Partial<JsonBounds> = {}) {
+function guard(text: string, bounds: Partial<typeof JSON_BOUNDS> = {}) {
   return guardJson(Buffer.from(text), { ...JSON_BOUNDS, ...bounds })
 }
 

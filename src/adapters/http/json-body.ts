@@ -94,22 +94,12 @@ export function contentTypeProblem(header: string | undefined): string | undefin
     : `JSON is always UTF-8; the Content-Type "${header}" names another charset.`
 }
 
-/** Bounds for the structure of a JSON body. */
-export interface JsonBounds {
-  /** Containers inside each other, the outermost counted: `[[1]]` is 2. */
-  readonly maxDepth: number
-  /** Strings, numbers, literals and the six structural characters. Infinity turns the count off. */
-  readonly maxTokens: number
-}
-
-/** Far above every body of the API, and far below a size that blocks the process or makes a later JSON.stringify fail. */
-export const JSON_BOUNDS: JsonBounds = { maxDepth: 512, maxTokens: 1_000_000 }
-
-/** The first token that exceeded a bound, and the byte at which it starts. */
-interface Violation {
-  readonly kind: 'too_deep' | 'too_many_tokens'
-  readonly offset: number
-}
+/**
+ * Bounds for the structure of a JSON body: containers inside each other, the outermost counted (`[[1]]` is 2), and strings,
+ * numbers, literals and the six structural characters. Far above every body of the API, and far below a size that blocks the
+ * process or makes a later JSON.stringify fail.
+ */
+export const JSON_BOUNDS = { maxDepth: 512, maxTokens: 1_000_000 }
 
 const SPACE = 0
 const SCALAR = 1
@@ -121,11 +111,11 @@ const QUOTE = 5
 const CLASS_OF_BYTE = classOfByte()
 
 /**
- * Scans the bytes of a JSON body once, without creating values, and stops at the first violation.
+ * Scans the bytes of a JSON body once, without creating values, and stops at the first token that exceeds a bound.
  * It checks structure only: up to the first syntax error it counts the tokens that JSON.parse would read, and JSON.parse
  * stops at that error.
  */
-export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Violation | undefined {
+export function guardJson(bytes: Buffer, { maxDepth, maxTokens } = JSON_BOUNDS) {
   let depth = 0
   let tokens = 0
   let inScalar = false
@@ -138,9 +128,9 @@ export function guardJson(bytes: Buffer, bounds: JsonBounds = JSON_BOUNDS): Viol
     }
     inScalar = kind === SCALAR
     if (kind === QUOTE) at = closingQuote(bytes, at + 1)
-    else if (kind === OPEN && ++depth > bounds.maxDepth) return { kind: 'too_deep', offset: start }
+    else if (kind === OPEN && ++depth > maxDepth) return { kind: 'too_deep', offset: start } as const
     else if (kind === CLOSE) depth--
-    if (++tokens > bounds.maxTokens) return { kind: 'too_many_tokens', offset: start }
+    if (++tokens > maxTokens) return { kind: 'too_many_tokens', offset: start } as const
   }
   return undefined
 }

@@ -10,7 +10,7 @@ import {
 import type { Socket } from 'node:net'
 import type { Evidence } from '../../core/log/evidence.ts'
 import { holdContinue } from './body.ts'
-import { Connections, isHeldBack, isSilent, KEEP_ALIVE_TIMEOUT, noteEnd } from './connections.ts'
+import { Connections, connectionOf, KEEP_ALIVE_TIMEOUT, noteEnd } from './connections.ts'
 import type { HeaderPair } from './guard.ts'
 import {
   CONNECT_REFUSED,
@@ -84,13 +84,14 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
   })
   // A connection that a fault holds open has only the timeout of that fault.
   server.on('timeout', (socket) => {
-    if (!isSilent(socket)) socket.destroy()
+    if (connectionOf.get(socket)?.silent !== true) socket.destroy()
   })
   // Sockets of a node:http server are net.Sockets, but its types only declare stream.Duplex.
   server.on('clientError', (error, socket) => {
     const problem = wireProblemOf(error)
+    const waiting = connectionOf.get(socket as Socket)?.pending.length ?? 0
     // The rest of a request cannot arrive in time while its connection is not being read.
-    if (problem === REQUEST_TIMEOUT && isHeldBack(socket as Socket)) return
+    if (problem === REQUEST_TIMEOUT && waiting > 1) return
     if (problem === undefined) socket.destroy()
     else respondRaw(socket as Socket, problem)
   })

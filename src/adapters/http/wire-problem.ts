@@ -46,6 +46,8 @@ const HEADERS_TOO_LARGE: WireProblem = {
 
 const TLS_HANDSHAKE = 0x16
 
+const UNKNOWN = 'The bytes received are not an HTTP/1.1 request. Check the client, and any proxy in between.'
+
 const MALFORMED = new Map([
   ['HPE_INVALID_METHOD', 'The request line does not start with an HTTP method.'],
   ['HPE_INVALID_URL', 'The request target is malformed. Percent-encode what a URL may not contain.'],
@@ -76,14 +78,10 @@ export function wireProblemOf(error: Error & { code?: string; rawPacket?: Buffer
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return REQUEST_TIMEOUT
   if (error.code === 'HPE_HEADER_OVERFLOW') return HEADERS_TOO_LARGE
   if (!error.code?.startsWith('HPE_')) return undefined
-  const detail = malformedDetail(error.code, error.rawPacket?.[0])
+  const known = MALFORMED.get(error.code) ?? UNKNOWN
+  const detail =
+    error.rawPacket?.[0] === TLS_HANDSHAKE
+      ? 'This port uses plain HTTP. Use http:// instead of https://.'
+      : known
   return { status: 400, code: 'bad_request', detail }
-}
-
-function malformedDetail(code: string, firstByte: number | undefined): string {
-  if (firstByte === TLS_HANDSHAKE) return 'This port uses plain HTTP. Use http:// instead of https://.'
-  return (
-    MALFORMED.get(code) ??
-    'The bytes received are not an HTTP/1.1 request. Check the client, and any proxy in between.'
-  )
 }

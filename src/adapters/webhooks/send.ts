@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { aborted } from 'node:util'
 import { formatDuration } from '../../core/time/instant.ts'
 import type { AttemptResult } from '../../core/webhooks/delivery.ts'
 import { INBOX_URL } from '../../core/webhooks/inbox.ts'
@@ -46,12 +47,9 @@ export function sender(targets: Targets): Send {
 }
 
 /** The response to an attempt. `error` is null when it is complete or longer than {@link MAX_READ}. */
-interface ApiResponse {
-  readonly status: number | null
-  readonly error: string | null
-}
+type Answer = Pick<AttemptResult, 'status' | 'error'>
 
-function judged({ status, error }: ApiResponse, timedOut: number | undefined): AttemptResult {
+function judged({ status, error }: Answer, timedOut: number | undefined): AttemptResult {
   if (error !== null && timedOut !== undefined) {
     const what = status === null ? 'no response' : 'no complete response'
     return { outcome: 'timeout', status, error: `${what} within ${formatDuration(timedOut)}` }
@@ -67,7 +65,7 @@ function exchange(
   target: WebhookTarget,
   { headers, body }: WebhookRequest,
   signal: AbortSignal,
-): Promise<ApiResponse> {
+): Promise<Answer> {
   return new Promise((resolve) => {
     let status: number | null = null
     // Only the first of these calls counts, because a broken connection emits several events.
@@ -117,13 +115,12 @@ function lookupOf({ addresses }: WebhookTarget): LookupFunction {
   }
 }
 
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('the attempt was aborted'))
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const abort = async (): Promise<never> => {
+    await aborted(signal, work)
+    throw new Error('the attempt was aborted')
+  }
+  return Promise.race([work, abort()])
 }
 
 const WORDS: ReadonlyMap<string, string> = new Map([

@@ -164,7 +164,11 @@ export class WebhookSender implements PendingWork {
   #concludeInOrder(): void {
     const waiting = this.#flights.findIndex(({ outcome }) => outcome === undefined)
     const ended = waiting === -1 ? this.#flights : this.#flights.slice(0, waiting)
-    if (ended.length > 0) this.#sandbox.recording.add({ outcomes: ended.map(recordedOutcome) })
+    const outcomes = ended.map((flight) => {
+      const { outcome = 'failed', status = null, error = null } = flight.outcome ?? {}
+      return { attempt: attemptId(flight), outcome, status, error }
+    })
+    if (outcomes.length > 0) this.#sandbox.recording.add({ outcomes })
     for (;;) {
       const [first] = this.#flights
       if (first?.outcome === undefined) return
@@ -262,11 +266,6 @@ export class WebhookSender implements PendingWork {
 
 function attemptId({ id, attempt }: Flight): string {
   return `${id}/${attempt}`
-}
-
-function recordedOutcome(flight: Flight) {
-  const { outcome = 'failed', status = null, error = null } = flight.outcome ?? {}
-  return { attempt: attemptId(flight), outcome, status, error }
 }
 
 const UNSUBSCRIBED: AttemptResult = {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { webhookReceiver } from '../../../test/support/webhook-receiver.ts'
 import { outboxEmulator } from '../../../test/support/webhook-sandbox.ts'
-import { WebhookSenders } from './senders.ts'
+import { webhookSenders } from './senders.ts'
 
 async function emulatorFor(url: string) {
   return outboxEmulator({ webhooks: [{ id: 'hook', url, created_at: '2026-01-01T00:00:00.000Z' }] })
@@ -10,7 +10,7 @@ async function emulatorFor(url: string) {
 test('webhooks wait until open() is called and are then sent over real connections', async () => {
   const { url, received } = await webhookReceiver()
   const [early, late] = [await emulatorFor(url), await emulatorFor(url)]
-  const senders = new WebhookSenders({ targets: [], forbiddenPorts: () => [] })
+  const senders = webhookSenders({ targets: [], forbiddenPorts: () => [] })
   const stops = [senders.attach(early.sandbox)]
   early.tell({ n: 1 })
   await early.advance(1_000)
@@ -29,7 +29,7 @@ test('webhooks wait until open() is called and are then sent over real connectio
 test('a sender that is stopped before open() sends nothing', async () => {
   const { url, received } = await webhookReceiver()
   const emulator = await emulatorFor(url)
-  const senders = new WebhookSenders({ targets: [], forbiddenPorts: () => [] })
+  const senders = webhookSenders({ targets: [], forbiddenPorts: () => [] })
   senders.attach(emulator.sandbox)()
   senders.open()
   emulator.tell()
@@ -38,7 +38,5 @@ test('a sender that is stopped before open() sends nothing', async () => {
 })
 
 test('a malformed target is refused at the start', () => {
-  expect(() => new WebhookSenders({ targets: ['http://receiver'], forbiddenPorts: () => [] })).toThrow(
-    RangeError,
-  )
+  expect(() => webhookSenders({ targets: ['http://receiver'], forbiddenPorts: () => [] })).toThrow(RangeError)
 })

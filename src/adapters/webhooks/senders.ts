@@ -11,40 +11,40 @@ interface WebhookSendersOptions extends Pick<TargetOptions, 'forbiddenPorts'> {
   readonly targets: readonly string[]
 }
 
-/** The senders of all sandboxes of one process. They share the allowed targets and the limit of parallel requests. */
-export class WebhookSenders {
-  readonly #targets: Targets
-  readonly #send: Send
-  readonly #slots = new Slots()
-  readonly #senders = new Set<WebhookSender>()
-  #isOpen = false
+export type WebhookSenders = ReturnType<typeof webhookSenders>
 
-  /** @throws RangeError for a malformed target */
-  constructor({ targets, forbiddenPorts, send }: WebhookSendersOptions) {
-    this.#targets = new Targets({ allowed: allowTargets(targets), forbiddenPorts })
-    this.#send = send ?? lazySender(this.#targets)
-  }
-
-  /** Starts sending. Call it when the emulator accepts requests, because a receiver may query it about a webhook. */
-  open(): void {
-    this.#isOpen = true
-    for (const sender of this.#senders) sender.start()
-  }
-
-  /**
-   * Sends the webhooks of a sandbox, but not before {@link open} is called.
-   * @returns a function that stops it: attempts in progress are aborted, and the process that opens the sandbox next repeats them
-   */
-  attach(sandbox: Sandbox): Cancel {
-    const sender = new WebhookSender({ sandbox, slots: this.#slots, send: this.#send })
-    this.#senders.add(sender)
-    sandbox.pendingWork = sender
-    sandbox.receiverProblem = (url) => this.#targets.problemOf(url)
-    if (this.#isOpen) sender.start()
-    return () => {
-      this.#senders.delete(sender)
-      sender.stop()
-    }
+/**
+ * The senders of all sandboxes of one process. They share the allowed targets and the limit of parallel requests.
+ * @throws RangeError for a malformed target
+ */
+export function webhookSenders({ targets: allowed, forbiddenPorts, send: given }: WebhookSendersOptions) {
+  const targets = new Targets({ allowed: allowTargets(allowed), forbiddenPorts })
+  const send = given ?? lazySender(targets)
+  const slots = new Slots()
+  const senders = new Set<WebhookSender>()
+  let isOpen = false
+  return {
+    /** Starts sending. Call it when the emulator accepts requests, because a receiver may query it about a webhook. */
+    open(): void {
+      isOpen = true
+      for (const sender of senders) sender.start()
+    },
+    /**
+     * Sends the webhooks of a sandbox, but not before `open` is called.
+     * @returns a function that stops it: attempts in progress are aborted, and the process that opens the sandbox next repeats
+     * them
+     */
+    attach(sandbox: Sandbox): Cancel {
+      const sender = new WebhookSender({ sandbox, slots, send })
+      senders.add(sender)
+      sandbox.pendingWork = sender
+      sandbox.receiverProblem = (url) => targets.problemOf(url)
+      if (isOpen) sender.start()
+      return () => {
+        senders.delete(sender)
+        sender.stop()
+      }
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import { type ShapeOf, timestamp } from '../fields.ts'
 import { type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
 import { STEPS, type Step } from '../request/steps.ts'
-import { type Change, type Commit, diff, type PatchStep, type Row } from '../state/commit.ts'
+import { type Change, type Commit, diff, type Row } from '../state/commit.ts'
 import { maskedRow } from '../state/masked.ts'
 import { json } from '../strict-input.ts'
 import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
@@ -158,11 +158,9 @@ export function jsonPatch(before: Row | undefined, after: Row | undefined): Json
   const target = after as unknown as JsonObject
   if (before === undefined) return [{ op: 'add', path: '', value: target }]
   const source = before as unknown as JsonObject
-  return diff(source, target).map((step) => asOperation(source, step))
-}
-
-function asOperation(source: JsonObject, [keys, ...value]: PatchStep): JsonPatchOperation {
-  const path = pointer(...keys)
-  if (value.length === 0) return { op: 'remove', path }
-  return { op: valueAt(source, keys) === undefined ? 'add' : 'replace', path, value: value[0] as Json }
+  return diff(source, target).map(([keys, ...value]) => {
+    const path = pointer(...keys)
+    if (value.length === 0) return { op: 'remove', path }
+    return { op: valueAt(source, keys) === undefined ? 'add' : 'replace', path, value: value[0] as Json }
+  })
 }

@@ -59,15 +59,10 @@ const BEFORE_AUTHORIZE: ReadonlySet<Step> = new Set(['runDueEvents', 'authentica
 const BEFORE_DUE_EVENTS: ReadonlySet<Step> = new Set(['receive', 'route'])
 const SKIPPED_BY_REPLAY: ReadonlySet<Step> = new Set(['validate', 'poll', 'handle', 'commit'])
 
-interface StepContext {
-  readonly sandbox: Sandbox
-  readonly entry: LogEntry
-  /** Defined at every step from `authenticate` on. */
-  readonly operation: AnyOperation | undefined
-}
-
-/** The descriptions of steps that did not refuse. */
-const descriptions: Readonly<Record<Step, (told: StepContext) => string>> = {
+/** The descriptions of steps that did not refuse. The operation is defined at every step from `authenticate` on. */
+const descriptions: Readonly<
+  Record<Step, (told: { sandbox: Sandbox; entry: LogEntry; operation: AnyOperation | undefined }) => string>
+> = {
   receive: ({ entry: { body, cors } }) =>
     cors?.isPreflight
       ? 'It is a preflight, which a browser sends before a request of a page.'

@@ -8,12 +8,6 @@ import { someOf } from '../strict-input.ts'
 import type { ParametersOf } from './primitive.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly auth: AuthFault
-  }
-}
-
 /** How the API key of a request is treated. */
 export type AuthFault = ParametersOf<typeof schema>
 

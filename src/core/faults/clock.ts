@@ -10,12 +10,6 @@ import type { ParametersOf } from './primitive.ts'
 import { skewedBody, skewedHeaders, within } from './skew.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly clock: ClockFault
-  }
-}
-
 /** Moves or stops the clock before the handler runs, or shifts the times of the response. */
 export type ClockFault = ParametersOf<typeof schema>
 

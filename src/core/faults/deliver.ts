@@ -6,12 +6,6 @@ import type { Decision } from './decision.ts'
 import type { ParametersOf } from './primitive.ts'
 import type { StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly deliver: DeliverFault
-  }
-}
-
 /** Changes the delivery of a webhook: the rule matches `webhook`. With `when`, the rule matches a request instead. */
 export type DeliverFault = ParametersOf<typeof schema>
 

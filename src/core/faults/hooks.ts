@@ -6,18 +6,30 @@ import { contentOf, quotaHeaders } from '../request/response.ts'
 import type { Step } from '../request/steps.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
-import { auth } from './auth.ts'
-import { clock } from './clock.ts'
+import { type AuthFault, auth } from './auth.ts'
+import { type ClockFault, clock } from './clock.ts'
 import { Decision } from './decision.ts'
-import { deliver } from './deliver.ts'
-import { idem } from './idem.ts'
+import { type DeliverFault, deliver } from './deliver.ts'
+import { type IdemFault, idem } from './idem.ts'
 import type { RequestSubject } from './match.ts'
 import type { Action, AnyPrimitive, Primitives } from './primitive.ts'
-import { quota } from './quota.ts'
-import { respond } from './respond.ts'
+import { type QuotaFault, quota } from './quota.ts'
+import { type Respond, respond } from './respond.ts'
 import type { FaultRule } from './rule.ts'
-import { state } from './state.ts'
+import { type StateFault, state } from './state.ts'
 import type { Fault, StateHooks } from './state-primitive.ts'
+
+declare module './primitive.ts' {
+  interface Primitives {
+    readonly respond: Respond
+    readonly quota: QuotaFault
+    readonly idem: IdemFault
+    readonly state: StateFault
+    readonly auth: AuthFault
+    readonly clock: ClockFault
+    readonly deliver: DeliverFault
+  }
+}
 
 /** The primitives that act on the sandbox. */
 export const statePrimitives: readonly AnyPrimitive[] = [respond, quota, idem, state, auth, clock, deliver]

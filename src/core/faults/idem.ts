@@ -8,12 +8,6 @@ import { someOf } from '../strict-input.ts'
 import type { ParametersOf } from './primitive.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly idem: IdemFault
-  }
-}
-
 /** How the Idempotency-Key of a request is handled. */
 export type IdemFault = ParametersOf<typeof schema>
 

@@ -5,7 +5,7 @@ import type { Step } from '../request/steps.ts'
 import type { AnyCollection } from '../state/collection.ts'
 import type { Clash } from '../strict-input.ts'
 
-/** The parameters of every primitive, by its name. The file of a primitive adds its own. */
+/** The parameters of every primitive, by its name. Each list of primitives adds its own. */
 // biome-ignore lint/suspicious/noEmptyInterface: the declarations of all primitives are merged into it.
 export interface Primitives {}
 

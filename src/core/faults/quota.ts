@@ -11,12 +11,6 @@ import type { ParametersOf } from './primitive.ts'
 import { within } from './skew.ts'
 import type { Fault, RatePart, StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly quota: QuotaFault
-  }
-}
-
 /** The three forms of a date in HTTP (RFC 9110, 5.6.7). A server sends the first one; a client must accept all. */
 const DATE_FORMS = ['http-date', 'rfc850-date', 'asctime-date'] as const
 

@@ -9,12 +9,6 @@ import type { ParametersOf } from './primitive.ts'
 import { ratePart } from './quota.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly respond: Respond
-  }
-}
-
 /** A response instead of the handler's, in the error format of the operation unless it models a proxy in front of the service. */
 export type Respond = ParametersOf<typeof schema>
 

@@ -3,26 +3,19 @@ import type { Settings } from '../assumptions.ts'
 import { refuse } from '../errors.ts'
 import { intBetween, nonEmptyText } from '../fields.ts'
 import { isObject, isPointer, keysOf, valueAt } from '../json.ts'
-import type { Scope } from '../operation.ts'
 import type { Exchange } from '../request/exchange.ts'
-import { checkInsertRows, deleteRow, insertRows, insertRowsSchema } from '../state/rows.ts'
+import { changeRecords, checkInsertRows, insertRowsSchema } from '../state/rows.ts'
 import { either, form, membersOf, nameAmong, someOf, strictObject, together } from '../strict-input.ts'
 import { runEvents } from '../time/run-events.ts'
 import type { FiredAction } from './decision.ts'
 import type { KnownNames, ParametersOf } from './primitive.ts'
 import type { Fault, StatePrimitive } from './state-primitive.ts'
 
-declare module './primitive.ts' {
-  interface Primitives {
-    readonly state: StateFault
-  }
-}
-
 /**
  * Changes records of the sandbox. Further fields are moves that the resources of the service declare. Without `id` it changes
  * the record of the request: the last parameter of its path, or the record that it has created.
  */
-type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
+export type StateFault = ParametersOf<typeof ownFields> & { readonly [move: string]: unknown }
 
 function ownFields(service: KnownNames) {
   const collection = nameAmong([...service.collections.keys()], 'collection')
@@ -103,7 +96,10 @@ function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: S
   const wanted = given.filter((each) => isWanted(each, exchange, at))
   if (wanted.length === 0) return
   const scope = sandbox.scope(exchange.id)
-  for (const { parameters } of wanted) changeRecords(sandbox, scope, exchange, at, parameters)
+  const idOf = (ref: RecordRef | undefined) =>
+    ref === undefined ? idMeant(exchange, at) : idNamed(ref, exchange)
+  for (const { parameters } of wanted)
+    changeRecords(scope, sandbox.service, exchange, parameters, idOf as (ref: unknown) => string | undefined)
   const commit = sandbox.commit(scope)
   if (commit !== undefined) {
     decision.moved.push({ step: at === 'before-handler' ? 'faultsBefore' : 'faultsAfter', commit })
@@ -111,8 +107,7 @@ function change({ sandbox, exchange, decision, given }: Fault<StateFault>, at: S
     exchange.caughtUp += events.length + failed.length
   }
   for (const { parameters, n } of wanted) {
-    if (n <= (parameters.visible_after_reads ?? 0))
-      refuseUnseen(sandbox, exchange, idFor(parameters, exchange, at))
+    if (n <= (parameters.visible_after_reads ?? 0)) refuseUnseen(sandbox, exchange, idOf(parameters.id))
   }
 }
 
@@ -124,29 +119,6 @@ function isWanted(
 ): boolean {
   if (rule.source === 'magic' && idempotency === 'replay') return false
   return (parameters.at ?? 'before-handler') === at
-}
-
-function changeRecords(
-  { service }: Fault<StateFault>['sandbox'],
-  scope: Scope,
-  exchange: Exchange,
-  at: StateStage,
-  fault: StateFault,
-): void {
-  const { delete: gone, insert_rows: rows } = fault
-  const id = idFor(fault, exchange, at)
-  if (gone !== undefined) {
-    const named = gone.id === undefined ? id : idNamed(gone.id, exchange)
-    deleteRow(scope, service, gone.collection, named)
-  }
-  if (rows !== undefined) insertRows(scope, service, exchange, rows)
-  for (const { name, apply } of service.recordFaults.values()) {
-    if (Object.hasOwn(fault, name) && fault[name] !== undefined) apply(scope, id, fault[name])
-  }
-}
-
-function idFor({ id }: StateFault, exchange: Exchange, at: StateStage): string | undefined {
-  return id === undefined ? idMeant(exchange, at) : idNamed(id, exchange)
 }
 
 /** The id that a reference names in a request; undefined where the request does not have it. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type ShapeOf, textAs } from '../fields.ts'
-import type { FaultReport } from '../log/request-log.ts'
+import { type FaultReport, sentTrace } from '../log/request-log.ts'
 import { Decision } from './decision.ts'
 import type { PrimitiveName } from './primitive.ts'
 import { COUNTED_BY, type FaultSource } from './rule.ts'
@@ -27,16 +27,7 @@ export const faultTrace = () =>
     /** Names of the primitives that acted. */
     actions: z.array(textAs<PrimitiveName>()),
     /** How much of the exchange took place; null unless the rule acted on its connection and an adapter reported it. */
-    sent: z
-      .strictObject({
-        /** The last stage that was reached. */
-        stage: z.string(),
-        /** Bytes of the response, its head included, that were handed to the connection. */
-        bytes: z.int(),
-        /** `whole`; `cut` by the fault; `held` open and silent; `left` by the client. */
-        end: z.enum(['whole', 'cut', 'held', 'left']),
-      })
-      .nullable(),
+    sent: sentTrace().nullable(),
   })
 
 export type FaultTrace = ShapeOf<typeof faultTrace>

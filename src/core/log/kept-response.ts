@@ -66,7 +66,8 @@ export class KeptResponse {
   #isQueued = false
   #isDropped = false
   #isShared = false
-  #crc32 = 0
+  /** CRC-32 of the whole body, without its secrets. Every response has one: a cryptographic digest would slow them down. */
+  crc32 = 0
 
   /**
    * @param secrets names of the fields of a JSON body whose values are masked
@@ -94,7 +95,7 @@ export class KeptResponse {
     }
     const room = MAX_KEPT_BYTES - this.#kept
     const shown = withoutWords(redacted(text, this.#secrets), this.#keys)
-    this.#crc32 = crc32(shown, this.#crc32)
+    this.crc32 = crc32(shown, this.crc32)
     if (room <= 0 || this.#isDropped) return
     const part = beginning(shown, room)
     this.#body += part
@@ -119,16 +120,11 @@ export class KeptResponse {
     this.#body = ''
     this.#kept = 0
     this.#bytes = 0
-    this.#crc32 = 0
+    this.crc32 = 0
     const text = body.toString()
     this.write(text, body.length)
     // The text of bytes that are not UTF-8 hides their differences.
-    if (Buffer.byteLength(text) !== body.length) this.#crc32 = crc32(body)
-  }
-
-  /** CRC-32 of the whole body, without its secrets. Every response has one: a cryptographic digest would slow them down. */
-  get crc32(): number {
-    return this.#crc32
+    if (Buffer.byteLength(text) !== body.length) this.crc32 = crc32(body)
   }
 
   /** Marks the response as part of more than one log, so that its body outlives any of them. */

@@ -1,6 +1,6 @@
 import type { Refusal } from '../errors.ts'
 import { isRemainder, MAX_ISSUES, problemCount } from '../issue-list.ts'
-import { type Issue, isObject, type Json } from '../json.ts'
+import { isObject, type Json } from '../json.ts'
 import type { Call, CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
@@ -121,25 +121,13 @@ function withoutSecrets<T extends object>(value: T, secrets: readonly string[] |
 function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
   if (body.kind !== 'json') return { kind: body.kind }
   const bytes = body.bytes?.length
-  if ((bytes ?? sizeOf(body.value, MAX_KEPT_BYTES)) > MAX_KEPT_BYTES) return { kind: 'large', bytes }
+  if ((bytes ?? JSON.stringify(body.value).length) > MAX_KEPT_BYTES) return { kind: 'large', bytes }
   return { kind: 'json', value: secrets === undefined ? body.value : redacted(body.value, secrets), bytes }
 }
 
 // If an object with secrets is expected, any other value may itself be a secret.
 function redacted(value: Json, secrets: readonly string[]): Json {
   return isObject(value) ? withoutSecrets(value, secrets) : REDACTED
-}
-
-/** The approximate length of a value as JSON. It stops counting soon after `most`. */
-function sizeOf(value: Json, most: number): number {
-  if (typeof value === 'string') return value.length + 2
-  if (typeof value !== 'object' || value === null) return 5
-  let size = 2
-  for (const [key, member] of Object.entries(value)) {
-    size += (isObject(value) ? key.length + 4 : 1) + sizeOf(member, most - size)
-    if (size > most) break
-  }
-  return size
 }
 
 function keptError({ code, message, options }: Refusal): KeptError {
@@ -153,14 +141,12 @@ function keptError({ code, message, options }: Refusal): KeptError {
     issues: issues
       .filter((issue) => !isRemainder(issue))
       .slice(0, MAX_ISSUES)
-      .map(cutIssue),
+      .map((issue) => ({
+        ...issue,
+        pointer: truncated(issue.pointer),
+        detail: truncated(issue.detail),
+      })),
     issueCount: problemCount(issues),
     byOtherRule: admission !== undefined,
   }
-}
-
-function cutIssue(issue: Issue): Issue {
-  const { pointer, detail } = issue
-  if (truncated(pointer) === pointer && truncated(detail) === detail) return issue
-  return { ...issue, pointer: truncated(pointer), detail: truncated(detail) }
 }

@@ -13,15 +13,14 @@ export function requestMembers(operations: readonly string[]) {
     path: pathMatch().optional(),
     query: mapOf(z.string()).optional(),
     headers: mapOf(z.string(), headerProblem).superRefine(refuseTwice).optional(),
-    body: mapOf(bodyRule, pointerProblem).optional(),
+    body: mapOf(bodyRule, (place) => (isPointer(place) ? undefined : NO_POINTER)).optional(),
     idempotency_key: nonEmptyText().optional(),
   }
 }
 
 function pathMatch(): z.ZodType<PathMatch, PathMatch> {
-  const regex = z.string().superRefine((expression, context) => {
-    const message = regexProblem(expression)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  const regex = z.string().refine((expression) => regexProblem(expression) === undefined, {
+    error: ({ input }) => regexProblem(String(input)),
   })
   return either<PathMatch>(
     'must be a glob such as "/v1/pages/*", or {"regex": "..."}',
@@ -29,6 +28,8 @@ function pathMatch(): z.ZodType<PathMatch, PathMatch> {
     form.object(strictObject({ regex })),
   )
 }
+
+const NO_POINTER = 'is not a JSON Pointer; it begins with a slash, as in /items/0/page'
 
 /** The condition for one place of a body: exactly one of the three. `glob` only fits strings. */
 const bodyRule = strictObject({
@@ -58,10 +59,6 @@ function refuseTwice(headers: Readonly<Record<string, string>>, context: z.Refin
     }
     seen.add(lower)
   }
-}
-
-function pointerProblem(place: string): string | undefined {
-  return isPointer(place) ? undefined : 'is not a JSON Pointer; it begins with a slash, as in /items/0/page'
 }
 
 /**

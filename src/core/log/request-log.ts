@@ -1,4 +1,6 @@
+import * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
+import type { ShapeOf } from '../fields.ts'
 import type { Issue, Json } from '../json.ts'
 import type { AnyOperation } from '../operation.ts'
 import type { Caller } from '../request/auth.ts'
@@ -123,14 +125,17 @@ export interface LogEntry {
 }
 
 /** How far an exchange with a fault came. */
-export interface Sent {
-  /** The last stage that was reached. */
-  readonly stage: string
-  /** Bytes of the response, its head included, that were handed to the connection. */
-  readonly bytes: number
-  /** `whole`; `cut` by the fault; `held` open and silent; `left` by the client. */
-  readonly end: 'whole' | 'cut' | 'held' | 'left'
-}
+export const sentTrace = () =>
+  z.strictObject({
+    /** The last stage that was reached. */
+    stage: z.string(),
+    /** Bytes of the response, its head included, that were handed to the connection. */
+    bytes: z.int(),
+    /** `whole`; `cut` by the fault; `held` open and silent; `left` by the client. */
+    end: z.enum(['whole', 'cut', 'held', 'left']),
+  })
+
+export type Sent = ShapeOf<typeof sentTrace>
 
 /** How an exchange that a fault ended looks to the client. */
 export const EXCHANGE_ENDS = ['reset', 'closed', 'stalled', 'timed out', 'left'] as const
@@ -188,17 +193,14 @@ export class RequestLog {
   readonly capacity: number
   #entries: LogEntry[] = []
   #first = 0
-  #dropped = 0
-  #requests = 0
+  /** Number of entries that newer ones have replaced since the log was last emptied. */
+  dropped = 0
+  /** Number of requests that have arrived since the sandbox began. */
+  requests = 0
   readonly #listeners = new Set<EntryListener>()
 
   constructor(capacity = 1_000) {
     this.capacity = capacity
-  }
-
-  /** Number of entries that newer ones have replaced since the log was last emptied. */
-  get dropped(): number {
-    return this.#dropped
   }
 
   /** Number of entries, at most `capacity`. */
@@ -206,15 +208,10 @@ export class RequestLog {
     return this.#entries.length
   }
 
-  /** Number of requests that have arrived since the sandbox began. */
-  get requests(): number {
-    return this.#requests
-  }
-
   /** Counts a request that has arrived. @returns its number, from 1 */
   count(): number {
-    this.#requests += 1
-    return this.#requests
+    this.requests += 1
+    return this.requests
   }
 
   add(entry: LogEntry, bodies: WholeBodies = NO_BODIES): void {
@@ -223,7 +220,7 @@ export class RequestLog {
       this.#entries[this.#first]?.response?.leaveLog()
       this.#entries[this.#first] = entry
       this.#first = (this.#first + 1) % this.capacity
-      this.#dropped += 1
+      this.dropped += 1
     }
     for (const listener of this.#listeners) listener(entry, bodies)
   }
@@ -245,15 +242,15 @@ export class RequestLog {
 
   save(): SavedLog {
     for (const { response } of this.#entries) response?.share()
-    return { entries: this.entries(), dropped: this.#dropped, requests: this.#requests }
+    return { entries: this.entries(), dropped: this.dropped, requests: this.requests }
   }
 
   /** Replaces the log with a saved one. Default: an empty log with a count of 0. */
   load({ entries, dropped, requests }: SavedLog = { entries: [], dropped: 0, requests: 0 }): void {
     this.clear()
     this.#entries = [...entries]
-    this.#dropped = dropped
-    this.#requests = requests
+    this.dropped = dropped
+    this.requests = requests
   }
 
   /** Removes the entries; the count of requests goes on. */
@@ -261,7 +258,7 @@ export class RequestLog {
     for (const { response } of this.#entries) response?.leaveLog()
     this.#entries = []
     this.#first = 0
-    this.#dropped = 0
+    this.dropped = 0
   }
 }
 

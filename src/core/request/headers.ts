@@ -22,10 +22,7 @@ export function headerValue(): z.ZodType<string> {
   })
 }
 
-/** Headers by name that the server can write. */
-export function responseHeaders(): z.ZodType<
-  Readonly<Record<string, string>>,
-  Readonly<Record<string, string>>
-> {
-  return mapOf(headerValue(), (name) => (NAME.test(name) ? undefined : 'is not a valid header name'))
+/** Headers by name that the server can write. @param problemOf the problem of a valid name, if there is one */
+export function responseHeaders(problemOf: (name: string) => string | undefined = () => undefined) {
+  return mapOf(headerValue(), (name) => (NAME.test(name) ? problemOf(name) : 'is not a valid header name'))
 }

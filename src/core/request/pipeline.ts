@@ -89,15 +89,10 @@ export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void 
   sandbox.log.add(logEntry(exchange, 0, exchange.window?.admission ?? untouched, keys))
 }
 
+type Known = 'method' | 'path' | 'chosenBy'
+
 /** A request that does not reach the pipeline, with the parts that its adapter has read. */
-interface Unrouted
-  extends Pick<Call, 'method' | 'path' | 'chosenBy'>,
-    Partial<
-      Pick<
-        Call,
-        'pathPrefix' | 'origin' | 'query' | 'headers' | 'armed' | 'hooks' | 'timing' | 'cors' | 'evidence'
-      >
-    > {
+interface Unrouted extends Pick<Call, Known>, Partial<Omit<Call, Known | 'operation'>> {
   readonly errorFormat: ErrorFormat
   /** `METHOD /template` of the most similar operations. */
   readonly nearest?: readonly string[]
@@ -106,13 +101,19 @@ interface Unrouted
 /**
  * The response to a request that does not reach the pipeline: an unknown route, a wrong method, a body that a parser refused.
  * In the first two cases the hooks are called, so that a fault can respond to a request that the service has no route for.
+ * @param refusal undefined: a preflight that the browser takes as a refusal. It is logged, because the request itself never
+ * comes; no step runs for it.
  */
-export function respondUnrouted(sandbox: Sandbox, request: Unrouted, refusal: Refusal): ApiResponse {
+export function respondUnrouted(
+  sandbox: Sandbox,
+  request: Unrouted,
+  refusal: Refusal | undefined,
+): ApiResponse {
   const { errorFormat, nearest = [], ...known } = request
   const exchange = sandbox.exchange({ ...EMPTY_CALL, ...known, operation: { ...NOWHERE, errorFormat } })
-  const ofRouting = OF_ROUTING.has(refusal.code)
+  const ofRouting = OF_ROUTING.has(refusal?.code)
   try {
-    catchUp(sandbox, exchange)
+    if (refusal !== undefined) catchUp(sandbox, exchange)
     if (ofRouting) askForHooks(sandbox, exchange)
   } catch {
     // A failure to run events, or to count matches of faults, does not change this response.
@@ -120,25 +121,11 @@ export function respondUnrouted(sandbox: Sandbox, request: Unrouted, refusal: Re
   exchange.nearest = nearest
   exchange.step = ofRouting ? 'route' : 'receive'
   exchange.refusal = refusal
+  if (refusal === undefined) exchange.reply = { status: 204 }
   return finish(sandbox, exchange)
 }
 
-/**
- * The response to a preflight that the browser takes as a refusal. It is logged, because the request itself never comes. No
- * other step runs for it, and it takes no place in a rate window.
- */
-export function refusePreflight(
-  sandbox: Sandbox,
-  preflight: Pick<Call, 'method' | 'path' | 'pathPrefix' | 'chosenBy' | 'headers' | 'timing' | 'evidence'> &
-    Required<Pick<Call, 'cors'>>,
-): ApiResponse {
-  const exchange = sandbox.exchange({ ...EMPTY_CALL, ...preflight, operation: NOWHERE })
-  exchange.step = 'receive'
-  exchange.reply = { status: 204 }
-  return finish(sandbox, exchange)
-}
-
-const OF_ROUTING: ReadonlySet<string> = new Set<ErrorCode>(['route_not_found', 'method_not_allowed'])
+const OF_ROUTING: ReadonlySet<ErrorCode | undefined> = new Set(['route_not_found', 'method_not_allowed'])
 
 const EMPTY_CALL = { pathPrefix: '', params: {}, query: {}, headers: {}, body: { kind: 'none' } } as const
 

@@ -80,13 +80,10 @@ export function commit(sandbox: Sandbox, exchange: Exchange): void {
 }
 
 function fingerprintOf(exchange: Exchange): string {
-  exchange.fingerprint ??= makeFingerprint(exchange)
-  return exchange.fingerprint
-}
-
-function makeFingerprint({ call, settings }: Exchange): string {
+  const { call, settings } = exchange
   if (call.body.kind !== 'json') return ''
   const { value, bytes } = call.body
-  if (settings.get(compareBodies) === 'bytes' && bytes !== undefined) return fingerprintBytes(bytes)
-  return fingerprint(value, bytes)
+  const isExact = settings.get(compareBodies) === 'bytes' && bytes !== undefined
+  exchange.fingerprint ??= isExact ? fingerprintBytes(bytes) : fingerprint(value, bytes)
+  return exchange.fingerprint
 }

@@ -111,7 +111,8 @@ export class Sandbox {
   contentRevision: number
   #settings: Settings
   #limits: ReadonlyMap<string, Limit> = new Map()
-  #replacements = 0
+  /** Grows with each replacement of the state. Work that began before a replacement belongs to the earlier state. */
+  replacements = 0
   /** Why the sandbox is closed; undefined while it is in use. */
   closedReason: Refusal | undefined
   readonly #eventListeners = new Set<(event: RanEvent) => void>()
@@ -224,16 +225,11 @@ export class Sandbox {
     this.limiter.load(limits)
     this.log.load(log)
     this.clock.restart(this.#clockRow())
-    this.#replacements += 1
+    this.replacements += 1
     this.latestAdvance = noAdvance
     this.instantLimit.reset()
     this.faults.release()
     for (const listener of this.#replaceListeners) listener()
-  }
-
-  /** Grows with each replacement of the state. Work that began before a replacement belongs to the earlier state. */
-  get replacements(): number {
-    return this.#replacements
   }
 
   /**
@@ -287,7 +283,7 @@ export class Sandbox {
     const store = Store.from(this.store)
     store.transaction(formatInstant(this.clock.now), (tx) => tx.put(SANDBOX_TABLE, this.#presentClock()))
     // Only the row of the clock was updated, which is no change of the sandbox: the revision stays the same.
-    store.startAt(this.store.revision)
+    store.revision = this.store.revision
     const log = { entries: [], dropped: 0, requests: this.log.requests }
     return { store, limits: this.limiter.save(), log }
   }

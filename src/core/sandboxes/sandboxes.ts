@@ -198,8 +198,10 @@ export class Sandboxes {
 
   /** The state after a {@link reset}: the starting state of the sandbox, built again. */
   async startOf(sandbox: Sandbox, overrides: Origin = {}): Promise<SandboxState> {
-    const origin = await originOf(this.#managed(sandbox))
-    return this.#maker.start(originWith(origin, overrides), true)
+    const { origin, snapshots } = this.#managed(sandbox)
+    // A sandbox that was opened from the disk has no origin in memory, only a starting state that may be stored with it.
+    const state = Object.keys(origin).length > 0 ? undefined : await snapshots.start()
+    return this.#maker.start(originWith(state === undefined ? origin : { state }, overrides), true)
   }
 
   /** Removes a sandbox with its files and snapshots. Refuses with `conflict` to remove the default one. */
@@ -330,11 +332,4 @@ function closed(): Refusal {
 interface ManagedSandbox extends RunningSandbox, SandboxEntry {
   readonly origin: Origin
   readonly snapshots: Snapshots
-}
-
-// A sandbox that was opened from the disk has no origin in memory, only a starting state that may be stored with it.
-async function originOf({ origin, snapshots }: ManagedSandbox): Promise<Origin> {
-  if (Object.keys(origin).length > 0) return origin
-  const state = await snapshots.start()
-  return state === undefined ? {} : { state }
 }

@@ -70,7 +70,7 @@ export class Snapshots {
   #last: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  constructor(sandbox: Sandbox, snapshotStore: SnapshotStorage = new MemorySnapshots(sandbox.service)) {
+  constructor(sandbox: Sandbox, snapshotStore = snapshotsInMemory(sandbox.service)) {
     this.#sandbox = sandbox
     this.#storage = snapshotStore
   }
@@ -182,37 +182,18 @@ export class Snapshots {
 }
 
 /** Snapshots in memory, which are lost when the process ends. */
-class MemorySnapshots implements SnapshotStorage {
-  readonly #service: Service
-  readonly #states = new Map<string, SandboxState>()
-
-  constructor(service: Service) {
-    this.#service = service
-  }
-
-  names(): readonly string[] {
-    return [...this.#states.keys()].sort()
-  }
-
-  async describe(name: string): Promise<SnapshotView | undefined> {
-    const state = this.#states.get(name)
-    return state && { name, ...factsOf(state, this.#service) }
-  }
-
-  async read(name: string): Promise<SandboxState | undefined> {
-    return this.#states.get(name)
-  }
-
-  async write(name: string, state: SandboxState): Promise<void> {
-    this.#states.set(name, state)
-  }
-
-  async remove(name: string): Promise<void> {
-    this.#states.delete(name)
-  }
-
-  async start(): Promise<undefined> {
-    return undefined
+function snapshotsInMemory(service: Service): SnapshotStorage {
+  const states = new Map<string, SandboxState>()
+  return {
+    names: () => [...states.keys()].sort(),
+    describe: async (name) => {
+      const state = states.get(name)
+      return state && { name, ...factsOf(state, service) }
+    },
+    read: async (name) => states.get(name),
+    write: async (name, state) => void states.set(name, state),
+    remove: async (name) => void states.delete(name),
+    start: async () => undefined,
   }
 }
 

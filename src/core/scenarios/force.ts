@@ -11,6 +11,7 @@ import { FAILED_EVENTS, SANDBOX_TABLE, SETTINGS, type SettingsRow } from '../sta
 import type { Transaction } from '../state/transaction.ts'
 import { END_OF_TIME } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
+import type { FailedEvent } from '../time/scheduler.ts'
 import { removeCalls } from './hooks.ts'
 import { SCENARIO, type ScenarioRow, type ScenarioSetting } from './row.ts'
 import type { ScenarioDefinition } from './source.ts'
@@ -72,7 +73,9 @@ export function activate(sandbox: Sandbox, scope: Scope, checked: ScenarioPlan):
   const { scenario, values, changed, stubs } = checked
   const { name, generation, timeline, on } = scenario
   const { tx } = scope
-  forgetFailures(tx, name)
+  // Failures from an earlier start of the scenario do not belong to this one.
+  for (const row of tx.rows(FAILED_EVENTS) as Iterable<FailedEvent>)
+    if (row.ref.startsWith(`scenario/${name}/`)) tx.delete(FAILED_EVENTS, row.id)
   putSettings(tx, values)
   const faults = checked.faults.map((draft) => ({ id: armOwn(sandbox, scope, name, draft).id, draft }))
   for (const draft of stubs) putStub(tx, draft, scenarioSource(name))
@@ -173,14 +176,6 @@ function put(tx: Transaction, facts: Omit<ScenarioRow, 'id'>): ScenarioRow {
 function putSettings(tx: Transaction, values: JsonObject): void {
   const present = tx.get(SANDBOX_TABLE, SETTINGS) as SettingsRow
   if (!same(present.values, values)) tx.put(SANDBOX_TABLE, { id: SETTINGS, values } as SettingsRow)
-}
-
-// Failures from an earlier start of the scenario do not belong to this one.
-function forgetFailures(tx: Transaction, name: string): void {
-  for (const row of tx.rows(FAILED_EVENTS) as Iterable<{ readonly id: string; readonly ref?: unknown }>) {
-    if (typeof row.ref === 'string' && row.ref.startsWith(`scenario/${name}/`))
-      tx.delete(FAILED_EVENTS, row.id)
-  }
 }
 
 // Records that were valid under the old settings may be invalid under the new ones.

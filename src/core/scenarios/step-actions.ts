@@ -38,9 +38,12 @@ export function addStepIssues(
 
 /** What a step of a timeline can do, as data: an object with exactly one of these fields. */
 function stepFields(service: Service, settings: Settings) {
+  // The service of a test may lack the primitive.
+  const state: z.ZodType<FaultParameters['state']> =
+    service.primitives.get('state')?.schema(service, settings) ?? z.never()
   return {
     /** As the fault primitive `state`, but without values from a request. */
-    state: stateSchema(service, settings).optional(),
+    state: state.optional(),
     /** Stops the clock at this step. */
     clock: strictObject({ freeze: z.literal(true) }).optional(),
     /** Arms a fault rule, which is removed with the scenario. */
@@ -48,11 +51,6 @@ function stepFields(service: Service, settings: Settings) {
     /** Removes a fault rule. */
     clear: nonEmptyText().optional(),
   }
-}
-
-// The service of a test may lack the primitive.
-function stateSchema(service: Service, settings: Settings): z.ZodType<FaultParameters['state']> {
-  return service.primitives.get('state')?.schema(service, settings) ?? z.never()
 }
 
 export type StepAction = z.output<z.ZodObject<ReturnType<typeof stepFields>>>

@@ -35,9 +35,9 @@ export const stub = strictObject({
   /** The path after `/v1`, with `{names}` for parameters: `/conversations/{id}/messages`. */
   path: path(),
   status: intBetween(200, 599),
-  headers: ownHeaders(),
+  headers: responseHeaders((name) => (OURS.test(name) ? NOT_ITS_OWN : undefined)),
   /** Absent: the response has no body. A `{"$request": pointer}` in it is replaced by a part of the request. */
-  body: body().optional(),
+  body: together(json(), (value) => placeholderClashes(value)).optional(),
 })
 
 export type Stub = Readonly<z.output<typeof stub>>
@@ -155,34 +155,18 @@ export function acceptStubs(raw: unknown, service: Service, issues: IssueList): 
   })
 }
 
-function ownHeaders() {
-  return responseHeaders().superRefine((given, context) => {
-    for (const name of Object.keys(given)) {
-      if (OURS.test(name)) context.addIssue({ code: 'custom', path: [name], message: NOT_ITS_OWN })
-    }
-  })
-}
-
 const OURS =
   /^(?:content-(?:type|length|encoding)|transfer-encoding|connection|keep-alive|trailer|upgrade|date|x-ratelimit-.*|x-emulator-.*)$/i
 
 const NOT_ITS_OWN =
   'cannot be set by a stub: the emulator sets it for every response. A fault rule with "head" can change it'
 
-function body(): z.ZodType<Json, Json> {
-  return json().superRefine((value, context) => {
-    for (const { path, message } of placeholderClashes(value))
-      context.addIssue({ code: 'custom', path: [...path], message })
-  })
-}
-
 const LITERAL = /^[A-Za-z0-9._~!$&'()*+,;=:@%-]+$/
 const NAMED = /^\{[A-Za-z][A-Za-z0-9_]*\}$/
 
 function path(): z.ZodType<string, string> {
-  return z.string().superRefine((text, context) => {
-    const message = pathProblem(text)
-    if (message !== undefined) context.addIssue({ code: 'custom', message })
+  return z.string().refine((text) => pathProblem(text) === undefined, {
+    error: ({ input }) => pathProblem(String(input)),
   })
 }
 
@@ -207,18 +191,13 @@ function contractClash({ method, path }: StubDraft, { operations }: Service): Cl
   const segments = path.split('/')
   for (const operation of operations.values()) {
     if (!operation.contract || operation.method !== method) continue
-    if (!covers(operation.path.split('/'), segments)) continue
+    const template = operation.path.split('/')
+    const covers = template.every((part, index) => part.startsWith('{') || part === segments[index])
+    if (!covers || template.length !== segments.length) continue
     const message = `is ${operation.name}, which has a contract: no stub replaces it. A fault rule can: POST /__emulator/faults {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
     return [{ path: ['path'], message }]
   }
   return []
-}
-
-function covers(template: readonly string[], segments: readonly string[]): boolean {
-  return (
-    template.length === segments.length &&
-    template.every((part, index) => part.startsWith('{') || part === segments[index])
-  )
 }
 
 /** The key of an object in a stub's body that is replaced by a part of the request. */

@@ -1,6 +1,6 @@
 import { idOf, type Scope } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { deleteRow, insertRows } from '../state/rows.ts'
+import { changeRecords } from '../state/rows.ts'
 import { SANDBOX_TABLE } from '../state/state.ts'
 import type { Transaction } from '../state/transaction.ts'
 import { clockRow, END_OF_TIME } from '../time/clock.ts'
@@ -76,25 +76,15 @@ function act(
   { name }: ScenarioRow,
   { state, clock, arm, clear }: StepAction,
 ): void {
-  if (state !== undefined) changeState(sandbox, scope, state)
+  // Ids from a request were refused when the step was checked.
+  const idOf = (ref: unknown) => (typeof ref === 'string' ? ref : undefined)
+  if (state !== undefined) changeRecords(scope, sandbox.service, undefined, state, idOf)
   if (clock !== undefined) {
     const stopped = { now: scope.now, rate: 0, skip_on_poll: sandbox.skipsOnPoll }
     scope.tx.put(SANDBOX_TABLE, clockRow(stopped, sandbox.options.host))
   }
   if (arm !== undefined) armOwn(sandbox, scope, name, arm)
   if (clear !== undefined) sandbox.service.rules.remove(scope, clear)
-}
-
-function changeState({ service }: Sandbox, scope: Scope, fault: NonNullable<StepAction['state']>): void {
-  const { delete: gone, insert_rows: rows } = fault
-  // Ids from a request were refused when the step was checked.
-  const id = typeof fault.id === 'string' ? fault.id : undefined
-  if (gone !== undefined)
-    deleteRow(scope, service, gone.collection, typeof gone.id === 'string' ? gone.id : id)
-  if (rows !== undefined) insertRows(scope, service, undefined, rows)
-  for (const { name, apply } of service.recordFaults.values()) {
-    if (Object.hasOwn(fault, name) && fault[name] !== undefined) apply(scope, id, fault[name])
-  }
 }
 
 /** The `source` of the rules and the stubs of a scenario. */

@@ -19,6 +19,7 @@ import {
   type AcceptedRecords,
   acceptRecords,
   acceptRows,
+  addUnknownCollections,
   checkSandboxOptions,
   isAccepted,
   objectAt,
@@ -50,7 +51,11 @@ export function checkDocument(
   if (!isObject(raw)) return { issues: [{ pointer: '', detail: 'must be a JSON object' }] }
   const { data: facts, error } = parsed(documentFacts, raw)
   const issues = error === undefined ? new IssueList() : zodIssues(error, '')
-  addUnknownKeys(raw, issues)
+  const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...Object.keys(fileFields)]
+  issues.addUnknown(Object.keys(raw), known, (key) => ({
+    pointer: pointer(key),
+    detail: `is not part of a state document.${didYouMean(key, known)}`,
+  }))
   const values = objectAt(raw.settings, '/settings', issues)
   const wrong = assumptions.check(values)
   issues.addAll(wrong, '/settings')
@@ -88,14 +93,6 @@ export function checkDocument(
   return { state: { store, limits: lists.limits.filter(isAccepted), log }, sandbox: facts.sandbox }
 }
 
-function addUnknownKeys(raw: JsonObject, issues: IssueList): void {
-  const known = [...Object.keys(documentFacts.shape), ...OPEN_KEYS, ...Object.keys(fileFields)]
-  issues.addUnknown(Object.keys(raw), known, (key) => ({
-    pointer: pointer(key),
-    detail: `is not part of a state document.${didYouMean(key, known)}`,
-  }))
-}
-
 /** Checks the records of each collection. The issue of an unknown collection suggests the most similar name. */
 function acceptCollections(
   raw: unknown,
@@ -104,11 +101,7 @@ function acceptCollections(
   issues: IssueList,
 ): AcceptedRecords {
   const given = objectAt(raw, '/collections', issues)
-  const known = [...service.collections.keys()]
-  issues.addUnknown(Object.keys(given), known, (name) => ({
-    pointer: pointer('collections', name),
-    detail: `There is no such collection.${didYouMean(name, known)}`,
-  }))
+  addUnknownCollections(issues, Object.keys(given), service)
   return Object.fromEntries(
     [...service.collections].map(([name, collection]) => {
       const rows = Object.hasOwn(given, name) ? given[name] : []

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Settings } from '../assumptions.ts'
+import { didYouMean } from '../did-you-mean.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, pointer } from '../json.ts'
 import { sealMembers } from '../secrets.ts'
@@ -119,6 +120,20 @@ export function checkSandboxOptions(store: Store, service: Service, places?: Acc
     }
   }
   return issues
+}
+
+/** Adds an issue for each name that no collection has, and suggests the most similar one. */
+export function addUnknownCollections(
+  issues: IssueList,
+  names: readonly string[],
+  { collections }: Service,
+  at = '/collections',
+): void {
+  const known = [...collections.keys()]
+  issues.addUnknown(names, known, (name) => ({
+    pointer: at + pointer(name),
+    detail: `There is no such collection.${didYouMean(name, known)}`,
+  }))
 }
 
 /** The object itself, or an empty one. A value that is not an object adds an issue; a missing one does not. */

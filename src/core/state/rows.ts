@@ -150,6 +150,35 @@ function modelFor(rows: readonly Row[], request: RequestContext | undefined): Ro
   )
 }
 
+/** A change of records: those that are deleted and inserted, and the moves that the resources of the service declare. */
+interface RecordsChange {
+  readonly id?: unknown
+  readonly delete?: { readonly collection: string; readonly id?: unknown } | undefined
+  readonly insert_rows?: InsertRows | undefined
+}
+
+/**
+ * Changes records. A move that does not fit the record or its status changes nothing.
+ * @param request as for {@link insertRows}
+ * @param idOf the id that a reference of the change names; that of an absent one is the default
+ */
+export function changeRecords(
+  scope: Scope,
+  service: Service,
+  request: RequestContext | undefined,
+  wanted: RecordsChange & Readonly<Record<string, unknown>>,
+  idOf: (ref: unknown) => string | undefined,
+): void {
+  const { delete: gone, insert_rows: rows } = wanted
+  const id = idOf(wanted.id)
+  if (gone !== undefined)
+    deleteRow(scope, service, gone.collection, gone.id === undefined ? id : idOf(gone.id))
+  if (rows !== undefined) insertRows(scope, service, request, rows)
+  for (const { name, apply } of service.recordFaults.values()) {
+    if (Object.hasOwn(wanted, name) && wanted[name] !== undefined) apply(scope, id, wanted[name])
+  }
+}
+
 /**
  * Deletes a record, the future events about it, and all records that are not valid without it: the state can still be loaded.
  * Does nothing when there is no such record.
@@ -159,12 +188,10 @@ export function deleteRow(scope: Scope, service: Service, name: string, id: stri
   const before = new Set([...brokenRecords(service, scope.tx)].map(({ row }) => row))
   let orphans: readonly { readonly table: string; readonly row: Row }[] = [{ table: name, row: { id } }]
   while (orphans.length > 0) {
-    for (const { table, row } of orphans) remove(scope, service, table, row.id)
+    for (const { table, row } of orphans) {
+      scope.tx.delete(table, row.id)
+      scope.unschedule(`${table}/${row.id}`, [...service.events.keys()])
+    }
     orphans = [...brokenRecords(service, scope.tx)].filter(({ row }) => !before.has(row))
   }
-}
-
-function remove({ tx, unschedule }: Scope, service: Service, name: string, id: string): void {
-  tx.delete(name, id)
-  unschedule(`${name}/${id}`, [...service.events.keys()])
 }

@@ -1,5 +1,4 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
-import { didYouMean } from '../did-you-mean.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
 import { Chance, type Faker, loadFaker, objectId, uuid } from '../random.ts'
@@ -13,7 +12,13 @@ import { SCHEDULE } from '../time/scheduler.ts'
 import type { AnyCollection, Collection, RecordMaker } from './collection.ts'
 import type { Row } from './commit.ts'
 import { countPast } from './counters.ts'
-import { acceptRecord, acceptRecords, checkSandboxOptions, isAccepted } from './intake.ts'
+import {
+  acceptRecord,
+  acceptRecords,
+  addUnknownCollections,
+  checkSandboxOptions,
+  isAccepted,
+} from './intake.ts'
 import { COUNTERS, ORIGIN, SANDBOX_TABLE, type SandboxState, SETTINGS } from './state.ts'
 import { Store } from './store.ts'
 
@@ -168,7 +173,7 @@ function armAll(store: Store, service: Service, scope: HandlerScope): void {
   }
   countPast(scope.tx, scope.seed)
   store.commit(scope.tx, scope.at)
-  store.startAt(0)
+  store.revision = 0
 }
 
 function idsOf({ collections }: Fixtures): ReadonlySet<unknown> {
@@ -178,15 +183,9 @@ function idsOf({ collections }: Fixtures): ReadonlySet<unknown> {
 
 /** The issues of the names in a fixtures document, and of its numbers of records to generate. */
 export function checkNames({ collections, generate }: Fixtures, service: Service): IssueList {
-  const known = [...service.collections.keys()]
   const issues = new IssueList()
-  const addUnknown = (at: string, names: readonly string[]): void =>
-    issues.addUnknown(names, known, (name) => ({
-      pointer: at + pointer(name),
-      detail: `There is no such collection.${didYouMean(name, known)}`,
-    }))
-  addUnknown('/collections', Object.keys(collections))
-  addUnknown('/generate', Object.keys(generate))
+  addUnknownCollections(issues, Object.keys(collections), service)
+  addUnknownCollections(issues, Object.keys(generate), service, '/generate')
   for (const [name, count] of Object.entries(generate)) {
     const at = pointer('generate', name)
     const collection = service.collections.get(name)

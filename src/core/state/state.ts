@@ -183,7 +183,7 @@ export function countRecords(store: Store, collections: Iterable<string>): numbe
 export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'>): Store {
   const { requests: _, ...counters } = document.counters
   const store = new Store()
-  store.startAt(document.revision)
+  store.revision = document.revision
   store.load(SANDBOX_TABLE, [
     { id: CLOCK, ...document.clock } as ClockRow,
     { id: COUNTERS, ...counters } as CountersRow,

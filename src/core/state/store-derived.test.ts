@@ -115,7 +115,7 @@ test('a store created from another has its revision, and startAt sets another on
   const store = storeWith({ id: 'a', value: 1 })
   store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 2 }))
   expect(Store.from(store).revision).toBe(1)
-  store.startAt(70)
+  store.revision = 70
   store.transaction(NOW, (tx) => tx.in(things).put({ id: 'a', value: 3 }))
   expect(store.revision).toBe(71)
 })

@@ -30,12 +30,9 @@ export class Store {
   readonly #listeners = new Set<CommitListener>()
   readonly #indexes = new Indexes()
   readonly #derived = new Map<string, { readonly version: number; readonly value: unknown }>()
-  #revision = 0
+  /** The number of its last commit. To be set only while a store is built, such as from a document. */
+  revision = 0
   journal: Journal | undefined
-
-  get revision(): number {
-    return this.#revision
-  }
 
   /** Runs `work` in a transaction and commits its writes. When `work` throws, nothing is written. @param at virtual instant */
   transaction<T>(at: string, work: (tx: Transaction) => T): T {
@@ -64,9 +61,9 @@ export class Store {
   }
 
   #journalled(facts: Omit<Commit, 'revision'>): Commit {
-    const commit = { revision: this.#revision + 1, ...facts }
+    const commit = { revision: this.revision + 1, ...facts }
     this.journal?.append(commit)
-    this.#revision = commit.revision
+    this.revision = commit.revision
     return commit
   }
 
@@ -90,12 +87,7 @@ export class Store {
         rows.filter((row) => row !== undefined),
       )
     }
-    this.#revision = commit.revision
-  }
-
-  /** Sets the revision, such as that of a document that is being loaded. */
-  startAt(revision: number): void {
-    this.#revision = revision
+    this.revision = commit.revision
   }
 
   /** Fills a table while a sandbox is being built: no transaction, no log line. */
@@ -130,7 +122,7 @@ export class Store {
   static from(other: Store): Store {
     const store = new Store()
     store.#adopt(other)
-    store.#revision = other.#revision
+    store.revision = other.revision
     return store
   }
 

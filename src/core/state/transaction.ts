@@ -30,11 +30,12 @@ const NO_RECORDS: ReadonlyMap<string, never> = new Map<string, never>()
 
 /** Reads see the transaction's own writes on top of the store; other readers see them after the commit. */
 export class Transaction {
-  readonly #store: Tables
+  /** The tables without its own writes. */
+  readonly store: Tables
   #written: Map<string, Map<string, Row | undefined>> | undefined
 
   constructor(store: Tables) {
-    this.#store = store
+    this.store = store
   }
 
   /** Whether nothing has been written. */
@@ -47,10 +48,15 @@ export class Transaction {
     return new Records(this, collection)
   }
 
+  /** Its own writes to a table, by id: undefined for a deleted record. */
+  written(table: string): ReadonlyMap<string, Row | undefined> | undefined {
+    return this.#written?.get(table)
+  }
+
   get(table: string, id: string): Row | undefined {
     const own = this.#written?.get(table)
     if (own?.has(id)) return own.get(id)
-    return this.#store.get(table, id)
+    return this.store.get(table, id)
   }
 
   /** Writes a record. It replaces one with the same id. */
@@ -67,7 +73,7 @@ export class Transaction {
 
   /** Whether an id is not free in any table. The ids of records that this transaction deletes are not free yet. */
   isTaken(id: string): boolean {
-    if (this.#store.has(id)) return true
+    if (this.store.has(id)) return true
     for (const rows of this.#written?.values() ?? []) if (rows.has(id)) return true
     return false
   }
@@ -76,65 +82,16 @@ export class Transaction {
     this.#writes(table).set(id, undefined)
   }
 
-  /** The records with a key, in the order in which they were first written. */
-  where<T extends Row>(table: string, index: Index<T>, key: string): readonly T[] {
-    if (this.#written?.has(table)) return [...this.having(table, index, key)]
-    const group = this.#store.indexed(table, index).get(key)
-    return group === undefined ? NO_ROWS : [...group.values()]
-  }
-
-  /** As {@link where}, but each record is looked up only when the caller iterates to it. */
-  *having<T extends Row>(table: string, index: Index<T>, key: string): Iterable<T> {
-    const group = this.#group(table, index, key)
-    const own = this.#written?.get(table) as Map<string, T | undefined> | undefined
-    for (const [id, row] of group) {
-      const current = own?.has(id) ? own.get(id) : row
-      if (current !== undefined) yield current
-    }
-    for (const [id, row] of own ?? [])
-      if (row !== undefined && !group.has(id) && index.keyOf(row) === key) yield row
-  }
-
-  /** How many records have a key. */
-  count<T extends Row>(table: string, index: Index<T>, key: string): number {
-    const group = this.#group(table, index, key)
-    let count = group.size
-    for (const [id, row] of this.#written?.get(table) ?? []) {
-      if (group.has(id)) count -= Number(row === undefined)
-      else count += Number(row !== undefined && index.keyOf(row as T) === key)
-    }
-    return count
-  }
-
-  // When its own writes have changed keys, the order of the records is only known from the whole table.
-  #group<T extends Row>(table: string, index: Index<T>, key: string): ReadonlyMap<string, T> {
-    for (const [id, row] of this.#written?.get(table) ?? []) {
-      const before = row && this.#store.get(table, id)
-      if (before === undefined || index.keyOf(before as T) === index.keyOf(row as T)) continue
-      return groupedBy(this.rows(table) as Iterable<T>, index).get(key) ?? NO_RECORDS
-    }
-    return this.#store.indexed(table, index).get(key) ?? NO_RECORDS
-  }
-
   /** The result of `make`, kept until one of the tables changes. @param key unique among all derived values */
   derived<T>(key: string, tables: readonly TableOf<Row>[], make: () => T): T {
     const names = tables.map(({ name }) => name)
     if (names.some((name) => this.#written?.has(name))) return make()
-    return this.#store.derived(key, names, make)
-  }
-
-  /** How many records a table has. */
-  size(table: string): number {
-    const rows = this.#store.rows(table)
-    let size = rows.size
-    for (const [id, row] of this.#written?.get(table) ?? [])
-      size += Number(row !== undefined) - Number(rows.has(id))
-    return size
+    return this.store.derived(key, names, make)
   }
 
   *rows(table: string): Iterable<Row> {
     const own = this.#written?.get(table)
-    const rows = this.#store.rows(table)
+    const rows = this.store.rows(table)
     if (own === undefined) {
       yield* rows.values()
       return
@@ -152,7 +109,7 @@ export class Transaction {
     const changes: Change[] = []
     for (const [table, rows] of this.#written) {
       for (const [id, after] of rows) {
-        const before = this.#store.get(table, id)
+        const before = this.store.get(table, id)
         if (before !== after) changes.push({ table, id, before, after })
       }
     }
@@ -173,15 +130,17 @@ export class Transaction {
 /** One collection as seen by one transaction. */
 export class Records<T extends Row> implements Iterable<T> {
   readonly #tx: Transaction
-  readonly #collection: TableOf<T>
+  readonly #name: string
+  readonly #label: string
 
-  constructor(tx: Transaction, collection: TableOf<T>) {
+  constructor(tx: Transaction, { name, label }: TableOf<T>) {
     this.#tx = tx
-    this.#collection = collection
+    this.#name = name
+    this.#label = label
   }
 
   get(id: string): T | undefined {
-    return this.#tx.get(this.#collection.name, id) as T | undefined
+    return this.#tx.get(this.#name, id) as T | undefined
   }
 
   /** The record. Refuses with `not_found` when there is none. */
@@ -189,50 +148,68 @@ export class Records<T extends Row> implements Iterable<T> {
     return (
       this.get(id) ??
       refuse('not_found', {
-        detail: `There is no ${this.#collection.label} with the id "${id}".`,
-        mitigation: `GET /__emulator/state/${this.#collection.name} lists every ${this.#collection.label}.`,
+        detail: `There is no ${this.#label} with the id "${id}".`,
+        mitigation: `GET /__emulator/state/${this.#name} lists every ${this.#label}.`,
       })
     )
   }
 
   /** Writes a record and returns it. The record replaces one with the same id. */
   put(record: T): T {
-    this.#tx.put(this.#collection.name, record)
+    this.#tx.put(this.#name, record)
     return record
   }
 
   /** Writes a new record and returns it. Throws when a record with its id exists. */
   insert(record: T): T {
-    this.#tx.insert(this.#collection.name, record)
+    this.#tx.insert(this.#name, record)
     return record
   }
 
   delete(id: string): void {
-    this.#tx.delete(this.#collection.name, id)
+    this.#tx.delete(this.#name, id)
   }
 
-  *[Symbol.iterator](): Iterator<T> {
-    yield* this.#tx.rows(this.#collection.name) as Iterable<T>
+  [Symbol.iterator](): Iterator<T> {
+    return (this.#tx.rows(this.#name) as Iterable<T>)[Symbol.iterator]()
   }
 
   /** The records with a key of an index: the result of a `filter`, without reading the other records. */
   where(index: Index<T>, key: string): readonly T[] {
-    return this.#tx.where(this.#collection.name, index, key)
+    if (this.#own !== undefined) return [...this.having(index, key)]
+    const group = this.#tx.store.indexed(this.#name, index).get(key)
+    return group === undefined ? NO_ROWS : [...group.values()]
   }
 
   /** As {@link where}, but each record is looked up only when the caller iterates to it. */
-  having(index: Index<T>, key: string): Iterable<T> {
-    return this.#tx.having(this.#collection.name, index, key)
+  *having(index: Index<T>, key: string): Iterable<T> {
+    const group = this.#group(index, key)
+    const own = this.#own
+    for (const [id, row] of group) {
+      const current = own?.has(id) ? own.get(id) : row
+      if (current !== undefined) yield current
+    }
+    for (const [id, row] of own ?? [])
+      if (row !== undefined && !group.has(id) && index.keyOf(row) === key) yield row
   }
 
   /** How many records have a key of an index. */
   count(index: Index<T>, key: string): number {
-    return this.#tx.count(this.#collection.name, index, key)
+    const group = this.#group(index, key)
+    let count = group.size
+    for (const [id, row] of this.#own ?? []) {
+      if (group.has(id)) count -= Number(row === undefined)
+      else count += Number(row !== undefined && index.keyOf(row) === key)
+    }
+    return count
   }
 
   /** How many records there are. */
   get size(): number {
-    return this.#tx.size(this.#collection.name)
+    const rows = this.#tx.store.rows(this.#name)
+    let size = rows.size
+    for (const [id, row] of this.#own ?? []) size += Number(row !== undefined) - Number(rows.has(id))
+    return size
   }
 
   filter(keep: (record: T) => boolean): T[] {
@@ -244,5 +221,20 @@ export class Records<T extends Row> implements Iterable<T> {
   find(keep: (record: T) => boolean): T | undefined {
     for (const record of this) if (keep(record)) return record
     return undefined
+  }
+
+  get #own(): ReadonlyMap<string, T | undefined> | undefined {
+    return this.#tx.written(this.#name) as ReadonlyMap<string, T | undefined> | undefined
+  }
+
+  // When its own writes have changed keys, the order of the records is only known from the whole table.
+  #group(index: Index<T>, key: string): ReadonlyMap<string, T> {
+    const { store } = this.#tx
+    for (const [id, row] of this.#own ?? []) {
+      const before = row && (store.get(this.#name, id) as T | undefined)
+      if (before === undefined || index.keyOf(before) === index.keyOf(row as T)) continue
+      return groupedBy(this, index).get(key) ?? NO_RECORDS
+    }
+    return store.indexed(this.#name, index).get(key) ?? NO_RECORDS
   }
 }

@@ -5,7 +5,6 @@ import type { Scope } from '../operation.ts'
 import { refuseUnknown } from '../refuse-unknown.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { armRecord } from '../service.ts'
-import { SCHEDULE, type ScheduledEvent } from '../time/scheduler.ts'
 import type { AnyCollection } from './collection.ts'
 import type { Row } from './commit.ts'
 import { acceptRecord, brokenRecords } from './intake.ts'
@@ -59,15 +58,14 @@ export function writeRecord(
 /** Deletes a record and the future events about it. Refuses when there is no such record, or when another one needs it. */
 export function deleteRecord(
   sandbox: Sandbox,
-  { tx }: Scope,
+  { tx, unschedule }: Scope,
   { name, label }: AnyCollection,
   id: string,
 ): void {
   tx.in({ name, label }).require(id)
   tx.delete(name, id)
   const ref = `${name}/${id}`
-  for (const event of tx.rows(SCHEDULE) as Iterable<ScheduledEvent>)
-    if (event.ref === ref) tx.delete(SCHEDULE, event.id)
+  unschedule(ref, [...sandbox.service.events.keys()])
   const refs = [...new Set(brokenBy(sandbox, tx).map((broken) => broken.ref))]
   if (refs.length === 0) return
   const named = refs.slice(0, MAX_NAMED)

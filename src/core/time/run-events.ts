@@ -30,7 +30,7 @@ export interface RunResult extends Pick<AdvanceResult, 'events' | 'failed'> {
  * {@link AT_ONCE} events.
  * @param pause called after each event: `true` stops the run; the clock does not move on, and the remaining events stay due
  */
-export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean = doNotPause): RunResult {
+export function runEvents(sandbox: Sandbox, target: number, pause = () => false): RunResult {
   const { clock, instantLimit } = sandbox
   const events: RanEvent[] = []
   const failed: RanEvent[] = []
@@ -53,8 +53,6 @@ export function runEvents(sandbox: Sandbox, target: number, pause: () => boolean
   clock.moveTo(target)
   return result(true)
 }
-
-const doNotPause = (): boolean => false
 
 /** Maximum number of events that run without a yield to the event loop. A request never yields. They take some 15 milliseconds. */
 const AT_ONCE = 500

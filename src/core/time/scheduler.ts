@@ -49,7 +49,7 @@ export const futureEvent = () =>
     /** The record that it is about: `collection/id`. */
     ref: z.string(),
     /** Automatic skipping runs `work` and stops before a `deadline`. */
-    urgency: z.enum(['work', 'deadline']),
+    urgency: scheduledEvent.shape.urgency,
     description: z.string(),
   })
 

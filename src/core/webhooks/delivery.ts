@@ -73,7 +73,8 @@ export function publish(scope: Scope, { type, ref, body }: Publication): readonl
     })
     insert(scope, first)
     published.push(first)
-    for (let copy = 1; copy < copies; copy++) insert(scope, copyOf(first, scope.newId()))
+    const repeated = { rules: [], ...first.faults, copy_of: id }
+    for (let copy = 1; copy < copies; copy++) insert(scope, { ...first, id: scope.newId(), faults: repeated })
   }
   removeOldest(scope.tx)
   return published
@@ -92,10 +93,6 @@ function removeOldest(tx: Transaction): void {
 }
 
 const OVER: ReadonlySet<DeliveryStatus> = new Set(['delivered', 'failed', 'dropped'])
-
-function copyOf(delivery: Delivery, id: string): Delivery {
-  return { ...delivery, id, faults: { rules: [], ...delivery.faults, copy_of: delivery.id } }
-}
 
 /** Every subscription. Those from settings are last, and have no id. */
 export function subscriptionsOf({ tx, settings }: Pick<Scope, 'tx' | 'settings'>) {
@@ -203,19 +200,15 @@ export function redeliver(scope: Scope, delivery: Delivery): Delivery {
 /** Adds a copy of a delivery that the built-in inbox has already received. It belongs to no subscription. */
 export function sendToInbox(scope: Scope, delivery: Delivery): Delivery {
   const { tx, settings, newId, now, at, cause } = scope
-  const { type, ref, body, faults } = delivery
   const copy: Delivery = {
+    ...delivery,
     id: newId(),
     webhook_id: null,
     url: INBOX_URL,
-    type,
-    ref,
-    body,
     status: 'delivered',
     attempts: [{ attempt: 1, at, outcome: 'delivered', status: 200, error: null }],
     retries: 0,
     retry_at: null,
-    faults,
     caused_by: cause,
     created_at: at,
   }

@@ -37,6 +37,11 @@ test('every generated output validates against its schema', { tags: ['R100'] }, 
   expect(accepted).toBeGreaterThan(10)
 })
 
+test('a regular expression that also fits a pattern is valid with the flag u', { tags: ['R100'] }, () => {
+  const made = values({ type: 'string', format: 'regex', pattern: '^(?=.*\\d).{4,}$', maxLength: 6 }, 300)
+  for (const text of made) expect(() => new RegExp(String(text), 'u'), String(text)).not.toThrow()
+})
+
 test('a sound schema is accepted, and every output validates', { tags: ['R100'] }, () => {
   const property = fc.property(sound, fc.nat(), (schema, seed) => {
     const whole = object({ v: schema }, { additionalProperties: false })

@@ -6,17 +6,13 @@ import { nonEmptyText } from '../../../core/fields.ts'
 import { isPointer, type Json, mergePatch } from '../../../core/json.ts'
 import { json, someOf, strictObject } from '../../../core/strict-input.ts'
 import { spliced } from '../../json-text.ts'
-import { BODY_FIXTURES, READY_BODIES } from './bodies.ts'
 import { type Draft, withHeader } from './draft.ts'
 import { anyText, base64, lineText } from './fields.ts'
 import { bodyPosition, offsetOf } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly body: BodyFault
-  }
-}
+/** Names of the built-in bodies, for the field `fixture` of the primitive `body`. */
+const BODY_FIXTURES = ['html-error', 'html-gateway-timeout', 'html-login', 'empty'] as const
 
 /** Changes the body of the response, step by step in the order of the fields here. */
 export type BodyFault = ParametersOf<typeof schema>
@@ -77,6 +73,45 @@ export const body: WirePrimitive<'body'> = {
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
+const HTML = 'text/html; charset=utf-8'
+
+/** Their texts and types. Undefined: the Content-Type of the response stays. */
+const READY_BODIES: Readonly<
+  Record<(typeof BODY_FIXTURES)[number], { readonly type: string | undefined; readonly text: string }>
+> = {
+  'html-error': { type: HTML, text: gatewayPage('502 Bad Gateway') },
+  'html-gateway-timeout': { type: HTML, text: gatewayPage('504 Gateway Timeout') },
+  'html-login': {
+    type: HTML,
+    text: `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Sign in</title></head>
+<body>
+<h1>Sign in to continue</h1>
+<p>This network asks you to sign in before you go on.</p>
+<form method="post" action="/login">
+<label>Name <input name="name"></label>
+<label>Password <input name="password" type="password"></label>
+<button>Sign in</button>
+</form>
+</body>
+</html>
+`,
+  },
+  empty: { type: undefined, text: '' },
+}
+
+function gatewayPage(title: string): string {
+  return `<!doctype html>
+<html>
+<head><title>${title}</title></head>
+<body>
+<center><h1>${title}</h1></center>
+<hr><center>gateway</center>
+</body>
+</html>
+`
+}
 
 /** Changes the body, one field of the fault after the other. Fields about JSON apply to every line of an NDJSON body. */
 async function withBody(draft: Draft, fault: BodyFault): Promise<Draft> {

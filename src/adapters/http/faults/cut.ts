@@ -4,12 +4,6 @@ import { strictObject } from '../../../core/strict-input.ts'
 import { onlyAfterResponse, phaseOfStage, stage } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly cut: CutFault
-  }
-}
-
 /**
  * Ends the connection. With `pause` it stays open without a response, until the client closes it, the rule is removed, the
  * sandbox is reset, or the emulator closes.

@@ -6,12 +6,6 @@ import { base64 } from './fields.ts'
 import { MAX_BYTES } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly frame: FrameFault
-  }
-}
-
 /** How the end of the body is marked. */
 export type FrameFault = ParametersOf<typeof schema>
 

@@ -8,12 +8,6 @@ import { type Head, withHeader, withoutHeader } from './draft.ts'
 import { lineHeaders, lineName, lineText } from './fields.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly head: HeadFault
-  }
-}
-
 /** Changes the head of the response. */
 export type HeadFault = ParametersOf<typeof schema>
 

@@ -8,12 +8,6 @@ import { anyText } from './fields.ts'
 import { bodyPosition, offsetOf } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly lines: LinesFault
-  }
-}
-
 /** Changes the lines of an NDJSON body, in the order of the fields here. Lines are counted from 0. */
 export type LinesFault = ParametersOf<typeof schema>
 

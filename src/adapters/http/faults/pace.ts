@@ -6,12 +6,6 @@ import { MIN_GAP } from './pieces.ts'
 import { MAX_BYTES, MAX_HOLD_MS, onlyAfterResponse, phaseOfStage, stage } from './stage.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly pace: PaceFault
-  }
-}
-
 /** When the bytes are sent: always real milliseconds. */
 export type PaceFault = ParametersOf<typeof schema>
 

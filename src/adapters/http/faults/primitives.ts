@@ -1,13 +1,25 @@
 import { type Action, type AnyPrimitive, usesOf } from '../../../core/faults/primitive.ts'
-import { body } from './body.ts'
-import { cut } from './cut.ts'
-import { frame } from './frame.ts'
-import { head } from './head.ts'
-import { lines } from './lines.ts'
-import { pace } from './pace.ts'
-import { raw } from './raw.ts'
+import { type BodyFault, body } from './body.ts'
+import { type CutFault, cut } from './cut.ts'
+import { type FrameFault, frame } from './frame.ts'
+import { type HeadFault, head } from './head.ts'
+import { type LinesFault, lines } from './lines.ts'
+import { type PaceFault, pace } from './pace.ts'
+import { type RawFault, raw } from './raw.ts'
 import type { Stop } from './stage.ts'
 import type { AskedPace, WireHooks } from './wire-primitive.ts'
+
+declare module '../../../core/faults/primitive.ts' {
+  interface Primitives {
+    readonly head: HeadFault
+    readonly body: BodyFault
+    readonly lines: LinesFault
+    readonly frame: FrameFault
+    readonly pace: PaceFault
+    readonly cut: CutFault
+    readonly raw: RawFault
+  }
+}
 
 const all = [head, body, lines, frame, pace, cut, raw]
 

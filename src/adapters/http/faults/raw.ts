@@ -3,12 +3,6 @@ import { strictObject } from '../../../core/strict-input.ts'
 import { base64 } from './fields.ts'
 import type { WirePrimitive } from './wire-primitive.ts'
 
-declare module '../../../core/faults/primitive.ts' {
-  interface Primitives {
-    readonly raw: RawFault
-  }
-}
-
 /** Sends these bytes instead of the whole response. The connection ends after them. */
 export type RawFault = ParametersOf<typeof schema>
 

@@ -25,24 +25,20 @@ type ReadBody = (received: (bytes: number) => boolean) => Promise<CallBody | und
 type Decided = Call & { readonly hooks: FaultedRequest }
 
 /** The faults of one request, from its head to the last byte of its response. */
-export class RequestFaults {
-  readonly #req: IncomingMessage
-  readonly #res: ServerResponse
-  readonly #evidence: Evidence
-  readonly #sandbox: Sandbox
-  readonly #waits: Waits
+export type RequestFaults = ReturnType<typeof requestFaults>
 
-  constructor(req: IncomingMessage, res: ServerResponse, evidence: Evidence, sandbox: Sandbox, waits: Waits) {
-    this.#req = req
-    this.#res = res
-    this.#evidence = evidence
-    this.#sandbox = sandbox
-    this.#waits = waits
-  }
+export function requestFaults(
+  req: IncomingMessage,
+  res: ServerResponse,
+  evidence: Evidence,
+  sandbox: Sandbox,
+  waits: Waits,
+) {
+  return { arm, receive, send }
 
   /** Arms the faults that the request names in its header. Refuses names that do not exist. */
-  arm(): Pick<Call, 'armed'> {
-    const armed = faultsOfHeader(this.#sandbox, this.#req.headers)
+  function arm(): Pick<Call, 'armed'> {
+    const armed = faultsOfHeader(sandbox, req.headers)
     return armed === undefined ? {} : { armed }
   }
 
@@ -51,16 +47,16 @@ export class RequestFaults {
    * fault has cut it off, or the client has left.
    * @param head the call without its body
    */
-  async receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
-    const early = this.#decided(head, 'head')
-    const body = isDecided(early) ? await this.#readUnder(early, readBody) : await readBody(() => true)
+  async function receive(head: Call, readBody: ReadBody): Promise<Call | undefined> {
+    const early = decided(head, 'head')
+    const body = isDecided(early) ? await readUnder(early, readBody) : await readBody(() => true)
     if (body === undefined) return undefined
-    const call = this.#decided({ ...early, body }, 'call')
-    return isDecided(call) && !(await this.#reachesHandler(call)) ? undefined : call
+    const call = decided({ ...early, body }, 'call')
+    return isDecided(call) && !(await reachesHandler(call)) ? undefined : call
   }
 
   /** Sends the response under its faults; calls `write` when it has none. @param extra headers of the connection */
-  send(
+  function send(
     response: ApiResponse,
     extra: readonly HeaderPair[],
     withBody: boolean,
@@ -69,104 +65,102 @@ export class RequestFaults {
     const wire = response.hooks instanceof FaultedRequest ? response.hooks.wire : undefined
     if (wire === undefined) return write()
     const report = (sent: Sent): void => {
-      this.#noteEnd(sent.end)
+      noteEnded(sent.end)
       wire.report(sent)
     }
     const reported = { ...wire, report }
-    return sendFaulted(this.#req, this.#res, response, reported, extra, withBody, this.#waits)
+    return sendFaulted(req, res, response, reported, extra, withBody, waits)
   }
 
-  #decided(call: Call, phase: 'head' | 'call'): Call {
+  function decided(call: Call, phase: 'head' | 'call'): Call {
     const earlier = isDecided(call) ? call.hooks.report : undefined
-    const decision = decide(this.#sandbox, call, phase, earlier)
+    const decision = decide(sandbox, call, phase, earlier)
     if (decision === undefined) return call
-    return { ...call, hooks: new FaultedRequest(this.#sandbox, decision) }
+    return { ...call, hooks: new FaultedRequest(sandbox, decision) }
   }
 
-  async #readUnder(call: Decided, readBody: ReadBody): Promise<CallBody | undefined> {
+  async function readUnder(call: Decided, readBody: ReadBody): Promise<CallBody | undefined> {
     const { actions, fired } = call.hooks.report
     const stops = stopsOf(actions)
     const stop = stops.find(({ at }) => isBeforeBody(at))
-    if (stop !== undefined) return this.#stopHere(stop, call)
+    if (stop !== undefined) return stopHere(stop, call)
     let stopped: Promise<undefined> | undefined
-    const unasked = this.#withhold(call)
+    const unasked = withhold(call)
     // A fault at `request_bytes` has no effect on a shorter body.
     const body = await readBody((bytes) => {
       unasked?.end()
       const reached = stops.find(({ at }) => isReached(at, bytes))
       if (reached === undefined || stopped !== undefined) return stopped === undefined
-      this.#req.pause()
-      stopped = this.#stopHere(reached, call)
+      req.pause()
+      stopped = stopHere(reached, call)
       return false
     })
     unasked?.end()
     if (stopped !== undefined) return stopped
     if (body === undefined && fired.length > 0)
-      this.#log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
+      log(call, 'after-request-head', unasked?.over === 'released' ? 'cut' : 'left')
     return body
   }
 
   // A client that never gets its `100 Continue` may wait forever, so this wait has a limit.
-  #withhold(call: Decided): ExchangeTimeout | undefined {
+  function withhold(call: Decided): ExchangeTimeout | undefined {
     const isAsked = paceOf(call.hooks.report.actions).no_continue !== true
-    if (isAsked || !awaitsContinue(this.#req)) return undefined
-    withholdContinue(this.#req)
-    const timeout = this.#timeout(call)
-    void timeout
-      .hold()
-      .then((goesOn) => goesOn && endConnection(this.#req.socket, 'fin', this.#waits.closing))
+    if (isAsked || !awaitsContinue(req)) return undefined
+    withholdContinue(req)
+    const timeout = timeoutOf(call)
+    void timeout.hold().then((goesOn) => goesOn && endConnection(req.socket, 'fin', waits.closing))
     return timeout
   }
 
-  async #reachesHandler(call: Decided): Promise<boolean> {
+  async function reachesHandler(call: Decided): Promise<boolean> {
     const { actions } = call.hooks.report
     const { before_handler_ms } = paceOf(actions)
     if (before_handler_ms !== undefined) {
-      const timeout = this.#timeout(call)
+      const timeout = timeoutOf(call)
       const goesOn = await timeout.sleep(before_handler_ms)
       timeout.end()
       if (!goesOn) {
-        this.#log(call, 'before-handler', lost(timeout))
+        log(call, 'before-handler', lost(timeout))
         return false
       }
     }
     const stop = stopsOf(actions).find(({ at }) => at === 'before-handler' || isBeforeBody(at))
-    if (stop !== undefined) await this.#stopHere(stop, call)
+    if (stop !== undefined) await stopHere(stop, call)
     return stop === undefined
   }
 
-  async #stopHere({ at, how }: Stop, call: Decided): Promise<undefined> {
+  async function stopHere({ at, how }: Stop, call: Decided): Promise<undefined> {
     // A disconnect is not noticed while the body is unread: such a pause ends after MAX_HOLD_MS.
-    const isDeaf = how === 'pause' && !this.#req.complete
-    const timeout = this.#timeout(call, isDeaf ? MAX_HOLD_MS : undefined)
-    const report = (end: Sent['end']): void => this.#log(call, stageName(at), end)
-    const { closing } = this.#waits
-    const context = { socket: this.#req.socket, timeout, closing, wrote: false, report }
+    const isDeaf = how === 'pause' && !req.complete
+    const timeout = timeoutOf(call, isDeaf ? MAX_HOLD_MS : undefined)
+    const report = (end: Sent['end']): void => log(call, stageName(at), end)
+    const { closing } = waits
+    const context = { socket: req.socket, timeout, closing, wrote: false, report }
     if (timeout.over === undefined) await stopExchange(isDeaf ? 'stall' : how, context)
     else report(lost(timeout))
     timeout.end()
   }
 
-  #timeout({ hooks: { report } }: Decided, limit = paceOf(report.actions).max_ms): ExchangeTimeout {
-    const releases = this.#sandbox.faults.releasesOf(report)
-    const { closing, later } = this.#waits
-    return new ExchangeTimeout(this.#req.socket, [...releases, closing], limit, later)
+  function timeoutOf({ hooks: { report } }: Decided, limit = paceOf(report.actions).max_ms): ExchangeTimeout {
+    const releases = sandbox.faults.releasesOf(report)
+    const { closing, later } = waits
+    return new ExchangeTimeout(req.socket, [...releases, closing], limit, later)
   }
 
-  #noteEnd(end: Sent['end']): void {
-    noteEnd(this.#evidence, end)
-    const { faults } = this.#sandbox
+  function noteEnded(end: Sent['end']): void {
+    noteEnd(evidence, end)
+    const { faults } = sandbox
     if (end !== 'held') return
     faults.held += 1
-    this.#req.socket.once('close', () => {
+    req.socket.once('close', () => {
       faults.held -= 1
     })
   }
 
-  #log(call: Decided, stage: string, end: Sent['end']): void {
-    this.#noteEnd(end)
+  function log(call: Decided, stage: string, end: Sent['end']): void {
+    noteEnded(end)
     call.hooks.report.sent = { stage, bytes: 0, end }
-    cutOff(this.#sandbox, call, stage === 'before-handler')
+    cutOff(sandbox, call, stage === 'before-handler')
   }
 }
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { finished } from 'node:stream/promises'
 import type { Wire } from '../../../core/faults/hooks.ts'
 import type { Sent } from '../../../core/log/request-log.ts'
 import type { ApiResponse } from '../../../core/request/response.ts'
-import { isIdle } from '../connections.ts'
+import { connectionOf } from '../connections.ts'
 import { checkSentHead } from '../cors.ts'
 import type { HeaderPair } from '../guard.ts'
 import { headBytes } from './draft.ts'
@@ -103,7 +104,7 @@ async function sendMessage(res: ServerResponse, plan: SendPlan): Promise<void> {
   if (!(await sendPieces(writer, body, pace, timeout))) return report(lost(timeout))
   if (stopsAt('body')) return stopHere()
   writer.end()
-  const isOut = await timeout.until(message.raw ? flushed(socket) : ended(res))
+  const isOut = await timeout.until(message.raw ? flushed(socket) : finished(res).catch(() => {}))
   // The socket may be closed already: a response with `Connection: close` closes it.
   if (!isOut && !res.writableFinished) return report(lost(timeout))
   if (stopsAt('end')) return stopHere()
@@ -137,14 +138,6 @@ async function sendPieces(
 async function becomesIdle(socket: Socket, timeout: ExchangeTimeout): Promise<boolean> {
   do {
     if (!(await timeout.drained(SETTLE))) return false
-  } while (!isIdle(socket))
+  } while (connectionOf.get(socket)?.pending.length !== 0)
   return true
-}
-
-function ended(res: ServerResponse): Promise<void> {
-  return new Promise((resolve) => {
-    if (res.writableFinished || res.destroyed) return resolve()
-    res.once('finish', resolve)
-    res.once('close', resolve)
-  })
 }
