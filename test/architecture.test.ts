@@ -197,8 +197,8 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_068,
-  'adapters/cli': 8_543,
-  'adapters/cli/certify': 1_009,
+  'adapters/cli': 8_436,
+  'adapters/cli/certify': 1_049,
   'adapters/consent': 217,
   'adapters/control': 6_709,
   'adapters/dashboard': 9_146,

@@ -13,6 +13,9 @@ import { isCutOrOpen } from './verdicts.ts'
 /** The least severe findings that make a case fail. */
 export const SERIOUS = 'warning'
 
+/** The most characters of standard error in a report. */
+const MAX_STDERR = 2_000
+
 /** What is known about a client after one case. */
 export interface CaseOutcome {
   readonly result: 'passed' | 'failed' | 'not_reached' | 'skipped'
@@ -35,13 +38,15 @@ export function runCase(setup: Setup, each: Case): Promise<CaseOutcome> {
     // The requests that prepare the case are not those of the client.
     await stage.client.requests.clear()
     if (each.rule !== undefined) await stage.client.faults.arm(each.rule)
-    const client = startClient(setup, stage.env)
+    const client = startClient(setup.command, stage.env, setup.limit, adapter ? 'answers' : 'ignored')
     try {
       const concluded = subject && (await conclusions(client, stage, each, subject))
       if (concluded === undefined) await client.over()
       const judgement = await judged(setup, stage, each, client.isLate(), concluded)
       await client.over()
-      return { ...judgement, ...(await client.end()) }
+      const { code, ms, output } = await client.end()
+      const stderr = output.slice(-MAX_STDERR).trimEnd()
+      return { ...judgement, exit_code: client.isLate() ? null : code, ms, stderr }
     } finally {
       await client.end().catch(() => {})
     }

@@ -14,35 +14,27 @@ export interface FaultPlan {
 }
 
 /** What the command does without faults. */
-interface Met {
-  readonly operations: ReadonlySet<string>
-  /** The operations that it sends with an Idempotency-Key. */
-  readonly keyed: ReadonlySet<string>
-  readonly hasWebhooks: boolean
-}
-
-export function metIn({ entries, deliveries }: Trial): Met {
+export function metIn({ entries, deliveries }: Pick<Trial, 'entries' | 'deliveries'>) {
   const named = entries.flatMap(({ operation, headers }) => {
     return operation === undefined ? [] : [{ operation, hasKey: headers['idempotency-key'] !== undefined }]
   })
   return {
     operations: new Set(named.map(({ operation }) => operation)),
+    /** The operations that it sends with an Idempotency-Key. */
     keyed: new Set(named.filter(({ hasKey }) => hasKey).map(({ operation }) => operation)),
     hasWebhooks: deliveries > 0,
   }
 }
 
+type Met = ReturnType<typeof metIn>
+
 /** Every single fault that can apply: first those that end, then the same ones without an end. */
 export function singles(service: Service, met: Met): FaultPlan[] {
   const all = [...service.operations.values()]
   const presets = [...service.presets.values()]
-  const once = presets.flatMap((preset) => {
-    return operationsFor(preset, all, met).map((operation) => candidate(preset, operation))
-  })
-  const lasting = presets.filter(isEndless).flatMap((preset) => {
-    return operationsFor(preset, all, met).map((operation) => candidate(preset, operation, true))
-  })
-  return [...once, ...lasting]
+  const plans = (some: readonly Preset[], isLasting: boolean) =>
+    some.flatMap((preset) => operationsFor(preset, all, met).map((each) => planOf(preset, each, isLasting)))
+  return [...plans(presets, false), ...plans(presets.filter(isEndless), true)]
 }
 
 /** Sequences of two faults that the command survives one at a time, in an order that depends on the seed. */
@@ -85,7 +77,7 @@ function isEndless({ when, times }: Preset): boolean {
   return when === undefined && times === undefined
 }
 
-function candidate(preset: Preset, operation: string, isLasting = false): FaultPlan {
+function planOf(preset: Preset, operation: string, isLasting: boolean): FaultPlan {
   const rule = {
     preset: preset.name,
     ...(isGeneral(preset) && { match: { operation } }),
