@@ -198,7 +198,7 @@ test('no file of src has more than 400 lines of code', () => {
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_068,
   'adapters/cli': 8_436,
-  'adapters/cli/certify': 1_049,
+  'adapters/cli/certify': 1_029,
   'adapters/consent': 217,
   'adapters/control': 6_709,
   'adapters/dashboard': 9_146,

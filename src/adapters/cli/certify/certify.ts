@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { didYouMean } from '../../../core/did-you-mean.ts'
 import { fitsGlob } from '../../../core/log/glob.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
@@ -17,7 +18,7 @@ import { type Case, programmeOf } from './programme.ts'
 /** Real time for one case, and for many copies under one limit. */
 const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
 
-const SKIPPED = { result: 'skipped', reason: null, findings: [], exit_code: null, ms: 0, stderr: '' } as const
+const SKIPPED = { result: 'skipped', findings: [], exit_code: null, ms: 0, stderr: '' } as const
 
 /** The options that count for one case. */
 const REPEATED = ['adapter', 'retries', 'timeout'] as const
@@ -57,19 +58,15 @@ async function runProgramme(setup: Setup): Promise<number> {
   const width = cases.reduce((most, { name }) => Math.max(most, name.length), 0)
   const began = elapsedTime()
   const results: CaseResult[] = []
-  const outcomes = inOrder(cases, async (each): Promise<CaseResult> => {
+  const resultOf = async (each: Case): Promise<CaseResult> => {
     const reason = skipReason(each.name)
     const outcome = reason === undefined ? await runCase(setup, each) : { ...SKIPPED, reason }
     const faults = each.faults.map(({ name }) => name)
-    return {
-      case: each.name,
-      class: each.class,
-      faults,
-      ...outcome,
-      repeat: repeatCommand('certify', setup, REPEATED, each.name),
-    }
-  })
-  for await (const result of outcomes) {
+    const repeat = repeatCommand('certify', setup, REPEATED, each.name)
+    return { case: each.name, class: each.class, faults, ...outcome, repeat }
+  }
+  const inOrder: AsyncIterable<CaseResult> = Readable.from(cases).map(resultOf, { concurrency: AT_ONCE })
+  for await (const result of inOrder) {
     results.push(result)
     if (!options.json) for (const line of caseLines(result, width)) terminal.out(printable(line))
   }
@@ -78,22 +75,6 @@ async function runProgramme(setup: Setup): Promise<number> {
   if (options.junit !== undefined) writeText(options.junit, junitOf(card, command.join(' ')))
   if (card.totals.failed > 0) return FAILED
   return card.totals.not_reached > 0 ? NOT_REACHED : OK
-}
-
-/** Runs a few at a time, and yields each result in the order of the inputs. Throws when the running ones have ended. */
-async function* inOrder<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>): AsyncGenerator<R> {
-  const running: Promise<R>[] = []
-  try {
-    for (const input of inputs) {
-      if (running.length === AT_ONCE) yield running.shift() as Promise<R>
-      running.push(run(input))
-      // A failure is thrown when its turn comes; until then it has a listener.
-      running.at(-1)?.catch(() => {})
-    }
-    while (running.length > 0) yield running.shift() as Promise<R>
-  } finally {
-    await Promise.allSettled(running)
-  }
 }
 
 /** The cases that a pattern names. Throws {@link UsageError} when there is none. */
