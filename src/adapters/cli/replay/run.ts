@@ -9,7 +9,7 @@ import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
 import type { InternalOptions } from '../../../options.ts'
 import { type Cancel, later } from '../../realtime.ts'
 import { CommandFailed } from '../command.ts'
-import { differenceOf, type OutputDifference, titleOf } from './difference.ts'
+import { differenceOf, titleOf } from './difference.ts'
 import { ReplayTime, runDue, whenQuiet } from './timeline.ts'
 
 interface RunOptions {
@@ -20,15 +20,10 @@ interface RunOptions {
   readonly listen: boolean
 }
 
-export interface Replayed {
-  readonly emulator: RunningEmulator
-  readonly sandbox: Sandbox
-  /** The first output that differs. */
-  readonly difference: OutputDifference | undefined
-}
+export type Replayed = Awaited<ReturnType<typeof replayBundle>>
 
 /** Repeats a recording in this process, and compares every output. */
-export async function replayBundle(bundle: RecordingBundle, options: RunOptions): Promise<Replayed> {
+export async function replayBundle(bundle: RecordingBundle, options: RunOptions) {
   const run = new Replay(bundle)
   const inputs = bundle.inputs.slice(0, options.until)
   try {
@@ -43,6 +38,7 @@ export async function replayBundle(bundle: RecordingBundle, options: RunOptions)
   const { emulator, sandbox } = run
   const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}) }
   const repeated = await bundleOf(sandbox, facts)
+  /** `difference`: the first output that differs. */
   return { emulator, sandbox, difference: differenceOf(inputs, repeated.inputs) }
 }
 
@@ -53,13 +49,8 @@ const MAX_MS = 10_000
 async function inTime(work: Promise<void>, what: string): Promise<void> {
   let cancel: Cancel = () => {}
   const late = new Promise<void>((_, reject) => {
-    cancel = later(MAX_MS, () =>
-      reject(
-        new CommandFailed(
-          `${what} does not end in the replay: it waits for something that is not in the recording. --until shows the sandbox before it.`,
-        ),
-      ),
-    )
+    const message = `${what} does not end in the replay: it waits for something that is not in the recording. --until shows the sandbox before it.`
+    cancel = later(MAX_MS, () => reject(new CommandFailed(message)))
   })
   await Promise.race([work, late]).finally(cancel)
 }
@@ -86,9 +77,7 @@ class Replay {
 
   async open({ scenarios, listen }: RunOptions): Promise<void> {
     const { version: _, origin, ...same } = this.#bundle.emulator
-    const known = new Set(
-      this.#bundle.inputs.flatMap((each) => ('connection' in each ? [each.connection] : [])),
-    )
+    const known = this.#bundle.inputs.map((each) => 'connection' in each && each.connection)
     const options: InternalOptions = {
       ...same,
       scenarios,
@@ -106,7 +95,7 @@ class Replay {
             if (this.#returned.has(call)) resolve()
             else this.#returns.set(call, resolve)
           }),
-        accepts: (connection) => known.has(connection),
+        accepts: (connection) => known.includes(connection),
       },
     }
     this.emulator = await openEmulator(options)
@@ -172,16 +161,14 @@ class Replay {
     const { socket, record } = await this.#connect(request.connection)
     const { log } = this.sandbox
     record.requests = request.before
-    const before = log.entries().length + log.dropped
+    const before = log.size + log.dropped
     socket.write(bytesOf(request))
-    const isLeft = output?.sent?.end === 'left'
-    const entryOf = () => (log.entries().length + log.dropped > before ? log.entries().at(-1) : undefined)
     for (let idle = 0; !this.#isClosed; idle++) {
       await nextTurn()
-      const entry = entryOf()
-      if (entry !== undefined && (output === undefined || entry.evidence?.end !== null)) return
+      const isLogged = log.size + log.dropped > before
+      if (isLogged && (output === undefined || log.entries().at(-1)?.evidence?.end !== null)) return
       if (idle % IDLE_TURNS < IDLE_TURNS - 1) continue
-      if (isLeft) socket.destroy()
+      if (output?.sent?.end === 'left') socket.destroy()
       else if (this.#time.endWait()) idle = 0
     }
   }
@@ -204,25 +191,14 @@ function take<T>(map: Map<string, T>, key: string): T | undefined {
   return value
 }
 
-type RecordedRequest = Extract<RecordedInput, { request: unknown }>['request']
-
 /** The bytes of a request. A body that was not read is filled up: its content had no effect. */
-function bytesOf({ head, body }: RecordedRequest): Buffer {
+function bytesOf({ head, body = '' }: Extract<RecordedInput, { request: unknown }>['request']): Buffer {
   const start = Buffer.from(`${head.replaceAll('\n', '\r\n')}\r\n\r\n`, 'latin1')
-  const content =
-    body === undefined
-      ? Buffer.alloc(0)
-      : typeof body === 'string'
-        ? Buffer.from(body)
-        : Buffer.from(body.base64, 'base64')
+  const content = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.base64, 'base64')
   if (/^transfer-encoding:.*chunked/im.test(head)) {
-    const size = content.length === 0 ? '' : `${content.length.toString(16)}\r\n`
-    return Buffer.concat([
-      start,
-      Buffer.from(size),
-      content,
-      Buffer.from(size === '' ? '0\r\n\r\n' : '\r\n0\r\n\r\n'),
-    ])
+    const end = Buffer.from('\r\n0\r\n\r\n')
+    const size = Buffer.from(`${content.length.toString(16)}\r\n`)
+    return Buffer.concat(content.length === 0 ? [start, end.subarray(2)] : [start, size, content, end])
   }
   const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
   return Buffer.concat([start, content, Buffer.alloc(Math.max(0, length - content.length))])
