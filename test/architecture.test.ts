@@ -205,7 +205,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/http': 4_207,
   'adapters/scenarios': 1_851,
   'adapters/storage': 1_891,
-  'adapters/testing': 1_288,
+  'adapters/testing': 1_274,
   'adapters/webhooks': 763,
   core: 17_674,
   'json-schema': 2_772,
