@@ -207,7 +207,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_891,
   'adapters/testing': 1_274,
   'adapters/webhooks': 763,
-  core: 17_674,
+  core: 17_646,
   'json-schema': 2_772,
   resources: 8_439,
   src: 2_018,
