@@ -50,7 +50,7 @@ export async function syncPageClock(sandbox: SandboxClient, page: Page): Promise
   }
   const pair = new ClockPair(sandbox, timers, activity)
   clock.runFor = async (time) => {
-    if (typeof time === 'number') await pair.advanceBy(time)
+    if (typeof time === 'number') await pair.advance(`${time}ms`)
     else throw new TypeError(`The synced page.clock.runFor() accepts milliseconds only, not "${time}".`)
   }
   const restore = (): void => {

@@ -50,12 +50,6 @@ export class ClockPair {
     this.#sandbox.clock.advance = this.#advance
   }
 
-  /** Advances both by milliseconds of the client. */
-  async advanceBy(ms: number): Promise<void> {
-    const { now } = await this.#timers.show()
-    await this.advance({ to: formatInstant(now + ms) })
-  }
-
   /** Advances both to a target, and until both are quiet there. */
   async advance(target: string | ClockTarget, options: AdvanceOptions = {}): Promise<AdvanceResult> {
     const goal = typeof target === 'string' ? { by: target } : target

@@ -55,7 +55,7 @@ export async function syncClock(sandbox: SandboxClient): Promise<SyncedClock> {
   const pair = new ClockPair(sandbox, fakeTimers(advanceTimersByTimeAsync), activity)
   const endFollowing = followRequests(activity)
   vi.advanceTimersByTimeAsync = async (ms) => {
-    await pair.advanceBy(ms)
+    await pair.advance(`${ms}ms`)
     return vi
   }
   current = sandbox

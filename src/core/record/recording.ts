@@ -1,6 +1,5 @@
 import type { Evidence } from '../log/evidence.ts'
-import type { KeptResponse } from '../log/kept-response.ts'
-import type { FaultReport, LogEntry, RequestLog } from '../log/request-log.ts'
+import type { LogEntry, RequestLog } from '../log/request-log.ts'
 import type { SandboxState } from '../state/state.ts'
 import type { Clock } from '../time/clock.ts'
 import type { PendingWork } from '../time/turn.ts'
@@ -35,19 +34,11 @@ export type Recorded = {
   readonly wall: number
 } & (
   | { readonly connection: string }
-  | {
-      readonly request: ArrivedRequest
-      readonly evidence: Evidence
-      readonly response: KeptResponse | undefined
-      readonly faults: FaultReport | undefined
-      readonly operation: string | undefined
-      /** The number of events that ran before its first step. */
-      readonly caughtUp: number
-    }
-  | {
-      readonly control: ControlInput
-      output: { readonly status: number; readonly body: unknown } | undefined
-    }
+  | ({ readonly request: ArrivedRequest; readonly evidence: Evidence } & Pick<
+      LogEntry,
+      'response' | 'faults' | 'operation' | 'caughtUp'
+    >)
+  | { readonly control: ControlInput; output?: { readonly status: number; readonly body: unknown } }
   /** An attempt to deliver a webhook began. */
   | { readonly attempt: string; readonly sent: () => WebhookRequest }
   /** Outcomes of attempts were recorded together. */
@@ -182,7 +173,7 @@ export class Recording {
     this.begin()
     let item: Recorded | undefined
     const begins = (): void => {
-      item ??= this.add({ control, output: undefined })
+      item ??= this.add({ control })
     }
     this.#calls += 1
     return {

@@ -71,11 +71,7 @@ export async function onStage<T>(
 /** The command that repeats one case or one fault, with those of the options that were given. */
 export function repeatCommand(
   name: 'certify' | 'hunt',
-  {
-    options,
-    given,
-    command,
-  }: Pick<Invocation<never>, 'given'> & { readonly options: object; readonly command: readonly string[] },
+  { options, given, command }: Pick<Setup, 'given' | 'command'> & { readonly options: object },
   names: readonly OptionName[],
   run: string,
 ): string {

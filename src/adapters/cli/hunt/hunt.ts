@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { fitsGlob } from '../../../core/log/glob.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
 import { formatDuration, SECOND } from '../../../core/time/instant.ts'
@@ -9,8 +10,7 @@ import { CommandFailed, commandAfterDashes, FAILED, OK } from '../command.ts'
 import { HUNTED_OPTIONS, isNpmScript, resolveOptions, START_OPTIONS, UsageError } from '../options.ts'
 import { printable } from '../print.ts'
 import { EXIT_CODES, onSignals } from '../signals.ts'
-import { requireWritable } from '../text-file.ts'
-import { writeFinding } from './finding-files.ts'
+import { requireWritable, writeRecording, writeText } from '../text-file.ts'
 import { failureOf, type HuntFailure, KINDS } from './judge.ts'
 import { type FaultPlan, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntInvocation, type HuntSetup, type Trial, tryOut } from './trial.ts'
@@ -191,6 +191,41 @@ class Search {
     }
     return candidate
   }
+}
+
+/**
+ * Writes the rules of a finding, a test that arms them, and its recordings.
+ * @returns the files of the recordings
+ */
+function writeFinding(
+  folder: string,
+  finding: HuntFailure & FaultPlan,
+  recordings: Trial['recordings'],
+): string[] {
+  const { name, rules } = finding
+  const base = join(folder, name.replaceAll(/[^\w.+-]+/g, '-'))
+  writeText(`${base}.faults.json`, `${JSON.stringify(rules.length === 1 ? rules[0] : rules, null, 2)}\n`)
+  writeText(`${base}.test.ts`, testOf(finding))
+  return recordings.map((bundle, n) => {
+    const file = `${base}.recording${n === 0 ? '' : `-${n + 1}`}.json`
+    writeRecording(file, bundle)
+    return file
+  })
+}
+
+function testOf({ name, kind, message, rules }: HuntFailure & FaultPlan): string {
+  return [
+    `import { expect, test } from 'agent-workspace-emulator/vitest'`,
+    '',
+    `// ${kind}: ${message}`,
+    `test(${JSON.stringify(`works under ${name}`)}, async ({ sandbox }) => {`,
+    ...rules.map((rule) => `  await sandbox.faults.arm(${JSON.stringify(rule)})`),
+    '  // Call your client here, with sandbox.baseUrl and sandbox.apiKey, and check its result.',
+    '  await expect(sandbox).toHaveFiredAllFaults()',
+    '  await expect(sandbox).toHaveBehaved()',
+    '})',
+    '',
+  ].join('\n')
 }
 
 /** What a search has found, as `--json` prints it. */

@@ -47,16 +47,16 @@ export function pairs(survived: readonly FaultPlan[], seed: number): FaultPlan[]
 /** The smaller sequences that may fail in the same way, the smallest ones first. */
 export function smaller({ name, rules }: FaultPlan): FaultPlan[] {
   const parts = name.split('+').map((each, n) => ({ name: each, rules: rules.slice(n, n + 1) }))
-  const ended = parts.map((part) => (part.name.endsWith(LASTING) ? onceOf(part) : part))
+  const ended = parts.map((part) => {
+    if (!part.name.endsWith(LASTING)) return part
+    const rules = part.rules.map((rule) => ({ ...rule, times: 1 }))
+    return { name: part.name.slice(0, -LASTING.length), rules }
+  })
   const all = [...ended, ...parts, joined(ended)]
   return all.filter((each, n) => each.name !== name && all.findIndex((one) => one.name === each.name) === n)
 }
 
 const LASTING = '/lasting'
-
-function onceOf({ name, rules }: FaultPlan): FaultPlan {
-  return { name: name.slice(0, -LASTING.length), rules: rules.map((rule) => ({ ...rule, times: 1 })) }
-}
 
 function joined(parts: readonly FaultPlan[]): FaultPlan {
   return { name: parts.map(({ name }) => name).join('+'), rules: parts.flatMap(({ rules }) => rules) }
