@@ -8,22 +8,11 @@ import { requireWritable, writeRecording } from './text-file.ts'
 /** Maximum number of sandboxes that are recorded: a process may have thousands. */
 const MAX_RECORDED = 20
 
-/** The recordings of a failed run. */
-export interface FailureRecordings {
-  readonly files: readonly string[]
-  /** The number of sandboxes that had requests. */
-  readonly sandboxes: number
-}
-
 /**
  * Records the sandboxes that had requests and still exist, the newest ones: fixtures remove those of tests that passed. A
  * recording that cannot be written is a warning, since the run has failed for another reason.
  */
-export async function recordFailures(
-  emulator: RunningEmulator,
-  directory: string,
-  logger: Logger,
-): Promise<FailureRecordings> {
+export async function recordFailures(emulator: RunningEmulator, directory: string, logger: Logger) {
   const used = emulator.sandboxes.list().filter(({ sandbox }) => sandbox.recording.hasRequests)
   const files: string[] = []
   try {
@@ -38,11 +27,15 @@ export async function recordFailures(
   } catch (error) {
     logger.warn((error as Error).message)
   }
+  /** `sandboxes`: the number of those that had requests. */
   return { files, sandboxes: used.length }
 }
 
 /** The recordings of a failed run for people, in a GitHub workflow as an annotation. */
-export function recordingLines({ files, sandboxes }: FailureRecordings, isWorkflow: boolean): string[] {
+export function recordingLines(
+  { files, sandboxes }: Awaited<ReturnType<typeof recordFailures>>,
+  isWorkflow: boolean,
+): string[] {
   if (files.length === 0) return []
   const newest = sandboxes > files.length ? `, the newest ${files.length} of ${sandboxes}` : ''
   const title = `Recordings of the sandboxes${newest}`

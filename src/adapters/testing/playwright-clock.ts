@@ -1,7 +1,7 @@
 import type { Page, Request } from '@playwright/test'
 import type { SandboxClient } from '../../index.ts'
 import { ClientActivity } from './client-activity.ts'
-import { ClockPair, type FakeTimers, type SyncedClock, stoppedAt, type TimersNow } from './synced-clock.ts'
+import { ClockPair, type SyncedClock, stoppedAt } from './synced-clock.ts'
 
 /** Virtual milliseconds that `page.clock` runs in real time between its installation and its pause. */
 const BEFORE = 3_600_000
@@ -36,10 +36,21 @@ export async function syncPageClock(sandbox: SandboxClient, page: Page): Promise
   context.on('request', begin).on('requestfinished', end).on('requestfailed', end)
   const { clock } = page
   const { runFor } = clock
-  const run = (ms: number): Promise<void> => runFor.call(clock, ms)
-  const pair = new ClockPair(sandbox, pageTimers(page, run), activity)
+  const timers = {
+    show: async () => {
+      const [first, ...others] = await Promise.all(page.frames().map((frame) => frame.evaluate(timersNow)))
+      return { now: first?.now ?? 0, timers: [first, ...others].flatMap((each) => each?.timers ?? []) }
+    },
+    run: (ms: number) => runFor.call(clock, ms),
+    turn: async () => {
+      await page.evaluate(nextTask)
+      return false
+    },
+    turns: 3,
+  }
+  const pair = new ClockPair(sandbox, timers, activity)
   clock.runFor = async (time) => {
-    if (typeof time === 'number') await pair.advanceBy(time)
+    if (typeof time === 'number') await pair.advance(`${time}ms`)
     else throw new TypeError(`The synced page.clock.runFor() accepts milliseconds only, not "${time}".`)
   }
   const restore = (): void => {
@@ -51,36 +62,14 @@ export async function syncPageClock(sandbox: SandboxClient, page: Page): Promise
   return { restore, [Symbol.dispose]: restore }
 }
 
-function pageTimers(page: Page, run: (ms: number) => Promise<void>): FakeTimers {
-  const show = async (): Promise<TimersNow> => {
-    const [first, ...others] = await Promise.all(page.frames().map((frame) => frame.evaluate(timersNow)))
-    const due = (shown: TimersNow) => shown.next?.due ?? Number.POSITIVE_INFINITY
-    return others.reduce((one, other) => (due(other) < due(one) ? other : one), first as TimersNow)
-  }
-  return {
-    show,
-    runNext: async () => {
-      const { now, next } = await show()
-      if (next !== undefined) await run(next.due - now)
-    },
-    moveTo: async (instant) => run(instant - (await show()).now),
-    turn: async () => {
-      await page.evaluate(nextTask)
-      return false
-    },
-    turns: 3,
-  }
-}
-
-// Runs in the page, where it reads what Playwright does not show: when the next timer is due.
-function timersNow(): TimersNow {
+// Runs in the page, where it reads what Playwright does not show: when the timers are due.
+function timersNow() {
   const { _now, _timers } = (globalThis as unknown as { __pwClock: { controller: PageClock } }).__pwClock
     .controller
-  const [first, ...others] = _timers.values()
-  if (first === undefined) return { now: _now.time, next: undefined }
-  const next = others.reduce((one, other) => (other.callAt < one.callAt ? other : one), first)
-  const due = _now.time + Math.max(0, next.callAt - _now.ticks)
-  return { now: _now.time, next: { due, name: `${next.type} of ${next.delay} ms` } }
+  const timers = [..._timers.values()].map(({ callAt, type, delay }) => {
+    return { due: _now.time + Math.max(0, callAt - _now.ticks), name: `${type} of ${delay} ms` }
+  })
+  return { now: _now.time, timers }
 }
 
 interface PageClock {

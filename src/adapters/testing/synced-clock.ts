@@ -11,19 +11,12 @@ export interface SyncedClock extends Disposable {
   restore(): void
 }
 
-/** The instant that `Date` of a client shows, and when its next timer is due. The name is for errors. */
-export interface TimersNow {
-  readonly now: number
-  readonly next: { readonly due: number; readonly name: string } | undefined
-}
-
 /** The fake timers of a client. */
 export interface FakeTimers {
-  show(): Promise<TimersNow>
-  /** Runs the next timer, at its instant. */
-  runNext(): Promise<void>
-  /** Moves to an instant before the next timer. */
-  moveTo(instant: number): Promise<void>
+  /** The instant that `Date` shows, and when each timer is due. The names are for errors. */
+  show(): Promise<{ now: number; timers: readonly { readonly due: number; readonly name: string }[] }>
+  /** Moves by whole milliseconds, and runs the timers that are then due. */
+  run(ms: number): Promise<unknown>
   /** Lets the code of the client go on. @returns whether it waits for the system, for example for a file */
   turn(): Promise<boolean>
   /** Turns without any activity after which the client is quiet. */
@@ -55,11 +48,6 @@ export class ClockPair {
   /** Gives the sandbox its own clock again. */
   restore(): void {
     this.#sandbox.clock.advance = this.#advance
-  }
-
-  /** Advances both by milliseconds of the client. */
-  async advanceBy(ms: number): Promise<void> {
-    await this.advance({ to: formatInstant((await this.#timers.show()).now + ms) })
   }
 
   /** Advances both to a target, and until both are quiet there. */
@@ -105,14 +93,13 @@ export class ClockPair {
   // At most up to the next instant at which anything happens. `stopped` when the goal is not reached.
   async #step(goal: ClockTarget, options: AdvanceOptions, isLate: boolean): Promise<AdvanceResult> {
     const { next: event, now } = await this.#sandbox.clock.show()
-    const timers = await this.#timers.show()
-    const due = Math.ceil(timers.next?.due ?? Number.POSITIVE_INFINITY)
+    const timer = await this.#nextTimer()
     const eventDue = event === null ? Number.POSITIVE_INFINITY : Date.parse(event.at)
     const goalDue = 'to' in goal ? Date.parse(goal.to) : Number.POSITIVE_INFINITY
-    const instant = Math.max(Date.parse(now), Math.min(due, eventDue, goalDue))
+    const instant = Math.max(Date.parse(now), Math.min(timer.due, eventDue, goalDue))
     // The receiver of a webhook sees the instant of its event. Timers that are due then run after it.
-    const before = Math.min(instant, due - 1)
-    if (before > timers.now && Number.isFinite(before)) await this.#timers.moveTo(before)
+    const before = Math.min(instant, timer.due - 1)
+    if (before > timer.now && Number.isFinite(before)) await this.#timers.run(before - timer.now)
     if ('steps' in goal && (event === null || instant === eventDue))
       return this.#advance({ steps: 1 }, options)
     const isWrong = 'by' in goal || ('until' in goal && isLate)
@@ -125,15 +112,22 @@ export class ClockPair {
   // Runs the timers of the client up to an instant, one after the other. @returns whether there were any
   async #follow(instant: number): Promise<boolean> {
     for (let ran = false; ; ran = true) {
-      const { now, next } = await this.#timers.show()
-      if (next === undefined || next.due > instant) {
-        if (instant > now) await this.#timers.moveTo(instant)
+      const { now, due, name } = await this.#nextTimer()
+      if (due > instant) {
+        if (instant > now) await this.#timers.run(instant - now)
         return ran
       }
-      this.#activity.add(next.name)
-      await this.#timers.runNext()
-      await this.#settle(next.due)
+      this.#activity.add(name)
+      await this.#timers.run(due - now)
+      await this.#settle(due)
     }
+  }
+
+  async #nextTimer() {
+    const { now, timers } = await this.#timers.show()
+    const none = { due: Number.POSITIVE_INFINITY, name: '' }
+    const { due, name } = timers.reduce((first, each) => (each.due < first.due ? each : first), none)
+    return { now, due: Math.ceil(due), name }
   }
 
   // Waits until the requests of the client are answered and its code has gone on.

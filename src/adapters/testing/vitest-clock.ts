@@ -2,13 +2,12 @@ import { onTestFinished, vi } from 'vitest'
 import { nextTurn } from '../../core/time/real.ts'
 import type { SandboxClient } from '../../index.ts'
 import { ClientActivity, followRequests } from './client-activity.ts'
-import { ClockPair, type FakeTimers, type SyncedClock, stoppedAt, type TimersNow } from './synced-clock.ts'
+import { ClockPair, type FakeTimers, type SyncedClock, stoppedAt } from './synced-clock.ts'
 
 /** What `vi` does not show of its fake timers, which are those of @sinonjs/fake-timers. Each fake function has it. */
 interface FakeClock {
   readonly now: number
   readonly timers?: Readonly<Record<string, { callAt: number; type: string; delay?: number }>>
-  next(): void
 }
 
 /** Fake `setImmediate`, `queueMicrotask` and `nextTick` would stop `fetch`, sockets and React. */
@@ -52,11 +51,11 @@ export async function syncClock(sandbox: SandboxClient): Promise<SyncedClock> {
   if (areOurs) vi.useFakeTimers({ now, toFake: [...FAKED] })
   else vi.setSystemTime(now)
   const activity = new ClientActivity()
-  const pair = new ClockPair(sandbox, fakeTimers(), activity)
-  const endFollowing = followRequests(activity)
   const { advanceTimersByTimeAsync } = vi
+  const pair = new ClockPair(sandbox, fakeTimers(advanceTimersByTimeAsync), activity)
+  const endFollowing = followRequests(activity)
   vi.advanceTimersByTimeAsync = async (ms) => {
-    await pair.advanceBy(ms)
+    await pair.advance(`${ms}ms`)
     return vi
   }
   current = sandbox
@@ -72,20 +71,18 @@ export async function syncClock(sandbox: SandboxClient): Promise<SyncedClock> {
   return { restore, [Symbol.dispose]: restore }
 }
 
-function fakeTimers(): FakeTimers {
+function fakeTimers(run: FakeTimers['run']): FakeTimers {
   const { clock } = setTimeout as { clock?: FakeClock }
   if (clock === undefined)
     throw new Error('syncClock() needs a fake setTimeout: name it in toFake of vi.useFakeTimers().')
-  const show = (): TimersNow => {
-    const [first, ...others] = Object.values(clock.timers ?? {})
-    if (first === undefined) return { now: clock.now, next: undefined }
-    const next = others.reduce((one, other) => (other.callAt < one.callAt ? other : one), first)
-    return { now: clock.now, next: { due: next.callAt, name: `${next.type} of ${next.delay ?? 0} ms` } }
-  }
   return {
-    show: async () => show(),
-    runNext: async () => clock.next(),
-    moveTo: async (instant) => void vi.advanceTimersByTime(instant - clock.now),
+    show: async () => {
+      const timers = Object.values(clock.timers ?? {}).map(({ callAt, type, delay = 0 }) => {
+        return { due: callAt, name: `${type} of ${delay} ms` }
+      })
+      return { now: clock.now, timers }
+    },
+    run,
     turn: async () => {
       await nextTurn()
       return process.getActiveResourcesInfo().some((name) => /Req|Job|Connect/.test(name))

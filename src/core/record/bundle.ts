@@ -131,23 +131,20 @@ export async function bundleOf(
 ): Promise<RecordingBundle> {
   const { recording, service, options } = sandbox
   recording.begin()
-  const { parts, dropped } = recording.kept
+  const { parts, dropped } = recording
   const [first] = parts
   const state = documentOf(first?.start ?? sandbox.checkpoint(), service, sandbox.name)
   const items = parts.flatMap((part) => part.items)
   for (let turn = 0; turn < LAST_TURNS && !items.every(hasEnded); turn++) await nextTurn()
   const open = items.filter((item) => !hasEnded(item)).length
   const secrets = secretsOf(sandbox, state, items)
+  const inputs = items.map((item) => inputOf(item, secrets))
   let room = MAX_TEXTS
-  const inputs = items
-    .toReversed()
-    .map((item) => {
-      const input = inputOf(item, secrets)
-      const { text = '', ...rest } = ('output' in input && input.output) || {}
-      room -= text.length
-      return room < 0 && text !== '' ? ({ ...input, output: rest } as RecordedInput) : input
-    })
-    .toReversed()
+  for (const input of inputs.toReversed()) {
+    const output: { text?: string } = ('output' in input && input.output) || {}
+    room -= output.text?.length ?? 0
+    if (room < 0) delete output.text
+  }
   const usesScenario =
     state.scenario !== null ||
     inputs.some((each) => 'control' in each && each.control.route.includes(' /scenarios'))
@@ -187,16 +184,12 @@ function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
     return { ...times, request: sent, ...(hasEnded(item) && { output: responseOf(item, secrets) }) }
   }
   if ('control' in item) {
-    const { ifMatch, query, body, route, params } = item.control
-    const given = { ...(hasFields(query) && { query }), ...(body !== undefined && { body }) }
-    const control = secrets.inside({ route, params, ...given, ...(ifMatch && { if_match: ifMatch }) })
-    const { status, body: reply } = item.output ?? {}
-    const text = reply === undefined ? '' : JSON.stringify(secrets.inside(reply), withoutRealTime)
-    return {
-      ...times,
-      control,
-      ...(item.output && { output: outputOf(String(status), text) }),
-    } as RecordedInput
+    const { ifMatch: if_match, query, ...call } = item.control
+    const given = Object.keys(Object(query)).length > 0 ? { query } : {}
+    const { status, body } = item.output ?? {}
+    const text = body === undefined ? '' : JSON.stringify(secrets.inside(body), withoutRealTime)
+    const output = item.output && { output: outputOf(String(status), text) }
+    return { ...times, control: secrets.inside({ ...call, ...given, if_match }), ...output } as RecordedInput
   }
   if ('attempt' in item) {
     const { url, headers, body } = item.sent()
@@ -225,10 +218,6 @@ const SCRIPT_FOLDER = /^(?:\/|[A-Za-z]:\\)[^\n:]*[/\\](?=[^/\\:\n]+\.[cm]?[jt]s:
 
 function hasEnded(item: Recorded): boolean {
   return !('request' in item) || item.evidence.end !== null
-}
-
-function hasFields(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }
 
 function responseOf(
@@ -264,13 +253,7 @@ function bodyOf(body: Uint8Array, secrets: Placeholders): string | { base64: str
 function secretsOf(sandbox: Sandbox, state: object, items: readonly Recorded[]): Placeholders {
   const { settings, authenticator, service } = sandbox
   const secrets = new Placeholders()
-  const addKey = (key: string): void => {
-    const prefixes = [settings.get(userPrefix), settings.get(servicePrefix)]
-    secrets.add(
-      key,
-      prefixes.find((each) => key.startsWith(each)),
-    )
-  }
+  const prefixes = [settings.get(userPrefix), settings.get(servicePrefix)]
   secrets.addFields(state, ['secret'])
   const before = JSON.stringify(state)
   // Secrets that the emulator issues follow from its seed: they stay, or a replay would issue others.
@@ -282,15 +265,11 @@ function secretsOf(sandbox: Sandbox, state: object, items: readonly Recorded[]):
     for (let at = 0; at < headers.length; at += 2) {
       const [name = '', value = ''] = [headers[at]?.toLowerCase(), headers[at + 1]]
       if (name === 'host' || withoutCredentials({ [name]: value })[name] === value) continue
-      addKey(
-        value
-          .split(/[\s,;=]+/)
-          .at(-1)
-          ?.replace(/@[^@]*$/, '') ?? '',
-      )
+      const word = value.split(/[\s,;=]+/).at(-1) ?? ''
+      secrets.add(word.replace(/@[^@]*$/, ''), prefixes)
     }
     const text = body instanceof Uint8Array ? Buffer.from(body).toString() : ''
-    for (const key of authenticator.keysIn([target, ...headers, text], settings)) addKey(key)
+    for (const key of authenticator.keysIn([target, ...headers, text], settings)) secrets.add(key, prefixes)
     const names = service.operations.get(item.operation ?? '')?.secrets ?? []
     if (names.length > 0) secrets.addFields(parsedOrNothing(text), names, isGiven)
   }

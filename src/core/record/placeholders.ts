@@ -9,10 +9,10 @@ export class Placeholders {
   readonly #placeholders = new Map<string, string>()
   #pattern: RegExp | undefined
 
-  /** @param prefix the start of the secret that its placeholder keeps */
-  add(secret: string, prefix = ''): void {
+  /** @param prefixes starts of secrets that placeholders keep */
+  add(secret: string, prefixes: readonly string[] = []): void {
     if (secret === '' || isSealed(secret) || this.#placeholders.has(secret)) return
-    const kept = secret.startsWith(prefix) ? prefix : ''
+    const kept = prefixes.find((each) => secret.startsWith(each)) ?? ''
     const number = (this.#placeholders.size / 2 + 1).toString(36)
     const name = `${kept}secret-${number}`
     const placeholder = name.length > secret.length ? `${number}${'-'.repeat(secret.length)}` : name

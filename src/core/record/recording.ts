@@ -1,6 +1,5 @@
 import type { Evidence } from '../log/evidence.ts'
-import type { KeptResponse } from '../log/kept-response.ts'
-import type { FaultReport, LogEntry, RequestLog } from '../log/request-log.ts'
+import type { LogEntry, RequestLog } from '../log/request-log.ts'
 import type { SandboxState } from '../state/state.ts'
 import type { Clock } from '../time/clock.ts'
 import type { PendingWork } from '../time/turn.ts'
@@ -35,19 +34,11 @@ export type Recorded = {
   readonly wall: number
 } & (
   | { readonly connection: string }
-  | {
-      readonly request: ArrivedRequest
-      readonly evidence: Evidence
-      readonly response: KeptResponse | undefined
-      readonly faults: FaultReport | undefined
-      readonly operation: string | undefined
-      /** The number of events that ran before its first step. */
-      readonly caughtUp: number
-    }
-  | {
-      readonly control: ControlInput
-      output: { readonly status: number; readonly body: unknown } | undefined
-    }
+  | ({ readonly request: ArrivedRequest; readonly evidence: Evidence } & Pick<
+      LogEntry,
+      'response' | 'faults' | 'operation' | 'caughtUp'
+    >)
+  | { readonly control: ControlInput; output?: { readonly status: number; readonly body: unknown } }
   /** An attempt to deliver a webhook began. */
   | { readonly attempt: string; readonly sent: () => WebhookRequest }
   /** Outcomes of attempts were recorded together. */
@@ -70,7 +61,7 @@ interface RecordedSandbox {
 type Unstamped<T> = T extends unknown ? Omit<T, 'at' | 'wall'> : never
 
 /** A state, and what followed it. */
-export interface RecordedPart {
+interface RecordedPart {
   readonly start: SandboxState
   readonly wall: number
   readonly items: Recorded[]
@@ -112,12 +103,15 @@ export function noteBody(evidence: NotedEvidence, body: Uint8Array | undefined):
  */
 export class Recording {
   readonly #sandbox: RecordedSandbox
-  #parts: RecordedPart[] = []
-  #dropped = 0
+  /** Oldest first. */
+  parts: RecordedPart[] = []
+  /** The number of inputs before the parts. */
+  dropped = 0
+  /** What a replay cannot repeat, each as a sentence. */
+  readonly unrepeatable = new Set<string>()
   /** The instant at which the clock was last read for an input. */
   #at = 0
   #calls = 0
-  readonly #unrepeatable = new Set<string>()
   /** Inputs after which a new part begins. */
   maxInputs = MAX_INPUTS
 
@@ -125,43 +119,33 @@ export class Recording {
     this.#sandbox = sandbox
     sandbox.log.onEntry((entry) => this.#onEntry(entry))
     sandbox.onReplaced(() => {
-      this.#parts = []
-      this.#dropped = 0
+      this.parts = []
+      this.dropped = 0
       // Before anything acts on the new state, such as webhooks that it has not sent.
       this.begin()
-      this.#unrepeatable.clear()
+      this.unrepeatable.clear()
     })
-  }
-
-  /** What a replay cannot repeat, each as a sentence. */
-  get unrepeatable(): Iterable<string> {
-    return this.#unrepeatable
   }
 
   /** The number of inputs since the state was replaced. */
   get count(): number {
-    return this.#dropped + this.#parts.reduce((sum, { items }) => sum + items.length, 0)
+    return this.dropped + this.parts.reduce((sum, { items }) => sum + items.length, 0)
   }
 
   get hasRequests(): boolean {
-    return this.#parts.some(({ items }) => items.some((item) => 'request' in item))
-  }
-
-  /** The parts, oldest first, and the number of inputs before them. */
-  get kept(): { readonly parts: readonly RecordedPart[]; readonly dropped: number } {
-    return { parts: this.#parts, dropped: this.#dropped }
+    return this.parts.some(({ items }) => items.some((item) => 'request' in item))
   }
 
   /** Must be called before an input changes anything. */
   begin(): void {
-    const part = this.#parts.at(-1)
+    const part = this.parts.at(-1)
     const isFull = part !== undefined && (part.items.length >= this.maxInputs || part.bytes > MAX_BYTES)
     if (part !== undefined && !(isFull && this.#isIdle)) return
     if (part === undefined && this.#sandbox.pendingWork?.isRequesting) this.cannotRepeat(IN_FLIGHT)
     // Without an end of all work, no state could be taken to begin with: the recording must still be bounded.
-    if (this.#parts.length > 1) this.#dropped += this.#parts.shift()?.items.length ?? 0
+    if (this.parts.length > 1) this.dropped += this.parts.shift()?.items.length ?? 0
     const { clock, options } = this.#sandbox
-    this.#parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), items: [], bytes: 0 })
+    this.parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), items: [], bytes: 0 })
     this.#at = clock.now
   }
 
@@ -172,11 +156,11 @@ export class Recording {
 
   /** Notes something that a replay cannot repeat. @param sentence shown by the replay */
   cannotRepeat(sentence: string): void {
-    this.#unrepeatable.add(sentence)
+    this.unrepeatable.add(sentence)
   }
 
   add(input: Unstamped<Recorded>): Recorded | undefined {
-    const part = this.#parts.at(-1)
+    const part = this.parts.at(-1)
     if (part === undefined) return undefined
     if (part.items.length >= 2 * this.maxInputs) this.forget()
     const item = { at: this.#at, wall: this.#sandbox.options.host(), ...input } as Recorded
@@ -189,7 +173,7 @@ export class Recording {
     this.begin()
     let item: Recorded | undefined
     const begins = (): void => {
-      item ??= this.add({ control, output: undefined })
+      item ??= this.add({ control })
     }
     this.#calls += 1
     return {
@@ -204,8 +188,8 @@ export class Recording {
 
   /** Begins again at the next input, because something that cannot be repeated has happened. */
   forget(): void {
-    this.#dropped = this.count
-    this.#parts = []
+    this.dropped = this.count
+    this.parts = []
   }
 
   get #isIdle(): boolean {
@@ -214,15 +198,15 @@ export class Recording {
   }
 
   #onEntry({ evidence, response, faults, operation, caughtUp }: LogEntry): void {
-    const request: ArrivedRequest | undefined = (evidence as NotedEvidence | undefined)?.[ARRIVED]
     // A request without HTTP is part of the call that has sent it.
     if (evidence === undefined) return
+    const request = (evidence as NotedEvidence)[ARRIVED]
     if (request === undefined || request.body === 'large') {
       this.forget()
       return
     }
     this.add({ request, evidence, response, faults, operation, caughtUp })
-    const part = this.#parts.at(-1)
+    const part = this.parts.at(-1)
     if (part !== undefined) part.bytes += request.target.length + (request.body?.length ?? 0)
   }
 }

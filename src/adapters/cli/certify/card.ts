@@ -4,7 +4,8 @@ import { findingsFrom } from '../../finding-lines.ts'
 import { type CaseOutcome, SERIOUS } from './case.ts'
 
 /** A case with what is known about the client after it, and the command that repeats it. */
-export interface CaseResult extends CaseOutcome {
+export interface CaseResult extends Omit<CaseOutcome, 'result'> {
+  readonly result: CaseOutcome['result'] | 'skipped'
   readonly case: string
   readonly class: string
   /** Names of the presets that its first requests met. */

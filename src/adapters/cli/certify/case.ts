@@ -13,35 +13,36 @@ import { isCutOrOpen } from './verdicts.ts'
 /** The least severe findings that make a case fail. */
 export const SERIOUS = 'warning'
 
+/** The most characters of standard error in a report. */
+const MAX_STDERR = 2_000
+
 /** What is known about a client after one case. */
-export interface CaseOutcome {
-  readonly result: 'passed' | 'failed' | 'not_reached' | 'skipped'
-  /** Why it was not reached or skipped; null otherwise. */
-  readonly reason: string | null
-  readonly findings: readonly Finding[]
-  /** Null if the client was ended at its time limit. */
-  readonly exit_code: number | null
-  /** Real milliseconds. */
-  readonly ms: number
-  /** The end of its standard error. */
-  readonly stderr: string
-}
+export type CaseOutcome = Awaited<ReturnType<typeof runCase>>
 
 /** Runs the client once, while its requests meet the failures of a case, and judges it. */
-export function runCase(setup: Setup, each: Case): Promise<CaseOutcome> {
+export function runCase(setup: Setup, each: Case) {
   const { adapter } = setup.options
   return onStage(setup, each, adapter ? OUTCOMES : {}, async (stage) => {
     const subject = adapter ? await prepared(stage, each.commands) : undefined
     // The requests that prepare the case are not those of the client.
     await stage.client.requests.clear()
     if (each.rule !== undefined) await stage.client.faults.arm(each.rule)
-    const client = startClient(setup, stage.env)
+    const client = startClient(setup.command, stage.env, setup.limit, adapter ? 'answers' : 'ignored')
     try {
       const concluded = subject && (await conclusions(client, stage, each, subject))
       if (concluded === undefined) await client.over()
       const judgement = await judged(setup, stage, each, client.isLate(), concluded)
       await client.over()
-      return { ...judgement, ...(await client.end()) }
+      const { code, ms, output } = await client.end()
+      return {
+        ...judgement,
+        /** Null if the client was ended at its time limit. */
+        exit_code: client.isLate() ? null : code,
+        /** Real milliseconds. */
+        ms,
+        /** The end of its standard error. */
+        stderr: output.slice(-MAX_STDERR).trimEnd(),
+      }
     } finally {
       await client.end().catch(() => {})
     }
@@ -58,22 +59,24 @@ async function judged(
   each: Case,
   isLate: boolean,
   concluded: Concluded | undefined,
-): Promise<Pick<CaseOutcome, 'result' | 'reason' | 'findings'>> {
+) {
   const entries = sandbox.log.entries()
   const last = entries.at(-1)
   if (!isLate) await settled(entries)
   const except = ['fault.not-met', ...(isLate ? ABSENCES : [])]
   const { data } = conductOf(sandbox, entries, { retries, except })
-  const findings = [...(concluded?.findings ?? []), ...data, ...(isLate ? stuckIn(last, limit) : [])]
-  if (findingsFrom(findings, SERIOUS).length > 0) return { result: 'failed', reason: null, findings }
+  const stuck = isLate ? stuckIn(last, limit) : []
+  const findings: readonly Finding[] = [...(concluded?.findings ?? []), ...data, ...stuck]
+  if (findingsFrom(findings, SERIOUS).length > 0) return { result: 'failed', reason: null, findings } as const
   const fired = (await client.faults.list()).reduce((sum, rule) => sum + rule.fired, 0)
+  // Why the case was not reached; null when it was.
   const reason =
     (concluded?.unsupported && `The adapter does not support ${concluded.unsupported}.`) ??
     notReached(each, fired, entries) ??
     (isLate && !waitsAsTold(last, limit)
       ? `The client still ran after ${formatDuration(limit)}, and no response had told it to wait. Raise --timeout, or shorten its pauses.`
       : null)
-  return { result: reason === null ? 'passed' : 'not_reached', reason, findings }
+  return { result: reason === null ? 'passed' : 'not_reached', reason, findings } as const
 }
 
 /** Why the failures of a case have not all happened; undefined when they have. */

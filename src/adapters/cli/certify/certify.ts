@@ -1,9 +1,9 @@
+import { Readable } from 'node:stream'
 import { didYouMean } from '../../../core/did-you-mean.ts'
 import { fitsGlob } from '../../../core/log/glob.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
-import { formatDuration, SECOND } from '../../../core/time/instant.ts'
+import { SECOND } from '../../../core/time/instant.ts'
 import { openEmulator } from '../../../emulator.ts'
-import { shellWord } from '../../shell-word.ts'
 import { CommandFailed, commandAfterDashes, FAILED, type Invocation, NOT_REACHED, OK } from '../command.ts'
 import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../options.ts'
 import { printable } from '../print.ts'
@@ -11,14 +11,17 @@ import { EXIT_CODES, onSignals } from '../signals.ts'
 import { readText, writeText } from '../text-file.ts'
 import { type CaseResult, cardOf, caseLines, junitOf, totalLine } from './card.ts'
 import { runCase } from './case.ts'
-import type { Setup } from './client.ts'
+import { repeatCommand, type Setup } from './client.ts'
 import { runCopies } from './copies.ts'
 import { type Case, programmeOf } from './programme.ts'
 
 /** Real time for one case, and for many copies under one limit. */
 const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
 
-const SKIPPED = { result: 'skipped', reason: null, findings: [], exit_code: null, ms: 0, stderr: '' } as const
+const SKIPPED = { result: 'skipped', findings: [], exit_code: null, ms: 0, stderr: '' } as const
+
+/** The options that count for one case. */
+const REPEATED = ['adapter', 'retries', 'timeout'] as const
 
 /** Cases that run at once. Each of them mostly waits. */
 const AT_ONCE = 3
@@ -55,13 +58,15 @@ async function runProgramme(setup: Setup): Promise<number> {
   const width = cases.reduce((most, { name }) => Math.max(most, name.length), 0)
   const began = elapsedTime()
   const results: CaseResult[] = []
-  const outcomes = inOrder(cases, async (each): Promise<CaseResult> => {
+  const resultOf = async (each: Case): Promise<CaseResult> => {
     const reason = skipReason(each.name)
     const outcome = reason === undefined ? await runCase(setup, each) : { ...SKIPPED, reason }
     const faults = each.faults.map(({ name }) => name)
-    return { case: each.name, class: each.class, faults, ...outcome, repeat: repeatOf(each, setup) }
-  })
-  for await (const result of outcomes) {
+    const repeat = repeatCommand('certify', setup, REPEATED, each.name)
+    return { case: each.name, class: each.class, faults, ...outcome, repeat }
+  }
+  const inOrder: AsyncIterable<CaseResult> = Readable.from(cases).map(resultOf, { concurrency: AT_ONCE })
+  for await (const result of inOrder) {
     results.push(result)
     if (!options.json) for (const line of caseLines(result, width)) terminal.out(printable(line))
   }
@@ -70,33 +75,6 @@ async function runProgramme(setup: Setup): Promise<number> {
   if (options.junit !== undefined) writeText(options.junit, junitOf(card, command.join(' ')))
   if (card.totals.failed > 0) return FAILED
   return card.totals.not_reached > 0 ? NOT_REACHED : OK
-}
-
-/** The command that repeats one case. */
-function repeatOf({ name }: Case, { options, typed, command }: Setup): string {
-  const { adapter, retries, timeout } = options
-  const flags = [
-    ...(adapter ? ['--adapter'] : []),
-    ...(typed.has('retries') ? ['--retries', String(retries)] : []),
-    ...(typed.has('timeout') ? ['--timeout', formatDuration(timeout)] : []),
-  ]
-  return ['workspace-emulator', 'certify', ...flags, '--run', name, '--', ...command].map(shellWord).join(' ')
-}
-
-/** Runs a few at a time, and yields each result in the order of the inputs. Throws when the running ones have ended. */
-async function* inOrder<T, R>(inputs: readonly T[], run: (input: T) => Promise<R>): AsyncGenerator<R> {
-  const running: Promise<R>[] = []
-  try {
-    for (const input of inputs) {
-      if (running.length === AT_ONCE) yield running.shift() as Promise<R>
-      running.push(run(input))
-      // A failure is thrown when its turn comes; until then it has a listener.
-      running.at(-1)?.catch(() => {})
-    }
-    while (running.length > 0) yield running.shift() as Promise<R>
-  } finally {
-    await Promise.allSettled(running)
-  }
 }
 
 /** The cases that a pattern names. Throws {@link UsageError} when there is none. */

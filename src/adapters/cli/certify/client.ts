@@ -1,13 +1,15 @@
 import { createInterface } from 'node:readline'
-import type { Writable } from 'node:stream'
+import type { Readable, Writable } from 'node:stream'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { elapsedTime, hostTime } from '../../../core/time/clock.ts'
+import { formatDuration } from '../../../core/time/instant.ts'
 import type { RunningEmulator } from '../../../emulator.ts'
 import { connect, type SandboxClient } from '../../../index.ts'
 import { later } from '../../realtime.ts'
+import { shellWord } from '../../shell-word.ts'
 import { CommandFailed, type Invocation } from '../command.ts'
 import { Child } from '../exec-child.ts'
-import type { CERTIFY_OPTIONS, Environment } from '../options.ts'
+import { type CERTIFY_OPTIONS, type Environment, flagOf, type OptionName, optionOf } from '../options.ts'
 import { type AdapterCommand, type Answer, adapterAnswer, ERROR_KINDS } from './verdicts.ts'
 
 /** How all cases of a run are executed. */
@@ -66,25 +68,57 @@ export async function onStage<T>(
   }
 }
 
-/** The most characters of standard error that are kept. */
-const MAX_STDERR = 2_000
+/** The command that repeats one case or one fault, with those of the options that were given. */
+export function repeatCommand(
+  name: 'certify' | 'hunt',
+  { options, given, command }: Pick<Setup, 'given' | 'command'> & { readonly options: object },
+  names: readonly OptionName[],
+  run: string,
+): string {
+  const flags = names
+    .filter((option) => given.has(option))
+    .flatMap((option) => {
+      const value: unknown = options[option as keyof typeof options]
+      const { kind, placeholder } = optionOf(option)
+      if (kind === 'switch') return value === true ? [flagOf(option)] : []
+      if (typeof value === 'boolean') return [flagOf(option), value ? 'on' : 'off']
+      return [flagOf(option), placeholder === 'duration' ? formatDuration(value as number) : String(value)]
+    })
+  return ['workspace-emulator', name, ...flags, '--run', run, '--', ...command].map(shellWord).join(' ')
+}
+
+/** The most characters of the output that are kept. */
+const MAX_OUTPUT = 64_000
 
 export type ClientProcess = ReturnType<typeof startClient>
 
-/** Starts the process of a client, which has a time limit. */
-export function startClient({ command, limit, options }: Setup, env: Environment) {
+/**
+ * Starts the process of a client, which has a time limit in real milliseconds.
+ * @param stdout what happens to its standard output: the end of it is kept with that of standard error, it has the answers of an
+ *   adapter, or it is ignored
+ */
+export function startClient(
+  command: readonly string[],
+  env: Environment,
+  limit: number,
+  stdout: 'kept' | 'answers' | 'ignored',
+) {
   const began = elapsedTime()
-  let [isLate, errors] = [false, '']
+  let [isLate, output] = [false, '']
   let input: Writable | undefined
   let lines: AsyncIterator<string> | undefined
-  const child = new Child(({ stdin, stdout, stderr }) => {
-    // A client that has ended reads no more input.
-    input = stdin?.on('error', () => {})
-    if (options.adapter && stdout !== null) lines = createInterface(stdout)[Symbol.asyncIterator]()
-    else stdout?.resume()
-    stderr?.setEncoding('utf8').on('data', (text: string) => {
-      errors = (errors + text).slice(-MAX_STDERR)
+  const keep = (stream: Readable | null): void => {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-MAX_OUTPUT)
     })
+  }
+  const child = new Child((process) => {
+    // A client that has ended reads no more input.
+    input = process.stdin?.on('error', () => {})
+    keep(process.stderr)
+    if (stdout === 'kept') keep(process.stdout)
+    else if (stdout === 'ignored' || process.stdout === null) process.stdout?.resume()
+    else lines = createInterface(process.stdout)[Symbol.asyncIterator]()
   })
   const ended = child.run(command, env)
   const over = new Promise<undefined>((resolve) => {
@@ -120,10 +154,9 @@ export function startClient({ command, limit, options }: Setup, env: Environment
     /** Ends the process if it still runs. Throws {@link CommandFailed} when it could not be started. */
     end: async () => {
       child.kill()
-      const { code, failure } = await ended
+      const { code, signal, failure } = await ended
       if (failure !== undefined) throw new CommandFailed(failure)
-      const ms = Math.round(elapsedTime() - began)
-      return { exit_code: isLate ? null : code, ms, stderr: errors.trimEnd() }
+      return { code, signal, ms: Math.round(elapsedTime() - began), output }
     },
   }
 }

@@ -24,11 +24,12 @@ export async function runCopies(setup: Setup): Promise<number> {
     const subject = adapter ? await prepared(stage, ['get']) : undefined
     await stage.client.requests.clear()
     const isServed = async (key: string): Promise<boolean> => {
-      const copy = startClient(setup, { ...stage.env, WORKSPACE_API_KEY: key })
+      const env = { ...stage.env, WORKSPACE_API_KEY: key }
+      const copy = startClient(setup.command, env, setup.limit, adapter ? 'answers' : 'ignored')
       const answer = subject && (await copy.ask({ command: 'get', batch_id: subject.batch_id }))
       await copy.over()
-      const { exit_code } = await copy.end()
-      return adapter ? answer?.ok !== undefined : exit_code === 0
+      const { code } = await copy.end()
+      return adapter ? answer?.ok !== undefined : code === OK
     }
     const served = (await Promise.all(keys.map(isServed))).filter(Boolean).length
     const entries = stage.sandbox.log.entries()

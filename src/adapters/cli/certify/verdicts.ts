@@ -49,8 +49,6 @@ export interface Conclusion {
   }
 }
 
-const RESULTS = 'Retrieve batch prediction results'
-
 /** The verdicts on what only the client can show: what it concluded. Each is an error. In the order of the reference. */
 const VERDICTS = {
   'key.replaced': {
@@ -60,22 +58,18 @@ const VERDICTS = {
   },
   'stream.framing': {
     description: 'A valid stream is refused: because of its line ends, blank lines, or where its pieces end.',
-    section: RESULTS,
     fix: 'Split at LF after joining all pieces, remove a CR at the end of a line, and skip empty lines.',
   },
   'stream.corrupted': {
     description: 'A text of a result differs from the one that was sent.',
-    section: RESULTS,
     fix: 'Decode UTF-8 with one streaming decoder for all pieces: a piece may end inside a character.',
   },
   'stream.item-lost': {
     description: 'A result is missing although the stream was whole.',
-    section: RESULTS,
     fix: 'Parse what is left after the last line break, too: the last line may have none.',
   },
   'stream.truncation-accepted': {
     description: 'A stream that ended early counts as a success.',
-    section: RESULTS,
     fix: 'Compare the number of lines with request_counts.total, and read the stream again when some are missing.',
   },
   'job.all-failed': {
@@ -85,7 +79,6 @@ const VERDICTS = {
   },
   'job.by-index': {
     description: 'Results are matched with items by their position instead of custom_id.',
-    section: RESULTS,
     fix: 'Look up the item of each line by its custom_id; the order of lines is not specified.',
   },
   'error.status-hidden': {
@@ -115,7 +108,10 @@ const VERDICTS = {
   },
 }
 
-export const conclusionVerdicts = Object.entries(VERDICTS).map(([code, facts]) => ({ code, ...facts }))
+/** Where no section is named, they are about results. */
+export const conclusionVerdicts = Object.entries(VERDICTS).map(([code, facts]) => {
+  return { code, section: 'Retrieve batch prediction results', ...facts }
+})
 
 type Problem = readonly [code: keyof typeof VERDICTS, message: string]
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { anEntry, type Step } from '../../../../test/support/observed-log.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
 import { workspaceService } from '../../../service.ts'
-import { failureOf, isSame } from './judge.ts'
+import { failureOf } from './judge.ts'
 import type { Trial } from './trial.ts'
 
 const passed: Trial = {
@@ -29,10 +29,15 @@ const finding = {
   evidence: {},
   section: 'Limits',
   fix: 'Wait.',
+  operation: 'pages.create',
 }
 
-function failure(trial: Partial<Trial>, clean: Partial<Trial> = {}, rules: readonly FaultDraft[] = []) {
-  const comparison = { clean: { ...passed, ...clean }, rules, limit: 10_000 }
+function failure(
+  trial: Partial<Trial>,
+  clean: Partial<Trial> = {},
+  { rules = [], known = [] }: { rules?: readonly FaultDraft[]; known?: readonly string[] } = {},
+) {
+  const comparison = { clean: { ...passed, ...clean }, rules, limit: 10_000, known: new Set(known) }
   return failureOf({ ...passed, ...trial }, comparison)
 }
 
@@ -109,27 +114,35 @@ test('the worst failure counts, and the verdicts on conduct are beside it', () =
     kind: 'duplicate',
     message: 'pages.create with the same content took effect 2 times, without faults 1 time.',
     conduct: ['error key.missing'],
-    last_operation: 'pages.create',
+    defect: 'pages.create with the same content took effect # times, without faults # time.',
   })
 })
 
 test('other results are right when the fault has changed the records', () => {
   const trial = failed('AssertionError: 22 !== 23')
-  expect(failure(trial, {}, [{ preset: 'page-cursor-deleted' }])?.kind).toBe('clear error')
-  expect(failure(trial, {}, [{ preset: 'webhook-dropped' }])?.kind).toBe('clear error')
-  expect(failure(trial, {}, [{ preset: 'page-empty-has-more' }])?.kind).toBe('wrong result')
+  expect(failure(trial, {}, { rules: [{ preset: 'page-cursor-deleted' }] })?.kind).toBe('clear error')
+  expect(failure(trial, {}, { rules: [{ preset: 'webhook-dropped' }] })?.kind).toBe('clear error')
+  expect(failure(trial, {}, { rules: [{ preset: 'page-empty-has-more' }] })?.kind).toBe('wrong result')
 })
 
 test('failures are the same defect whatever names and numbers they show, and JSON that is bad in one operation', () => {
   const crash = (output: string, operation = 'pages.create') =>
-    failure({ ...failed(output), entries: [created(1, { operation })] }) ?? expect.fail('no failure')
+    failure({ ...failed(output), entries: [created(1, { operation })] })?.defect
   const html = crash('SyntaxError: Unexpected token < in JSON')
-  expect(isSame(html, crash('SyntaxError: Unexpected end of JSON input'))).toBe(true)
-  expect(isSame(html, crash('SyntaxError: Unexpected end of JSON input', 'batch-predictions.results'))).toBe(
-    false,
-  )
-  expect(
-    isSame(crash('RangeError: 3 of page 0123ab'), crash('RangeError: 4 of page 4567cd', 'data-views.list')),
-  ).toBe(true)
-  expect(isSame(html, crash('RangeError: 3'))).toBe(false)
+  expect(crash('SyntaxError: Unexpected end of JSON input')).toBe(html)
+  expect(crash('SyntaxError: Unexpected end of JSON input', 'batch-predictions.results')).not.toBe(html)
+  const page = crash('RangeError: 3 of page 0123ab')
+  expect(crash('RangeError: 4 of page 4567cd', 'data-views.list')).toBe(page)
+  expect(crash('RangeError: 3')).not.toBe(html)
+})
+
+test('a verdict on conduct is one defect in each operation, also when a run has another one beside it', () => {
+  const wait = { ...finding, code: 'wait.none' }
+  const other = { ...finding, code: 'poll.endless', message: 'The client polled for ever.' }
+  const alone = failure({ findings: [wait] })?.defect ?? expect.fail('no failure')
+  expect(failure({ findings: [{ ...wait, operation: 'pages.list' }] })?.defect).not.toBe(alone)
+  const beside = failure({ findings: [wait, other] }, {}, { known: [alone] }) ?? expect.fail('no failure')
+  expect(beside).toMatchObject({ message: 'The client polled for ever.' })
+  expect(failure({ findings: [wait, other] }, {}, { known: [beside.defect] })?.defect).toBe(alone)
+  expect(failure({ findings: [wait, other] }, {}, { known: [alone, beside.defect] })?.defect).toBe(alone)
 })

@@ -14,35 +14,27 @@ export interface FaultPlan {
 }
 
 /** What the command does without faults. */
-interface Met {
-  readonly operations: ReadonlySet<string>
-  /** The operations that it sends with an Idempotency-Key. */
-  readonly keyed: ReadonlySet<string>
-  readonly hasWebhooks: boolean
-}
-
-export function metIn({ entries, deliveries }: Trial): Met {
+export function metIn({ entries, deliveries }: Pick<Trial, 'entries' | 'deliveries'>) {
   const named = entries.flatMap(({ operation, headers }) => {
     return operation === undefined ? [] : [{ operation, hasKey: headers['idempotency-key'] !== undefined }]
   })
   return {
     operations: new Set(named.map(({ operation }) => operation)),
+    /** The operations that it sends with an Idempotency-Key. */
     keyed: new Set(named.filter(({ hasKey }) => hasKey).map(({ operation }) => operation)),
     hasWebhooks: deliveries > 0,
   }
 }
 
+type Met = ReturnType<typeof metIn>
+
 /** Every single fault that can apply: first those that end, then the same ones without an end. */
 export function singles(service: Service, met: Met): FaultPlan[] {
   const all = [...service.operations.values()]
   const presets = [...service.presets.values()]
-  const once = presets.flatMap((preset) => {
-    return operationsFor(preset, all, met).map((operation) => candidate(preset, operation))
-  })
-  const lasting = presets.filter(isEndless).flatMap((preset) => {
-    return operationsFor(preset, all, met).map((operation) => candidate(preset, operation, true))
-  })
-  return [...once, ...lasting]
+  const plans = (some: readonly Preset[], isLasting: boolean) =>
+    some.flatMap((preset) => operationsFor(preset, all, met).map((each) => planOf(preset, each, isLasting)))
+  return [...plans(presets, false), ...plans(presets.filter(isEndless), true)]
 }
 
 /** Sequences of two faults that the command survives one at a time, in an order that depends on the seed. */
@@ -55,16 +47,16 @@ export function pairs(survived: readonly FaultPlan[], seed: number): FaultPlan[]
 /** The smaller sequences that may fail in the same way, the smallest ones first. */
 export function smaller({ name, rules }: FaultPlan): FaultPlan[] {
   const parts = name.split('+').map((each, n) => ({ name: each, rules: rules.slice(n, n + 1) }))
-  const ended = parts.map((part) => (part.name.endsWith(LASTING) ? onceOf(part) : part))
+  const ended = parts.map((part) => {
+    if (!part.name.endsWith(LASTING)) return part
+    const rules = part.rules.map((rule) => ({ ...rule, times: 1 }))
+    return { name: part.name.slice(0, -LASTING.length), rules }
+  })
   const all = [...ended, ...parts, joined(ended)]
   return all.filter((each, n) => each.name !== name && all.findIndex((one) => one.name === each.name) === n)
 }
 
 const LASTING = '/lasting'
-
-function onceOf({ name, rules }: FaultPlan): FaultPlan {
-  return { name: name.slice(0, -LASTING.length), rules: rules.map((rule) => ({ ...rule, times: 1 })) }
-}
 
 function joined(parts: readonly FaultPlan[]): FaultPlan {
   return { name: parts.map(({ name }) => name).join('+'), rules: parts.flatMap(({ rules }) => rules) }
@@ -85,7 +77,7 @@ function isEndless({ when, times }: Preset): boolean {
   return when === undefined && times === undefined
 }
 
-function candidate(preset: Preset, operation: string, isLasting = false): FaultPlan {
+function planOf(preset: Preset, operation: string, isLasting: boolean): FaultPlan {
   const rule = {
     preset: preset.name,
     ...(isGeneral(preset) && { match: { operation } }),

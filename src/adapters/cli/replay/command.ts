@@ -29,7 +29,7 @@ export async function replayFile(
   try {
     if (exportTo === 'scenario') {
       const { scenarioOf } = await import('./scenario.ts')
-      terminal.out(await scenarioOf(bundle, { name: file, until: options.until, scenarios: folder }))
+      terminal.out(await scenarioOf(bundle, file, options.until, folder))
       return OK
     }
     const listen = options.until !== undefined

@@ -1,22 +1,8 @@
 import type { RecordedInput, RecordedOutput } from '../../../core/record/bundle.ts'
 import { pointerAt } from '../../json-text.ts'
 
-/** The first output of a replay that differs from the recorded one. */
-export interface OutputDifference {
-  /** Number of the input, from 1. */
-  readonly input: number
-  readonly what: string
-  /** The place in the output: a header, or a byte of the body. */
-  readonly place: string
-  readonly recorded: string
-  readonly replayed: string
-}
-
-/** Compares the outputs of the same inputs. Undefined when all of them are equal. */
-export function differenceOf(
-  recorded: readonly RecordedInput[],
-  replayed: readonly RecordedInput[],
-): OutputDifference | undefined {
+/** The first output of a replay that differs from the recorded one. Undefined when all of them are equal. */
+export function differenceOf(recorded: readonly RecordedInput[], replayed: readonly RecordedInput[]) {
   // An attempt is an output of its own: when it begins between two inputs depends on the event loop.
   const others = replayed.filter((each) => !('attempt' in each))
   for (const [index, one] of recorded.entries()) {
@@ -24,19 +10,16 @@ export function differenceOf(
       'attempt' in one
         ? replayed.find((each) => 'attempt' in each && each.attempt === one.attempt)
         : others.shift()
-    const at = { input: index + 1, what: titleOf(one) }
-    if (other === undefined || titleOf(other) !== titleOf(one)) {
-      const found = other === undefined ? 'nothing' : titleOf(other)
-      return { ...at, place: 'what happened', recorded: titleOf(one), replayed: found }
-    }
-    const [a, b] = [outputOf(one), outputOf(other)]
-    const found = a && (b === undefined ? NO_OUTPUT : differenceIn(a, b))
-    if (found !== undefined) return { ...at, ...found }
+    const [what, found] = [titleOf(one), other === undefined ? 'nothing' : titleOf(other)]
+    const difference =
+      found === what && other !== undefined
+        ? differenceIn(outputOf(one), outputOf(other))
+        : { place: 'what happened', recorded: what, replayed: found }
+    /** `input`: its number, from 1. `place` in the output: a header, or a byte of the body. */
+    if (difference !== undefined) return { input: index + 1, what, ...difference }
   }
   return undefined
 }
-
-const NO_OUTPUT = { place: 'the whole response', recorded: 'a response', replayed: 'none' }
 
 /** An input as a line of text. */
 export function titleOf(input: RecordedInput): string {
@@ -52,29 +35,29 @@ function outputOf(input: RecordedInput): RecordedOutput | undefined {
   return 'output' in input ? input.output : undefined
 }
 
-type Found = Omit<OutputDifference, 'input' | 'what'>
-
-function differenceIn(one: RecordedOutput, other: RecordedOutput): Found | undefined {
+function differenceIn(one: RecordedOutput | undefined, other: RecordedOutput | undefined) {
+  if (one === undefined) return undefined
+  if (other === undefined) return { place: 'the whole response', recorded: 'a response', replayed: 'none' }
   const [lines, others] = [one.head.split('\n'), other.head.split('\n')]
-  const at = lines.findIndex((line, n) => line !== others[n])
-  if (at !== -1 || lines.length !== others.length) {
-    const line = at === -1 ? lines.length : at
+  const length = Math.max(lines.length, others.length)
+  for (let line = 0; line < length; line++) {
     const [recorded = 'none', replayed = 'none'] = [lines[line], others[line]]
-    return { place: line === 0 ? 'status' : 'headers', recorded, replayed }
+    if (recorded !== replayed) return { place: line === 0 ? 'status' : 'headers', recorded, replayed }
   }
   if (one.crc32 !== other.crc32 || one.bytes !== other.bytes) return inBody(one, other)
-  const { sent, ...rest } = { sent: one.sent ?? null, other: other.sent ?? null }
-  // How much a client had got when it left depends on its speed.
-  const isSame =
-    sent?.end === 'left' ? rest.other?.end === 'left' : JSON.stringify(sent) === JSON.stringify(rest.other)
-  if (isSame) return undefined
-  return { place: 'bytes sent', recorded: JSON.stringify(sent), replayed: JSON.stringify(rest.other) }
+  const [recorded, replayed] = [sentOf(one), sentOf(other)]
+  return recorded === replayed ? undefined : { place: 'bytes sent', recorded, replayed }
+}
+
+// How much a client had got when it left depends on its speed.
+function sentOf({ sent }: RecordedOutput): string {
+  return sent?.end === 'left' ? 'left' : JSON.stringify(sent ?? null)
 }
 
 /** Characters that are shown on both sides of a difference. */
 const AROUND = 30
 
-function inBody(one: RecordedOutput, other: RecordedOutput): Found {
+function inBody(one: RecordedOutput, other: RecordedOutput) {
   const [recorded, replayed] = [one.text, other.text]
   if (recorded === undefined || replayed === undefined) {
     const facts = ({ bytes, crc32 }: RecordedOutput) => `${bytes} bytes, CRC-32 ${crc32}`

@@ -3,36 +3,21 @@ import { prefixOf } from '../../control/client/transport.ts'
 import { shellWord } from '../../shell-word.ts'
 import { CommandFailed } from '../command.ts'
 
-type Form = 'vitest' | 'curl'
-
 /** A recording as a test or a shell script. @param name of the recording */
-export function exportOf(bundle: RecordingBundle, form: Form, name: string): string {
-  return { vitest: vitestOf, curl: curlOf }[form](bundle, name)
-}
-
-/** One request to the API or to the control interface, or a move of the clock. */
-interface Step {
-  readonly title: string
-  readonly base: 'baseUrl' | 'controlUrl'
-  readonly method: string
-  readonly path: string
-  readonly headers: readonly (readonly [name: string, value: string])[]
-  readonly body: string | undefined
-  /** The recorded status; 0 when no whole response arrived, undefined when it does not matter. */
-  readonly status: number | undefined
-  readonly text: string | undefined
+export function exportOf(bundle: RecordingBundle, form: 'vitest' | 'curl', name: string): string {
+  return form === 'vitest' ? vitestOf(bundle, name) : curlOf(bundle, name)
 }
 
 const NEVER_SENT = /^(?:host|connection|content-length|transfer-encoding|expect|x-emulator-sandbox)$/i
 
 /** The requests of a recording. The clock stands still, and is moved to the instant of each input. */
-function* stepsOf({ inputs, state, emulator }: RecordingBundle): Iterable<Step> {
+function* stepsOf({ inputs, state, emulator }: RecordingBundle) {
   let at = state.clock.now
   for (const input of inputs) {
     if (!('request' in input || 'control' in input)) continue
     if (input.at > at) {
       at = input.at
-      yield controlStep('POST', '/clock/advance', { to: at }, undefined)
+      yield controlStep('POST', '/clock/advance', { to: at })
     }
     if ('request' in input) yield requestStep(input, state.sandbox, emulator.origin)
     else {
@@ -40,61 +25,44 @@ function* stepsOf({ inputs, state, emulator }: RecordingBundle): Iterable<Step> 
       const [method = '', template = ''] = route.split(' ')
       const path = template.replaceAll(/\{(\w+)\}/g, (_, key) => encodeURIComponent(params[key] ?? ''))
       const search = query === undefined ? '' : `?${new URLSearchParams(query)}`
-      yield controlStep(method, path + search, body, undefined)
+      yield controlStep(method, path + search, body)
     }
   }
 }
 
-function controlStep(method: string, path: string, body: unknown, status: number | undefined): Step {
-  const text = body === undefined ? undefined : JSON.stringify(body)
-  const headers = text === undefined ? [] : [['Content-Type', 'application/json'] as const]
-  return {
-    title: `control ${method} ${path}`,
-    base: 'controlUrl',
-    method,
-    path,
-    headers,
-    body: text,
-    status,
-    text: undefined,
-  }
+function controlStep(method: string, path: string, content: unknown) {
+  const body = content === undefined ? undefined : JSON.stringify(content)
+  const headers = body === undefined ? [] : [['Content-Type', 'application/json'] as const]
+  const unknown = { status: undefined, text: undefined }
+  return { title: `control ${method} ${path}`, base: 'controlUrl', method, path, headers, body, ...unknown }
 }
 
 function requestStep(
   { request, output }: Extract<RecordedInput, { request: unknown }>,
   sandbox: string,
   origin: string,
-): Step {
+) {
   const [line = '', ...lines] = request.head.split('\n')
   const [method = '', target = ''] = line.split(' ')
-  const path = target.slice(
-    target.startsWith(`${prefixOf(sandbox)}/v1`) ? `${prefixOf(sandbox)}/v1`.length : 3,
-  )
-  const headers = lines.map((each) => {
-    const [name = '', ...value] = each.split(': ')
-    return [name, withoutSandbox(name, value.join(': '), sandbox)] as const
+  const path = target.replace(`${prefixOf(sandbox)}/v1`, '/v1').slice('/v1'.length)
+  const headers = lines.flatMap((each) => {
+    const [name = '', ...rest] = each.split(': ')
+    const value = rest.join(': ')
+    // The token may name the sandbox.
+    const isNamed = /^authorization$/i.test(name) && value.endsWith(`@${sandbox}`)
+    const own = [name, isNamed ? value.slice(0, -sandbox.length - 1) : value] as const
+    return NEVER_SENT.test(name) ? [] : [own]
   })
   const { body } = request
   if (typeof body === 'object')
     throw new CommandFailed(`The body of ${method} ${path} is not text, so the recording has no such form.`)
+  // 0 when no whole response arrived, undefined when it is not known.
   const isWhole = (output?.sent?.end ?? 'whole') === 'whole'
   const status = isWhole ? output && Number(output.head.split('\n', 1)[0]) : 0
   // The sandbox and the emulator are others, and errors name the path.
-  const isSame =
-    status !== undefined &&
-    status > 0 &&
-    status < 400 &&
-    ![sandbox, origin].some((each) => output?.text?.includes(each))
-  const text = isSame ? output?.text : undefined
-  const sent = headers.filter(([name]) => !NEVER_SENT.test(name))
-  return { title: `${method} ${path}`, base: 'baseUrl', method, path, headers: sent, body, status, text }
-}
-
-// The token may name the sandbox.
-function withoutSandbox(name: string, value: string, sandbox: string): string {
-  return /^authorization$/i.test(name) && value.endsWith(`@${sandbox}`)
-    ? value.slice(0, -sandbox.length - 1)
-    : value
+  const isOther = [sandbox, origin].some((each) => output?.text?.includes(each))
+  const text = status && status < 400 && !isOther ? output?.text : undefined
+  return { title: `${method} ${path}`, base: 'baseUrl', method, path, headers, body, status, text }
 }
 
 function frozen({ state }: RecordingBundle) {

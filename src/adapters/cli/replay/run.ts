@@ -3,14 +3,15 @@ import { loadDocument } from '../../../core/sandboxes/change.ts'
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { scenarioCalls } from '../../../core/scenarios/row.ts'
+import type { HostTime } from '../../../core/time/clock.ts'
 import { nextTurn } from '../../../core/time/real.ts'
+import { runBacklog } from '../../../core/time/run-events.ts'
 import type { AttemptResult } from '../../../core/webhooks/delivery.ts'
 import { openEmulator, type RunningEmulator } from '../../../emulator.ts'
 import type { InternalOptions } from '../../../options.ts'
-import { type Cancel, later } from '../../realtime.ts'
+import { type Cancel, type Later, later } from '../../realtime.ts'
 import { CommandFailed } from '../command.ts'
-import { differenceOf, type OutputDifference, titleOf } from './difference.ts'
-import { ReplayTime, runDue, whenQuiet } from './timeline.ts'
+import { differenceOf, titleOf } from './difference.ts'
 
 interface RunOptions {
   /** The number of inputs to repeat. */
@@ -20,15 +21,10 @@ interface RunOptions {
   readonly listen: boolean
 }
 
-export interface Replayed {
-  readonly emulator: RunningEmulator
-  readonly sandbox: Sandbox
-  /** The first output that differs. */
-  readonly difference: OutputDifference | undefined
-}
+export type Replayed = Awaited<ReturnType<typeof replayBundle>>
 
 /** Repeats a recording in this process, and compares every output. */
-export async function replayBundle(bundle: RecordingBundle, options: RunOptions): Promise<Replayed> {
+export async function replayBundle(bundle: RecordingBundle, options: RunOptions) {
   const run = new Replay(bundle)
   const inputs = bundle.inputs.slice(0, options.until)
   try {
@@ -43,6 +39,7 @@ export async function replayBundle(bundle: RecordingBundle, options: RunOptions)
   const { emulator, sandbox } = run
   const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}) }
   const repeated = await bundleOf(sandbox, facts)
+  /** `difference`: the first output that differs. */
   return { emulator, sandbox, difference: differenceOf(inputs, repeated.inputs) }
 }
 
@@ -53,13 +50,8 @@ const MAX_MS = 10_000
 async function inTime(work: Promise<void>, what: string): Promise<void> {
   let cancel: Cancel = () => {}
   const late = new Promise<void>((_, reject) => {
-    cancel = later(MAX_MS, () =>
-      reject(
-        new CommandFailed(
-          `${what} does not end in the replay: it waits for something that is not in the recording. --until shows the sandbox before it.`,
-        ),
-      ),
-    )
+    const message = `${what} does not end in the replay: it waits for something that is not in the recording. --until shows the sandbox before it.`
+    cancel = later(MAX_MS, () => reject(new CommandFailed(message)))
   })
   await Promise.race([work, late]).finally(cancel)
 }
@@ -86,9 +78,7 @@ class Replay {
 
   async open({ scenarios, listen }: RunOptions): Promise<void> {
     const { version: _, origin, ...same } = this.#bundle.emulator
-    const known = new Set(
-      this.#bundle.inputs.flatMap((each) => ('connection' in each ? [each.connection] : [])),
-    )
+    const known = this.#bundle.inputs.map((each) => 'connection' in each && each.connection)
     const options: InternalOptions = {
       ...same,
       scenarios,
@@ -106,7 +96,7 @@ class Replay {
             if (this.#returned.has(call)) resolve()
             else this.#returns.set(call, resolve)
           }),
-        accepts: (connection) => known.has(connection),
+        accepts: (connection) => known.includes(connection),
       },
     }
     this.emulator = await openEmulator(options)
@@ -172,16 +162,14 @@ class Replay {
     const { socket, record } = await this.#connect(request.connection)
     const { log } = this.sandbox
     record.requests = request.before
-    const before = log.entries().length + log.dropped
+    const before = log.size + log.dropped
     socket.write(bytesOf(request))
-    const isLeft = output?.sent?.end === 'left'
-    const entryOf = () => (log.entries().length + log.dropped > before ? log.entries().at(-1) : undefined)
     for (let idle = 0; !this.#isClosed; idle++) {
       await nextTurn()
-      const entry = entryOf()
-      if (entry !== undefined && (output === undefined || entry.evidence?.end !== null)) return
+      const isLogged = log.size + log.dropped > before
+      if (isLogged && (output === undefined || log.entries().at(-1)?.evidence?.end !== null)) return
       if (idle % IDLE_TURNS < IDLE_TURNS - 1) continue
-      if (isLeft) socket.destroy()
+      if (output?.sent?.end === 'left') socket.destroy()
       else if (this.#time.endWait()) idle = 0
     }
   }
@@ -204,26 +192,82 @@ function take<T>(map: Map<string, T>, key: string): T | undefined {
   return value
 }
 
-type RecordedRequest = Extract<RecordedInput, { request: unknown }>['request']
-
 /** The bytes of a request. A body that was not read is filled up: its content had no effect. */
-function bytesOf({ head, body }: RecordedRequest): Buffer {
+function bytesOf({ head, body = '' }: Extract<RecordedInput, { request: unknown }>['request']): Buffer {
   const start = Buffer.from(`${head.replaceAll('\n', '\r\n')}\r\n\r\n`, 'latin1')
-  const content =
-    body === undefined
-      ? Buffer.alloc(0)
-      : typeof body === 'string'
-        ? Buffer.from(body)
-        : Buffer.from(body.base64, 'base64')
+  const content = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.base64, 'base64')
   if (/^transfer-encoding:.*chunked/im.test(head)) {
-    const size = content.length === 0 ? '' : `${content.length.toString(16)}\r\n`
-    return Buffer.concat([
-      start,
-      Buffer.from(size),
-      content,
-      Buffer.from(size === '' ? '0\r\n\r\n' : '\r\n0\r\n\r\n'),
-    ])
+    const end = Buffer.from('\r\n0\r\n\r\n')
+    const size = Buffer.from(`${content.length.toString(16)}\r\n`)
+    return Buffer.concat(content.length === 0 ? [start, end.subarray(2)] : [start, size, content, end])
   }
   const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
   return Buffer.concat([start, content, Buffer.alloc(Math.max(0, length - content.length))])
+}
+
+/** A part of a real millisecond by which the clock is moved until rounding has reached an instant. */
+const STEP = 0.01
+
+/** Turns of the event loop after which nothing more happens by itself. */
+const QUIET_TURNS = 4
+
+/** The time of a replay: no real time passes, and waits of faults end in the order in which they would end. */
+class ReplayTime {
+  #wall: number
+  #elapsed = 0
+  #now = 0
+  #waits: { readonly until: number; readonly call: () => void }[] = []
+  readonly host: HostTime = Object.assign(() => Math.floor(this.#wall), { elapsed: () => this.#elapsed })
+
+  constructor(wall: number) {
+    this.#wall = wall
+  }
+
+  readonly later: Later = (ms, call) => {
+    const wait = { until: this.#now + ms, call }
+    this.#waits.push(wait)
+    return () => {
+      this.#waits = this.#waits.filter((each) => each !== wait)
+    }
+  }
+
+  /** Ends the wait that would end first. @returns false if there is none */
+  endWait(): boolean {
+    const first = this.#waits.toSorted((a, b) => a.until - b.until)[0]
+    if (first === undefined) return false
+    this.#waits = this.#waits.filter((each) => each !== first)
+    this.#now = first.until
+    first.call()
+    return true
+  }
+
+  /** Moves the host's clock to the time of an input: the clock of the sandbox is due at `at`. */
+  moveTo(sandbox: Sandbox, at: number, wall: number): void {
+    const { clock } = sandbox
+    if (clock.rate === 0) this.#wall = wall
+    else if (sandbox.running === undefined) {
+      const before = this.#elapsed
+      this.#elapsed += clock.realUntil(at) ?? 0
+      while (clock.due() < at) this.#elapsed += STEP / clock.rate
+      this.#wall += this.#elapsed - before
+    }
+  }
+}
+
+const NEVER = new AbortController().signal
+
+/** Runs the events that are due, and waits for their consequences. */
+async function runDue(sandbox: Sandbox): Promise<void> {
+  await runBacklog(sandbox, { signal: NEVER, onBehind: () => {} })
+  await whenQuiet(sandbox)
+}
+
+/** Resolves when a sandbox does nothing more without an input. */
+async function whenQuiet({ store, log }: Sandbox): Promise<void> {
+  for (let quiet = 0, before = ''; quiet < QUIET_TURNS; ) {
+    await nextTurn()
+    const present = `${store.revision} ${log.requests}`
+    quiet = present === before ? quiet + 1 : 0
+    before = present
+  }
 }

@@ -8,28 +8,28 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { formatDuration } from '../../../core/time/instant.ts'
 import { titleOf } from './difference.ts'
 
-type Rule = Omit<FaultRule, 'source' | 'preset' | 'armed_at' | 'armed_wall'>
-
 type RecordedCall = Extract<RecordedInput, { control: unknown }>
 
 /** A rule as scenarios take it: a field without a value is left out. */
-function draftOf({ id, description, match, when, do: plain, actions, priority, then, times, ttl }: Rule) {
+function draftOf({
+  id,
+  description,
+  match,
+  when,
+  do: plain,
+  actions,
+  priority,
+  then,
+  times,
+  ttl,
+}: FaultRule) {
   const named = Object.keys(actions).length === 0 ? undefined : actions
-  const facts = { description: description ?? undefined, times: times ?? undefined, ttl: ttl ?? undefined }
-  return {
-    id,
-    ...facts,
-    match,
-    when,
-    do: plain.length === 0 ? undefined : plain,
-    actions: named,
-    priority,
-    then,
-  }
+  const own = { id, match, when, do: plain.length === 0 ? undefined : plain, actions: named, priority, then }
+  return { ...own, description: description ?? undefined, times: times ?? undefined, ttl: ttl ?? undefined }
 }
 
 /** The rules of a sandbox that can still fire, counting from now. */
-export function remainingRules(sandbox: Sandbox): Rule[] {
+export function remainingRules(sandbox: Sandbox): FaultRule[] {
   const time = { now: sandbox.clock.now, wall: sandbox.options.host() }
   return sandbox.faults.rules.flatMap((rule) => {
     const { status, matched, fired } = standingOf(sandbox.store, rule, time)
@@ -55,14 +55,13 @@ function moved(when: When, by: number): When | undefined {
   }
 }
 
-/** A rule of the scenario, and what it is about until its instant has passed. */
+/** A rule of the scenario. */
 interface Armed {
-  rule: Rule
-  readonly at: string
-  /** The number of requests before it was armed, and of those of its instant that it would have counted. */
+  rule: FaultRule
+  /** The number of requests before it was armed. */
   readonly from: number
+  /** The number of them at its instant that it would have counted. */
   readonly before: number
-  isDropped: boolean
 }
 
 /** The later part of a recording as a scenario can express it. Steps act at an instant, before the requests of that instant. */
@@ -71,12 +70,10 @@ export class ScenarioTimeline {
   readonly recorded: string[] = []
   readonly #start: number
   readonly #entries: ReadonlyMap<RecordedInput, LogEntry | undefined>
-  readonly #steps: { readonly at: string; readonly work: string | Armed }[] = []
-  readonly #rules: Armed[]
-  /** By the id that each has in the recording. */
+  readonly #steps: { readonly at: string; readonly work: () => string }[] = []
+  /** The rules, by the id that each has in the recording, and all ids of the scenario. */
   readonly #armed = new Map<string, Armed>()
-  /** How many rules had an id in the recording. */
-  readonly #numbers = new Map<string, number>()
+  readonly #ids = new Set<string>()
   /** The requests so far, and the first of the present instant. */
   readonly #requests: RecordedInput[] = []
   #first = 0
@@ -85,30 +82,17 @@ export class ScenarioTimeline {
   /** @param entries the log entries of the recorded requests */
   constructor(
     start: number,
-    rules: readonly Rule[],
+    rules: readonly FaultRule[],
     entries: ReadonlyMap<RecordedInput, LogEntry | undefined>,
   ) {
     this.#start = start
     this.#entries = entries
-    this.#now = new Date(start).toISOString()
-    this.#rules = rules.map((rule) => ({ rule, at: this.#now, from: 0, before: 0, isDropped: false }))
-    for (const armed of this.#rules) {
-      this.#armed.set(armed.rule.id, armed)
-      this.#numbers.set(armed.rule.id, 1)
-    }
-  }
-
-  /** The rules of the start. */
-  get faults(): object[] {
-    return this.#rules.flatMap(({ isDropped, rule }) => (isDropped ? [] : [draftOf(rule)]))
+    for (const rule of rules) this.#arm(rule, '0ms')
   }
 
   /** The steps, each with its function or its actions as source text. */
   get steps(): { readonly at: string; readonly work: string }[] {
-    return this.#steps.flatMap(({ at, work }) => {
-      if (typeof work === 'string') return [{ at, work }]
-      return work.isDropped ? [] : [{ at, work: JSON.stringify([{ arm: draftOf(work.rule) }]) }]
-    })
+    return this.#steps.map(({ at, work }) => ({ at, work: work() }))
   }
 
   add(input: RecordedInput): void {
@@ -133,30 +117,30 @@ export class ScenarioTimeline {
     const reply = output?.text === undefined ? undefined : (JSON.parse(output.text) as JsonObject)
     const { route, params } = control
     if (route === 'DELETE /faults/{id}') return this.#remove(params.id ?? '', at)
-    if (route === 'DELETE /faults')
-      return (
-        (reply?.removed as string[] | undefined)?.map((id) => this.#remove(id, at)).every(Boolean) === true
-      )
-    if (route === 'POST /faults' && reply !== undefined)
-      return (asList(reply) as unknown as Rule[]).map((rule) => this.#arm(rule, at)).every(Boolean)
+    if (route === 'DELETE /faults') {
+      const removed = reply?.removed as string[] | undefined
+      return removed?.map((id) => this.#remove(id, at)).every(Boolean) === true
+    }
+    if (route === 'POST /faults' && reply !== undefined) {
+      const rules = (Array.isArray(reply.data) ? reply.data : [reply]) as unknown as FaultRule[]
+      return rules.map((rule) => this.#arm(rule, at)).every(Boolean)
+    }
     const work = this.#requests.length > this.#first ? undefined : workOf(control, reply)
-    if (work !== undefined) this.#steps.push({ at, work })
+    if (work !== undefined) this.#steps.push({ at, work: () => work })
     return work !== undefined
   }
 
-  #arm(rule: Rule, at: string): boolean {
+  #arm(rule: FaultRule, at: string): boolean {
     const before = this.#matches(rule, this.#first)
     const when = moved(rule.when, before)
     if (when === undefined) return false
-    // A rule that is removed later stays in the scenario, with its id.
-    const number = (this.#numbers.get(rule.id) ?? 0) + 1
-    this.#numbers.set(rule.id, number)
-    const id = number === 1 ? rule.id : `${rule.id}~${number}`
-    const from = this.#requests.length
-    const armed = { rule: { ...rule, id, when }, at: this.#now, from, before, isDropped: false }
+    // A rule that is removed later may stay in the scenario, with its id.
+    let { id } = rule
+    while (this.#ids.has(id)) id += '~'
+    this.#ids.add(id)
+    const armed: Armed = { rule: { ...rule, id, when }, from: this.#requests.length, before }
     this.#armed.set(rule.id, armed)
-    if (at === '0ms') this.#rules.push(armed)
-    else this.#steps.push({ at, work: armed })
+    this.#steps.push({ at, work: () => JSON.stringify([{ arm: draftOf(armed.rule) }]) })
     return true
   }
 
@@ -165,21 +149,19 @@ export class ScenarioTimeline {
     if (armed === undefined) return false
     this.#armed.delete(id)
     const { rule, from, before } = armed
-    const calls = this.#matches(rule, from, id)
-    if (calls === 0 && armed.at === this.#now) armed.isDropped = true
-    else if (this.#matches(rule, Math.max(from, this.#first), id) === 0)
-      this.#steps.push({ at, work: JSON.stringify([{ clear: rule.id }]) })
+    if (this.#matches(rule, Math.max(from, this.#first), id) === 0)
+      this.#steps.push({ at, work: () => JSON.stringify([{ clear: rule.id }]) })
     // A step would remove it before the requests of this instant.
     else {
       const { until } = rule.when
-      const last = Math.min(before + calls, until?.calls ?? Number.POSITIVE_INFINITY)
+      const last = Math.min(before + this.#matches(rule, from, id), until?.calls ?? Number.POSITIVE_INFINITY)
       armed.rule = { ...rule, when: { ...rule.when, until: { ...until, calls: last } } }
     }
     return true
   }
 
   /** The number of requests that a rule would count: another one that fires ends the search. @param own its recorded id */
-  #matches({ match }: Rule, from: number, own?: string): number {
+  #matches({ match }: FaultRule, from: number, own?: string): number {
     return this.#requests.slice(from).filter((input) => {
       const entry = this.#entries.get(input)
       const isStopped = entry?.faults?.fired.some(
@@ -191,10 +173,6 @@ export class ScenarioTimeline {
       return mismatch(match, { ...entry, kind: 'request', resource: null, connection: place }) === undefined
     }).length
   }
-}
-
-function asList(reply: JsonObject): JsonObject[] {
-  return Array.isArray(reply.data) ? (reply.data as JsonObject[]) : [reply]
 }
 
 const MOVES = /^POST \/batches\/\{id\}\/(fail|expire|complete|cleanup)$/

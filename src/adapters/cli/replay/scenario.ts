@@ -1,4 +1,4 @@
-import type { RecordedInput, RecordingBundle } from '../../../core/record/bundle.ts'
+import type { RecordingBundle } from '../../../core/record/bundle.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Document } from '../../../core/state/state.ts'
 import { counted } from '../../../core/words.ts'
@@ -6,26 +6,24 @@ import { shellWord } from '../../shell-word.ts'
 import { type Replayed, replayBundle } from './run.ts'
 import { remainingRules, ScenarioTimeline } from './scenario-timeline.ts'
 
-interface ScenarioOptions {
-  /** Of the recording, for the reader of the scenario. */
-  readonly name: string
-  /** The number of inputs before the start. Default: those before the first request. */
-  readonly until: number | undefined
-  /** The directory of the scenarios of the bundle. */
-  readonly scenarios: string
-}
-
 /**
  * A recording as the script of a scenario: the state at its start, and a timeline of what control calls did later. Replays the
  * recording, for the state and for the requests that the rules of faults matched.
+ * @param name of the recording, for the reader of the scenario
+ * @param until the number of inputs before the start; undefined: those before the first request
+ * @param scenarios the directory of the scenarios of the bundle
  */
-export async function scenarioOf(bundle: RecordingBundle, options: ScenarioOptions): Promise<string> {
+export async function scenarioOf(
+  bundle: RecordingBundle,
+  name: string,
+  until: number | undefined,
+  scenarios: string,
+): Promise<string> {
   const { inputs } = bundle
   const first = inputs.findIndex((input) => 'request' in input)
-  const until = options.until ?? (first === -1 ? inputs.length : first)
-  const replayed = (until: number) =>
-    replayBundle(bundle, { until, scenarios: options.scenarios, listen: false })
-  const { start, rules, others } = await reading(replayed(until), async ({ sandbox, emulator }) => ({
+  const begin = until ?? (first === -1 ? inputs.length : first)
+  const replayed = (until: number) => replayBundle(bundle, { until, scenarios, listen: false })
+  const { start, rules, others } = await reading(replayed(begin), async ({ sandbox, emulator }) => ({
     start: sandbox.document(),
     rules: remainingRules(sandbox),
     others: await recordsOfOthers(sandbox, await emulator.sandboxes.create('empty', NO_DATA, false)),
@@ -33,24 +31,20 @@ export async function scenarioOf(bundle: RecordingBundle, options: ScenarioOptio
   const entries = await reading(replayed(inputs.length), async ({ sandbox }) => sandbox.log.entries())
   const requests = inputs.filter((input) => 'request' in input)
   const older = entries.length - requests.length
-  const timeline = new ScenarioTimeline(
-    Date.parse(start.clock.now),
-    rules,
-    new Map(requests.map((input, n) => [input, entries[n + older]])),
-  )
-  for (const input of inputs.slice(until)) timeline.add(input)
+  const logged = new Map(requests.map((input, n) => [input, entries[n + older]]))
+  const timeline = new ScenarioTimeline(Date.parse(start.clock.now), rules, logged)
+  for (const input of inputs.slice(begin)) timeline.add(input)
   const { rate, now, skip_on_poll } = start.clock
   const stubs = start.stubs.map((stub) => ({ ...stub, source: undefined }))
   return [
-    ...commentOf(bundle, start, options.name),
+    ...commentOf(bundle, start, name),
     ...timeline.recorded.map((line) => comment(`  ${line}`)),
     "import { defineScenario } from 'agent-workspace-emulator'",
     '',
     'export default defineScenario({',
-    `  description: ${JSON.stringify(`The start of ${options.name}`)},`,
+    `  description: ${JSON.stringify(`The start of ${name}`)},`,
     `  clock: ${JSON.stringify({ now, rate, skip_on_poll })},`,
     `  settings: ${JSON.stringify(start.settings)},`,
-    ...list('faults', timeline.faults),
     ...list('stubs', stubs),
     '  timeline: [',
     ...(others.length === 0 ? [] : [`    { at: '0s', do: ${JSON.stringify(others)} },`]),
@@ -95,7 +89,12 @@ function commentOf(bundle: RecordingBundle, start: Document, name: string): stri
     ...(strict ? ['--strict'] : []),
     ...(revealFaults ? ['--reveal-faults'] : []),
   ].join(' ')
-  const keys = new Set(bundle.inputs.flatMap(keyOf))
+  const keys = new Set(
+    bundle.inputs.flatMap((input) => {
+      const head = 'request' in input ? input.request.head : ''
+      return /^authorization: *bearer +([^\s@]+)/im.exec(head)?.[1] ?? []
+    }),
+  )
   const { scenario, idempotency, limits: windows } = start
   const missing = [
     ...(idempotency.length === 0 ? [] : [counted(idempotency.length, 'idempotency key')]),
@@ -110,16 +109,11 @@ function commentOf(bundle: RecordingBundle, start: Document, name: string): stri
       : [`Keys are placeholders. Send ${[...keys].map(shellWord).join(', ')}, or start with --auth any.`]),
     ...(missing.length === 0 ? [] : [`A scenario cannot contain: ${missing.join(', ')}.`]),
     'What was recorded after the start, and at which time. Your client sends the requests and advances the clock; "timeline"',
-    'marks the calls of the control interface that the timeline or the rules of faults below repeat. Make the others yourself.',
+    'marks the calls of the control interface that the timeline below repeats. Make the others yourself.',
   ].map(comment)
 }
 
 // Values of requests must not end the comment.
 function comment(line: string): string {
   return `// ${line.replaceAll(/[\r\n\u2028\u2029]/g, ' ')}`
-}
-
-function keyOf(input: RecordedInput): string[] {
-  const key = 'request' in input && /^authorization: *bearer +([^\s@]+)/im.exec(input.request.head)?.[1]
-  return key ? [key] : []
 }
