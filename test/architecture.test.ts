@@ -202,7 +202,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/consent': 217,
   'adapters/control': 6_709,
   'adapters/dashboard': 9_146,
-  'adapters/http': 4_207,
+  'adapters/http': 4_209,
   'adapters/scenarios': 1_851,
   'adapters/storage': 1_891,
   'adapters/testing': 1_288,
