@@ -50,12 +50,7 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const { args, options } = invocation
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
   const inForce = settings !== undefined && 'document' in settings ? settings.document : {}
-  const under = {
-    fixtures: options.fixtures,
-    settings: inForce,
-    scenarios: options.scenarios,
-    base: options.base,
-  }
+  const under = { ...options, settings: inForce }
   const alone: Verdict[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {

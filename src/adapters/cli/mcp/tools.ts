@@ -268,25 +268,22 @@ async function whyLines(ask: CallControl, { request_id = '' }: { readonly reques
   const id = request_id || (await lastFailed(ask))
   const trace = await ask('GET /explain/{request_id}', { params: { request_id: id } })
   const found = await repetitionOf(ask, trace)
-  if (found === undefined)
-    return [
-      ...explainLines(trace),
-      '',
-      'No fault repeats it in a new sandbox with the demo data: it depends on earlier requests. The tool snapshot saves this state.',
-    ]
-  return [
-    ...explainLines(trace),
-    '',
-    found.fault === undefined
-      ? 'The request alone repeats it in a new sandbox with the demo data: no fault is needed.'
-      : 'The smallest fault that repeats it, as arm_fault takes it:',
-    ...(found.fault === undefined ? [] : [JSON.stringify(found.fault)]),
-    '',
-    'A test that repeats it:',
-    '```ts',
-    ...found.test.split('\n'),
-    '```',
-  ]
+  const repetition =
+    found === undefined
+      ? [
+          'No fault repeats it in a new sandbox with the demo data: it depends on earlier requests. The tool snapshot saves this state.',
+        ]
+      : [
+          ...(found.fault === undefined
+            ? ['The request alone repeats it in a new sandbox with the demo data: no fault is needed.']
+            : ['The smallest fault that repeats it, as arm_fault takes it:', JSON.stringify(found.fault)]),
+          '',
+          'A test that repeats it:',
+          '```ts',
+          ...found.test.split('\n'),
+          '```',
+        ]
+  return [...explainLines(trace), '', ...repetition]
 }
 
 async function lastFailed(ask: CallControl): Promise<string> {
