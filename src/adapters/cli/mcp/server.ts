@@ -89,8 +89,8 @@ function inTools(message: string, offered: readonly Tool[]): string {
 function pages(): readonly string[] {
   const docs = readdirSync(shippedFile('docs'), { recursive: true, encoding: 'utf8' })
   const names = docs
-    .map((name) => `docs/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name.replaceAll('\\', '/')}`)
   return ['llms.txt', 'README.md', ...names.sort()]
 }
 
