@@ -197,7 +197,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_068,
-  'adapters/cli': 8_425,
+  'adapters/cli': 8_411,
   'adapters/cli/certify': 1_009,
   'adapters/consent': 217,
   'adapters/control': 6_709,

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
@@ -89,7 +90,9 @@ export function lock(data: string): Finding {
 /** Whether the port is free; otherwise whether an emulator uses it. */
 export async function port(host: string, wanted: number): Promise<Finding> {
   const address = `${host.includes(':') ? `[${host}]` : host}:${wanted}`
-  const code = await listenFailure(host, wanted)
+  const server = createServer().listen({ host, port: wanted })
+  const code = await once(server, 'listening').then(() => undefined, codeOf)
+  server.close()
   if (code === undefined) return fine('port', wanted === 0 ? 'any free one' : `${address} is free`)
   if (code !== 'EADDRINUSE')
     return problem('port', `${address} cannot be listened on (${code}).`, 'Choose another --port or --host.')
@@ -111,14 +114,6 @@ function problem(check: string, detail: string, fix?: string): Finding {
 /** The path itself, or the closest directory above it that exists. */
 function nearest(path: string): string {
   return existsSync(path) ? path : nearest(dirname(path))
-}
-
-function listenFailure(host: string, wanted: number): Promise<string | undefined> {
-  return new Promise((done) => {
-    const server = createServer()
-    server.once('error', (error) => done(codeOf(error)))
-    server.listen({ host, port: wanted }, () => server.close(() => done(undefined)))
-  })
 }
 
 /** The version of the emulator at an address; undefined if there is none. */

@@ -39,7 +39,10 @@ export const faultCommands = [
         throw refusedFile('The rule cannot be armed:', file, error)
       })
       const rules = 'data' in body ? body.data : [body]
-      return show(invocation, body, [...ruleTable(rules), ...rules.map(lifeLine)])
+      return show(invocation, body, [
+        ...ruleTable(rules),
+        ...rules.map(({ id, life, preset }) => `${id}: ${life}${preset === null ? '' : CHANGES_LIFE}`),
+      ])
     },
   }),
   call('faults show', 'GET /faults/{id}', {
@@ -90,10 +93,7 @@ export const faultCommands = [
 
 const NONE = 'No fault rule is armed. "workspace-emulator faults presets" lists the presets.'
 
-/** How long an armed rule lasts, and the flags that change it. */
-function lifeLine({ id, life, preset }: Rule): string {
-  return `${id}: ${life}${preset === null ? '' : ' --always and --first N change that.'}`
-}
+const CHANGES_LIFE = ' --always and --first N change that.'
 
 function usageOf({ matched, fired }: Rule): string {
   const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
