@@ -197,12 +197,12 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 1_071,
-  'adapters/cli': 8_320,
+  'adapters/cli': 8_189,
   'adapters/cli/certify': 1_021,
   'adapters/consent': 217,
   'adapters/control': 6_708,
   'adapters/dashboard': 8_958,
-  'adapters/http': 4_100,
+  'adapters/http': 4_102,
   'adapters/scenarios': 1_856,
   'adapters/storage': 1_891,
   'adapters/testing': 1_268,

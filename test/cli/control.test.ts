@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fakeControl } from './fake-control.ts'
+import { fakeServer } from './fake-control.ts'
 import { command } from './in-process.ts'
 import { running, START } from './running.ts'
 
@@ -40,14 +40,17 @@ test('a refusal is reported with its fix', async () => {
   expect(err).toContain('is after the last instant that the clock supports')
 })
 
-test('the error for another program reports that it is no emulator', async () => {
-  const { url } = await fakeControl('<html>hello</html>')
-  const { code, err } = await command(['status', '--url', url])
-  expect([code, err]).toEqual([
-    1,
-    `${url} responds, but is not a workspace emulator (GET /__emulator/health: 200). Give the address of an emulator with --url.`,
-  ])
-})
+test.for(['<html>hello</html>', '{"status":"ok"}', '[]', ''])(
+  'the error for a server that responds with %j to everything reports that it is no emulator',
+  async (body) => {
+    const { url } = await fakeServer(body)
+    for (const words of ['status', 'requests', 'clock', 'faults list']) {
+      const { code, err } = await command([...words.split(' '), '--url', url])
+      expect([words, code, err]).toEqual([words, 1, expect.stringContaining(`${url} responds, but is not a`)])
+      expect(err).toMatch(/: 200\)\. Give the address of an emulator with --url\.$/)
+    }
+  },
+)
 
 test('a control token is required, checked and accepted', async () => {
   const { url } = await running({ controlToken: 'canary-token' })

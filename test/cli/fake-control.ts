@@ -10,16 +10,25 @@ export interface FakeControl {
   }[]
 }
 
-/** A control interface that responds to every request with one body, for shapes that are rare in a real one; a text is no JSON. */
-export async function fakeControl(response: object | string, status = 200): Promise<FakeControl> {
+/** A control interface that responds to every request with one body, for shapes that are rare in a real one. */
+export function fakeControl(response: object, status = 200): Promise<FakeControl> {
+  return fakeServer(JSON.stringify(response), { status, headers: { 'x-emulator-version': '0.0.0' } })
+}
+
+/** A server that responds to every request with one text. */
+export async function fakeServer(
+  response: string,
+  {
+    status = 200,
+    headers = {},
+  }: { readonly status?: number; readonly headers?: Record<string, string> } = {},
+): Promise<FakeControl> {
   const asked: { method: string; path: string; body: string }[] = []
   const { port } = await serving(async (req, res) => {
     let body = ''
     for await (const chunk of req) body += chunk
     asked.push({ method: req.method ?? '', path: req.url ?? '', body })
-    const isText = typeof response === 'string'
-    res.writeHead(status, { 'content-type': isText ? 'text/html' : 'application/json' })
-    res.end(isText ? response : JSON.stringify(response))
+    res.writeHead(status, { 'content-type': 'application/json', ...headers }).end(response)
   })
   return { url: `http://127.0.0.1:${port}`, asked }
 }

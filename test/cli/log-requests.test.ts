@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
 import { resolveOptions, START_OPTIONS } from '../../src/adapters/cli/options.ts'
-import type { LinedRequest } from '../../src/adapters/cli/request-line.ts'
-import { isFollowed, RequestPrinter } from '../../src/adapters/cli/request-printer.ts'
+import { isFollowed, printRequests } from '../../src/adapters/cli/request-printer.ts'
 import { command, startedEmulator } from './in-process.ts'
 import { running } from './running.ts'
 
-/** An emulator whose requests are collected; `next` resolves with the lines of the next write. */
-async function printed(onlyFailures = false) {
+/** An emulator whose requests are printed as JSON; `next` resolves with the next one. */
+async function printed(logRequests: 'on' | 'errors' = 'on') {
   const started = await running()
-  let done: (requests: readonly LinedRequest[]) => void = () => {}
-  const printer = new RequestPrinter((requests) => done(requests), onlyFailures)
-  printer.watch(started.emulator.sandbox)
-  const next = () => new Promise<readonly LinedRequest[]>((resolve) => (done = resolve))
+  let done: (line: string) => void = () => {}
+  const terminal = { out: () => {}, err: (line: string) => done(line), lines: () => {}, colours: false }
+  const options = { ...resolveOptions(START_OPTIONS, new Map(), {}), logFormat: 'json', logRequests } as const
+  printRequests(started.emulator, { options, given: new Set(['logRequests']), terminal }, false)
+  const next = () => new Promise<string>((resolve) => (done = resolve)).then((line) => JSON.parse(line))
   return { ...started, next, get: (path: string) => fetch(`${started.emulator.baseUrl}${path}`) }
 }
 
@@ -24,10 +24,10 @@ test('a request is logged after its response, with its duration and the faults t
   )
   const written = next()
   await get('/data-views')
-  const [request] = await written
+  const request = await written
   expect(request).toMatchObject({ method: 'GET', path: '/v1/data-views', status: 401, faults: ['late'] })
   // The fault delays by 40 ms, and timers of Node may fire up to 1 ms early.
-  expect(request?.ms).toBeGreaterThanOrEqual(39)
+  expect(request.ms).toBeGreaterThanOrEqual(39)
 })
 
 test('a request that a fault cuts is logged, too', async () => {
@@ -39,20 +39,20 @@ test('a request that a fault cuts is logged, too', async () => {
   )
   const written = next()
   await expect(get('/data-views')).rejects.toThrow()
-  expect(await written).toMatchObject([{ status: 0, path: '/v1/data-views' }])
+  expect(await written).toMatchObject({ status: 0, path: '/v1/data-views' })
 })
 
 test('with errors, only failed requests are logged', async () => {
-  const { next, get, run } = await printed(true)
+  const { next, get, run } = await printed('errors')
   const written = next()
   await run('faults', 'add', '{"match": {"path": "/v1/data-views"}, "do": [{"respond": {"status": 200}}]}')
   expect((await get('/data-views')).status).toBe(200)
   await get('/nowhere')
-  expect(await written).toMatchObject([{ status: 404 }])
+  expect(await written).toMatchObject({ status: 404 })
 })
 
 test('a page that cannot read a response is a failure, and its line has the reason and the fix', async () => {
-  const { next, emulator } = await printed(true)
+  const { next, emulator } = await printed('errors')
   const written = next()
   const page = (origin: string) =>
     fetch(`${emulator.baseUrl}/pages`, {
@@ -61,17 +61,15 @@ test('a page that cannot read a response is a failure, and its line has the reas
     })
   await page('http://localhost:5173')
   await page('https://app.example')
-  expect(await written).toMatchObject([
-    {
-      status: 204,
-      method: 'OPTIONS',
-      cors: {
-        origin: 'https://app.example',
-        detail: expect.stringContaining('may not use the API'),
-        mitigation: 'Start the emulator with --cors-origin https://app.example.',
-      },
+  expect(await written).toMatchObject({
+    status: 204,
+    method: 'OPTIONS',
+    cors: {
+      origin: 'https://app.example',
+      detail: expect.stringContaining('may not use the API'),
+      mitigation: 'Start the emulator with --cors-origin https://app.example.',
     },
-  ])
+  })
 })
 
 test('start --log-requests prints requests on stderr; without it, only a terminal shows them', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
-import { fakeControl } from './fake-control.ts'
+import { fakeControl, fakeServer } from './fake-control.ts'
 import { command } from './in-process.ts'
 import { running } from './running.ts'
 
@@ -43,6 +43,15 @@ test('wait waits while the sandbox is loading; after the timeout, stdout is empt
     }),
   })
   expect(asked[0]).toMatchObject({ method: 'GET', path: '/__emulator/ready' })
+})
+
+test('wait does not take another server for an emulator', async () => {
+  const { url } = await fakeServer('{"status":"ready"}')
+  const { code, err } = await command(['wait', '--url', url, '--timeout', '0s'])
+  expect([code, err]).toEqual([
+    1,
+    `Not ready after 0ms: ${url} responds, but is not a workspace emulator (GET /__emulator/ready: 200). Give the address of an emulator with --url.`,
+  ])
 })
 
 test('without a timeout, wait sends one request', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
+import { VERSION_HEADER } from '../../src/adapters/control/client/transport.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { RouteTable } from '../../src/adapters/route-table.ts'
 import { Settings } from '../../src/core/assumptions.ts'
@@ -46,9 +47,10 @@ function recorder() {
     asked.add(nameOf(match.route))
     const output = match.route.output(new Settings())
     const isList = output instanceof z.ZodObject && 'data' in output.shape
-    return Response.json(
-      isList ? { object: 'list', data: [] } : { id: 'x', passed: true, status: 'ready', routes: [] },
-    )
+    const body = isList
+      ? { object: 'list', data: [] }
+      : { id: 'x', passed: true, status: 'ready', routes: [] }
+    return Response.json(body, { headers: { [VERSION_HEADER]: '0.0.0' } })
   }
   return { asked, fetch }
 }

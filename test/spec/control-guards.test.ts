@@ -184,6 +184,7 @@ test('no response can be framed, cached or read as another type', async () => {
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
+      'x-emulator-version': expect.stringMatching(/\d/),
     })
   }
 })

@@ -36,7 +36,7 @@ test('pages of a --control-origin may use the control interface, and read its re
   expect(grantsOf(changed)).toEqual({
     vary: 'Origin',
     'access-control-allow-origin': PAGE,
-    'access-control-expose-headers': 'ETag',
+    'access-control-expose-headers': 'ETag, X-Emulator-Version',
   })
   const refused = await call(emulator, 'GET', '/nowhere', { headers: { origin: PAGE } })
   expect([refused.status, grantsOf(refused)['access-control-allow-origin']]).toEqual([404, PAGE])

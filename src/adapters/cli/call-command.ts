@@ -1,11 +1,11 @@
 import type { CallControl, OwnCalls } from '../control/client/ask.ts'
 import { type Command, command, OK, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
-import { controlOf } from './control-client.ts'
-import { exported } from './export.ts'
+import { type AnyCall, controlOf } from './control-client.ts'
 import { readSource, refusedFile } from './json-files.ts'
 import type { Line } from './line.ts'
 import type { OptionName, OptionValues } from './options.ts'
 import { linesOf, show } from './print.ts'
+import { writeText } from './text-file.ts'
 
 type ClientOption = (typeof SANDBOX_OPTIONS)[number]
 type Output<K extends string> = K extends keyof OwnCalls ? OwnCalls[K]['output'] : object
@@ -83,21 +83,29 @@ export function call<const K extends string, N extends OptionName = never>(
         query: query?.(args, options),
         body: typeof body === 'function' ? await body(args, options) : source?.value,
       }
-      const called = invocation.args.length > 0 ? one : all
-      const output = await (ask as unknown as AnyCall)(called, given).catch((error: unknown) => {
+      // The routes of resources have no types here; a test compares the routes of all commands with those that exist.
+      const called = (ask as AnyCall)(invocation.args.length > 0 ? one : all, given)
+      const output = (await called.catch((error: unknown) => {
         throw refusedFile('The document is refused:', source?.file, error)
-      })
+      })) as object | undefined
       const typed = output as Output<K>
       // A response without a body is printed as an empty object with --json.
-      if (exports !== undefined) return exported(invocation, output ?? {}, ...exports(typed, args, options))
-      show(invocation, output ?? {}, lines?.(typed, args, options) ?? linesOf(output, columns))
-      return code?.(typed) ?? OK
+      if (exports === undefined) {
+        show(invocation, output ?? {}, lines?.(typed, args, options) ?? linesOf(output, columns))
+        return code?.(typed) ?? OK
+      }
+      const [file, what] = exports(typed, args, options)
+      const text = JSON.stringify(output, null, file === undefined && options.json ? 0 : 2)
+      if (file === undefined) {
+        invocation.terminal.out(text)
+        return OK
+      }
+      // It may hold secrets, so that other users may not read it.
+      writeText(file, `${text}\n`, 0o600)
+      return show(invocation, { exported: what, file }, [`${what} written to ${file}.`])
     },
   })
 }
-
-// The routes of resources have no types in this adapter; a test compares the routes of all commands with those that exist.
-type AnyCall = (route: string, given: object) => Promise<object | undefined>
 
 function argumentsOf(
   { args = {} }: Pick<Command, 'args'>,

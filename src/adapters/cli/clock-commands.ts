@@ -1,10 +1,10 @@
 import { parseDuration } from '../../core/time/instant.ts'
 import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../../core/time/scheduler.ts'
-import { type EventGroup, isAbout, summaryOfEvents, type Topic } from '../advance-summary.ts'
+import type { SandboxEvent } from '../../index.ts'
+import { isAbout, summaryOfEvents, type Topic } from '../advance-summary.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
 import { advanceToTarget, type TargetOf } from '../control/client/clock.ts'
 import { call, isOn, sandboxCommand } from './call-command.ts'
-import type { FollowedEvent } from './follow.ts'
 import { jsonArgument } from './json-files.ts'
 import { numberArgument, type OptionValues, UsageError } from './options.ts'
 import { show } from './print.ts'
@@ -38,13 +38,13 @@ export const clockCommands = [
     run: async (ask, invocation) => {
       const { running, result } = await ask('GET /clock/advance')
       const { only } = invocation.options
-      const lines =
-        result === null ? ['There was no advance.'] : advanceLines(selected(result, only), invocation.options)
-      return show(
-        invocation,
-        { running, result },
-        running ? ['An advance is running. The one before:', ...lines] : lines,
-      )
+      const lines = [
+        ...(running ? ['An advance is running. The one before:'] : []),
+        ...(result === null
+          ? ['There was no advance.']
+          : advanceLines(selected(result, only), invocation.options)),
+      ]
+      return show(invocation, { running, result }, lines)
     },
   }),
   call('clock freeze', 'PATCH /clock', {
@@ -155,7 +155,10 @@ export function advanceLines(
       ? [`  No listed event is about a ${only}.`]
       : []),
     ...listed.map((event) => eventLine(event) + name(event)),
-    ...groups.map((group) => `${groupLine(group)}${group === groups.at(-1) ? more : ''}`),
+    ...groups.map(({ from, to, text }, n) => {
+      const until = to === from ? '' : ` until ${to}`
+      return `  ${from}  ${text}${until}${n === groups.length - 1 ? more : ''}`
+    }),
     ...(failures.length === 0 ? [] : ['Failed:', ...failures]),
     ...(omissions.length === 0 ? [] : ['Further events, which are not listed:', ...omissions]),
     ...(stopped === 'limit'
@@ -172,10 +175,6 @@ function namesOf(events: readonly RanEvent[]): (event: RanEvent) => string {
     const isAlone = refs.filter((each) => each.startsWith(`${collection}/`)).length === 1
     return isAlone || description.includes(id) ? '' : ` [${ref}]`
   }
-}
-
-function groupLine({ from, to, text }: EventGroup): string {
-  return `  ${from}  ${text}${to === from ? '' : ` until ${to}`}`
 }
 
 /** The next event, on one line. */
@@ -197,7 +196,7 @@ function attempt({ status, ms }: DeliveryAttempt): string {
 }
 
 /** An event of the stream on one line. Events about the stream itself (`hello`, `dropped`, `end`) have no line. */
-function happened({ type, data }: FollowedEvent): string[] {
+function happened({ type, data }: SandboxEvent): string[] {
   switch (type) {
     case 'request':
       return [

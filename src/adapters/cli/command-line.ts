@@ -32,37 +32,32 @@ const NAME = 'workspace-emulator'
 const DEFAULT_COMMAND = 'start'
 
 /** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
-const MODULES: readonly (readonly [words: string, load: () => Promise<readonly Declaration[]>])[] = [
-  [
-    'start exec certify hunt init mcp validate doctor openapi schema version',
-    async () => (await import('./local-commands.ts')).localCommands,
-  ],
-  ['wait status reset open stop', async () => (await import('./control-commands.ts')).controlCommands],
-  ['clock events', async () => (await import('./clock-commands.ts')).clockCommands],
-  ['requests', async () => (await import('./request-commands.ts')).requestCommands],
-  ['conduct', async () => (await import('./conduct-commands.ts')).conductCommands],
-  ['coverage', async () => (await import('./coverage-commands.ts')).coverageCommands],
-  ['explain', async () => (await import('./explain-command.ts')).explainCommands],
-  ['snapshot sandbox', async () => (await import('./sandbox-commands.ts')).sandboxCommands],
-  ['faults latency', async () => (await import('./fault-commands.ts')).faultCommands],
-  ['limits', async () => (await import('./limit-commands.ts')).limitCommands],
-  ['scenario', async () => (await import('./scenario-commands.ts')).scenarioCommands],
-  ['state', async () => (await import('./state-commands.ts')).stateCommands],
-  ['batch', async () => (await import('./batch-commands.ts')).batchCommands],
-  ['webhook', async () => (await import('./webhook-commands.ts')).webhookCommands],
-  ['settings assumptions stub', async () => (await import('./settings-commands.ts')).settingsCommands],
-  [
-    'agent-runs join oauth connection api',
-    async () => (await import('./service-commands.ts')).serviceCommands,
-  ],
-  ['completion', async () => (await import('./completion.ts')).completionCommands(allCommands)],
-]
+const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
+  'start exec certify hunt replay init mcp validate doctor openapi schema version': async () =>
+    (await import('./local-commands.ts')).localCommands,
+  'wait status reset open stop': async () => (await import('./control-commands.ts')).controlCommands,
+  'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
+  requests: async () => (await import('./request-commands.ts')).requestCommands,
+  conduct: async () => (await import('./conduct-commands.ts')).conductCommands,
+  coverage: async () => (await import('./coverage-commands.ts')).coverageCommands,
+  explain: async () => (await import('./explain-command.ts')).explainCommands,
+  'snapshot sandbox': async () => (await import('./sandbox-commands.ts')).sandboxCommands,
+  'faults latency': async () => (await import('./fault-commands.ts')).faultCommands,
+  limits: async () => (await import('./limit-commands.ts')).limitCommands,
+  scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,
+  'state record': async () => (await import('./state-commands.ts')).stateCommands,
+  batch: async () => (await import('./batch-commands.ts')).batchCommands,
+  webhook: async () => (await import('./webhook-commands.ts')).webhookCommands,
+  'settings assumptions stub': async () => (await import('./settings-commands.ts')).settingsCommands,
+  'agent-runs join oauth connection api': async () => (await import('./service-commands.ts')).serviceCommands,
+  completion: async () => (await import('./completion.ts')).completionCommands(allCommands),
+}
 
-const FIRST_WORDS: readonly string[] = MODULES.flatMap(([words]) => words.split(' '))
+const FIRST_WORDS = Object.keys(MODULES).flatMap((words) => words.split(' '))
 
 /** Every command, in the order of the help. */
 export async function allCommands(): Promise<readonly Declaration[]> {
-  return (await Promise.all(MODULES.map(([, load]) => load()))).flat()
+  return (await Promise.all(Object.values(MODULES).map((load) => load()))).flat()
 }
 
 // The first word selects the commands. Without one the default command runs; the help lists all commands.
@@ -70,7 +65,8 @@ async function commandsFor(argv: readonly string[]): Promise<readonly Declaratio
   const [first = '-'] = argv
   const isFlag = first.startsWith('-') && !argv.includes('-h') && !argv.includes('--help')
   const word = isFlag ? DEFAULT_COMMAND : first
-  const load = MODULES.find(([words]) => words.split(' ').includes(word))?.[1]
+  const words = Object.keys(MODULES).find((each) => each.split(' ').includes(word)) ?? ''
+  const load = MODULES[words]
   if (load === undefined) return allCommands()
   return (await load()).filter(({ name }) => name.split(' ')[0] === word)
 }
@@ -166,13 +162,14 @@ function valuesIn(route: string | undefined, asked: string): string[] | undefine
 type Act = (declaration: Declaration, command: Command) => Promise<void>
 
 function programOf(streams: Streams, env: Environment, commands: readonly Declaration[], act: Act): Command {
+  const { width = 80 } = streams
   const program = new Command(NAME)
     .description('A local emulator of the Agent Workspace Service.')
     .usage('[command] [flags]')
     .configureOutput({
       writeOut: (text) => streams.out(text.trimEnd()),
       writeErr: () => {},
-      getOutHelpWidth: () => helpWidth(streams),
+      getOutHelpWidth: () => width,
       getOutHasColors: () => streams.width !== undefined && (env.NO_COLOR ?? '') === '',
     })
     .configureHelp({
@@ -186,11 +183,11 @@ function programOf(streams: Streams, env: Environment, commands: readonly Declar
     )
     .version(packageVersion(), '-v, --version', 'print the version')
   withHelp(program)
-  for (const declaration of commands) addCommand(program, declaration, streams, act)
+  for (const declaration of commands) addCommand(program, declaration, width, act)
   return program
 }
 
-function addCommand(program: Command, declaration: Declaration, streams: Streams, act: Act): void {
+function addCommand(program: Command, declaration: Declaration, width: number, act: Act): void {
   const { name, description, usage, args = {}, options } = declaration
   const [first = '', second] = name.split(' ')
   const group = program.commands.find((each) => each.name() === first)
@@ -200,15 +197,11 @@ function addCommand(program: Command, declaration: Declaration, streams: Streams
   const isDefault = isFirst || name === DEFAULT_COMMAND
   const command = withHelp((second === undefined ? program : parent).command(second ?? first, { isDefault }))
     .description(description)
-    .addHelpText('after', () => footerOf(declaration, helpWidth(streams)))
+    .addHelpText('after', () => footerOf(declaration, width))
     .action(() => act(declaration, command))
   if (usage !== undefined) command.usage(usage)
   for (const [argument, meaning] of Object.entries(args)) command.argument(argument, meaning)
   for (const option of options) command.addOption(commanderOption(option, declaration))
-}
-
-function helpWidth({ width = 80 }: Streams): number {
-  return width
 }
 
 function withHelp(command: Command): Command {

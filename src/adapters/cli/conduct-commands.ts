@@ -39,21 +39,17 @@ export interface SandboxFinding extends Finding {
 /** Judges the clients of all sandboxes of an emulator, each when it is closed: the log is then emptied. */
 export class ConductTally {
   readonly findings: SandboxFinding[] = []
-  #omitted = 0
+  /** Number of findings beyond the first thousand, which are not kept. */
+  omitted = 0
 
   watch(sandbox: Sandbox): void {
     sandbox.onClosed(() => {
       const { data } = conductOf(sandbox, sandbox.log.entries())
       for (const finding of data) {
         if (this.findings.length < MAX_FINDINGS) this.findings.push({ ...finding, sandbox: sandbox.name })
-        else this.#omitted++
+        else this.omitted++
       }
     })
-  }
-
-  /** Number of findings beyond the first thousand, which are not kept. */
-  get omitted(): number {
-    return this.#omitted
   }
 }
 

@@ -1,10 +1,5 @@
 import type { Issue } from '../../core/json.ts'
-import {
-  type CallControl,
-  callControlOver,
-  type LastParameter,
-  type OwnCalls,
-} from '../control/client/ask.ts'
+import { type CallControl, callControlOver } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { nodeFetch } from '../control/client/node-fetch.ts'
 import { methodAndPath, networkReason, overHttp } from '../control/client/over-http.ts'
@@ -42,20 +37,22 @@ const PATIENCE = 300_000
 export function controlOf(address: ControlAddress, patience = PATIENCE): CallControl {
   const { controlToken, sandbox } = address
   const transport = overHttp({ url: emulatorOrigin(address), controlToken }, nodeFetch)
-  const ask: CallControl = callControlOver(transport, sandbox ?? namedIn(address))
-  return async <K extends keyof OwnCalls & string>(route: K, ...[given]: LastParameter<OwnCalls[K]>) => {
-    const rest = [{ ...given, signal: AbortSignal.timeout(patience) }] as unknown as LastParameter<
-      OwnCalls[K]
-    >
+  const ask = callControlOver(transport, sandbox ?? namedIn(address)) as AnyCall
+  const call: AnyCall = async (route, given) => {
     try {
-      return await ask(route, ...rest)
+      return await ask(route, { ...given, signal: AbortSignal.timeout(patience) })
     } catch (error) {
-      const { params } = (given ?? {}) as { readonly params?: Readonly<Record<string, string>> }
-      const [method, path] = methodAndPath({ route, params })
-      throw failure(address, `${method} ${path}`, error)
+      throw failure(address, methodAndPath({ route, params: given?.params }).join(' '), error)
     }
   }
+  return call as CallControl
 }
+
+/** A call without the types of its input and output. */
+export type AnyCall = (
+  route: string,
+  given?: { readonly params?: Readonly<Record<string, string>>; readonly signal?: AbortSignal },
+) => Promise<unknown>
 
 /** The sandbox that an address names. */
 export function namedIn({ url }: ControlAddress): string | undefined {

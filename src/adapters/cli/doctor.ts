@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, resolve } from 'node:path'
-import { type CallControl, callControlOver } from '../control/client/ask.ts'
+import { callControlOver } from '../control/client/ask.ts'
 import { EmulatorError } from '../control/client/emulator-error.ts'
 import { nodeFetch } from '../control/client/node-fetch.ts'
 import { overHttp } from '../control/client/over-http.ts'
@@ -31,7 +32,6 @@ export async function doctor(
   return ok ? OK : FAILED
 }
 
-const OLDEST_NODE = [20, 19] as const
 const MIN_SPACE = 64 * 1024 * 1024
 
 /** The result of one check. A problem has a fix in `fix`. */
@@ -44,9 +44,8 @@ interface Finding {
 
 export function nodeVersion(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [oldest, least] = OLDEST_NODE
-  if (major > oldest || (major === oldest && minor >= least)) return fine('node', version)
-  return problem('node', `Node ${version} is too old.`, `Install Node ${OLDEST_NODE.join('.')} or newer.`)
+  if (major > 20 || (major === 20 && minor >= 19)) return fine('node', version)
+  return problem('node', `Node ${version} is too old.`, 'Install Node 20.19 or newer.')
 }
 
 /** @param access throws if the path may not be used in the given mode */
@@ -91,18 +90,17 @@ export function lock(data: string): Finding {
 /** Whether the port is free; otherwise whether an emulator uses it. */
 export async function port(host: string, wanted: number): Promise<Finding> {
   const address = `${host.includes(':') ? `[${host}]` : host}:${wanted}`
-  const code = await listenFailure(host, wanted)
+  const server = createServer().listen({ host, port: wanted })
+  const code = await once(server, 'listening').then(() => undefined, codeOf)
+  server.close()
   if (code === undefined) return fine('port', wanted === 0 ? 'any free one' : `${address} is free`)
   if (code !== 'EADDRINUSE')
     return problem('port', `${address} cannot be listened on (${code}).`, 'Choose another --port or --host.')
   const version = await emulatorAt(`http://${address}`)
-  return version === undefined
-    ? problem('port', `Another program listens on ${address}.`, 'Stop it, or choose another --port.')
-    : problem(
-        'port',
-        `An emulator ${version} already listens on ${address}.`,
-        'Use it, stop it, or choose another --port.',
-      )
+  if (version === undefined)
+    return problem('port', `Another program listens on ${address}.`, 'Stop it, or choose another --port.')
+  const fix = 'Use it, stop it, or choose another --port.'
+  return problem('port', `An emulator ${version} already listens on ${address}.`, fix)
 }
 
 function fine(check: string, detail: string): Finding {
@@ -118,18 +116,10 @@ function nearest(path: string): string {
   return existsSync(path) ? path : nearest(dirname(path))
 }
 
-function listenFailure(host: string, wanted: number): Promise<string | undefined> {
-  return new Promise((done) => {
-    const server = createServer()
-    server.once('error', (error) => done(codeOf(error)))
-    server.listen({ host, port: wanted }, () => server.close(() => done(undefined)))
-  })
-}
-
 /** The version of the emulator at an address; undefined if there is none. */
 async function emulatorAt(url: string): Promise<string | undefined> {
   try {
-    const ask: CallControl = callControlOver(overHttp({ url }, nodeFetch))
+    const ask = callControlOver(overHttp({ url }, nodeFetch))
     return (await ask('GET /health', { signal: AbortSignal.timeout(2_000) })).version
   } catch (error) {
     const isLocked = error instanceof EmulatorError && error.code === 'unauthorized'

@@ -232,11 +232,7 @@ function code(text: string): string {
 // Names that users choose may contain any character, also the end of a code span.
 function span(text: string): string {
   const plain = printable(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text)
-  if (plain === '') return ''
-  const longest = [...plain.matchAll(/`+/g)].reduce((most, [run]) => Math.max(most, run.length), 0)
-  const fence = '`'.repeat(1 + longest)
-  const space = fence.length > 1 ? ' ' : ''
-  return `${fence}${space}${plain}${space}${fence}`
+  return plain === '' ? '' : `\`${plain.replaceAll('`', "'")}\``
 }
 
 function escaped(text: string): string {

@@ -49,7 +49,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     }
     for (const { sandbox } of emulator.sandboxes.list()) watch(sandbox)
     emulator.sandboxes.onMade(watch)
-    const flush = printRequests(emulator, invocation, false)
+    printRequests(emulator, invocation, false)
     const began = elapsedTime()
     const ended = interruption.ended() ?? (await child.run(command, { ...env, ...variables }))
     const duration_ms = Math.round(elapsedTime() - began)
@@ -63,7 +63,6 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     const recorded =
       folder === undefined || code === OK ? undefined : await recordFailures(emulator, folder, logger)
     await closeWithReport(emulator, logger)
-    flush()
     if (refusals !== undefined) terminal.err(refusals)
     if (recorded !== undefined && !options.json)
       for (const line of recordingLines(recorded, isWorkflow)) terminal.err(line)

@@ -6,8 +6,6 @@ import type { ControlAddress } from './control-client.ts'
 import { type Line, styled } from './line.ts'
 import { shortened, show } from './print.ts'
 
-type Caller = NonNullable<RequestTrace['caller']>
-
 export const explainCommands = [
   sandboxCommand('explain', {
     description: 'Explain the response to an API request; without an id, to the latest one',
@@ -82,7 +80,8 @@ function operationOf({ operation, method, path, near_misses: near }: RequestTrac
   return near.length === 0 ? 'none' : `none; the nearest: ${near.join('; ')}`
 }
 
-function callerOf({ kind, key_id, teamspace_id, user_id }: Caller): string {
+function callerOf(caller: NonNullable<RequestTrace['caller']>): string {
+  const { kind, key_id, teamspace_id, user_id } = caller
   const user = user_id === null ? '' : ` for ${user_id}`
   return `${kind} key ${key_id} in teamspace ${teamspace_id}${user}`
 }

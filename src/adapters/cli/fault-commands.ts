@@ -27,14 +27,22 @@ export const faultCommands = [
     options: ['operation', 'match', 'first', 'always'],
     run: async (ask, invocation) => {
       const { options, args } = invocation
-      const { value, file } = await readRule(args[0] ?? '')
+      const [text = ''] = args
+      // Names of presets have neither dots nor slashes.
+      const isPreset = !/[./\\[{]/.test(text)
+      const { value, file }: JsonSource = isPreset
+        ? { value: { preset: text } }
+        : await readSource('rule', text)
       // The emulator checks the rule.
       const rule = (await withFlags(value, options, ask)) as FaultDraft
       const body = await ask('POST /faults', { body: rule }).catch((error: unknown) => {
         throw refusedFile('The rule cannot be armed:', file, error)
       })
       const rules = 'data' in body ? body.data : [body]
-      return show(invocation, body, [...ruleTable(rules), ...rules.map(lifeLine)])
+      return show(invocation, body, [
+        ...ruleTable(rules),
+        ...rules.map(({ id, life, preset }) => `${id}: ${life}${preset === null ? '' : CHANGES_LIFE}`),
+      ])
     },
   }),
   call('faults show', 'GET /faults/{id}', {
@@ -85,20 +93,12 @@ export const faultCommands = [
 
 const NONE = 'No fault rule is armed. "workspace-emulator faults presets" lists the presets.'
 
-/** How long an armed rule lasts, and the flags that change it. */
-function lifeLine({ id, life, preset }: Rule): string {
-  return `${id}: ${life}${preset === null ? '' : ' --always and --first N change that.'}`
-}
+const CHANGES_LIFE = ' --always and --first N change that.'
 
 function usageOf({ matched, fired }: Rule): string {
   const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
   if (fired !== 0) return `It fired ${times(fired)}.`
   return matched === 0 ? 'It never fired: nothing matched.' : `It never fired; it matched ${times(matched)}.`
-}
-
-// Names of presets have neither dots nor slashes.
-function readRule(text: string): Promise<JsonSource> | JsonSource {
-  return /[./\\[{]/.test(text) ? readSource('rule', text) : { value: { preset: text } }
 }
 
 type RuleOptions = OptionValues<'operation' | 'match' | 'first' | 'always'>

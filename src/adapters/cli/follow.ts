@@ -1,11 +1,8 @@
 import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
+import type { SandboxEvent } from '../../index.ts'
 import { type EventOptions, followEvents } from '../control/client/events.ts'
 import { OK, type SandboxInvocation } from './command.ts'
 import { emulatorOrigin, failure, namedIn } from './control-client.ts'
-
-/** One event of the stream. */
-export type FollowedEvent =
-  ReturnType<typeof followEvents> extends AsyncGenerator<infer Event> ? Event : never
 
 /**
  * Calls `onEvent` for each event of a sandbox in order, `hello` first, until the emulator ends the stream.
@@ -14,7 +11,7 @@ export type FollowedEvent =
 export async function follow(
   { options, terminal }: SandboxInvocation,
   { types, signal }: EventOptions,
-  onEvent: (event: FollowedEvent) => unknown,
+  onEvent: (event: SandboxEvent) => unknown,
 ): Promise<number> {
   const { controlToken, sandbox = namedIn(options) ?? DEFAULT_SANDBOX } = options
   try {

@@ -41,7 +41,8 @@ export async function init(invocation: InitInvocation): Promise<number> {
   const list = columns(plans.map(({ path, exists }) => [path, exists ? 'exists, and stays as it is' : 'new']))
   if (options.dryRun) return show(invocation, { files, written: [] }, [...list, 'Nothing was written.'])
   if (!options.json) terminal.lines(list)
-  if (missing.length > 0 && isAsked(invocation) && !(await confirmed(missing.length))) {
+  const isAsked = !options.yes && !options.json && terminal.width !== undefined && process.stdin.isTTY
+  if (missing.length > 0 && isAsked && !(await confirmed(missing.length))) {
     terminal.err('Nothing was written.')
     return FAILED
   }
@@ -70,9 +71,10 @@ function chosenRunners(
   options: InitInvocation['options'],
   installed: ReadonlySet<string>,
 ): readonly Runner[] {
-  const named = (['vitest', 'playwright'] as const).filter((runner) => options[runner])
+  const packaged = ['vitest', 'playwright'] as const
+  const named = packaged.filter((runner) => options[runner])
   if (named.length > 0) return named
-  const found = (['vitest', 'playwright'] as const).filter((runner) => installed.has(RUNNERS[runner].needs))
+  const found = packaged.filter((runner) => installed.has(RUNNERS[runner].needs))
   return found.length > 0 ? found : ['node']
 }
 
@@ -94,10 +96,6 @@ function testDirectory(usual: string): string {
   const text = config === undefined ? '' : readFileSync(config, 'utf8')
   const [, , named] = /\btestDir:\s*(['"`])(?:\.\/)?(?!\/|\w:|.*\.\.)([^'"`$]+?)\/?\1/.exec(text) ?? []
   return named ?? usual
-}
-
-function isAsked({ options, terminal }: InitInvocation): boolean {
-  return !options.yes && !options.json && terminal.width !== undefined && process.stdin.isTTY === true
 }
 
 function confirmed(count: number): Promise<boolean> {

@@ -37,7 +37,7 @@ export const limitCommands = [
 
 function limitLines({ data, overrides, enforced, clock }: OwnCalls['GET /limits']['output']): Line[] {
   return [
-    ...(data.length === 0 ? ['No window holds a request.'] : linesOf({ data }, COLUMNS)),
+    ...linesOf({ data }, COLUMNS, 'No window holds a request.'),
     ...overrides.map(({ operation, limit, window_s }) => `${operation}: ${limit} requests in ${window_s} s`),
     ...(enforced ? [] : ['Full windows do not refuse requests: the emulator was started with --limits off.']),
     ...(clock === 'wall' ? ['The windows use the real clock (setting limits.clock).'] : []),

@@ -5,7 +5,10 @@ import { show } from './print.ts'
 
 /** The argument of a command that runs another one. */
 const otherCommand = (name: string, example: string) => ({
-  '<command...>': `the program to run and its arguments, after --, without a shell: workspace-emulator ${name} -- ${example}`,
+  args: {
+    '<command...>': `the program to run and its arguments, after --, without a shell: workspace-emulator ${name} -- ${example}`,
+  },
+  usage: '[flags] -- <command> [arguments...]',
 })
 
 /** The commands that need no running emulator. Their code is loaded when they run. */
@@ -23,8 +26,7 @@ export const localCommands = [
     name: 'exec',
     description:
       'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
-    args: otherCommand('exec', 'npm test'),
-    usage: '[flags] -- <command> [arguments...]',
+    ...otherCommand('exec', 'npm test'),
     options: [...START_OPTIONS, 'coverage', 'conduct', 'recordFailures'],
     help: {
       port: {
@@ -47,8 +49,7 @@ export const localCommands = [
     name: 'certify',
     description:
       'Run the client after -- once for each case of a fixed list, in which its requests fail in one way, and judge how it behaved: exit code 1 for a failed case, 2 if cases were not reached',
-    args: otherCommand('certify', 'node client.mjs'),
-    usage: '[flags] -- <command> [arguments...]',
+    ...otherCommand('certify', 'node client.mjs'),
     options: CERTIFY_OPTIONS,
     help: {
       timeout: { description: 'real time for each case; a client that takes longer is ended', shown: '10s' },
@@ -60,8 +61,7 @@ export const localCommands = [
     name: 'hunt',
     description:
       'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error',
-    args: otherCommand('hunt', 'npm test'),
-    usage: '[flags] -- <command> [arguments...]',
+    ...otherCommand('hunt', 'npm test'),
     options: ['budget', 'run', 'timeout', 'findings', ...HUNTED_OPTIONS, 'json', 'noColor'],
     help: {
       seed: { description: 'seed of the data, and of the order of the sequences of two faults' },

@@ -28,6 +28,7 @@ test('the logging library is loaded with the first entry of enough severity', as
   logger.error('d')
   await logger.flush()
   logger.error('e')
+  await logger.flush()
   expect(loads).toBe(1)
   expect(lines.map((line) => JSON.parse(line).message)).toEqual(['c', 'd', 'e'])
 })

@@ -17,9 +17,6 @@ export interface FlushableLogger extends Logger {
   flush(): Promise<void>
 }
 
-type Method = keyof Logger
-type Log = (method: Method, message: string, fields: Readonly<Record<string, unknown>>) => void
-
 /**
  * A logger that loads the logging library with the first entry of enough severity. Entries wait in memory until it is loaded.
  * @param load creates the logger that writes the entries
@@ -28,30 +25,17 @@ export function lazyLogger(
   options: LogOptions,
   load: (options: LogOptions) => Promise<Logger> = pinoLogger,
 ): FlushableLogger {
-  const waiting: Parameters<Log>[] = []
-  let loading: Promise<void> | undefined
-  let loaded: Logger | undefined
-  const drain = async (): Promise<void> => {
-    const sink = await load(options)
-    for (const [method, message, fields] of waiting) sink[method](message, fields)
-    loaded = sink
-  }
-  const logger = loggerOf((method, message, fields) => {
+  let sink: Promise<Logger> | undefined
+  let written: Promise<void> | undefined
+  const logger = loggerOf((method) => (message, fields) => {
     if (SEVERITY[method] < SEVERITY[options.level]) return
-    if (loaded !== undefined) loaded[method](message, fields)
-    else {
-      waiting.push([method, message, fields])
-      loading ??= drain()
-    }
+    sink ??= load(options)
+    written = sink.then((loaded) => loaded[method](message, fields))
   })
-  return { ...logger, flush: async () => loading }
+  return { ...logger, flush: async () => written }
 }
 
-function loggerOf(log: Log): Logger {
-  const method =
-    (name: Method): Logger[Method] =>
-    (message, fields = {}) =>
-      log(name, message, fields)
+function loggerOf(method: (name: keyof Logger) => Logger['info']): Logger {
   return { info: method('info'), warn: method('warn'), error: method('error') }
 }
 
@@ -86,7 +70,11 @@ export async function pinoLogger({ level, format, colours, write }: LogOptions):
     },
     { write: line },
   )
-  return loggerOf((method, message, fields) => logger[method](fields, message))
+  return loggerOf(
+    (method) =>
+      (message, fields = {}) =>
+        logger[method](fields, message),
+  )
 }
 
 async function prettied(colours: boolean, write: (line: string) => void): Promise<(line: string) => void> {

@@ -86,11 +86,6 @@ const EVENT_TYPES = [
   'scenario',
   'sandbox',
 ] as const
-const eventType = kind(
-  'type',
-  z.enum(EVENT_TYPES),
-  `is not a type of event. Give one of ${EVENT_TYPES.join(', ')}.`,
-)
 
 /** An option that is any text. */
 function text(placeholder: string, description: string, shown = 'none') {
@@ -150,13 +145,11 @@ const optionTable = {
   persist: toggle('keep the sandbox on disk, so that it outlives the process'),
   full: toggle('with the bodies of requests and responses, as far as the log has kept them'),
   columns: option(columnList, ['id', 'at', 'status', 'request', 'operation', 'error'], {
-    shown: 'id,at,status,request,operation,error',
     description: `columns of the table: ${REQUEST_COLUMNS.join(', ')}`,
   }),
   follow: toggle('continue with new entries as they come; with --json one object on each line'),
-  type: listOption(eventType, {
-    description:
-      'only events of this type: request, event, delivery, transition, clock, scenario or sandbox; may be repeated',
+  type: listOption(choiceOption('type', EVENT_TYPES), {
+    description: `only events of this type: ${EVENT_TYPES.join(', ')}; may be repeated`,
   }),
   stable: toggle('without real-time fields, so that equal runs print equal text'),
   har: text('file', 'HAR file to write; an existing one is replaced', 'stdout'),

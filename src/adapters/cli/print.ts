@@ -150,12 +150,17 @@ const MAX_VALUE = 100
 /**
  * Any output as lines: a list as a table, an object as one line for each field.
  * @param names the columns; absent: the fields of the records that are neither lists nor objects
+ * @param none the line for an empty list
  */
-export function linesOf(output: object | undefined, names?: readonly string[]): Line[] {
+export function linesOf(
+  output: object | undefined,
+  names?: readonly string[],
+  none = 'There are none.',
+): Line[] {
   if (output === undefined) return ['Done.']
   const { data } = output as { readonly data?: unknown }
   if (!Array.isArray(data)) return columns(Object.entries(output).filter(([name]) => name !== 'object'))
-  if (data.length === 0) return ['There are none.']
+  if (data.length === 0) return [none]
   const records: readonly Readonly<Record<string, unknown>>[] = data
   const shown = names ?? [...new Set(records.flatMap(plainFields))]
   const head = shown.map((name) => name.toUpperCase().replaceAll('_', ' '))

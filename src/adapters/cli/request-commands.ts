@@ -30,8 +30,7 @@ export const requestCommands = [
       const body = await ask('GET /requests', { query: listQuery(options) })
       if (options.full) return show(invocation, body, body.data.flatMap(fullLines))
       const data = body.data.map(rowOf)
-      const none = ['No request in the log matches.']
-      const table = data.length === 0 ? none : linesOf({ data }, options.columns)
+      const table = linesOf({ data }, options.columns, 'No request in the log matches.')
       return show(invocation, body, [...table, ...notListed(body, data.length)])
     },
   }),

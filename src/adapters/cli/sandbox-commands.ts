@@ -91,20 +91,20 @@ export const sandboxCommands = [
 
 /** The fields of a new sandbox that the command line sets. */
 async function chosen({ options, given, typed }: Invocation<(typeof CREATE_OPTIONS)[number]>) {
-  const { fixtures, seed, clock, rate, skipOnPoll, scenario, settings, persist, fromSnapshot } = options
+  const { persist, fromSnapshot } = options
   // A snapshot has its own values. Only flags change them, since variables may be those of the emulator's start.
-  const start = fromSnapshot === undefined ? given : typed
+  const isSet = fromSnapshot === undefined ? given : typed
+  const chosenOf = <N extends keyof typeof options>(name: N): (typeof options)[N] | undefined =>
+    isSet.has(name) ? options[name] : undefined
+  const [fixtures, settings] = [chosenOf('fixtures'), chosenOf('settings')]
   return {
-    fixtures: start.has('fixtures') ? await readSource(fixtures) : undefined,
-    seed: start.has('seed') ? seed : undefined,
-    clock: start.has('clock') ? clock : undefined,
-    rate: start.has('rate') ? rate : undefined,
-    skip_on_poll: start.has('skipOnPoll') ? skipOnPoll : undefined,
-    scenario: start.has('scenario') ? scenario : undefined,
-    settings:
-      settings !== undefined && start.has('settings')
-        ? (await requireJsonFile(settings)).document
-        : undefined,
+    fixtures: fixtures === undefined ? undefined : await readSource(fixtures),
+    seed: chosenOf('seed'),
+    clock: chosenOf('clock'),
+    rate: chosenOf('rate'),
+    skip_on_poll: chosenOf('skipOnPoll'),
+    scenario: chosenOf('scenario'),
+    settings: settings === undefined ? undefined : (await requireJsonFile(settings)).document,
     persist: given.has('persist') ? persist : undefined,
     from_snapshot: fromSnapshot,
   }

@@ -1,5 +1,5 @@
 import { call } from './call-command.ts'
-import { linesOf, prettyLines } from './print.ts'
+import { columns, linesOf, prettyLines } from './print.ts'
 
 // Commands about single resources of the emulated service, and about its whole interface.
 export const serviceCommands = [
@@ -30,8 +30,7 @@ export const serviceCommands = [
   }),
   call('api', 'GET /', {
     description: 'List every call of the control interface',
-    lines: ({ routes }) =>
-      routes.map(({ method, path, summary }) => `${method.padEnd(6)} ${path}  ${summary}`),
+    lines: ({ routes }) => columns(routes.map(({ method, path, summary }) => [method, path, summary])),
   }),
   call('api operations', 'GET /operations', {
     description: 'List the operations of the emulated API',

@@ -16,7 +16,13 @@ export const settingsCommands = [
     run: async (ask, invocation) => {
       const body = await ask('GET /settings')
       const [key] = invocation.args
-      if (key === undefined) return show(invocation, body, columns(settingRows(body)))
+      if (key === undefined) {
+        const isChanged = (name: string) => Object.hasOwn(body.overrides, name)
+        const rows = Object.entries(body.values).map(([name, value]) => [
+          ...[name, JSON.stringify(value), isChanged(name) ? 'changed' : ''],
+        ])
+        return show(invocation, body, columns(rows))
+      }
       const value = settingOf(body.values, key)
       return show(invocation, { key, value }, [JSON.stringify(value)])
     },
@@ -56,17 +62,7 @@ export const settingsCommands = [
   }),
 ]
 
-type Values = Readonly<Record<string, unknown>>
-
-function settingRows({ values, overrides }: { readonly values: Values; readonly overrides: Values }) {
-  return Object.entries(values).map(([key, value]) => [
-    key,
-    JSON.stringify(value),
-    Object.hasOwn(overrides, key) ? 'changed' : '',
-  ])
-}
-
-function settingOf(values: Values, key: string): unknown {
+function settingOf(values: Readonly<Record<string, unknown>>, key: string): unknown {
   if (Object.hasOwn(values, key)) return values[key]
   throw new CommandFailed(
     `There is no setting "${key}".${didYouMean(key, Object.keys(values))} "workspace-emulator settings" lists them.`,

@@ -28,11 +28,10 @@ export async function start(invocation: Invocation<keyof StartOptions>): Promise
   }, isNpmScript(env))
   try {
     const emulator = await starting
-    const flush = printRequests(emulator, invocation, isFollowed(options, terminal))
+    printRequests(emulator, invocation, isFollowed(options, terminal))
     if (token !== undefined) terminal.err(tokenWarning(options.host, token))
     await announce(emulator, options, token, { terminal, logger })
     await stopped
-    flush()
     return OK
   } finally {
     await logger.flush()

@@ -17,7 +17,6 @@ import {
   located,
   locateFixtures,
   readJsonFile,
-  UnusableFile,
 } from './json-files.ts'
 import { type Line, styled } from './line.ts'
 import { show } from './print.ts'
@@ -49,13 +48,7 @@ interface Under {
 export async function validate(invocation: ValidateInvocation): Promise<number> {
   const { args, options } = invocation
   const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
-  const inForce = settings !== undefined && 'document' in settings ? settings.document : {}
-  const under = {
-    fixtures: options.fixtures,
-    settings: inForce,
-    scenarios: options.scenarios,
-    base: options.base,
-  }
+  const under = { ...options, settings: settings && 'document' in settings ? settings.document : {} }
   const alone: Verdict[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
@@ -104,7 +97,7 @@ async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenari
   if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
   if (isScenario) return 'scenario'
   const read = await readJsonFile(fixturesFile(file))
-  if (read instanceof UnusableFile) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
+  if ('issue' in read) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
   const kind = extname(file) === '.har' ? 'HAR' : kindOf(read.document)
   if (kind === 'scenario') return kind
   if (kind === 'HAR') {

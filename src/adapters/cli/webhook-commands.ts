@@ -47,7 +47,7 @@ export const webhookCommands = [
   }),
   call('webhook deliveries', 'GET /webhooks/deliveries', {
     description: 'List the webhook deliveries with their attempts, oldest first',
-    lines: ({ data }) => deliveryTable(data, 'There are none.'),
+    lines: ({ data }) => deliveryTable(data),
   }),
   call('webhook redeliver', 'POST /webhooks/deliveries/{id}/redeliver', {
     description: 'Send an ended delivery again, or a waiting one at once',
@@ -114,8 +114,7 @@ function subscription(url: string | undefined, { event, secret }: OptionValues<'
   return { ...(url === undefined ? { inbox: true as const } : { url }), events, secret }
 }
 
-function deliveryTable(deliveries: readonly Delivery[], none: string): Line[] {
+function deliveryTable(deliveries: readonly Delivery[], none?: string): Line[] {
   const data = deliveries.map((each) => ({ ...each, attempts: each.attempts.length }))
-  if (data.length === 0) return [none]
-  return linesOf({ data }, ['id', 'created_at', 'type', 'status', 'attempts', 'url'])
+  return linesOf({ data }, ['id', 'created_at', 'type', 'status', 'attempts', 'url'], none)
 }

@@ -12,6 +12,7 @@ import {
   type Selection,
 } from '../selection.ts'
 import { type Context, serveCall } from './call.ts'
+import { VERSION_HEADER } from './client/transport.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
 import { receive } from './input.ts'
@@ -32,6 +33,7 @@ export function controlRouter(host: ControlHost): Router {
     const isProbe = routes.some(({ probe, path }) => probe === true && path === req.path)
     const { headers, isPreflight } = host.cors(req)
     for (const [name, value] of headers) res.setHeader(name, value)
+    res.setHeader(VERSION_HEADER, host.version)
     // Browsers send preflights without the token.
     const refusal = refuseRequest(host, req, isProbe || isPreflight)
     if (refusal === undefined && isPreflight) reply(present(host, req), res, { status: 204 })

@@ -145,7 +145,9 @@ export function controlCors(
   const decision = { origin, allowed: origin !== undefined && origins.includes(origin) }
   const asks = decision.allowed && method === 'OPTIONS' && isPreflight(headers)
   return {
-    headers: asks ? preflightHeaders(decision, headers, CONTROL_METHODS) : corsHeaders(decision, 'ETag'),
+    headers: asks
+      ? preflightHeaders(decision, headers, CONTROL_METHODS)
+      : corsHeaders(decision, 'ETag, X-Emulator-Version'),
     isPreflight: asks,
   }
 }

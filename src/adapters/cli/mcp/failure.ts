@@ -69,11 +69,11 @@ function isRefusal({ do: actions = [] }: Presets[number]): boolean {
 /** A logged request as the arguments of `sandbox.fetch`. */
 interface SentAgain {
   readonly path: string
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly json: unknown
-  /** The value of Authorization, and the code that makes it in a test; undefined for the key of the sandbox. */
-  readonly authorization: { readonly value: string; readonly code: string } | undefined
+  readonly init: {
+    readonly method: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly json: unknown
+  }
 }
 
 /** Headers that a client sets by itself, that describe the connection, or that choose sandboxes and faults of the emulator. */
@@ -86,38 +86,36 @@ async function sentAgain(trace: RequestTrace, sandbox: SandboxClient): Promise<S
     [value].flat().map((each): [string, string] => [name, each]),
   )
   const search = pairs.length === 0 ? '' : `?${new URLSearchParams(pairs)}`
-  const kept = Object.entries(headers).filter(
+  const authorization = await authorizationOf(trace, sandbox)
+  const kept = Object.entries({ ...headers, authorization }).filter(
     ([name, value]) => value !== undefined && !OWN_HEADERS.test(name),
   )
   return {
     path: path.replace(/^.*?\/v1(?=\/|$)/, '') + search,
-    method,
-    headers: Object.fromEntries(kept) as Record<string, string>,
-    json: body_kept ? body : undefined,
-    authorization: await authorizationOf(trace, sandbox),
+    init: {
+      method,
+      headers: Object.fromEntries(kept) as Record<string, string>,
+      json: body_kept ? body : undefined,
+    },
   }
 }
 
-async function authorizationOf(trace: RequestTrace, sandbox: SandboxClient) {
+/** The value of Authorization; undefined for the key that a sandbox uses by itself. */
+async function authorizationOf(trace: RequestTrace, sandbox: SandboxClient): Promise<string | undefined> {
   const { caller, error } = trace
-  if (caller === null) {
-    const isUnknown = error?.code === 'unauthorized' && !hasFired(trace)
-    return isUnknown ? { value: 'Bearer unknown-key', code: `'Bearer unknown-key'` } : undefined
-  }
+  if (caller === null)
+    return error?.code === 'unauthorized' && !hasFired(trace) ? 'Bearer unknown-key' : undefined
   const records = await sandbox.state.list<{ id: string; token?: string }>('api_keys')
   const record = records.find(({ id }) => id === caller.key_id)
-  const name = (['member', 'service'] as const).find((each) => {
-    const token = sandbox.keys[each]
-    return token !== null && seal(token) === record?.token
-  })
-  if (name === undefined) return undefined
-  return { value: `Bearer ${sandbox.keys[name]}`, code: `\`Bearer \${sandbox.keys.${name}}\`` }
+  const { member, service } = sandbox.keys
+  const key = [member, service].find((each) => each !== null && seal(each) === record?.token)
+  return key ? `Bearer ${key}` : undefined
 }
 
 async function isRepeated(
   emulator: EmulatorClient,
   fault: FaultDraft | undefined,
-  { path, method, headers, json, authorization }: SentAgain,
+  { path, init }: SentAgain,
   trace: RequestTrace,
 ): Promise<boolean> {
   const sandbox = await emulator.sandbox()
@@ -127,9 +125,8 @@ async function isRepeated(
     // A preset may not accept this operation.
     return false
   }
-  const all = { ...headers, ...(authorization && { authorization: authorization.value }) }
   await sandbox
-    .fetch(path, { method, headers: all, json, signal: AbortSignal.timeout(GIVE_UP) })
+    .fetch(path, { ...init, signal: AbortSignal.timeout(GIVE_UP) })
     .then((response) => response.arrayBuffer())
     .catch(() => {})
   const [entry] = await sandbox.requests.list({ limit: 1 })
@@ -151,21 +148,11 @@ function isBroken({ response, faults }: RequestTrace): boolean {
   return response === null || faults.some(({ sent }) => sent !== null && sent.end !== 'whole')
 }
 
-function testOf(trace: RequestTrace, fault: FaultDraft | undefined, sent: SentAgain): string {
-  const { method, path, headers, json, authorization } = sent
+function testOf(trace: RequestTrace, fault: FaultDraft | undefined, { path, init }: SentAgain): string {
   const status = trace.response?.status ?? 0
   const code = trace.error?.code
-  const named = [
-    ...Object.entries(headers).map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`),
-    ...(authorization === undefined ? [] : [`authorization: ${authorization.code}`]),
-  ]
-  const options = [
-    ...(method === (json === undefined ? 'GET' : 'POST') ? [] : [`method: ${JSON.stringify(method)}`]),
-    ...(named.length === 0 ? [] : [`headers: { ${named.join(', ')} }`]),
-    ...(json === undefined ? [] : [`json: ${JSON.stringify(json)}`]),
-    ...(isBroken(trace) ? [`signal: AbortSignal.timeout(${GIVE_UP})`] : []),
-  ]
-  const call = `sandbox.fetch(${JSON.stringify(path)}${options.length === 0 ? '' : `, { ${options.join(', ')} }`})`
+  const signal = isBroken(trace) ? `, signal: AbortSignal.timeout(${GIVE_UP})` : ''
+  const call = `sandbox.fetch(${JSON.stringify(path)}, { ...${JSON.stringify(init)}${signal} })`
   const checks = isBroken(trace)
     ? [`const body = ${call}.then((response) => response.text())`, 'await expect(body).rejects.toThrow()']
     : [`const response = await ${call}`, `expect(response.status).toBe(${status})`]

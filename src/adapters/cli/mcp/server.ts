@@ -41,7 +41,8 @@ export function mcpServer({ readOnly, find }: ServerOptions): McpServer {
         const emulator = await find()
         const address = sandbox === undefined ? emulator : { ...emulator, sandbox }
         const lines = await each.run(controlOf(address), checked as never, address)
-        return { content: [{ type: 'text', text: lines.map((line) => rendered(line, PLAIN)).join('\n') }] }
+        const text = lines.map((line) => rendered(line, { colours: false })).join('\n')
+        return { content: [{ type: 'text', text }] }
       } catch (error) {
         return { isError: true, content: [{ type: 'text', text: inTools(messageOf(error), offered) }] }
       }
@@ -50,8 +51,6 @@ export function mcpServer({ readOnly, find }: ServerOptions): McpServer {
   for (const path of pages()) addPage(server, path)
   return server
 }
-
-const PLAIN = { colours: false }
 
 const sandbox = matching(
   NAME_PATTERN,
@@ -89,8 +88,8 @@ function inTools(message: string, offered: readonly Tool[]): string {
 function pages(): readonly string[] {
   const docs = readdirSync(shippedFile('docs'), { recursive: true, encoding: 'utf8' })
   const names = docs
-    .map((name) => `docs/${name.replaceAll('\\', '/')}`)
     .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name.replaceAll('\\', '/')}`)
   return ['llms.txt', 'README.md', ...names.sort()]
 }
 

@@ -56,6 +56,9 @@ const limit = z.int().min(1).max(1_000).default(20).describe('maximum number of 
 const anything = z.record(z.string(), z.unknown())
 const request_id = text('id of a request: list_requests has it, and the header X-Emulator-Request-Id')
 
+const since = text('only requests after the one with this id, or from this virtual instant on').optional()
+const COLUMNS = ['id', 'at', 'status', 'request', 'operation', 'error', 'faults']
+
 /** Number of requests among which the last failed one is searched. */
 const SEARCHED = '1000'
 
@@ -76,22 +79,14 @@ export const tools: readonly Tool[] = [
       status: matching(/^(\d{3}|\dxx|0)$/, 'only this status, such as 429, or this class, such as 4xx'),
       operation: text('only this operation, such as pages.create').optional(),
       path: text('only this path; * is any run of characters').optional(),
-      since: text('only requests after the one with this id, or from this virtual instant on').optional(),
+      since,
       limit,
     },
     effect: 'reads',
     routes: ['GET /requests'],
     run: async (ask, { limit, ...query }) => {
       const { data } = await ask('GET /requests', { query: { ...query, limit: String(limit) } })
-      return linesOf({ data: data.map(rowOf) }, [
-        'id',
-        'at',
-        'status',
-        'request',
-        'operation',
-        'error',
-        'faults',
-      ])
+      return linesOf({ data: data.map(rowOf) }, COLUMNS)
     },
   }),
   tool('explain_request', {
@@ -148,7 +143,7 @@ export const tools: readonly Tool[] = [
       'Judge how the client behaved: waits, retries, keys, pages, polls, connections; each finding has a fix',
     input: {
       retries: z.int().min(0).max(100).optional().describe('how often the client repeats a failed call'),
-      since: text('only requests after the one with this id, or from this virtual instant on').optional(),
+      since,
     },
     effect: 'reads',
     routes: ['GET /conduct'],
@@ -268,25 +263,22 @@ async function whyLines(ask: CallControl, { request_id = '' }: { readonly reques
   const id = request_id || (await lastFailed(ask))
   const trace = await ask('GET /explain/{request_id}', { params: { request_id: id } })
   const found = await repetitionOf(ask, trace)
-  if (found === undefined)
-    return [
-      ...explainLines(trace),
-      '',
-      'No fault repeats it in a new sandbox with the demo data: it depends on earlier requests. The tool snapshot saves this state.',
-    ]
-  return [
-    ...explainLines(trace),
-    '',
-    found.fault === undefined
-      ? 'The request alone repeats it in a new sandbox with the demo data: no fault is needed.'
-      : 'The smallest fault that repeats it, as arm_fault takes it:',
-    ...(found.fault === undefined ? [] : [JSON.stringify(found.fault)]),
-    '',
-    'A test that repeats it:',
-    '```ts',
-    ...found.test.split('\n'),
-    '```',
-  ]
+  const repetition =
+    found === undefined
+      ? [
+          'No fault repeats it in a new sandbox with the demo data: it depends on earlier requests. The tool snapshot saves this state.',
+        ]
+      : [
+          ...(found.fault === undefined
+            ? ['The request alone repeats it in a new sandbox with the demo data: no fault is needed.']
+            : ['The smallest fault that repeats it, as arm_fault takes it:', JSON.stringify(found.fault)]),
+          '',
+          'A test that repeats it:',
+          '```ts',
+          ...found.test.split('\n'),
+          '```',
+        ]
+  return [...explainLines(trace), '', ...repetition]
 }
 
 async function lastFailed(ask: CallControl): Promise<string> {

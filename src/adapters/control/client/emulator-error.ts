@@ -57,7 +57,7 @@ export function notAnEmulator(status: number, asked: string): EmulatorError {
   return new EmulatorError({
     status,
     code: 'no_emulator',
-    detail: `The server at this address is not a workspace emulator: it responded with ${status}, but without ${status < 400 ? 'the body' : 'the error'} of an emulator.`,
+    detail: `The server at this address is not a workspace emulator: it responded with ${status}, but without ${status < 400 ? 'the header' : 'the error'} of an emulator.`,
     mitigation: 'Give the address that the emulator printed when it started.',
     asked,
   })

@@ -1,5 +1,5 @@
-import { EmulatorError } from './emulator-error.ts'
-import { type ControlCall, controlPath, jsonText, type Transport } from './transport.ts'
+import { EmulatorError, notAnEmulator } from './emulator-error.ts'
+import { type ControlCall, controlPath, jsonText, type Transport, VERSION_HEADER } from './transport.ts'
 
 /** The address of an emulator, and its control token. */
 export interface EmulatorAddress {
@@ -48,8 +48,10 @@ export function overHttp(address: EmulatorAddress, fetch: Fetch | undefined = ad
       throw noResponse(url, error)
     }
     if (isLocked(response)) throw lockedOut(address)
-    const etag = response.headers.get('etag') ?? undefined
-    return { status: response.status, body: parsed(text), etag }
+    const { status, headers } = response
+    // Any server may respond with 200, and with any body.
+    if (status < 300 && headers.get(VERSION_HEADER) === null) throw notAnEmulator(status, call.route)
+    return { status, body: parsed(text), etag: headers.get('etag') ?? undefined }
   }
 }
 
