@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator } from '../support/batches.ts'
+import { consumptionRow } from '../support/consumption-row.ts'
 import type { RequestOptions, TestEmulator, TestResponse } from '../support/emulator.ts'
 import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
 
@@ -100,18 +101,6 @@ test('a request counts in the windows of the teamspace of its key, also when its
   expect(await read('none', admin)).toEqual(['197', false])
 })
 
-const row = (id: string) => ({
-  id,
-  credits: 1,
-  created_at: '2026-02-01T00:00:00.000Z',
-  action: 'converse',
-  organization: 'Harbor Works',
-  resource: id,
-  resource_type: 'agent',
-  credit_source: 'plan',
-  _emulator: { organization_id: 'org-1' },
-})
-
 test.for([
   ['no dates', '', ['U028']],
   ['a date-time without a zone', 'start_date=2026-02-01T00:00:00&end_date=2026-03-01', ['T24']],
@@ -132,7 +121,9 @@ test.for([
 test('a cursor of a report is for the same dates, in any form; with others it is an unknown one, which is U022', {
   tags: ['R168', 'U022'],
 }, async () => {
-  const collections = { consumption_rows: ['a', 'b', 'c'].map(row) }
+  const collections = {
+    consumption_rows: ['a', 'b', 'c'].map((id) => consumptionRow(id, '2026-02-01T00:00:00.000Z')),
+  }
   const read = (emulator: TestEmulator, query: string) => emulator.get(`${REPORT}?limit=1&${query}`)
   const dates = 'start_date=2026-01-15&end_date=2026-02-28'
   const emulator = await batchEmulator({}, { collections })

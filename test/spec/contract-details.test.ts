@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator, createBatch, linesOf } from '../support/batches.ts'
+import { consumptionRow } from '../support/consumption-row.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
@@ -8,21 +9,10 @@ import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
 const { files: _, ...records } = sampleRecords
 const REPORT = '/organization/reports/consumption-breakdown'
 
-function row(resource: string, created_at: string) {
-  const facts = { credits: 1, action: 'run', organization: 'Harbor Works', resource_type: 'page' }
-  return {
-    id: resource,
-    ...facts,
-    resource,
-    credit_source: 'plan',
-    created_at,
-    _emulator: { organization_id: 'org-1' },
-  }
-}
-
 function reportEmulator(): Promise<TestEmulator> {
   const instants = ['2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.001Z']
-  return testEmulator({ collections: { consumption_rows: instants.map((at, n) => row(`row-${n}`, at)) } })
+  const consumption_rows = instants.map((at, n) => consumptionRow(`row-${n}`, at))
+  return testEmulator({ collections: { consumption_rows } })
 }
 
 test.for<[start: string, rows: readonly string[], named: boolean]>([
