@@ -8,15 +8,15 @@ import { workspaceService } from '../../src/service.ts'
 import { KEYS } from '../support/base-state.ts'
 import { prettyJson } from '../support/pretty-json.ts'
 import { faultKinds } from './explain-fault-kinds.ts'
-import { refusalKinds, sandboxOf, specialKinds, successKinds } from './explain-kinds.ts'
+import { made, refusalKinds, specialKinds, successKinds } from './explain-kinds.ts'
 import { OUTCOMES } from './explain-outcomes.ts'
 
-const kinds = [
-  ...(await successKinds(workspaceService.operations.keys())),
+const kinds = {
+  ...successKinds(workspaceService.operations.keys()),
   ...specialKinds,
   ...refusalKinds,
   ...faultKinds,
-]
+}
 
 /** The kinds whose whole explanation is kept in a file, so that a change of its text is seen. */
 const GOLDEN = [
@@ -43,12 +43,11 @@ const SECRETS = [
   '"authorization"',
 ]
 
-test.for(kinds.map((kind) => [kind.name, kind] as const))(
+test.for(Object.entries(kinds))(
   '%s: explain names the deciding step and the effects, and shows no secret',
   { tags: ['R231'] },
   async ([name, kind]) => {
-    const emulator = await sandboxOf(kind)
-    const id = await kind.make(emulator)
+    const { emulator, id } = await made(kind)
     const { status, body } = await emulator.control('GET', `/explain/${id}?stable=true`)
     expect([name, status]).toEqual([name, 200])
     const trace: RequestTrace = body
@@ -103,7 +102,7 @@ function effectsOf({ changes, scheduled, unscheduled, deliveries, faults }: Requ
   ]
 }
 
-const names = kinds.map(({ name }) => name)
+const names = Object.keys(kinds)
 
 test('there is a golden file for twelve kinds, and an outcome for each kind', () => {
   expect(readdirSync(new URL('golden/explain/', import.meta.url)).sort()).toEqual(
