@@ -119,14 +119,17 @@ test('a preflight has the date of the virtual clock', async () => {
   expect([status, answered.get('date')]).toEqual([204, 'Sun, 01 Mar 2026 12:00:00 GMT'])
 })
 
-test('an account admin manages the teamspace that a service key has created, other users do not see it', async () => {
+test('a service key creates a teamspace without members and manages it, as does an account admin; other users do not see it', {
+  tags: ['R031'],
+}, async () => {
   const { post, patch, get } = await testEmulator()
   const { id } = (await post('/organization/teamspaces', { name: 'New' }, { key: 'KS' })).body
   const path = `/organization/teamspaces/${id}`
   expect((await patch(path, { access: 'open' }, { key: 'KM' })).status).toBe(404)
   expect((await patch(path, { access: 'open' }, { key: 'KO' })).status).toBe(404)
   expect((await patch(path, { access: 'open' })).body.access).toBe('open')
-  expect((await get(`${path}/users`)).body.data).toEqual([])
+  expect((await patch(path, { name: 'Newer' }, { key: 'KS' })).body.name).toBe('Newer')
+  for (const key of ['KS', 'KU'] as const) expect((await get(`${path}/users`, { key })).body.data).toEqual([])
 })
 
 test('a generated agent has a title and a description from its prompt, marked as an assumption', async () => {
