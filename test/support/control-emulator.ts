@@ -58,14 +58,21 @@ export interface ControlEmulatorOptions {
   readonly forgiving?: boolean
 }
 
-/** Starts a control interface for one test. */
-export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
-  const { resources = [library], fixtures = libraryEmulator, settings = {} } = options
-  const joined = service(resources, serviceFaults)
-  const assumptions = new AssumptionCatalog([
+const serviceOf = (resources: readonly Resource[]) => ({
+  joined: service(resources, serviceFaults),
+  assumptions: new AssumptionCatalog([
     coreAssumptions,
     ...resources.flatMap((resource) => resource.assumptions ?? []),
-  ])
+  ]),
+})
+
+// Once for all tests, because a service compiles its schemas at their first use.
+const ofLibrary = serviceOf([library])
+
+/** Starts a control interface for one test. */
+export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
+  const { resources, fixtures = libraryEmulator, settings = {} } = options
+  const { joined, assumptions } = resources === undefined ? ofLibrary : serviceOf(resources)
   const defects: unknown[] = []
   const onDefect = (error: unknown) => void defects.push(error)
   const build = async (from: JsonObject | string, seed: number, now: number) => {
