@@ -76,44 +76,18 @@ test('demo has skills of each scope, and an account skill that overrides a built
 test('the keys of demo have the kinds, teamspaces and rights that their names suggest', {
   tags: ['R227'],
 }, async () => {
-  const keys = await demo('api_keys')
-  expect(
-    keys.map(({ id, kind, teamspace_id, account_admin, permissions }) => ({
-      id,
-      kind,
-      teamspace_id,
-      account_admin,
-      permissions,
-    })),
-  ).toEqual([
-    {
-      id: 'key-owner',
-      kind: 'user',
-      teamspace_id: 'teamspace-harbor',
-      account_admin: true,
-      permissions: ['ep:skills:write', 'organization:edit'],
-    },
-    {
-      id: 'key-member',
-      kind: 'user',
-      teamspace_id: 'teamspace-harbor',
-      account_admin: false,
-      permissions: [],
-    },
-    {
-      id: 'key-outsider',
-      kind: 'user',
-      teamspace_id: 'teamspace-depot',
-      account_admin: false,
-      permissions: [],
-    },
-    {
-      id: 'key-service',
-      kind: 'service',
-      teamspace_id: 'teamspace-harbor',
-      account_admin: false,
-      permissions: [],
-    },
+  const keys = (await demo('api_keys')).map(({ id, kind, teamspace_id, account_admin, permissions }) => [
+    id,
+    kind,
+    teamspace_id,
+    account_admin,
+    permissions,
+  ])
+  expect(keys).toEqual([
+    ['key-owner', 'user', 'teamspace-harbor', true, ['ep:skills:write', 'organization:edit']],
+    ['key-member', 'user', 'teamspace-harbor', false, []],
+    ['key-outsider', 'user', 'teamspace-depot', false, []],
+    ['key-service', 'service', 'teamspace-harbor', false, []],
   ])
 })
 

@@ -198,8 +198,8 @@ test('an intervention that the table of transitions does not allow is refused wi
     change: ['validating', 'in_progress', 'finalizing', 'cancelling'],
   }
   for (const status of batchStatuses) {
+    const emulator = await batchEmulator()
     for (const [name, from] of Object.entries(moves)) {
-      const emulator = await batchEmulator()
       const { id } = await createBatch(emulator)
       const batch = await bring(emulator, id, status)
       const said = refusal(() => intervene(emulator, name, id))

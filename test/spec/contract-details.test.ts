@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator, createBatch, linesOf } from '../support/batches.ts'
+import { consumptionRow } from '../support/consumption-row.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'
 import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
@@ -8,21 +9,10 @@ import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'
 const { files: _, ...records } = sampleRecords
 const REPORT = '/organization/reports/consumption-breakdown'
 
-function row(resource: string, created_at: string) {
-  const facts = { credits: 1, action: 'run', organization: 'Harbor Works', resource_type: 'page' }
-  return {
-    id: resource,
-    ...facts,
-    resource,
-    credit_source: 'plan',
-    created_at,
-    _emulator: { organization_id: 'org-1' },
-  }
-}
-
 function reportEmulator(): Promise<TestEmulator> {
   const instants = ['2026-01-31T23:59:59.999Z', '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.001Z']
-  return testEmulator({ collections: { consumption_rows: instants.map((at, n) => row(`row-${n}`, at)) } })
+  const consumption_rows = instants.map((at, n) => consumptionRow(`row-${n}`, at))
+  return testEmulator({ collections: { consumption_rows } })
 }
 
 test.for<[start: string, rows: readonly string[], named: boolean]>([
@@ -129,14 +119,17 @@ test('a preflight has the date of the virtual clock', async () => {
   expect([status, answered.get('date')]).toEqual([204, 'Sun, 01 Mar 2026 12:00:00 GMT'])
 })
 
-test('an account admin manages the teamspace that a service key has created, other users do not see it', async () => {
+test('a service key creates a teamspace without members and manages it, as does an account admin; other users do not see it', {
+  tags: ['R031'],
+}, async () => {
   const { post, patch, get } = await testEmulator()
   const { id } = (await post('/organization/teamspaces', { name: 'New' }, { key: 'KS' })).body
   const path = `/organization/teamspaces/${id}`
   expect((await patch(path, { access: 'open' }, { key: 'KM' })).status).toBe(404)
   expect((await patch(path, { access: 'open' }, { key: 'KO' })).status).toBe(404)
   expect((await patch(path, { access: 'open' })).body.access).toBe('open')
-  expect((await get(`${path}/users`)).body.data).toEqual([])
+  expect((await patch(path, { name: 'Newer' }, { key: 'KS' })).body.name).toBe('Newer')
+  for (const key of ['KS', 'KU'] as const) expect((await get(`${path}/users`, { key })).body.data).toEqual([])
 })
 
 test('a generated agent has a title and a description from its prompt, marked as an assumption', async () => {

@@ -4,19 +4,21 @@ import { catalog } from '../../src/core/errors.ts'
 import type { RequestTrace } from '../../src/core/explain/trace.ts'
 import type { Json } from '../../src/core/json.ts'
 import { STEPS, type Step } from '../../src/core/request/steps.ts'
+import { assumptions } from '../../src/resources/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { KEYS } from '../support/base-state.ts'
+import type { TestEmulator } from '../support/emulator.ts'
 import { prettyJson } from '../support/pretty-json.ts'
 import { faultKinds } from './explain-fault-kinds.ts'
-import { refusalKinds, sandboxOf, specialKinds, successKinds } from './explain-kinds.ts'
+import { made, refusalKinds, specialKinds, successKinds } from './explain-kinds.ts'
 import { OUTCOMES } from './explain-outcomes.ts'
 
-const kinds = [
-  ...(await successKinds(workspaceService.operations.keys())),
+const kinds = {
+  ...successKinds(workspaceService.operations.keys()),
   ...specialKinds,
   ...refusalKinds,
   ...faultKinds,
-]
+}
 
 /** The kinds whose whole explanation is kept in a file, so that a change of its text is seen. */
 const GOLDEN = [
@@ -43,12 +45,11 @@ const SECRETS = [
   '"authorization"',
 ]
 
-test.for(kinds.map((kind) => [kind.name, kind] as const))(
+test.for(Object.entries(kinds))(
   '%s: explain names the deciding step and the effects, and shows no secret',
   { tags: ['R231'] },
   async ([name, kind]) => {
-    const emulator = await sandboxOf(kind)
-    const id = await kind.make(emulator)
+    const { emulator, id } = await made(kind)
     const { status, body } = await emulator.control('GET', `/explain/${id}?stable=true`)
     expect([name, status]).toEqual([name, 200])
     const trace: RequestTrace = body
@@ -59,13 +60,34 @@ test.for(kinds.map((kind) => [kind.name, kind] as const))(
     expect(trace.summary).toContain(` by the step ${decided}: `)
     if (trace.error !== null) expect(name).toMatch(new RegExp(`^${trace.error.status}-${trace.error.code}`))
     else if (workspaceService.operations.has(name.slice(3))) expect(`ok-${trace.route.operation}`).toBe(name)
+    expect(trace.steps.map(({ step }) => step)).toEqual(STEPS)
+    expect(trace.assumptions).toEqual(trace.assumptions.map(({ id }) => assumed(emulator, id)))
     // The tests of each operation check its response.
     const { response: _, ...rest } = trace
-    const text = prettyJson(rest as unknown as Json).replaceAll(`:${emulator.emulator.port}`, ':4010')
-    for (const secret of SECRETS) expect(text.includes(secret), secret).toBe(false)
+    for (const secret of SECRETS) expect(JSON.stringify(rest).includes(secret), secret).toBe(false)
+    const text = prettyJson(shortened(rest)).replaceAll(`:${emulator.emulator.port}`, ':4010')
     if (GOLDEN.includes(name)) await expect(text).toMatchFileSnapshot(`golden/explain/${name}.json`)
   },
 )
+
+/** A trace with a row for each step that it reached, and without what the catalog says of its assumptions. */
+function shortened(trace: Omit<RequestTrace, 'response'>): Json {
+  const rows = trace.steps.flatMap(({ step, outcome, description, ...others }) => {
+    expect(others).toEqual({})
+    if (outcome !== 'not reached') return [[step, outcome, description]]
+    expect(description).toBe('')
+    return []
+  })
+  return { ...trace, steps: rows, assumptions: trace.assumptions.map(({ id }) => id) } as unknown as Json
+}
+
+/** What a trace says of an assumption: its text, and the settings in force that decide it. */
+function assumed({ sandbox }: TestEmulator, id: string) {
+  const item = assumptions.items.get(id)
+  const own = [...assumptions.settings.values()].filter((setting) => setting.item === id)
+  const settings = own.map((each) => ({ key: each.key, value: sandbox.settings.get(each) }))
+  return { id, open: item?.open, decision: item?.decision, settings }
+}
 
 function decidedBy({ steps }: RequestTrace): string[] {
   return steps.filter(({ outcome }) => outcome === 'decided').map(({ step }) => step)
@@ -103,7 +125,7 @@ function effectsOf({ changes, scheduled, unscheduled, deliveries, faults }: Requ
   ]
 }
 
-const names = kinds.map(({ name }) => name)
+const names = Object.keys(kinds)
 
 test('there is a golden file for twelve kinds, and an outcome for each kind', () => {
   expect(readdirSync(new URL('golden/explain/', import.meta.url)).sort()).toEqual(

@@ -7,18 +7,18 @@ import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../su
 import { batchBody, MESSAGE, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { type Said, send as sendRequest } from '../support/send.ts'
 
-/** One kind of request that can be explained. Its golden file has the same name. */
-export interface Kind {
-  readonly name: string
-  readonly emulator?: TestEmulatorOptions
-  /** Makes the request, after all that it needs. Returns its id. */
-  readonly make: (emulator: TestEmulator) => Promise<string> | string
-}
+/** Makes a request, after all that it needs. Returns its id. */
+export type Make = (emulator: TestEmulator) => Promise<string> | string
 
-/** The emulator of a kind. One kind causes a defect on purpose, so defects are not logged and fail no test. */
-export function sandboxOf({ emulator = {} }: Kind): Promise<TestEmulator> {
+/** The kinds of requests that can be explained, by the names of their golden files; some with an emulator of their own. */
+export type Kinds = Readonly<Record<string, Make | { readonly emulator: TestEmulatorOptions; make: Make }>>
+
+/** Makes a request of this kind. One kind causes a defect on purpose, so defects are not logged and fail no test. */
+export async function made(kind: Kinds[string]): Promise<{ emulator: TestEmulator; id: string }> {
   const logger = { info: () => {}, warn: () => {}, error: () => {} }
-  return testEmulator({ collections: sampleRecords, logger, ...emulator })
+  const { emulator: options, make } = typeof kind === 'function' ? { emulator: {}, make: kind } : kind
+  const emulator = await testEmulator({ collections: sampleRecords, logger, ...options })
+  return { emulator, id: await make(emulator) }
 }
 
 interface Request extends Omit<Said, 'authorization'> {
@@ -83,40 +83,32 @@ function withJournal(emulator: TestEmulator, append: () => void): void {
 const NEVER = ['converse.create', 'search.query']
 
 /** A request of each operation that succeeds. */
-export async function successKinds(operations: Iterable<string>): Promise<Kind[]> {
+export function successKinds(operations: Iterable<string>): Kinds {
   const names = [...operations].filter((name) => !NEVER.includes(name))
-  return names.map((name) => ({
-    name: `ok-${name}`,
-    make: async (emulator) => {
+  const makeOf = (name: string): Make => {
+    return async (emulator) => {
       const call = (await sampleCalls(emulator)).find((each) => each.name === name)
       if (call === undefined) throw new Error(`there is no sample call of ${name}`)
       return send(emulator, call.method, `/v1${call.path}`, { json: call.options.json })
-    },
-  }))
+    }
+  }
+  return Object.fromEntries(names.map((name) => [`ok-${name}`, makeOf(name)]))
 }
 
 /** Requests that succeed in special ways. */
-export const specialKinds: readonly Kind[] = [
-  {
-    name: 'ok-idempotency-first-use',
-    make: (emulator) =>
-      send(emulator, 'POST', BATCHES, { json: batchBody(), headers: { 'idempotency-key': 'try-1' } }),
+export const specialKinds: Kinds = {
+  'ok-idempotency-first-use': (emulator) =>
+    send(emulator, 'POST', BATCHES, { json: batchBody(), headers: { 'idempotency-key': 'try-1' } }),
+  'ok-idempotency-replay': async (emulator) => {
+    const sent = { json: batchBody(), headers: { 'idempotency-key': 'try-1' } }
+    await send(emulator, 'POST', BATCHES, sent)
+    return send(emulator, 'POST', BATCHES, sent)
   },
-  {
-    name: 'ok-idempotency-replay',
-    make: async (emulator) => {
-      const sent = { json: batchBody(), headers: { 'idempotency-key': 'try-1' } }
-      await send(emulator, 'POST', BATCHES, sent)
-      return send(emulator, 'POST', BATCHES, sent)
-    },
-  },
-  {
-    name: 'ok-poll-that-skips',
+  'ok-poll-that-skips': {
     emulator: { collections: sampleRecords, skipOnPoll: true },
     make: async (emulator) => send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}`),
   },
-  {
-    name: 'ok-poll-that-ends-a-batch-and-leaves-a-webhook',
+  'ok-poll-that-ends-a-batch-and-leaves-a-webhook': {
     emulator: {
       settings: {
         'batch.pace': { validating: 'immediate', in_progress: 'immediate', finalizing: { polls: 1 } },
@@ -125,90 +117,53 @@ export const specialKinds: readonly Kind[] = [
     },
     make: async (emulator) => send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}`),
   },
-  {
-    name: 'ok-after-due-events',
-    make: async (emulator) => {
-      const id = await batch(emulator)
-      // As with a running clock: due events run before the request is handled.
-      emulator.sandbox.clock.moveTo(emulator.now() + 3_600_000)
-      return send(emulator, 'GET', `${BATCHES}/${id}`)
-    },
+  'ok-after-due-events': async (emulator) => {
+    const id = await batch(emulator)
+    // As with a running clock: due events run before the request is handled.
+    emulator.sandbox.clock.moveTo(emulator.now() + 3_600_000)
+    return send(emulator, 'GET', `${BATCHES}/${id}`)
   },
-  {
-    name: 'ok-limits-off',
+  'ok-limits-off': {
     emulator: { limits: false },
     make: async (emulator) => {
       await fill(emulator, 'data-views.list', 0)
       return send(emulator, 'GET', '/v1/data-views')
     },
   },
-  { name: 'ok-sandbox-by-path', make: (emulator) => send(emulator, 'GET', '/@w3/v1/data-views?limit=1') },
-  {
-    name: 'ok-sandbox-by-header',
-    make: (emulator) => send(emulator, 'GET', '/v1/data-views', { headers: { 'x-emulator-sandbox': 'w3' } }),
-  },
-  {
-    name: 'ok-sandbox-by-token',
-    make: (emulator) => send(emulator, 'GET', '/v1/data-views', { token: `${KEYS.KU}@w3` }),
-  },
-  {
-    name: 'ok-body-not-kept',
-    make: (emulator) =>
-      send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan', filler: 'x'.repeat(17_000) } }),
-  },
-]
+  'ok-sandbox-by-path': (emulator) => send(emulator, 'GET', '/@w3/v1/data-views?limit=1'),
+  'ok-sandbox-by-header': (emulator) =>
+    send(emulator, 'GET', '/v1/data-views', { headers: { 'x-emulator-sandbox': 'w3' } }),
+  'ok-sandbox-by-token': (emulator) => send(emulator, 'GET', '/v1/data-views', { token: `${KEYS.KU}@w3` }),
+  'ok-body-not-kept': (emulator) =>
+    send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan', filler: 'x'.repeat(17_000) } }),
+}
 
 /** A refusal of each code, and of each step that can raise it. */
-export const refusalKinds: readonly Kind[] = [
-  {
-    name: '400-bad_request-percent',
-    make: (emulator) => send(emulator, 'GET', '/v1/agents/%zz/automations'),
-  },
-  {
-    name: '400-bad_request-sandbox-name',
-    make: (emulator) =>
-      send(emulator, 'GET', '/v1/data-views', { headers: { 'x-emulator-sandbox': 'No Name' } }),
-  },
-  { name: '400-bad_request-wire', make: (emulator) => write(emulator, 'NONSENSE\r\n\r\n') },
-  {
-    name: '400-validation_failed-body',
-    make: (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 5 } }),
-  },
-  {
-    name: '400-validation_failed-query',
-    make: (emulator) => send(emulator, 'GET', '/v1/data-views?limit=0&limit=1&offset=x'),
-  },
-  { name: '400-validation_failed-no-body', make: (emulator) => send(emulator, 'POST', '/v1/agents/claim') },
-  {
-    name: '400-validation_failed-idempotency-key',
-    make: (emulator) =>
-      send(emulator, 'POST', BATCHES, { json: batchBody(), headers: { 'idempotency-key': 'x'.repeat(256) } }),
-  },
-  {
-    name: '400-validation_failed-secret',
-    make: (emulator) =>
-      send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', {
-        json: { code: 'secret-code', state: 'secret-state', redirect_uri: 'https://app.example/callback' },
-      }),
-  },
-  {
-    name: '422-validation_failed-by-setting',
+export const refusalKinds: Kinds = {
+  '400-bad_request-percent': (emulator) => send(emulator, 'GET', '/v1/agents/%zz/automations'),
+  '400-bad_request-sandbox-name': (emulator) =>
+    send(emulator, 'GET', '/v1/data-views', { headers: { 'x-emulator-sandbox': 'No Name' } }),
+  '400-bad_request-wire': (emulator) => write(emulator, 'NONSENSE\r\n\r\n'),
+  '400-validation_failed-body': (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 5 } }),
+  '400-validation_failed-query': (emulator) =>
+    send(emulator, 'GET', '/v1/data-views?limit=0&limit=1&offset=x'),
+  '400-validation_failed-no-body': (emulator) => send(emulator, 'POST', '/v1/agents/claim'),
+  '400-validation_failed-idempotency-key': (emulator) =>
+    send(emulator, 'POST', BATCHES, { json: batchBody(), headers: { 'idempotency-key': 'x'.repeat(256) } }),
+  '400-validation_failed-secret': (emulator) =>
+    send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', {
+      json: { code: 'secret-code', state: 'secret-state', redirect_uri: 'https://app.example/callback' },
+    }),
+  '422-validation_failed-by-setting': {
     emulator: { settings: { 'status.validation': 422 } },
     make: (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 5 } }),
   },
-  {
-    name: '400-malformed_json',
-    make: (emulator) => send(emulator, 'POST', '/v1/pages', { raw: '{"name": ' }),
-  },
-  {
-    name: '400-malformed_message_id',
-    make: (emulator) =>
-      send(emulator, 'POST', '/v1/conversations/conversation-1/messages/not-a-uuid', {
-        json: { like: 1 },
-      }),
-  },
-  {
-    name: '400-not_an_agent_message',
+  '400-malformed_json': (emulator) => send(emulator, 'POST', '/v1/pages', { raw: '{"name": ' }),
+  '400-malformed_message_id': (emulator) =>
+    send(emulator, 'POST', '/v1/conversations/conversation-1/messages/not-a-uuid', {
+      json: { like: 1 },
+    }),
+  '400-not_an_agent_message': {
     emulator: {
       collections: {
         ...sampleRecords,
@@ -220,40 +175,26 @@ export const refusalKinds: readonly Kind[] = [
         json: { like: 1 },
       }),
   },
-  {
-    name: '400-root_conversation',
+  '400-root_conversation': {
     emulator: {
       collections: { conversations: [{ id: 'root', _emulator: { teamspace_id: 'ts-a', root: true } }] },
     },
     make: (emulator) => send(emulator, 'DELETE', '/v1/conversations/root'),
   },
-  {
-    name: '401-unauthorized-no-key',
-    make: (emulator) => send(emulator, 'GET', '/v1/data-views', { token: '' }),
+  '401-unauthorized-no-key': (emulator) => send(emulator, 'GET', '/v1/data-views', { token: '' }),
+  '401-unauthorized-unknown-key': (emulator) => send(emulator, 'GET', '/v1/data-views', { token: 'live_x' }),
+  '403-forbidden-denied': async (emulator) => {
+    const keys = emulator.state('api_keys')
+    const denied = { ...keys.find(({ id }) => id === 'key-member'), denied: ['data-views.list'] }
+    change(emulator.sandbox, ({ tx }) => tx.put('api_keys', denied))
+    return send(emulator, 'GET', '/v1/data-views', { key: 'KM' })
   },
-  {
-    name: '401-unauthorized-unknown-key',
-    make: (emulator) => send(emulator, 'GET', '/v1/data-views', { token: 'live_x' }),
+  '403-forbidden-membership': (emulator) => {
+    change(emulator.sandbox, ({ tx }) => tx.delete('memberships', 'm-member'))
+    return send(emulator, 'GET', '/v1/data-views', { key: 'KM' })
   },
-  {
-    name: '403-forbidden-denied',
-    make: async (emulator) => {
-      const keys = emulator.state('api_keys')
-      const denied = { ...keys.find(({ id }) => id === 'key-member'), denied: ['data-views.list'] }
-      change(emulator.sandbox, ({ tx }) => tx.put('api_keys', denied))
-      return send(emulator, 'GET', '/v1/data-views', { key: 'KM' })
-    },
-  },
-  {
-    name: '403-forbidden-membership',
-    make: (emulator) => {
-      change(emulator.sandbox, ({ tx }) => tx.delete('memberships', 'm-member'))
-      return send(emulator, 'GET', '/v1/data-views', { key: 'KM' })
-    },
-  },
-  {
-    name: '403-forbidden-rights',
-    // A private skill of another user would be a 404.
+  // A private skill of another user would be a 404.
+  '403-forbidden-rights': {
     emulator: {
       collections: {
         skills: [{ ...sampleRecords.skills?.[0], scope: 'builtin', creator_id: null, builtin_key: 'dig' }],
@@ -261,124 +202,79 @@ export const refusalKinds: readonly Kind[] = [
     },
     make: (emulator) => send(emulator, 'POST', '/v1/skills/skill-1/promote', { key: 'KM' }),
   },
-  {
-    name: '403-forbidden-host',
-    make: (emulator) => send(emulator, 'GET', '/v1/data-views', { headers: { host: 'elsewhere.example' } }),
+  '403-forbidden-host': (emulator) =>
+    send(emulator, 'GET', '/v1/data-views', { headers: { host: 'elsewhere.example' } }),
+  '403-mcp_oauth_requires_user_principal': (emulator) =>
+    send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', { key: 'KS', json: {} }),
+  '404-not_found': (emulator) => send(emulator, 'GET', `${BATCHES}/nothing`),
+  '404-not_found-claim': (emulator) =>
+    send(emulator, 'POST', '/v1/agents/claim', { json: { claim_token: 'guess' } }),
+  '404-route_not_found': (emulator) => send(emulator, 'GET', '/v1/batch-prediction?limit=1'),
+  '404-route_not_found-outside': (emulator) => send(emulator, 'GET', '/elsewhere'),
+  '405-method_not_allowed': (emulator) => send(emulator, 'PUT', '/v1/data-views'),
+  // A real client would have to wait for the timeout of the server, in real seconds.
+  '408-request_timeout': ({ sandbox }) => {
+    const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
+    const refusal = new Refusal('request_timeout', { detail: 'The request did not arrive in time.' })
+    const { headers } = respondUnrouted(sandbox, nothing, refusal)
+    return headers.find(([name]) => name === 'X-Emulator-Request-Id')?.[1] ?? ''
   },
-  {
-    name: '403-mcp_oauth_requires_user_principal',
-    make: (emulator) =>
-      send(emulator, 'POST', '/v1/organization/mcp-servers/server-1/oauth-callback', { key: 'KS', json: {} }),
+  '409-conflict': async (emulator) => {
+    const id = await batch(emulator)
+    emulator.advance('1h')
+    return send(emulator, 'POST', `${BATCHES}/${id}/cancel`)
   },
-  { name: '404-not_found', make: (emulator) => send(emulator, 'GET', `${BATCHES}/nothing`) },
-  {
-    name: '404-not_found-claim',
-    make: (emulator) => send(emulator, 'POST', '/v1/agents/claim', { json: { claim_token: 'guess' } }),
+  '409-results_not_ready': async (emulator) =>
+    send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}/results`),
+  '409-idempotency_key_reused': async (emulator) => {
+    const headers = { 'idempotency-key': 'try-1' }
+    await send(emulator, 'POST', BATCHES, { json: batchBody(1), headers })
+    return send(emulator, 'POST', BATCHES, { json: batchBody(2), headers })
   },
-  { name: '404-route_not_found', make: (emulator) => send(emulator, 'GET', '/v1/batch-prediction?limit=1') },
-  { name: '404-route_not_found-outside', make: (emulator) => send(emulator, 'GET', '/elsewhere') },
-  { name: '405-method_not_allowed', make: (emulator) => send(emulator, 'PUT', '/v1/data-views') },
-  {
-    name: '408-request_timeout',
-    // A real client would have to wait for the timeout of the server, in real seconds.
-    make: ({ sandbox }) => {
-      const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
-      const refusal = new Refusal('request_timeout', { detail: 'The request did not arrive in time.' })
-      const { headers } = respondUnrouted(sandbox, nothing, refusal)
-      return headers.find(([name]) => name === 'X-Emulator-Request-Id')?.[1] ?? ''
-    },
-  },
-  {
-    name: '409-conflict',
-    make: async (emulator) => {
-      const id = await batch(emulator)
-      emulator.advance('1h')
-      return send(emulator, 'POST', `${BATCHES}/${id}/cancel`)
-    },
-  },
-  {
-    name: '409-results_not_ready',
-    make: async (emulator) => send(emulator, 'GET', `${BATCHES}/${await batch(emulator)}/results`),
-  },
-  {
-    name: '409-idempotency_key_reused',
-    make: async (emulator) => {
-      const headers = { 'idempotency-key': 'try-1' }
-      await send(emulator, 'POST', BATCHES, { json: batchBody(1), headers })
-      return send(emulator, 'POST', BATCHES, { json: batchBody(2), headers })
-    },
-  },
-  {
-    name: '410-results_gone',
-    make: async (emulator) => send(emulator, 'GET', `${BATCHES}/${await afterMonth(emulator)}/results`),
-  },
-  {
-    name: '413-payload_too_large',
+  '410-results_gone': async (emulator) =>
+    send(emulator, 'GET', `${BATCHES}/${await afterMonth(emulator)}/results`),
+  '413-payload_too_large': {
     emulator: { settings: { 'http.body_limit': 100 } },
     make: (emulator) => send(emulator, 'POST', '/v1/pages', { json: { name: 'x'.repeat(101) } }),
   },
-  {
-    name: '415-unsupported_media_type',
-    make: (emulator) =>
-      send(emulator, 'POST', '/v1/pages', {
-        raw: 'name=x',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      }),
+  '415-unsupported_media_type': (emulator) =>
+    send(emulator, 'POST', '/v1/pages', {
+      raw: 'name=x',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    }),
+  '417-expectation_failed': (emulator) =>
+    send(emulator, 'GET', '/v1/data-views', { headers: { expect: 'a miracle' } }),
+  '429-rate_limit_exceeded-window': async (emulator) => {
+    await fill(emulator, 'data-views.list', 0)
+    return send(emulator, 'GET', '/v1/data-views')
   },
-  {
-    name: '417-expectation_failed',
-    make: (emulator) => send(emulator, 'GET', '/v1/data-views', { headers: { expect: 'a miracle' } }),
-  },
-  {
-    name: '429-rate_limit_exceeded-window',
-    make: async (emulator) => {
-      await fill(emulator, 'data-views.list', 0)
-      return send(emulator, 'GET', '/v1/data-views')
-    },
-  },
-  {
-    name: '429-rate_limit_exceeded-admission',
+  '429-rate_limit_exceeded-admission': {
     emulator: { collections: sampleRecords, settings: { 'limits.admission.concurrency': 1 } },
     make: async (emulator) => {
       await batch(emulator)
       return send(emulator, 'POST', BATCHES, { json: batchBody() })
     },
   },
-  {
-    name: '431-header_fields_too_large',
-    make: (emulator) =>
-      write(
-        emulator,
-        `GET /v1/data-views HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
-      ),
+  '431-header_fields_too_large': (emulator) =>
+    write(
+      emulator,
+      `GET /v1/data-views HTTP/1.1\r\nHost: localhost\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`,
+    ),
+  '500-internal_error': (emulator) => {
+    withJournal(emulator, () => {
+      throw new TypeError('a defect')
+    })
+    return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
   },
-  {
-    name: '500-internal_error',
-    make: (emulator) => {
-      withJournal(emulator, () => {
-        throw new TypeError('a defect')
-      })
-      return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
-    },
-  },
-  {
-    name: '501-emulator_contract_unspecified-converse',
-    make: (emulator) => send(emulator, 'POST', '/v1/converse', { json: {} }),
-  },
-  {
-    name: '501-emulator_contract_unspecified-search',
-    make: (emulator) => send(emulator, 'GET', '/v1/search?query=x'),
-  },
-  {
-    name: '501-emulator_contract_unspecified-strict',
+  '501-emulator_contract_unspecified-converse': (emulator) =>
+    send(emulator, 'POST', '/v1/converse', { json: {} }),
+  '501-emulator_contract_unspecified-search': (emulator) => send(emulator, 'GET', '/v1/search?query=x'),
+  '501-emulator_contract_unspecified-strict': {
     emulator: { collections: sampleRecords, strict: true },
     make: (emulator) => send(emulator, 'GET', '/v1/agents'),
   },
-  {
-    name: '507-storage_unavailable',
-    make: (emulator) => {
-      withJournal(emulator, () => refuse('storage_unavailable', { detail: 'The disk is full.' }))
-      return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
-    },
+  '507-storage_unavailable': (emulator) => {
+    withJournal(emulator, () => refuse('storage_unavailable', { detail: 'The disk is full.' }))
+    return send(emulator, 'POST', '/v1/pages', { json: { name: 'Plan' } })
   },
-]
+}

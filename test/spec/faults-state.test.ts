@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { batchEmulator, bring, counts, createBatch, retrieve } from '../support/batches.ts'
+import { consumptionRow } from '../support/consumption-row.ts'
 import type { TestEmulator } from '../support/emulator.ts'
 import { arm, moving, RETRIEVE, refused } from '../support/state-faults.ts'
 
@@ -17,6 +18,13 @@ function view(id: string, changes: object = {}) {
     ...changes,
   }
 }
+
+/** Data views are inserted before each list of them. */
+const insertViews = (emulator: TestEmulator, rows: object) =>
+  arm(
+    emulator,
+    moving({ insert_rows: { collection: 'data_views', ...rows } }, { match: { path: '/v1/data-views' } }),
+  )
 
 async function idsOf(emulator: TestEmulator, path: string): Promise<string[]> {
   const { status, body } = await emulator.get(path)
@@ -174,10 +182,7 @@ test('a change of members of an unknown teamspace changes nothing', async () => 
 test('records with an id are inserted unchanged, and only once', async () => {
   const emulator = await batchEmulator()
   const records = [view('v-1'), view('v-2')]
-  await arm(
-    emulator,
-    moving({ insert_rows: { collection: 'data_views', records } }, { match: { path: '/v1/data-views' } }),
-  )
+  await insertViews(emulator, { records })
   expect(await idsOf(emulator, VIEWS)).toEqual(['v-2', 'v-1'])
   expect(await idsOf(emulator, VIEWS)).toEqual(['v-2', 'v-1'])
 })
@@ -185,13 +190,7 @@ test('records with an id are inserted unchanged, and only once', async () => {
 test('a record without an id and an instant is inserted each time with new ones', async () => {
   const emulator = await batchEmulator()
   const { id: _, created_at: __, ...record } = view('')
-  await arm(
-    emulator,
-    moving(
-      { insert_rows: { collection: 'data_views', records: [record] } },
-      { match: { path: '/v1/data-views' } },
-    ),
-  )
+  await insertViews(emulator, { records: [record] })
   expect(await idsOf(emulator, VIEWS)).toHaveLength(1)
   emulator.advance('1m')
   expect(await idsOf(emulator, VIEWS)).toHaveLength(2)
@@ -217,17 +216,7 @@ test('generated rows between two pages shift the second page', async () => {
 test('a generated consumption row between two pages shifts the second page', {
   tags: ['R170'],
 }, async () => {
-  const rows = [1, 2, 3].map((n) => ({
-    id: `row-${n}`,
-    credits: n,
-    created_at: `2026-02-0${n}T00:00:00.000Z`,
-    action: 'converse',
-    organization: 'Harbor Works',
-    resource: 'agent-1',
-    resource_type: 'agent',
-    credit_source: 'plan',
-    _emulator: { organization_id: 'org-1', teamspace_id: null },
-  }))
+  const rows = [1, 2, 3].map((n) => consumptionRow(`row-${n}`, `2026-02-0${n}T00:00:00.000Z`, { credits: n }))
   const emulator = await batchEmulator({}, { collections: { consumption_rows: rows } })
   const match = { operation: 'consumption.list' }
   const state = { at: 'after-handler', insert_rows: { collection: 'consumption_rows', count: 1 } }
@@ -242,29 +231,20 @@ test('a generated consumption row between two pages shifts the second page', {
 test('generated rows match the filters of the query', async () => {
   const views = [view('v-1'), view('v-2', { knowledge_id: 'knowledge-2' })]
   const emulator = await batchEmulator({}, { collections: { data_views: views } })
-  await arm(
-    emulator,
-    moving({ insert_rows: { collection: 'data_views', count: 3 } }, { match: { path: '/v1/data-views' } }),
-  )
+  await insertViews(emulator, { count: 3 })
   expect(await idsOf(emulator, `${VIEWS}?knowledge_id=knowledge-1`)).toHaveLength(4)
 })
 
 test('no rows are generated for an empty collection', async () => {
   const emulator = await batchEmulator()
-  await arm(
-    emulator,
-    moving({ insert_rows: { collection: 'data_views', count: 3 } }, { match: { path: '/v1/data-views' } }),
-  )
+  await insertViews(emulator, { count: 3 })
   expect(await idsOf(emulator, VIEWS)).toEqual([])
 })
 
 test('if one record is invalid when the rule fires, none is inserted', async () => {
   const emulator = await batchEmulator()
   const records = [view('v-1'), view('v-2', { _emulator: { teamspace_id: 'nowhere' } })]
-  await arm(
-    emulator,
-    moving({ insert_rows: { collection: 'data_views', records } }, { match: { path: '/v1/data-views' } }),
-  )
+  await insertViews(emulator, { records })
   expect(await idsOf(emulator, VIEWS)).toEqual([])
 })
 

@@ -1,26 +1,14 @@
 import { expect, test } from 'vitest'
-import { buildStartingState } from '../../src/core/state/starting-state.ts'
-import { hostTime } from '../../src/core/time/clock.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { baseCollections, START } from '../support/base-state.ts'
-
-const start = {
-  now: Date.parse(START),
-  rate: 0,
-  skip_on_poll: false,
-  settings: {},
-  strict: false,
-  host: hostTime,
-}
+import { builtState, startAt } from '../support/built-state.ts'
 
 async function generated(generate: Record<string, number>, seed = 1) {
   const fixtures = { collections: baseCollections, generate }
-  const built = await buildStartingState(fixtures, { ...start, seed }, workspaceService, assumptions)
-  if ('issues' in built) throw new Error(JSON.stringify(built.issues))
-  return Object.fromEntries(
-    Object.keys(generate).map((name) => [name, [...built.state.store.rows(name).values()]]),
-  )
+  const start = startAt(Date.parse(START), { seed })
+  const { store } = await builtState(fixtures, start, workspaceService, assumptions)
+  return Object.fromEntries(Object.keys(generate).map((name) => [name, [...store.rows(name).values()]]))
 }
 
 const WANTED = {

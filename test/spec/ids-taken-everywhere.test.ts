@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { JsonObject } from '../../src/core/json.ts'
 import { objectId, uuid } from '../../src/core/random.ts'
-import { perform } from '../../src/core/request/pipeline.ts'
 import { change, loadDocument } from '../../src/core/sandboxes/change.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { addCall } from '../../src/core/scenarios/hooks.ts'
@@ -11,7 +9,7 @@ import type { Row } from '../../src/core/state/commit.ts'
 import { insertRows } from '../../src/core/state/rows.ts'
 import { publish } from '../../src/core/webhooks/delivery.ts'
 import { originOf, sandboxFrom } from '../proofs/api/f3-sandbox.ts'
-import { KEYS } from '../support/base-state.ts'
+import { callOperation } from '../support/call-operation.ts'
 import { interveneBy } from '../support/intervene.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
@@ -39,20 +37,8 @@ const origin = await originOf({}, extra)
 
 type Params = Readonly<Record<string, string>>
 
-function callOperation(sandbox: Sandbox, name: string, body: object, params: Params = {}): void {
-  const operation = sandbox.service.operations.get(name)
-  if (operation === undefined) throw new Error(`there is no operation ${name}`)
-  const { status, text } = perform(sandbox, {
-    operation,
-    method: operation.method,
-    path: `/v1${operation.path}`,
-    pathPrefix: '',
-    chosenBy: 'default',
-    params,
-    query: {},
-    headers: { authorization: `Bearer ${KEYS.KU}` },
-    body: { kind: 'json', value: body as JsonObject },
-  })
+function calling(sandbox: Sandbox, name: string, body: object, params: Params = {}): void {
+  const { status, text } = callOperation(sandbox, name, { body, params })
   expect(status, text).toBe(200)
 }
 
@@ -65,30 +51,25 @@ const call = { scenario: 'story', ref: { timeline: 0 }, at: JANUARY, event: null
 
 /** Everything that creates records with ids from the emulator, and the number of records that it creates. */
 const CREATES: readonly (readonly [name: string, made: number, create: (sandbox: Sandbox) => void])[] = [
-  ['POST /pages', 1, (sandbox) => callOperation(sandbox, 'pages.create', { name: 'Mine' })],
-  ['POST of a teamspace', 2, (sandbox) => callOperation(sandbox, 'teamspaces.create', { name: 'New' })],
+  ['POST /pages', 1, (sandbox) => calling(sandbox, 'pages.create', { name: 'Mine' })],
+  ['POST of a teamspace', 2, (sandbox) => calling(sandbox, 'teamspaces.create', { name: 'New' })],
   [
     'POST /connections',
     1,
-    (sandbox) =>
-      callOperation(sandbox, 'connections.create', { connector_id: 'x', connection_provider_id: 'y' }),
+    (sandbox) => calling(sandbox, 'connections.create', { connector_id: 'x', connection_provider_id: 'y' }),
   ],
-  ['POST of a batch', 1, (sandbox) => callOperation(sandbox, 'batch-predictions.create', batchBody())],
-  [
-    'POST of an automation',
-    1,
-    (sandbox) => callOperation(sandbox, 'automations.create', { name: 'Daily' }, agent),
-  ],
+  ['POST of a batch', 1, (sandbox) => calling(sandbox, 'batch-predictions.create', batchBody())],
+  ['POST of an automation', 1, (sandbox) => calling(sandbox, 'automations.create', { name: 'Daily' }, agent)],
   [
     'POST of an event trigger',
     1,
     (sandbox) => {
       const response_thread = 'create_new_thread_each_time'
       const body = { trigger_source: 'file_sharing', trigger_event: 'Document:created', response_thread }
-      callOperation(sandbox, 'event-triggers.create', body, agent)
+      calling(sandbox, 'event-triggers.create', body, agent)
     },
   ],
-  ['POST /agents/generate', 1, (sandbox) => callOperation(sandbox, 'agents.generate', {})],
+  ['POST /agents/generate', 1, (sandbox) => calling(sandbox, 'agents.generate', {})],
   [
     'a subscription to webhooks',
     1,

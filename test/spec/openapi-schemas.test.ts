@@ -160,66 +160,56 @@ test('like is an integer, 1 or -1', { tags: ['R126'] }, async () => {
   expect(verdicts).toEqual([true, true, false, false, false, false, false, false])
 })
 
-test.for([
-  MESSAGE,
-  MESSAGE.toUpperCase(),
-  `${MESSAGE}-user`,
-  `${MESSAGE}-agent`,
-  `${MESSAGE}-voice`,
-  `${MESSAGE}-AGENT`,
-  `${MESSAGE}-`,
-  MESSAGE.slice(1),
-  'm-1',
-])('the pattern of message_id and the emulator agree about %s', { tags: ['R124'] }, async (id) => {
+test('the pattern of message_id and the emulator agree', { tags: ['R124'] }, async () => {
   const emulator = await testEmulator()
   const { parameters } = itemOf(await documentOf(emulator), 'messages.feedback')
   const { schema } = parameters.find(({ name }: Any) => name === 'message_id')
-  const { body } = await emulator.post(`/conversations/none/messages/${id}`, { like: 1 })
-  const isWellFormed = body.error !== 'malformed_message_id'
-  expect(new RegExp(schema.pattern, 'u').test(id)).toBe(isWellFormed)
+  const ids = [MESSAGE, MESSAGE.toUpperCase(), MESSAGE.slice(1), 'm-1']
+  for (const suffix of ['user', 'agent', 'voice', 'AGENT', '']) ids.push(`${MESSAGE}-${suffix}`)
+  for (const id of ids) {
+    const { body } = await emulator.post(`/conversations/none/messages/${id}`, { like: 1 })
+    const isWellFormed = body.error !== 'malformed_message_id'
+    expect([id, new RegExp(schema.pattern, 'u').test(id)]).toEqual([id, isWellFormed])
+  }
 })
 
-test.for([
-  'https://app.example/callback',
-  'HTTPS://app.example',
-  'http://localhost:3000/callback',
-  'http://127.0.0.1',
-  'http://[::1]?x=1',
-  'http://app.example/callback',
-  'http://localhost.evil.example',
-  'http://user@localhost',
-  'http://127.1',
-  '/callback',
-])(
-  'the pattern of redirect_uri and the emulator agree about %s',
-  {
-    tags: ['R145'],
-  },
-  async (redirect_uri) => {
-    const emulator = await testEmulator({ collections })
-    const document = await documentOf(emulator)
+test('the pattern of redirect_uri and the emulator agree', { tags: ['R145'] }, async () => {
+  const emulator = await testEmulator({ collections })
+  const document = await documentOf(emulator)
+  const judge = judgeOf(document)
+  for (const redirect_uri of [
+    'https://app.example/callback',
+    'HTTPS://app.example',
+    'http://localhost:3000/callback',
+    'http://127.0.0.1',
+    'http://[::1]?x=1',
+    'http://app.example/callback',
+    'http://localhost.evil.example',
+    'http://user@localhost',
+    'http://127.1',
+    '/callback',
+  ]) {
     const call = { code: 'c', state: 'another state', redirect_uri }
     const path = '/organization/mcp-servers/server-1/oauth-callback'
     const { body } = await emulator.post(path, call)
     const refused: string[] = body.details.errors.map(({ pointer }: Any) => pointer)
-    const isValid = judgeOf(document)(bodySchema(document, 'mcp-servers.oauth-callback'), call)
-    expect(isValid).toBe(!refused.includes('/redirect_uri'))
-  },
-)
+    const isValid = judge(bodySchema(document, 'mcp-servers.oauth-callback'), call)
+    expect([redirect_uri, isValid]).toEqual([redirect_uri, !refused.includes('/redirect_uri')])
+  }
+})
 
-test.for(['$defs', '$ref', 'allOf', 'anyOf', 'not', 'oneOf', 'patternProperties'])(
-  'the document and the emulator refuse %s at the root of output_schema',
-  async (keyword) => {
-    const emulator = await batchEmulator()
-    const document = await documentOf(emulator)
-    const [schema, isValid] = [bodySchema(document, 'batch-predictions.create'), judgeOf(document)]
-    const plain = aBatch()
-    expect(isValid(schema, plain)).toBe(true)
+test('the document refuses the same keywords at the root of output_schema as the emulator', async () => {
+  const emulator = await batchEmulator()
+  const document = await documentOf(emulator)
+  const [schema, isValid] = [bodySchema(document, 'batch-predictions.create'), judgeOf(document)]
+  const plain = aBatch()
+  expect(isValid(schema, plain)).toBe(true)
+  for (const keyword of ['$defs', '$ref', 'allOf', 'anyOf', 'not', 'oneOf', 'patternProperties']) {
     const body = { ...plain, output_schema: { ...plain.output_schema, [keyword]: {} } }
-    expect(isValid(schema, body)).toBe(false)
-    expect((await emulator.post('/batch-predictions', body)).status).toBe(400)
-  },
-)
+    expect([keyword, isValid(schema, body)]).toEqual([keyword, false])
+    expect([keyword, (await emulator.post('/batch-predictions', body)).status]).toEqual([keyword, 400])
+  }
+})
 
 test.for(['workspace', 'control'])(
   'the document %s has a license, the security of each operation, only components that it uses, and no ambiguous path',

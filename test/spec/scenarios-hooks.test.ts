@@ -4,7 +4,7 @@ import type { ScenarioCommand, ScenarioSnapshot } from '../../src/core/scenarios
 import { workspaceService } from '../../src/service.ts'
 import { cancel, createBatch, retrieve } from '../support/batches.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
-import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 test('hooks can listen to every status of a batch and every type of webhook', () => {
   const names = [...workspaceService.recordEvents.keys()]
@@ -255,18 +255,13 @@ test('the length of a chain of hooks is in the state document, and a PUT of it k
 })
 
 test('a hook that throws does not undo its event, and the next hook is called', async () => {
-  const put: ScenarioCommand = {
-    kind: 'put',
-    collection: 'organizations',
-    record: { id: 'org-9', name: 'Ninth' },
-  }
   const emulator = await scenarioEmulator({
     s: {
       on: {
         'batch.completed': () => {
           throw new Error('/scenarios/s.ts:9: nothing here')
         },
-        'batch_prediction.completed': asking(put),
+        'batch_prediction.completed': asking(putNinth),
       },
     },
   })

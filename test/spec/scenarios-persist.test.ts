@@ -3,27 +3,20 @@ import { connect } from 'agent-workspace-emulator'
 import { expect, onTestFinished, test } from 'vitest'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
-import type { ScenarioCommand } from '../../src/core/scenarios/source.ts'
 import { openEmulator } from '../../src/emulator.ts'
 import { baseCollections, KEYS, START } from '../support/base-state.ts'
 import { aBatch } from '../support/batches.ts'
 import { dataFolder } from '../support/data-folder.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'
-import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
 import { bearer, viaFetch } from '../support/wire-client.ts'
 import { parse } from './presets/views.ts'
-
-const put: ScenarioCommand = {
-  kind: 'put',
-  collection: 'organizations',
-  record: { id: 'org-9', name: 'Ninth' },
-}
 
 const scenario: TestScenario = {
   settings: { 'lists.order': 'oldest' },
   faults: [{ id: 'r', match: { operation: 'pages.create' }, do: [{ respond: { status: 503 } }] }],
   stubs: [{ method: 'GET', path: '/search', body: 'stubbed' }],
-  timeline: [{ at: '10m', do: asking(put) }],
+  timeline: [{ at: '10m', do: asking(putNinth) }],
   on: { 'batch.completed': asking() },
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { ScenarioCommand, ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
 import { createBatch, retrieve } from '../support/batches.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
-import { asking, scenarioEmulator } from '../support/scenario-emulator.ts'
+import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'
 
 const at = (minutes: number) => new Date(Date.UTC(2026, 2, 1, 12, minutes)).toISOString()
 const held = { pace: { in_progress: 'hold' } } as const
@@ -216,12 +216,6 @@ test('a function can move and change batches like the control interface', async 
   expect((await retrieve(emulator, ids[3] ?? '')).status).toBe('completed')
 })
 
-const put: ScenarioCommand = {
-  kind: 'put',
-  collection: 'organizations',
-  record: { id: 'org-9', name: 'Ninth' },
-}
-
 test.for<[title: string, bad: ScenarioCommand, description: string]>([
   [
     'an unknown batch',
@@ -242,7 +236,7 @@ test.for<[title: string, bad: ScenarioCommand, description: string]>([
 ])('with %s no command of a call is run, and the failure is reported', async ([, bad, description]) => {
   const said: string[] = []
   const logger = { info: () => {}, warn: (message: string) => said.push(message), error: () => {} }
-  const emulator = await scenarioEmulator({ s: calling(put, { kind: 'arm', rule }, bad) }, { logger })
+  const emulator = await scenarioEmulator({ s: calling(putNinth, { kind: 'arm', rule }, bad) }, { logger })
   await emulator.start('s')
   const before = emulator.records()
   const { failed, events } = await emulator.pass('1h')
@@ -268,7 +262,7 @@ test('a function that throws changes nothing and is reported by file and line, a
     s: {
       timeline: [
         { at: '10m', do: fail },
-        { at: '20m', do: asking(put) },
+        { at: '20m', do: asking(putNinth) },
       ],
     },
   })
@@ -321,7 +315,7 @@ test('the commands of a call that ends after the scenario was stopped are droppe
             await new Promise<void>((resolve) => {
               go = resolve
             })
-            return [put]
+            return [putNinth]
           },
         },
       ],

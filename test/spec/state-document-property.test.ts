@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { arm, checkDraft } from '../../src/core/faults/arm.ts'
 import type { Json, JsonObject } from '../../src/core/json.ts'
-import { perform } from '../../src/core/request/pipeline.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { checkDocument } from '../../src/core/state/document.ts'
@@ -10,7 +9,8 @@ import { advanceTo } from '../../src/core/time/run-events.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { originOf } from '../proofs/api/f3-sandbox.ts'
-import { KEYS, START } from '../support/base-state.ts'
+import { START } from '../support/base-state.ts'
+import { callOperation } from '../support/call-operation.ts'
 import { issuesByRecord } from '../support/issues-by-record.ts'
 import { batchBody, sampleRecords } from '../support/sample-calls.ts'
 
@@ -19,31 +19,13 @@ const origin = await originOf({}, sampleRecords)
 const check = (document: unknown) => checkDocument(document, workspaceService, assumptions, false)
 const copy = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T
 
-type Params = Readonly<Record<string, string>>
-
-function callOperation(sandbox: Sandbox, name: string, body?: object, params: Params = {}): void {
-  const operation = workspaceService.operations.get(name)
-  if (operation === undefined) throw new Error(`there is no operation ${name}`)
-  perform(sandbox, {
-    operation,
-    method: operation.method,
-    path: `/v1${operation.path}`,
-    pathPrefix: '',
-    chosenBy: 'default',
-    params,
-    query: {},
-    headers: { authorization: `Bearer ${KEYS.KU}`, 'idempotency-key': name },
-    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body as JsonObject },
-  })
-}
-
 /** Creates records of many kinds, then runs all events of the next `days` days. */
 function live(sandbox: Sandbox, days: number): void {
-  callOperation(sandbox, 'pages.create', { name: 'Plan' })
-  callOperation(sandbox, 'teamspaces.create', { name: 'New' })
-  callOperation(sandbox, 'batch-predictions.create', batchBody())
-  callOperation(sandbox, 'agents.generate', {})
-  callOperation(sandbox, 'automations.create', { name: 'Nightly' }, { agent_id: 'agent-1' })
+  callOperation(sandbox, 'pages.create', { body: { name: 'Plan' } })
+  callOperation(sandbox, 'teamspaces.create', { body: { name: 'New' } })
+  callOperation(sandbox, 'batch-predictions.create', { body: batchBody() })
+  callOperation(sandbox, 'agents.generate', { body: {} })
+  callOperation(sandbox, 'automations.create', { body: { name: 'Nightly' }, params: { agent_id: 'agent-1' } })
   callOperation(sandbox, 'conversations.list')
   const target = sandbox.clock.now + days * DAY
   if (target < Date.UTC(9998, 0)) advanceTo(sandbox, target)
@@ -60,7 +42,7 @@ function fullDocument(): JsonObject {
   )
   if ('draft' in draft)
     change(sandbox, (scope) => arm(scope, workspaceService, draft.draft, 'control', START))
-  callOperation(sandbox, 'pages.create', { name: 'Counted' })
+  callOperation(sandbox, 'pages.create', { body: { name: 'Counted' } })
   const document = copy(sandbox.document()) as unknown as Record<string, unknown[]>
   const step = (n: number) => `scenario/story/${n}`
   const event = {

@@ -6,9 +6,9 @@ import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import type { Resource } from '../../src/core/service.ts'
 import { service } from '../../src/core/service.ts'
 import type { Row } from '../../src/core/state/commit.ts'
-import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { HostTime } from '../../src/core/time/clock.ts'
 import { serviceFaults } from '../../src/service.ts'
+import { builtState, startAt } from './built-state.ts'
 
 /** A sandbox that has only events, without a service: for tests of passing time. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -71,22 +71,8 @@ export async function clockwork(
   }
   const assumptions = new AssumptionCatalog([coreAssumptions])
   const host = options.host ?? (() => START)
-  const start = {
-    seed: 1,
-    now: START,
-    rate: options.rate ?? 0,
-    skip_on_poll: false,
-    settings: {},
-    strict: false,
-    host,
-  }
-  const built = await buildStartingState(
-    { collections: {}, generate: {} },
-    start,
-    service([resource], serviceFaults),
-    assumptions,
-  )
-  if (!('state' in built)) throw new Error('the sandbox is empty and cannot be wrong')
+  const start = startAt(START, { rate: options.rate ?? 0, host })
+  const state = await builtState({}, start, service([resource], serviceFaults), assumptions)
   const onDefect = (error: unknown) => options.defects?.push(error)
   const onWarning = (message: string) => void options.warnings?.push(message)
   const { mostEvents = sandboxDefaults.mostEvents } = options
@@ -98,7 +84,7 @@ export async function clockwork(
     onDefect,
     onWarning,
   }
-  return new Sandbox({ ...sandboxDefaults, ...given }, built.state)
+  return new Sandbox({ ...sandboxDefaults, ...given }, state)
 }
 
 /** All written ticks, in order. */

@@ -14,7 +14,6 @@ import { coreAssumptions } from '../../src/core/core-items.ts'
 import { Refusal } from '../../src/core/errors.ts'
 import { faultHooks } from '../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { perform } from '../../src/core/request/pipeline.ts'
 import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { type RunningSandbox, Sandboxes } from '../../src/core/sandboxes/sandboxes.ts'
 import type { ScenarioSource } from '../../src/core/scenarios/source.ts'
@@ -23,6 +22,8 @@ import { service } from '../../src/core/service.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
 import { serviceFaults } from '../../src/service.ts'
+import { startAt } from './built-state.ts'
+import { callOperation } from './call-operation.ts'
 import { checkOutput } from './control-output.ts'
 import { library, libraryEmulator } from './library.ts'
 import { MemoryScenarios } from './memory-scenarios.ts'
@@ -57,18 +58,25 @@ export interface ControlEmulatorOptions {
   readonly forgiving?: boolean
 }
 
-/** Starts a control interface for one test. */
-export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
-  const { resources = [library], fixtures = libraryEmulator, settings = {} } = options
-  const joined = service(resources, serviceFaults)
-  const assumptions = new AssumptionCatalog([
+const serviceOf = (resources: readonly Resource[]) => ({
+  joined: service(resources, serviceFaults),
+  assumptions: new AssumptionCatalog([
     coreAssumptions,
     ...resources.flatMap((resource) => resource.assumptions ?? []),
-  ])
+  ]),
+})
+
+// Once for all tests, because a service compiles its schemas at their first use.
+const ofLibrary = serviceOf([library])
+
+/** Starts a control interface for one test. */
+export async function controlEmulator(options: ControlEmulatorOptions = {}): Promise<ControlEmulator> {
+  const { resources, fixtures = libraryEmulator, settings = {} } = options
+  const { joined, assumptions } = resources === undefined ? ofLibrary : serviceOf(resources)
   const defects: unknown[] = []
   const onDefect = (error: unknown) => void defects.push(error)
   const build = async (from: JsonObject | string, seed: number, now: number) => {
-    const start = { seed, now, rate: 0, skip_on_poll: false, settings, strict: false, host: () => START }
+    const start = startAt(now, { seed, settings, host: () => START })
     const built = await buildStartingState(await readFixtures(from), start, joined, assumptions)
     if ('state' in built) return built.state
     throw new Refusal('validation_failed', { detail: 'fixtures', issues: built.issues })
@@ -134,7 +142,8 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     defects,
     call: async (method, path, json, how) =>
       checkOutput(method, path, await callControl(port, method, path, json, how), joined),
-    perform: (name, params = {}, body, token = 'live_a') => callOperation(sandbox, name, params, body, token),
+    perform: (name, params = {}, body, token = 'live_a') =>
+      callOperation(sandbox, name, { params, body, headers: { authorization: `Bearer ${token}` } }).status,
     digest: () => digestOf(sandbox),
   }
 }
@@ -152,29 +161,6 @@ export function callControl(
     json,
     authorization: undefined,
   })
-}
-
-function callOperation(
-  sandbox: Sandbox,
-  name: string,
-  params: Record<string, string>,
-  body: JsonObject | undefined,
-  token: string,
-): number {
-  const operation = sandbox.service.operations.get(name)
-  if (operation === undefined) throw new Error(`there is no operation ${name}`)
-  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, param: string) => params[param] ?? '')
-  return perform(sandbox, {
-    operation,
-    method: operation.method,
-    path: `/v1${path}`,
-    pathPrefix: '',
-    chosenBy: 'default',
-    params,
-    query: {},
-    headers: { authorization: `Bearer ${token}` },
-    body: body === undefined ? { kind: 'none' } : { kind: 'json', value: body },
-  }).status
 }
 
 function digestOf(sandbox: Sandbox): string {

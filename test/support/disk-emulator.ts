@@ -16,8 +16,8 @@ import type { Resource } from '../../src/core/service.ts'
 import { type Service, service } from '../../src/core/service.ts'
 import { collection } from '../../src/core/state/collection.ts'
 import type { Row } from '../../src/core/state/commit.ts'
-import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import { serviceFaults } from '../../src/service.ts'
+import { builtState, startAt } from './built-state.ts'
 
 /** For the tests of storage: a small service, a sandbox of it, timers that the test runs, and a folder. */
 
@@ -63,23 +63,8 @@ export function sandboxOptions(host: () => number = () => START) {
 /** A sandbox with a frozen clock and these notes. */
 export async function startingState(texts: Readonly<Record<string, string>> = {}, rate = 0) {
   const given = Object.entries(texts).map(([id, each]) => ({ id, text: each }))
-  const start = {
-    seed: 1,
-    now: START,
-    rate,
-    skip_on_poll: false,
-    settings: {},
-    strict: false,
-    host: () => START,
-  }
-  const built = await buildStartingState(
-    { collections: { notes: given }, generate: {} },
-    start,
-    testService,
-    testAssumptions,
-  )
-  if ('issues' in built) throw new Error(JSON.stringify(built.issues))
-  return built.state
+  const start = startAt(START, { rate })
+  return builtState({ collections: { notes: given } }, start, testService, testAssumptions)
 }
 
 /** Writes or removes one note in a separate commit. */

@@ -4,8 +4,8 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { operation } from '../../src/core/operation.ts'
 import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { type Resource, service } from '../../src/core/service.ts'
-import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import { serviceFaults } from '../../src/service.ts'
+import { builtState, startAt } from './built-state.ts'
 
 /** The instant at which the sandboxes of {@link sandboxOf} start. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -42,7 +42,7 @@ export async function sandboxOf(
   { keys, settings = {}, rate = 0, host = () => START, options = {} }: SandboxPlan,
 ): Promise<Sandbox> {
   const [all, assumptions] = [service([resource], serviceFaults), new AssumptionCatalog([coreAssumptions])]
-  const start = { seed: 1, now: START, rate, skip_on_poll: false, settings, strict: false, host }
+  const start = startAt(START, { rate, settings, host })
   const api_keys = keys.map((id) => ({
     id,
     kind: 'user',
@@ -51,7 +51,6 @@ export async function sandboxOf(
     organization_id: 'o',
     teamspace_id: id,
   }))
-  const built = await buildStartingState({ collections: { api_keys }, generate: {} }, start, all, assumptions)
-  if (!('state' in built)) throw new Error(JSON.stringify(built.issues))
-  return new Sandbox({ ...sandboxDefaults, service: all, assumptions, host, ...options }, built.state)
+  const state = await builtState({ collections: { api_keys } }, start, all, assumptions)
+  return new Sandbox({ ...sandboxDefaults, service: all, assumptions, host, ...options }, state)
 }

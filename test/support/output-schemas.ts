@@ -164,6 +164,7 @@ export const { wild } = fc.letrec<{ wild: JsonObject; inner: Json }>((tie) => ({
       propertyNames: tie('inner'),
       dependentRequired: map(fc.uniqueArray(names, { maxLength: 2 })),
       dependentSchemas: map(tie('inner')),
+      dependencies: map(fc.oneof(fc.uniqueArray(names, { maxLength: 2 }), tie('inner'))),
       if: tie('inner'),
       then: tie('inner'),
       else: tie('inner'),

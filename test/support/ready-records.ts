@@ -1,23 +1,20 @@
 import { readFixtures } from '../../src/adapters/fixtures.ts'
 import { isObject } from '../../src/core/json.ts'
-import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import { COUNTERS, SANDBOX_TABLE } from '../../src/core/state/state.ts'
 import { formatDuration } from '../../src/core/time/instant.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { START } from './base-state.ts'
+import { builtState, startAt } from './built-state.ts'
 
 /**
  * The text of `fixtures/demo.seed-1.json`: the records of demo as they are after their check, and those that faker generates for
  * the default seed, one on each line.
  */
 export async function readyRecordsOfDemo(): Promise<string> {
-  const now = Date.parse(START)
-  const start = { seed: 1, now, rate: 0, skip_on_poll: false, settings: {}, strict: false, host: () => now }
   const fixtures = { ...(await readFixtures('demo')), ready: undefined }
-  const built = await buildStartingState(fixtures, start, workspaceService, assumptions)
-  if ('issues' in built) throw new Error(JSON.stringify(built.issues, null, 2))
-  const { store } = built.state
+  const now = Date.parse(START)
+  const { store } = await builtState(fixtures, startAt(now), workspaceService, assumptions)
   const rowsOf = (name: string) => [...store.rows(name).values()]
   const generated = (name: string) => Number(fixtures.generate[name] ?? 0)
   const lists = (rows: (name: string) => readonly object[]): string =>

@@ -36,6 +36,13 @@ export async function scenarioEmulator(
   }
 }
 
+/** A command that can be seen: it makes the organization org-9. */
+export const putNinth: ScenarioCommand = {
+  kind: 'put',
+  collection: 'organizations',
+  record: { id: 'org-9', name: 'Ninth' },
+}
+
 /** A function that returns the same commands on every call. */
 export function asking(...commands: readonly ScenarioCommand[]) {
   return () => commands

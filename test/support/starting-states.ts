@@ -10,6 +10,7 @@ import { type InternalOptions, openEmulator } from '../../src/emulator.ts'
 import { assumptions } from '../../src/resources/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { START } from './base-state.ts'
+import { startAt } from './built-state.ts'
 
 /** A record of any collection, untyped. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into records of every shape; the assertions are the types.
@@ -26,7 +27,7 @@ export interface BuildOptions {
 export async function build(source: string | JsonObject, options: BuildOptions = {}): Promise<Built> {
   const { seed = 1, clock = START, settings = {} } = options
   const now = Date.parse(clock)
-  const start = { seed, now, rate: 0, skip_on_poll: false, settings, strict: false, host: () => now }
+  const start = startAt(now, { seed, settings })
   return buildStartingState(await readFixtures(source), start, workspaceService, assumptions)
 }
 

@@ -8,7 +8,6 @@ import type { WebhookType } from '../../src/core/operation.ts'
 import { change } from '../../src/core/sandboxes/change.ts'
 import { Sandbox, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { service } from '../../src/core/service.ts'
-import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
 import { advance } from '../../src/core/time/advance.ts'
 import type { RanEvent } from '../../src/core/time/scheduler.ts'
@@ -17,6 +16,7 @@ import type { WebhookRequest } from '../../src/core/webhooks/message.ts'
 import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { webhooksResource } from '../../src/core/webhooks/resource.ts'
 import { serviceFaults } from '../../src/service.ts'
+import { builtState, startAt } from './built-state.ts'
 
 /** The instant at which these sandboxes start, with a frozen clock. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')
@@ -109,18 +109,7 @@ export async function startingState({
   deliveries = [],
 }: OutboxEmulatorOptions): Promise<SandboxState> {
   const collections = { webhooks, webhook_deliveries: deliveries }
-  const start = {
-    seed: 1,
-    now: START,
-    rate: 0,
-    skip_on_poll: false,
-    settings,
-    strict: false,
-    host: () => START,
-  }
-  const built = await buildStartingState({ collections, generate: {} }, start, joined, assumptions)
-  if ('state' in built) return built.state
-  throw new Error(built.issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join('\n'))
+  return builtState({ collections }, startAt(START, { settings }), joined, assumptions)
 }
 
 /** One request that a fake receiver has not responded to yet. */

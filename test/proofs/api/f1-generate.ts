@@ -62,7 +62,7 @@ function pause(chance: Chance): number {
 function mutate(draft: Draft, source: Source): void {
   const times = source.chance.int(1, 3)
   for (let n = 0; n < times; n++) {
-    const { name, apply } = pick(source.chance, MUTATIONS)
+    const [name, apply] = pick(source.chance, Object.entries(MUTATIONS))
     apply(draft, source)
     draft.mutations.push(name)
   }

@@ -6,10 +6,7 @@ import { type Draft, type Source, someId } from './f1-valid.ts'
 import { pick, TEXTS } from './f1-values.ts'
 
 /** A change to a valid request; the result may still be valid. */
-export interface Mutation {
-  readonly name: string
-  readonly apply: (draft: Draft, source: Source) => void
-}
+export type Mutation = (draft: Draft, source: Source) => void
 
 const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
@@ -204,166 +201,106 @@ const onObject =
   }
 
 /** All mutations of a request. */
-export const MUTATIONS: readonly Mutation[] = [
-  {
-    name: 'wrong type',
-    apply: somewhere(WRONG),
+export const MUTATIONS: Readonly<Record<string, Mutation>> = {
+  'wrong type': somewhere(WRONG),
+  'odd text': somewhere(TEXTS),
+  'missing member': onObject((entries, chance) => void entries.splice(chance.int(0, entries.length), 1)),
+  'unknown member': onObject((entries, chance) => {
+    entries.push([
+      pick(chance, ['unknown', 'id', '__proto__', 'constructor', '', 'object']),
+      pick(chance, WRONG),
+    ])
+  }),
+  'other body': (draft, { chance }) => {
+    draft.raw = chance.int(0, 20) === 0 ? BAD_UTF8 : pick(chance, ODD_BODIES)
   },
-  {
-    name: 'odd text',
-    apply: somewhere(TEXTS),
+  'cut body': (draft, { chance }) => {
+    const text = Buffer.from(JSON.stringify(draft.json ?? null))
+    draft.raw = text.subarray(0, chance.int(0, text.length))
   },
-  {
-    name: 'missing member',
-    apply: onObject((entries, chance) => void entries.splice(chance.int(0, entries.length), 1)),
+  gzip: (draft) => {
+    draft.raw = gzipSync(JSON.stringify(draft.json ?? null))
+    setHeader(draft, 'Content-Encoding', 'gzip')
   },
-  {
-    name: 'unknown member',
-    apply: onObject((entries, chance) => {
-      entries.push([
-        pick(chance, ['unknown', 'id', '__proto__', 'constructor', '', 'object']),
-        pick(chance, WRONG),
-      ])
-    }),
+  'large body': (draft, { chance }) => {
+    // Rarely, because reading one body of 1 MiB costs as much as a hundred other requests.
+    if (chance.int(0, 29) === 0) draft.raw = Buffer.from(`{"name":"${'x'.repeat(1_048_576)}"}`)
   },
-  {
-    name: 'other body',
-    apply: (draft, { chance }) => {
-      draft.raw = chance.int(0, 20) === 0 ? BAD_UTF8 : pick(chance, ODD_BODIES)
-    },
+  'other id': (draft, { chance, sandbox }) => {
+    const at = chance.int(1, draft.segments.length - 1)
+    const collection = pick(chance, [
+      'teamspaces',
+      'users',
+      'messages',
+      'agents',
+      'batch_predictions',
+      'pages',
+    ])
+    draft.segments[at] = encodeURIComponent(someId(sandbox, collection, chance))
   },
-  {
-    name: 'cut body',
-    apply: (draft, { chance }) => {
-      const text = Buffer.from(JSON.stringify(draft.json ?? null))
-      draft.raw = text.subarray(0, chance.int(0, text.length))
-    },
+  'odd segment': (draft, { chance }) => {
+    draft.segments[chance.int(1, draft.segments.length - 1)] = pick(chance, ODD_SEGMENTS)
   },
-  {
-    name: 'gzip',
-    apply: (draft) => {
-      draft.raw = gzipSync(JSON.stringify(draft.json ?? null))
-      setHeader(draft, 'Content-Encoding', 'gzip')
-    },
+  'other path': (draft, { chance }) => {
+    const ways = [
+      () => draft.segments.push(''),
+      () => draft.segments.push('more'),
+      () => draft.segments.splice(1, 1),
+      () => draft.segments.splice(1, 0, ''),
+      () => {
+        draft.segments = draft.segments.map((each) => each.toUpperCase())
+      },
+      () => {
+        draft.base = pick(chance, ['/V1', '/v2', '', '/v1/v1', '/v1beta'])
+      },
+      () => {
+        draft.prefix = pick(chance, ['/@other', '/@UPPER', '/@', '/@-x', '/@other/@other'])
+      },
+    ]
+    pick(chance, ways)()
   },
-  {
-    name: 'large body',
-    apply: (draft, { chance }) => {
-      // Rarely, because reading one body of 1 MiB costs as much as a hundred other requests.
-      if (chance.int(0, 29) === 0) draft.raw = Buffer.from(`{"name":"${'x'.repeat(1_048_576)}"}`)
-    },
+  'other method': (draft, { chance }) => {
+    draft.method = pick(chance, [
+      'GET',
+      'POST',
+      'PATCH',
+      'DELETE',
+      'PUT',
+      'HEAD',
+      'OPTIONS',
+      'TRACE',
+      'PROPFIND',
+    ])
   },
-  {
-    name: 'other id',
-    apply: (draft, { chance, sandbox }) => {
-      const at = chance.int(1, draft.segments.length - 1)
-      const collection = pick(chance, [
-        'teamspaces',
-        'users',
-        'messages',
-        'agents',
-        'batch_predictions',
-        'pages',
-      ])
-      draft.segments[at] = encodeURIComponent(someId(sandbox, collection, chance))
-    },
+  'odd query': (draft, { chance }) => {
+    const [name, value] = pick(chance, ODD_QUERIES)
+    draft.query.push([name, value])
   },
-  {
-    name: 'odd segment',
-    apply: (draft, { chance }) => {
-      draft.segments[chance.int(1, draft.segments.length - 1)] = pick(chance, ODD_SEGMENTS)
-    },
+  'odd tail': (draft, { chance }) => {
+    draft.tail = pick(chance, ODD_TAILS)
   },
-  {
-    name: 'other path',
-    apply: (draft, { chance }) => {
-      const ways = [
-        () => draft.segments.push(''),
-        () => draft.segments.push('more'),
-        () => draft.segments.splice(1, 1),
-        () => draft.segments.splice(1, 0, ''),
-        () => {
-          draft.segments = draft.segments.map((each) => each.toUpperCase())
-        },
-        () => {
-          draft.base = pick(chance, ['/V1', '/v2', '', '/v1/v1', '/v1beta'])
-        },
-        () => {
-          draft.prefix = pick(chance, ['/@other', '/@UPPER', '/@', '/@-x', '/@other/@other'])
-        },
-      ]
-      pick(chance, ways)()
-    },
+  'repeated query': (draft, { chance }) => {
+    draft.query.push(...draft.query, ['limit', String(chance.int(1, 100))], ['limit', '2'])
   },
-  {
-    name: 'other method',
-    apply: (draft, { chance }) => {
-      draft.method = pick(chance, [
-        'GET',
-        'POST',
-        'PATCH',
-        'DELETE',
-        'PUT',
-        'HEAD',
-        'OPTIONS',
-        'TRACE',
-        'PROPFIND',
-      ])
-    },
+  'other key': (draft, { chance }) => {
+    setHeader(draft, 'Authorization', `Bearer ${pick(chance, Object.values(KEYS))}`)
   },
-  {
-    name: 'odd query',
-    apply: (draft, { chance }) => {
-      const [name, value] = pick(chance, ODD_QUERIES)
-      draft.query.push([name, value])
-    },
+  'no key': (draft) => {
+    draft.headers = draft.headers.filter(([name]) => name !== 'Authorization')
   },
-  {
-    name: 'odd tail',
-    apply: (draft, { chance }) => {
-      draft.tail = pick(chance, ODD_TAILS)
-    },
+  'odd header': (draft, { chance }) => {
+    const [name, value] = pick(chance, ODD_HEADERS)
+    setHeader(draft, name, value)
   },
-  {
-    name: 'repeated query',
-    apply: (draft, { chance }) => {
-      draft.query.push(...draft.query, ['limit', String(chance.int(1, 100))], ['limit', '2'])
-    },
+  'repeated header': (draft, { chance }) => {
+    const [name, value] = pick(chance, ODD_HEADERS)
+    draft.headers.push([name, value], [name, value])
   },
-  {
-    name: 'other key',
-    apply: (draft, { chance }) => {
-      setHeader(draft, 'Authorization', `Bearer ${pick(chance, Object.values(KEYS))}`)
-    },
+  'other host': (draft, { chance }) => {
+    setHeader(
+      draft,
+      'Host',
+      pick(chance, ['evil.example', '', '127.0.0.1', '0177.0.0.1', 'localhost:1, evil', '[::1']),
+    )
   },
-  {
-    name: 'no key',
-    apply: (draft) => {
-      draft.headers = draft.headers.filter(([name]) => name !== 'Authorization')
-    },
-  },
-  {
-    name: 'odd header',
-    apply: (draft, { chance }) => {
-      const [name, value] = pick(chance, ODD_HEADERS)
-      setHeader(draft, name, value)
-    },
-  },
-  {
-    name: 'repeated header',
-    apply: (draft, { chance }) => {
-      const [name, value] = pick(chance, ODD_HEADERS)
-      draft.headers.push([name, value], [name, value])
-    },
-  },
-  {
-    name: 'other host',
-    apply: (draft, { chance }) => {
-      setHeader(
-        draft,
-        'Host',
-        pick(chance, ['evil.example', '', '127.0.0.1', '0177.0.0.1', 'localhost:1, evil', '[::1']),
-      )
-    },
-  },
-]
+}

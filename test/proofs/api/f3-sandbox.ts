@@ -1,11 +1,11 @@
 import { faultHooks } from '../../../src/core/faults/hooks.ts'
 import type { JsonObject } from '../../../src/core/json.ts'
 import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../../src/core/sandboxes/sandbox.ts'
-import { buildStartingState } from '../../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../../src/core/state/state.ts'
 import { assumptions } from '../../../src/resources/index.ts'
 import { workspaceService } from '../../../src/service.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
+import { builtState, startAt } from '../../support/built-state.ts'
 
 /** The options and the starting state of the sandboxes of one proof. */
 export interface Origin {
@@ -28,9 +28,7 @@ export async function originOf(
   for (const [name, records] of Object.entries(extra))
     Object.assign(collections, { [name]: [...(baseCollections[name] ?? []), ...records] })
   const host = () => now
-  const begin = { seed: 1, now, rate: 0, skip_on_poll: false, settings, strict: false, host }
-  const built = await buildStartingState({ collections, generate: {} }, begin, workspaceService, assumptions)
-  if ('issues' in built) throw new Error(JSON.stringify(built.issues))
+  const start = await builtState({ collections }, startAt(now, { settings }), workspaceService, assumptions)
   const onDefect = (error: unknown): never => {
     throw error
   }
@@ -43,7 +41,7 @@ export async function originOf(
     host,
     onDefect,
   }
-  return { options, start: built.state }
+  return { options, start }
 }
 
 /** Creates a sandbox in the starting state of its origin. */

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../src/core/json.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
+import { consumptionRow } from '../../support/consumption-row.ts'
 import { sampleRecords } from '../../support/sample-calls.ts'
 
 /** The number of records of each kind that can be used only once. */
@@ -40,17 +41,10 @@ export function busyCollections(): Readonly<Record<string, readonly object[]>> {
     })),
     automations: like('automations', (n) => ({ id: `automation-${n + 10}` })),
     event_triggers: like('event_triggers', (n) => ({ id: `trigger-${n + 10}` })),
-    consumption_rows: numbers.map((n) => ({
-      id: `row-${n}`,
-      credits: n,
-      created_at: `2026-02-${String(1 + (n % 28)).padStart(2, '0')}T00:00:00.000Z`,
-      action: 'run',
-      organization: 'Harbor Works',
-      resource: 'agent',
-      resource_type: 'agent',
-      credit_source: 'plan',
-      _emulator: { organization_id: 'org-1' },
-    })),
+    consumption_rows: numbers.map((n) => {
+      const at = `2026-02-${String(1 + (n % 28)).padStart(2, '0')}T00:00:00.000Z`
+      return consumptionRow(`row-${n}`, at, { credits: n, action: 'run', resource: 'agent' })
+    }),
     users: numbers.map((n) => ({
       id: `user-${n}`,
       organization_id: 'org-1',

@@ -4,10 +4,10 @@ import { guardJson } from '../../../src/adapters/http/json-body.ts'
 import { shippedFile } from '../../../src/adapters/package.ts'
 import { fitsGlob } from '../../../src/core/log/glob.ts'
 import { Chance } from '../../../src/core/random.ts'
-import { buildStartingState } from '../../../src/core/state/starting-state.ts'
 import { outputsOf } from '../../../src/json-schema/outputs.ts'
 import { assumptions } from '../../../src/resources/index.ts'
 import { workspaceService } from '../../../src/service.ts'
+import { builtState, startAt } from '../../support/built-state.ts'
 import { below, type Figure, type Proof, type Scale } from '../proof.ts'
 import { timing } from '../timing.ts'
 
@@ -56,16 +56,8 @@ function plainText(): Buffer {
 async function records(count: number): Promise<number> {
   const generate = { users: count, memberships: count, conversations: count, messages: count }
   const fixtures = await readFixtures({ ...EMPTY, generate })
-  const start = {
-    seed: 1,
-    now: NOW,
-    rate: 0,
-    skip_on_poll: false,
-    settings: {},
-    strict: false,
-    host: () => NOW,
-  }
-  return costOf(() => buildStartingState(fixtures, start, workspaceService, assumptions))
+  const start = startAt(NOW)
+  return costOf(() => builtState(fixtures, start, workspaceService, assumptions))
 }
 
 async function run(scale: Scale): Promise<readonly Figure[]> {

@@ -23,17 +23,6 @@ test('the same key and body replay the first response, even after the batch has 
   expect(remaining).toEqual([199, 198])
 })
 
-test('a body with other white space and another order of fields is the same body', {
-  tags: ['R276'],
-}, async () => {
-  const emulator = await batchEmulator()
-  const first = await post(emulator, 'key-1')
-  const { items, ...rest } = aBatch()
-  const raw = JSON.stringify({ items, ...Object.fromEntries(Object.entries(rest).reverse()) }, null, 3)
-  const again = await emulator.request('POST', CREATE, { raw, headers: { 'idempotency-key': 'key-1' } })
-  expect(again.text).toBe(first.text)
-})
-
 test.for([
   ['one character in the prompt', { ...aBatch(), prompt: 'Read the total!' }],
   ['one item more', aBatch({ items: 4 })],
@@ -90,15 +79,19 @@ test.for<[one: string, other: string]>([
   ['100', '1e2'],
   ['-0', '0'],
   ['1e400', '10.0E+0399'],
-])('numbers that are equal are the same body: %s and %s', { tags: ['T10'] }, async ([one, other]) => {
-  const emulator = await batchEmulator()
-  const send = (raw: string) =>
-    emulator.request('POST', CREATE, { raw, headers: { 'idempotency-key': 'key-1' } })
-  const first = await send(bodyWith(one))
-  const { items, ...rest } = JSON.parse(bodyWith('"NUMBER"'))
-  const reordered = JSON.stringify({ items, ...rest }, null, 2).replace('"NUMBER"', other)
-  expect([first.status, (await send(reordered)).text]).toEqual([200, first.text])
-})
+])(
+  'numbers that are equal are the same body, in any order and layout: %s and %s',
+  { tags: ['R276', 'T10'] },
+  async ([one, other]) => {
+    const emulator = await batchEmulator()
+    const send = (raw: string) =>
+      emulator.request('POST', CREATE, { raw, headers: { 'idempotency-key': 'key-1' } })
+    const first = await send(bodyWith(one))
+    const { items, ...rest } = JSON.parse(bodyWith('"NUMBER"'))
+    const reordered = JSON.stringify({ items, ...rest }, null, 2).replace('"NUMBER"', other)
+    expect([first.status, (await send(reordered)).text]).toEqual([200, first.text])
+  },
+)
 
 test('a key can be used again exactly 24 hours after its first use, also across a restart', {
   tags: ['R278'],

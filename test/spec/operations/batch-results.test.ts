@@ -2,9 +2,7 @@ import { connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { batchStatuses } from '../../../src/resources/batch-predictions/states.ts'
 import { KEYS } from '../../support/base-state.ts'
-import { callBatches } from '../../support/batch-calls.ts'
 import {
-  aBatch,
   batchEmulator,
   bring,
   cancel,
@@ -146,13 +144,6 @@ test('results_url leads to the results when resolved against the URL of a reques
     const response = await emulator.send(pathname, { method: 'GET', headers })
     expect([response.status, response.text.split('\n')]).toEqual([200, expect.any(Array)])
   }
-})
-
-test('results_url keeps the sandbox that the path selects', { tags: ['T29'] }, async () => {
-  const emulator = await batchEmulator()
-  const created = callBatches(emulator.sandbox, 'create', { body: aBatch(), pathPrefix: '/@default' })
-  const { results_url } = await bring(emulator, created.body.id, 'completed')
-  expect(results_url).toBe(`${mountPath()}/@default/v1/batch-predictions/${created.body.id}/results`)
 })
 
 test('a setting makes results_url relative to the base URL', { tags: ['U047'] }, async () => {

@@ -1,22 +1,16 @@
 import { expect, test } from 'vitest'
 import { change } from '../../../src/core/sandboxes/change.ts'
+import { consumptionRow } from '../../support/consumption-row.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { pointersOf, refused } from '../../support/refusal.ts'
 
 const PATH = '/organization/reports/consumption-breakdown'
 
-const row = (id: string, created_at: string, change: object = {}) => ({
-  id,
-  credits: 1,
-  created_at,
-  action: 'converse',
-  organization: 'Harbor Works',
-  resource: id,
-  resource_type: 'agent',
-  credit_source: 'plan',
-  _emulator: { organization_id: 'org-1', teamspace_id: 'ts-a' },
-  ...change,
-})
+const row = (id: string, created_at: string, change: object = {}) =>
+  consumptionRow(id, created_at, {
+    _emulator: { organization_id: 'org-1', teamspace_id: 'ts-a' },
+    ...change,
+  })
 
 /** Rows one minute apart; the highest number is the newest, one minute before the sandbox starts. */
 const rows = (count: number) => Array.from({ length: count }, (_, n) => row(`row-${n}`, `-${count - n}m`))
@@ -24,7 +18,6 @@ const rows = (count: number) => Array.from({ length: count }, (_, n) => row(`row
 const withRows = (consumption_rows: object[], settings = {}) =>
   testEmulator({ collections: { consumption_rows }, settings })
 
-// Each row has its id as its resource, because responses do not contain the id.
 const resourcesOf = ({ body }: TestResponse): string[] =>
   body.data.map(({ resource }: { resource: string }) => resource)
 

@@ -364,19 +364,3 @@ test.for([
   const emulator = await testEmulator({ collections })
   await refused(emulator, () => emulator.delete(`/conversations/${id}`, { key }), 404, 'not_found')
 })
-
-test('under --strict list and delete respond with a 501 and a mitigation, and change nothing', {
-  tags: ['R223', 'U043'],
-}, async () => {
-  const emulator = await testEmulator({ collections, strict: true })
-  const before = emulator.digest()
-  for (const response of [
-    await emulator.get('/conversations'),
-    await emulator.delete('/conversations/c-1'),
-  ]) {
-    expect([response.status, response.body.error]).toEqual([501, 'emulator_contract_unspecified'])
-    expect(response.body.mitigation).toEqual(expect.stringMatching(/./))
-    expect(response.assumed).toContain('U043')
-  }
-  expect(emulator.digest()).toBe(before)
-})

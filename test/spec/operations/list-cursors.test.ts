@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { loadDocument } from '../../../src/core/sandboxes/change.ts'
 import type { Row } from '../../../src/core/state/commit.ts'
+import { consumptionRow } from '../../support/consumption-row.ts'
 import { type TestEmulator, type TestResponse, testEmulator } from '../../support/emulator.ts'
 import { arm } from '../../support/state-faults.ts'
 
@@ -29,17 +30,7 @@ function rowsAt(instants: readonly number[]) {
       role: 'member',
       created_at: '-1d',
     })),
-    consumption_rows: instants.map((at, n) => ({
-      id: `row-${n}`,
-      credits: 1,
-      created_at: instant(at),
-      action: 'converse',
-      organization: 'Harbor Works',
-      resource: `row-${n}`,
-      resource_type: 'agent',
-      credit_source: 'plan',
-      _emulator: { organization_id: 'org-1' },
-    })),
+    consumption_rows: instants.map((at, n) => consumptionRow(`row-${n}`, instant(at))),
   }
 }
 

@@ -254,11 +254,19 @@ test('an unknown server and one of another teamspace get the same response', { t
   expect(emulator.digest()).toBe(before)
 })
 
-test('a code has at most 4096 characters', { tags: ['R142', 'R284'] }, async () => {
-  const emulator = await mcpEmulator()
-  await refused(emulator, { ...proof, code: 'c'.repeat(4097) }, '/code')
-  expect((await callback(emulator, { ...proof, code: '\u{1F600}'.repeat(4096) })).status).toBe(200)
-})
+test.for<[member: string, bound: number, longest: string]>([
+  ['code', 4096, '\u{1F600}'.repeat(4096)],
+  ['state', 512, 's'.repeat(512)],
+  ['redirect_uri', 2048, CALLBACK.padEnd(2048, 'x')],
+])(
+  'the %s of a callback may have %i characters, and not one more',
+  { tags: ['R142', 'R143', 'R144', 'R284'] },
+  async ([member, , longest]) => {
+    const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { [member]: longest })] } })
+    await refused(emulator, { ...proof, [member]: `${longest}x` }, `/${member}`)
+    expect((await callback(emulator, { ...proof, [member]: longest })).status).toBe(200)
+  },
+)
 
 test('a code has to be a string', { tags: ['R142'] }, async () => {
   const emulator = await mcpEmulator()
@@ -270,13 +278,6 @@ test('a flow with a code accepts only that code', { tags: ['R142', 'U032'] }, as
   const { assumed } = await refused(emulator, { ...proof, code: 'wrong' }, '/code')
   expect(assumed).toContain('U033')
   expect((await callback(emulator, { ...proof, code: 'right' })).status).toBe(200)
-})
-
-test('a state has at most 512 characters', { tags: ['R143', 'R284'] }, async () => {
-  const long = 's'.repeat(512)
-  const emulator = await mcpEmulator({ collections: { oauth_flows: [aFlow('f1', { state: long })] } })
-  await refused(emulator, { ...proof, state: `${long}s` }, '/state')
-  expect((await callback(emulator, { ...proof, state: long })).status).toBe(200)
 })
 
 test('a state that differs, is missing or belongs to another server is refused', {
@@ -295,32 +296,18 @@ test('the digest in the state file is refused as a state', { tags: ['R143'] }, a
   await refused(emulator, { ...proof, state: emulator.state('oauth_flows')[0].state }, '/state')
 })
 
-test('a state works once', { tags: ['R143'] }, async () => {
-  const emulator = await mcpEmulator()
-  expect((await callback(emulator, proof)).status).toBe(200)
-  const { assumed } = await refused(emulator, proof, '/state')
-  expect(assumed).toContain('U032')
-})
-
 test('a setting lets a state work again', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator({ settings: { 'mcp.oauth.state_reuse': 'accept' } })
   expect((await callback(emulator, proof)).status).toBe(200)
   expect((await callback(emulator, proof)).status).toBe(200)
 })
 
-test('a state that completed its flow stays used after a restart', { tags: ['R143'] }, async () => {
+test('a state works once, also across a restart', { tags: ['R143'] }, async () => {
   const emulator = await mcpEmulator()
   expect((await callback(emulator, proof)).status).toBe(200)
+  const { assumed } = await refused(emulator, proof, '/state')
+  expect(assumed).toContain('U032')
   await refused(await emulator.restart(), proof, '/state')
-})
-
-test('a redirect_uri has at most 2048 characters', { tags: ['R144', 'R284'] }, async () => {
-  const longest = CALLBACK.padEnd(2048, 'x')
-  const emulator = await mcpEmulator({
-    collections: { oauth_flows: [aFlow('f1', { redirect_uri: longest })] },
-  })
-  await refused(emulator, { ...proof, redirect_uri: `${longest}x` }, '/redirect_uri')
-  expect((await callback(emulator, { ...proof, redirect_uri: longest })).status).toBe(200)
 })
 
 test('a redirect_uri other than the one of the flow is refused, even if similar', {
@@ -353,19 +340,6 @@ test('https and the three loopback hosts are accepted', { tags: ['R145'] }, asyn
   }
 })
 
-test.for([
-  'http://x.example',
-  'http://127.0.0.2',
-  'http://localhost.evil.example',
-  'http://127.0.0.1.evil.example',
-  'http://localhost@evil.example',
-  'http://2130706433',
-  'http://127.1',
-  'http://0x7f000001',
-])('%s does not count as loopback (T30)', { tags: ['R145'] }, async (redirect_uri) => {
-  await refused(await mcpEmulator(), { ...proof, redirect_uri }, '/redirect_uri')
-})
-
 test.for(['ftp://localhost', 'javascript:alert(1)', '//localhost', 'localhost', ''])(
   '%j is refused',
   { tags: ['R145'] },
@@ -374,19 +348,10 @@ test.for(['ftp://localhost', 'javascript:alert(1)', '//localhost', 'localhost', 
   },
 )
 
-test.for<[title: string, change: object, pointer: string]>([
-  ['a code of 4097 characters', { code: 'c'.repeat(4097) }, '/code'],
-  ['a state of 513 characters', { state: 's'.repeat(513) }, '/state'],
-  ['a redirect_uri of 2049 characters', { redirect_uri: CALLBACK.padEnd(2049, 'x') }, '/redirect_uri'],
-  ['a redirect_uri over http', { redirect_uri: 'http://x.example' }, '/redirect_uri'],
-])(
-  '%s is refused in a fixture',
-  { tags: ['R142', 'R284', 'R143', 'R144', 'R145'] },
-  async ([, change, pointer]) => {
-    const collections = { oauth_flows: [aFlow('f1', change as Readonly<Record<string, unknown>>)] }
-    await expect(testEmulator({ collections })).rejects.toThrow(`/collections/oauth_flows/0${pointer}`)
-  },
-)
+test('a redirect_uri over http is refused in a fixture', { tags: ['R145', 'R284'] }, async () => {
+  const collections = { oauth_flows: [aFlow('f1', { redirect_uri: 'http://x.example' })] }
+  await expect(testEmulator({ collections })).rejects.toThrow('/collections/oauth_flows/0/redirect_uri')
+})
 
 test('a service key is refused in the standard body, and the state is not consumed', {
   tags: ['R147', 'R228'],
@@ -428,28 +393,6 @@ test('a setting changes the status for a service key', { tags: ['R147'] }, async
   const { status, body, headers } = await callback(emulator, proof, { key: 'KS' })
   expect([status, body.status_code, headers.get('www-authenticate')]).toEqual([401, 401, 'Bearer'])
 })
-
-test.for<
-  [title: string, call: (emulator: TestEmulator) => ReturnType<TestEmulator['get']>, operation: string]
->([
-  ['the callback', (emulator) => callback(emulator, proof), 'mcp-servers.oauth-callback'],
-  ['the list', (emulator) => emulator.get('/organization/mcp-servers'), 'mcp-servers.list'],
-])(
-  '%s is rate limited, and a 429 consumes nothing',
-  { tags: ['R148', 'R183'] },
-  async ([, call, operation]) => {
-    const settings = {
-      'limits.overrides': [{ operation, limit: 1, window_s: 60 }],
-      'mcp.oauth.state_reuse': 'accept',
-    }
-    const emulator = await mcpEmulator({ settings })
-    expect((await call(emulator)).status).toBe(200)
-    const before = emulator.digest()
-    const { status, body, headers } = await call(emulator)
-    expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'rate_limit_exceeded', '60'])
-    expect(emulator.digest()).toBe(before)
-  },
-)
 
 test('the list contains only the servers of the teamspace of the key', { tags: ['R182'] }, async () => {
   const emulator = await mcpEmulator({

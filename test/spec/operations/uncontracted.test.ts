@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { testEmulator } from '../../support/emulator.ts'
+import { sampleRecords } from '../../support/sample-calls.ts'
 
 test.for([
   ['POST /converse', 'POST', '/converse'],
@@ -29,6 +30,25 @@ test.for([
     expect(emulator.digest()).toBe(before)
   },
 )
+
+test('under --strict every operation without a contract is a 501 that changes nothing, before any record is loaded', {
+  tags: ['R223', 'U043'],
+}, async () => {
+  const emulator = await testEmulator({ collections: sampleRecords, strict: true })
+  const before = emulator.digest()
+  for (const { name, method, path, contract } of emulator.sandbox.service.operations.values()) {
+    if (contract) continue
+    for (const id of ['agent-1', 'none']) {
+      const target = path.replace('{agent_id}', id).replaceAll(/\{\w+\}/g, 'conversation-1')
+      const how = method === 'POST' || method === 'PATCH' ? { json: {} } : {}
+      const { status, body, headers, assumed } = await emulator.request(method, target, how)
+      expect([name, status, body.error]).toEqual([name, 501, 'emulator_contract_unspecified'])
+      expect(body).toMatchObject({ mitigation: expect.stringMatching(/./), retryable: false, details: {} })
+      expect([headers.get('x-ratelimit-limit'), assumed.includes('U043')]).toEqual(['200', true])
+    }
+  }
+  expect(emulator.digest()).toBe(before)
+})
 
 test('parameters of converse and search are ignored: the response is always the same', {
   tags: ['R223'],

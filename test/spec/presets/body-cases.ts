@@ -53,30 +53,20 @@ const type = (headers: Readonly<Record<string, string>>): string | undefined =>
 const length = (text: string, headers: Readonly<Record<string, string>>) =>
   Number(headers['content-length']) === Buffer.byteLength(text)
 
+const page = (text: string, headers: Readonly<Record<string, string>>) => ({
+  html: /<html/i.test(text),
+  type: type(headers),
+  limit: headers['x-ratelimit-limit'] ?? null,
+})
+const PAGE = { html: true, type: 'text/html', limit: null }
+
 export const bodyCases: readonly PresetCase[] = [
   body('empty-json-body', (text, headers) => ({ text, type: type(headers) }), {
     text: '',
     type: 'application/json',
   }),
-  body(
-    'html-error-page',
-    (text, headers) => ({
-      html: /<html/i.test(text),
-      type: type(headers),
-      limit: headers['x-ratelimit-limit'] ?? null,
-    }),
-    { html: true, type: 'text/html', limit: null },
-    502,
-  ),
-  body(
-    'html-with-200',
-    (text, headers) => ({
-      html: /<html/i.test(text),
-      type: type(headers),
-      limit: headers['x-ratelimit-limit'] ?? null,
-    }),
-    { html: true, type: 'text/html', limit: null },
-  ),
+  body('html-error-page', page, PAGE, 502),
+  body('html-with-200', page, PAGE),
   body('malformed-json', (text, headers) => ({ json: parse(text) !== undefined, type: type(headers) }), {
     json: false,
     type: 'application/json',

@@ -24,22 +24,21 @@ const BROKEN = { status: null, broke: 'broken' }
 function connection(
   preset: string,
   { raw, client, made, stays = false }: WireCase,
-  slow = false,
+  untilHeld = false,
 ): PresetCase {
   return {
     preset,
-    ...(slow ? { slow: true as const } : {}),
     run: async (stage) => {
       const pages = () => stage.sandbox.store.rows('pages').size
       await stage.arm(preset)
       const seen = await stage.raw('POST', '/pages', {
         json: { name: 'raw' },
-        untilHeld: slow,
+        untilHeld,
       })
       await stage.arm(preset)
       const view = await stage.call('POST', '/pages', {
         json: { name: 'client' },
-        untilHeld: slow,
+        untilHeld,
       })
       const made = pages()
       if (stays) await stage.clear()
@@ -120,7 +119,6 @@ export const connectionCases: readonly PresetCase[] = [
   }),
   {
     preset: 'slow',
-    slow: true,
     run: async (stage) => {
       await stage.arm('slow')
       const order: string[] = []
@@ -133,7 +131,6 @@ export const connectionCases: readonly PresetCase[] = [
   },
   {
     preset: 'slow-drip',
-    slow: true,
     run: async (stage) => {
       await stage.arm('slow-drip', { do: [{ pace: { bytes: 16, gap_ms: 20, max_ms: 60_000 } }] })
       const { pieces, end, text } = await stage.raw('POST', '/pages', { json: { name: 'x' } })

@@ -43,7 +43,6 @@ function pieces(
   const preset = `ndjson-${name}`
   return {
     preset,
-    slow: true,
     run: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)
@@ -69,7 +68,6 @@ function broken(name: string, expected: object, untilHeld = false): PresetCase {
   const preset = `ndjson-${name}`
   return {
     preset,
-    ...(untilHeld ? { slow: true as const } : {}),
     run: async (stage) => {
       const path = await results(stage)
       await stage.arm(preset)

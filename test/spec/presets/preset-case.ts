@@ -5,8 +5,6 @@ export interface PresetCase {
   readonly preset: string
   readonly run: (stage: Stage) => Promise<unknown>
   readonly expected: unknown
-  /** Cases that wait in real time run less often. */
-  readonly slow?: true
 }
 
 export const USERS = '/organization/teamspaces/ts-a/users?limit=2'

@@ -25,9 +25,8 @@ const cases: readonly PresetCase[] = [
 
 const CLIENTS = { fetch: viaFetch, 'node:http': viaHttp() }
 
-/** Runs of each preset through each client: 2, or 1 for slow presets. PRESET_RUNS sets another number. */
-const asked = process.env.PRESET_RUNS
-const TIMES = { quick: Number(asked ?? 2), slow: Number(asked ?? 1) }
+/** Runs of each preset through each client. */
+const TIMES = Number(process.env.PRESET_RUNS ?? 1)
 
 /** The timeout of one run in real milliseconds. */
 const PATIENCE = 6_000
@@ -38,12 +37,11 @@ test('every preset has a case, and every case a preset', () => {
 
 test.for(cases.map((each) => [each.preset, each] as const))(
   '%s has the same effect for fetch and node:http on each run',
-  { timeout: Math.max(300_000, 2 * TIMES.slow * PATIENCE) },
-  async ([, { run, expected, slow }]) => {
+  { timeout: Math.max(300_000, 2 * TIMES * PATIENCE) },
+  async ([, { run, expected }]) => {
     const { stage } = await theatre()
-    const times = slow ? TIMES.slow : TIMES.quick
     for (const client of Object.values(CLIENTS)) {
-      for (let n = 0; n < times; n++) {
+      for (let n = 0; n < TIMES; n++) {
         expect(await run(await stage(client))).toEqual(expected)
       }
     }

@@ -13,7 +13,6 @@ function batches(stage: Stage): number {
 function twice(preset: string, expected: object, { untilHeld = false, stays = false } = {}): PresetCase {
   return {
     preset,
-    ...(untilHeld ? { slow: true as const } : {}),
     run: async (stage) => {
       await stage.arm(preset)
       const first = await stage.call('POST', '/batch-predictions', { ...KEYED, untilHeld })

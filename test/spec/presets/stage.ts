@@ -11,7 +11,6 @@ import {
   type Client,
   type ClientView,
   overSocket,
-  type RawRequest,
   requestBytes,
   type WireView,
 } from '../../support/wire-client.ts'
@@ -28,8 +27,6 @@ export interface Stage {
   call(method: string, path: string, more?: StageCall): Promise<ClientView>
   /** The same request over a new connection, as bytes. */
   raw(method: string, path: string, more?: StageCall): Promise<WireView>
-  /** Several requests as bytes, one after the other on one connection. */
-  pipelined(requests: readonly RawRequest[]): Promise<WireView>
   // biome-ignore lint/suspicious/noExplicitAny: control responses of every shape; the assertions are the types.
   control(method: string, path: string, json?: unknown): Promise<{ status: number; body: any }>
   /** Creates a batch in process, so that wire rules do not apply, and returns its id. */
@@ -111,17 +108,6 @@ function onStage(emulator: RunningEmulator, sandbox: Sandbox, client: Client): S
       }),
     raw: (method, path, more = {}) =>
       overSocket(emulator.port, toBytes(method, path, more), more.untilHeld ? nextHeld(sandbox) : undefined),
-    pipelined: (requests) =>
-      overSocket(
-        emulator.port,
-        requests.map((each) =>
-          requestBytes({
-            ...each,
-            path: prefix + each.path,
-            headers: { ...host, ...headers, ...each.headers },
-          }),
-        ),
-      ),
     control,
     batch: async (changes) => {
       const { body } = await client(`${origin}${prefix}/batch-predictions`, {

@@ -24,8 +24,13 @@ async function created(stage: Stage) {
 const NOT_FOUND = { status: 404, code: 'Not Found' }
 const GONE = { status: 410, code: 'Results Gone' }
 
+/** A case whose preset is armed before anything is sent. */
 function stateCase(preset: string, run: (stage: Stage) => Promise<unknown>, expected: unknown): PresetCase {
-  return { preset, run, expected }
+  const armed = async (stage: Stage) => {
+    await stage.arm(preset)
+    return run(stage)
+  }
+  return { preset, run: armed, expected }
 }
 
 const PEOPLE = '/organization/teamspaces/ts-a/users'
@@ -37,7 +42,6 @@ function isGone({ sandbox }: Stage, user: string): boolean {
 /** Follows the cursors of a list for some pages; each page as the cursor that it names and `has_more`. */
 function cursors(preset: string, expected: readonly (string | undefined)[]): PresetCase {
   const run = async (stage: Stage) => {
-    await stage.arm(preset)
     const seen: (string | undefined)[] = []
     for (let after = ''; seen.length < expected.length; ) {
       const view = await stage.call('GET', `${USERS}${after}`)
@@ -62,7 +66,6 @@ export const listCases: readonly PresetCase[] = [
   stateCase(
     'page-empty-has-more',
     async (stage) => {
-      await stage.arm('page-empty-has-more')
       const [first, second] = [await stage.call('GET', USERS), await stage.call('GET', USERS)]
       const { data, has_more } = parse(first.body)
       return { data, has_more, then: parse(second.body).data.length }
@@ -72,7 +75,6 @@ export const listCases: readonly PresetCase[] = [
   stateCase(
     'page-cursor-deleted',
     async (stage) => {
-      await stage.arm('page-cursor-deleted')
       const first = parse((await stage.call('GET', USERS)).body)
       const last = first.data.at(-1).id
       const second = await stage.call('GET', `${USERS}&after=${last}`)
@@ -91,7 +93,6 @@ export const listCases: readonly PresetCase[] = [
   stateCase(
     'page-rows-shift',
     async (stage) => {
-      await stage.arm('page-rows-shift')
       const [first, second] = [await stage.call('GET', `${VIEWS}0`), await stage.call('GET', `${VIEWS}2`)]
       const [one, two] = [first, second].map(({ body }) =>
         parse(body).data.map(({ id }: { id: string }) => id),
@@ -106,7 +107,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-instant-terminal',
     async (stage) => {
-      await stage.arm('batch-instant-terminal')
       const { id, status } = await created(stage)
       return { status, polled: await poll(stage, id), lines: await results(stage, id) }
     },
@@ -115,7 +115,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-stuck',
     async (stage) => {
-      await stage.arm('batch-stuck')
       const { id } = await created(stage)
       await stage.control('POST', '/clock/advance', { by: '23h' })
       const stuck = await poll(stage, id)
@@ -127,7 +126,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-404-after-create',
     async (stage) => {
-      await stage.arm('batch-404-after-create')
       const { id } = await created(stage)
       return [await poll(stage, id), await poll(stage, id), await poll(stage, id)]
     },
@@ -136,7 +134,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-poll-transient-error',
     async (stage) => {
-      await stage.arm('batch-poll-transient-error')
       const { id } = await created(stage)
       return [await poll(stage, id), await poll(stage, id), await poll(stage, id)]
     },
@@ -145,7 +142,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-cancel-racing-completion',
     async (stage) => {
-      await stage.arm('batch-cancel-racing-completion')
       const { id } = await created(stage)
       const cancel = await stage.call('POST', `/batch-predictions/${id}/cancel`)
       return { cancel: cancel.status, polled: await poll(stage, id), lines: await results(stage, id) }
@@ -155,7 +151,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-results-410',
     async (stage) => {
-      await stage.arm('batch-results-410')
       const id = await stage.finished()
       const view = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
       return { status: view.status, url: view.results_url, results: await results(stage, id) }
@@ -165,7 +160,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-results-410-race',
     async (stage) => {
-      await stage.arm('batch-results-410-race')
       const id = await stage.finished()
       const view = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
       return { url: view.results_url !== null, results: await results(stage, id) }
@@ -175,7 +169,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-expired-partial',
     async (stage) => {
-      await stage.arm('batch-expired-partial')
       const id = await stage.batch({ items: 4 })
       const { status, request_counts } = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
       return { status, request_counts, lines: await results(stage, id) }
@@ -189,7 +182,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-all-errored',
     async (stage) => {
-      await stage.arm('batch-all-errored')
       const { id } = await created(stage)
       await stage.control('POST', '/clock/advance', { by: '1h' })
       const { status, request_counts } = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
@@ -210,7 +202,6 @@ export const batchCases: readonly PresetCase[] = [
   stateCase(
     'batch-failed-validation',
     async (stage) => {
-      await stage.arm('batch-failed-validation')
       const { id } = await created(stage)
       const { status, error } = parse((await stage.call('GET', `/batch-predictions/${id}`)).body)
       return { status, detail: error.detail }
@@ -223,20 +214,19 @@ export const keyCases: readonly PresetCase[] = [
   stateCase(
     'token-expired-mid-session',
     async (stage) => {
-      await stage.arm('token-expired-mid-session')
       const seen = []
       for (let n = 0; n < 4; n++) seen.push((await stage.call('GET', USERS)).status)
       return seen
     },
     [200, 200, 401, 401],
   ),
-  stateCase(
-    'token-revoked',
-    async (stage) => {
+  {
+    preset: 'token-revoked',
+    run: async (stage) => {
       const before = (await stage.call('GET', USERS)).status
       await stage.arm('token-revoked')
       return [before, (await stage.call('GET', USERS)).status, (await stage.call('GET', USERS)).status]
     },
-    [200, 401, 401],
-  ),
+    expected: [200, 401, 401],
+  },
 ]
