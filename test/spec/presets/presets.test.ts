@@ -36,7 +36,7 @@ test('every preset has a case, and every case a preset', () => {
 })
 
 test.for(cases.map((each) => [each.preset, each] as const))(
-  '%s has the same effect for fetch and node:http on each run',
+  '%s has the same effect for fetch and node:http',
   { timeout: Math.max(300_000, 2 * TIMES * PATIENCE) },
   async ([, { run, expected }]) => {
     const { stage } = await theatre()
