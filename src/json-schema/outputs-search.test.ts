@@ -101,7 +101,7 @@ const BLOCKING: Readonly<Record<string, () => JsonObject>> = {
 test.for(Object.keys(BLOCKING))('the search ends: %s', { tags: ['R100', 'U079'] }, (what) => {
   const schema = BLOCKING[what]?.() ?? {}
   expect(schemaIssues({ ...schema, type: 'object' }, '')).toEqual([])
-  const outputs = new Outputs({ ...schema, type: 'object' }, 300)
+  const outputs = new Outputs({ ...schema, type: 'object' }, 100)
   const value = outputOf(outputs, new Chance(1))
   if (value === undefined) expect(outputs.unsatisfiable?.detail).toMatch(/\w+ \w+/)
   // The check of a text of millions of characters has a limit of real time, which a busy machine may reach.

@@ -114,6 +114,6 @@ test('every http URI that is accepted leads to loopback for any URL parser', {
         expect([username, password]).toEqual(['', ''])
       },
     ),
-    { numRuns: 2000 },
+    { numRuns: 500 },
   )
 })
