@@ -33,13 +33,6 @@ test('flags of clock also apply to its subcommand', async () => {
   expect(JSON.parse(out)).toMatchObject({ from: START, to: '2026-03-01T13:00:00.000Z', events: [] })
 })
 
-test('a refusal is reported with its fix', async () => {
-  const { url } = await running()
-  const { code, err } = await command(['clock', 'advance', '9999999d', '--url', url])
-  expect(code).toBe(1)
-  expect(err).toContain('is after the last instant that the clock supports')
-})
-
 test('the error for another program reports that it is no emulator', async () => {
   const { url } = await fakeControl('<html>hello</html>')
   const { code, err } = await command(['status', '--url', url])

@@ -188,14 +188,6 @@ test('an advance ends when its sandbox is replaced', async () => {
   expect(ran(sandbox)).toEqual([])
 })
 
-test('an advance with until runs exactly as far as the goal needs', async () => {
-  const sandbox = await emulatorWithTicks(1, 2, 3)
-  const result = await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
-  expect(sandbox.clock.now).toBe(START + 2 * SECOND)
-  expect((await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })).events).toEqual([])
-})
-
 test('an advance by steps stops when no event is left', async () => {
   const sandbox = await emulatorWithTicks(1, 2)
   expect((await advance(sandbox, { steps: 5 })).events).toHaveLength(2)

@@ -5,23 +5,6 @@ import { change, loadDocument } from '../sandboxes/change.ts'
 import { advance } from './advance.ts'
 import { advanceTo, runDueEvents } from './run-events.ts'
 
-test('events run in order of instant and then of scheduling, each at its own instant', async () => {
-  const sandbox = await clockwork()
-  change(sandbox, ({ schedule }) => {
-    schedule(event('tick', 'late', START + 9_000))
-    schedule(event('tick', 'first', START + 5_000))
-    schedule(event('tick', 'second', START + 5_000))
-  })
-  const result = advanceTo(sandbox, START + 60_000)
-  expect(ran(sandbox).map(({ ref, now }) => [ref, now - START])).toEqual([
-    ['first', 5_000],
-    ['second', 5_000],
-    ['late', 9_000],
-  ])
-  expect(result.events.map(({ ref }) => ref)).toEqual(['first', 'second', 'late'])
-  expect(sandbox.clock.now).toBe(START + 60_000)
-})
-
 test('the same events run at the same instants however an advance is divided', async () => {
   const cuts = fc.array(fc.integer({ min: 1, max: 30_000 }), { maxLength: 12 })
   const dues = fc.array(fc.integer({ min: 0, max: 100_000 }), { maxLength: 20 })
@@ -41,13 +24,6 @@ test('the same events run at the same instants however an advance is divided', a
     }),
     { numRuns: 50 },
   )
-})
-
-test('an advance by steps runs that number of events, whenever they are due', async () => {
-  const sandbox = await clockwork()
-  change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
-  expect((await advance(sandbox, { steps: 3 })).events).toHaveLength(3)
-  expect(sandbox.clock.now).toBe(START + 3_000)
 })
 
 test('an event whose handler fails is undone alone and listed as failed, and time goes on', async () => {
@@ -76,14 +52,6 @@ test('a record has one future event of a kind: scheduling it again moves it, and
   expect(ran(sandbox).map(({ ref, now }) => [ref, now - START])).toEqual([['r/1', 8_000]])
 })
 
-test('a running clock follows the host, at its rate', async () => {
-  let host = START
-  const sandbox = await clockwork({ rate: 10, host: () => host })
-  host += 1_000
-  runDueEvents(sandbox)
-  expect(sandbox.clock.now).toBe(START + 10_000)
-})
-
 test('a host clock that is set is reported once, and the clock record is written again', async () => {
   const warnings: string[] = []
   const state = { wall: START, elapsed: 0 }
@@ -102,17 +70,6 @@ test('a host clock that is set is reported once, and the clock record is written
   runDueEvents(sandbox)
   expect(warnings[1]).toMatch(/^The clock of this machine is 2h ahead .* was moved forward with it\./)
   expect(sandbox.clock.now).toBe(START + 5_000 + 7_200_000)
-})
-
-test('a request runs at most 500 due events, and the next one runs the others', async () => {
-  let host = START
-  const sandbox = await clockwork({ rate: 1, host: () => host })
-  change(sandbox, ({ schedule }) => {
-    for (let n = 0; n < 530; n++) schedule(event('tick', `r/${n}`, START + 1 + n))
-  })
-  host += 60_000
-  expect(runDueEvents(sandbox)).toMatchObject({ ran: 500, reached: false })
-  expect(runDueEvents(sandbox)).toMatchObject({ ran: 30, reached: true })
 })
 
 test('a running clock that is advanced runs on from there', async () => {
