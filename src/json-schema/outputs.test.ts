@@ -65,8 +65,8 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
   ['conditions nested six deep', { type: 'object', ...conditions(6) }, 'made'],
   ['four levels of five required properties', nested(4, 5), 'made'],
   [
-    '100,000 different integers',
-    required({ type: 'array', items: { type: 'integer' }, minItems: 100_000, uniqueItems: true }),
+    '30,000 different integers',
+    required({ type: 'array', items: { type: 'integer' }, minItems: 30_000, uniqueItems: true }),
     'made',
   ],
   ['look-behind', required({ type: 'string', pattern: '(?<=a)b' }), 'made'],

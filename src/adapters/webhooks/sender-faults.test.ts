@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { armRule } from '../../../test/support/faults.ts'
-import {
-  type OutboxEmulator,
-  outboxEmulator,
-  promptSend,
-  START,
-} from '../../../test/support/webhook-sandbox.ts'
+import { type OutboxEmulator, outboxEmulator, promptSend } from '../../../test/support/webhook-sandbox.ts'
 import type { DeliverFault } from '../../core/faults/deliver.ts'
 import type { FaultRule } from '../../core/faults/rule.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
@@ -18,10 +13,6 @@ function arm(emulator: OutboxEmulator, deliver: DeliverFault, rule: Partial<Faul
 
 function idsOf(deliveries: readonly Delivery[]): string[] {
   return deliveries.map(({ id }) => id)
-}
-
-function _moments(emulator: OutboxEmulator) {
-  return emulator.happened.map(({ at, kind, to }) => [Date.parse(at) - START, kind, to])
 }
 
 test('a dropped delivery in a restored state is not reported, even by a new sender', async () => {

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bookOf, firedNumbers, fires, ruleOf, subject } from '../../../test/support/fault-book.ts'
 import { type FaultCounter, type FaultRule, faultCounters, faultRules, type When } from './rule.ts'
@@ -80,15 +79,6 @@ test('requests without a value for the key are counted together', () => {
 test('times limits the fires of all keys together', () => {
   const { book } = bookOf({ when: { by: 'tag' }, times: 2 })
   expect(fires(book, [tagged('a'), tagged('b'), tagged('c')])).toEqual([['rule-1'], ['rule-1'], []])
-})
-
-test('a rule ends after its time to live on the virtual clock', () => {
-  const { book, facts } = bookOf({ ttl: '60s' })
-  facts.now += 59_999
-  expect(firedNumbers(book, 1)).toEqual([1])
-  facts.now += 1
-  expect(firedNumbers(book, 1)).toEqual([])
-  expect(book.decide('call', subject())?.verdicts[0]?.description).toBe('Its time to live of 60s is over.')
 })
 
 test('from and until follow the virtual clock, and wall_ms the real one', () => {
@@ -200,37 +190,6 @@ test.for(['rule-1', 'rule-2'])('a connection that two rules hold is released whe
   const signal = decision && AbortSignal.any([...book.releasesOf(decision)])
   store.transaction('', (tx) => tx.in(faultRules).delete(id))
   expect(signal?.aborted).toBe(true)
-})
-
-test('the same seed gives the same draws for each key in any interleaving, and another seed gives others', () => {
-  const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
-  const CALLS = 12
-  const rule: Partial<FaultRule> = { when: { probability: 0.4, by: 'tag' } }
-  const decisionsOf = (order: readonly string[], seed: number) => {
-    const { book, facts } = bookOf(rule)
-    facts.seed = seed
-    const decided = new Map<string, boolean[]>(keys.map((key) => [key, []]))
-    for (const key of order) {
-      const fired = (book.decide('call', tagged(key))?.fired.length ?? 0) > 0
-      decided.get(key)?.push(fired)
-    }
-    return Object.fromEntries(decided)
-  }
-  const inTurn = keys.flatMap((key) => Array<string>(CALLS).fill(key))
-  const expected = decisionsOf(inTurn, 7)
-  expect(decisionsOf(inTurn, 8)).not.toEqual(expected)
-  expect(Object.values(expected).flat().filter(Boolean).length).toBeGreaterThan(20)
-  const order = fc.shuffledSubarray(
-    inTurn.map((_, n) => n),
-    { minLength: inTurn.length },
-  )
-  fc.assert(
-    fc.property(order, (places) => {
-      const interleaved = places.map((place) => inTurn[place] ?? '')
-      expect(decisionsOf(interleaved, 7)).toEqual(expected)
-    }),
-    { numRuns: 50 },
-  )
 })
 
 test('each rule has its own draws, by its id', () => {

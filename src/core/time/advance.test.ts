@@ -73,19 +73,6 @@ test('a running advance is shown with its events up to now, and a failed one wit
   ])
 })
 
-test('an advance waits at each instant until the webhooks of its events are delivered', async () => {
-  const sandbox = await emulatorWithTicks(1, 2)
-  const work = new SlowWork(sandbox)
-  sandbox.pendingWork = work
-  const passage = advance(sandbox, by(10 * SECOND))
-  await work.finish()
-  await work.finish()
-  const result = await passage
-  expect(work.waits).toEqual([1 * SECOND, 2 * SECOND])
-  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
-  expect(sandbox.clock.now).toBe(START + 10 * SECOND)
-})
-
 test('an advance to a goal that is already reached waits for deliveries in flight', async () => {
   const sandbox = await emulatorWithTicks(1)
   await advance(sandbox, by(1 * SECOND))

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { clockwork, event, ran, START } from '../../../test/support/clockwork.ts'
-import { change, loadDocument } from '../sandboxes/change.ts'
-import { advance } from './advance.ts'
+import { change } from '../sandboxes/change.ts'
 import { advanceTo, runDueEvents } from './run-events.ts'
 
 test('the same events run at the same instants however an advance is divided', async () => {
@@ -42,16 +41,6 @@ test('an event whose handler fails is undone alone and listed as failed, and tim
   expect(defects).toHaveLength(1)
 })
 
-test('a record has one future event of a kind: scheduling it again moves it, and it can be removed', async () => {
-  const sandbox = await clockwork()
-  change(sandbox, ({ schedule }) => schedule(event('tick', 'r/1', START + 1_000)))
-  change(sandbox, ({ schedule }) => schedule(event('tick', 'r/1', START + 8_000)))
-  change(sandbox, ({ schedule }) => schedule(event('tick', 'r/2', START + 2_000)))
-  change(sandbox, ({ unschedule }) => unschedule('r/2', ['tick']))
-  advanceTo(sandbox, START + 60_000)
-  expect(ran(sandbox).map(({ ref, now }) => [ref, now - START])).toEqual([['r/1', 8_000]])
-})
-
 test('a host clock that is set is reported once, and the clock record is written again', async () => {
   const warnings: string[] = []
   const state = { wall: START, elapsed: 0 }
@@ -79,14 +68,4 @@ test('a running clock that is advanced runs on from there', async () => {
   host += 5_000
   runDueEvents(sandbox)
   expect(sandbox.clock.now).toBe(START + 3_605_000)
-})
-
-test('a sandbox that is loaded from its document goes on at the same instant, with its schedule and ids', async () => {
-  const sandbox = await clockwork()
-  change(sandbox, ({ schedule }) => schedule(event('chain', 'r/1', START + 1_000)))
-  advanceTo(sandbox, START + 1_500)
-  const other = await clockwork()
-  loadDocument(other, JSON.parse(JSON.stringify(sandbox.document())))
-  expect(other.scheduler.horizon()).toEqual(sandbox.scheduler.horizon())
-  expect((await advance(other, { steps: 1 })).to).toBe('2026-03-01T12:00:02.000Z')
 })

@@ -1,36 +1,27 @@
 import { expect, test } from 'vitest'
 import { running, START } from '../../../test/support/running-batch.ts'
 import { Settings } from '../../core/assumptions.ts'
-import type { JsonObject } from '../../core/json.ts'
 import { HandlerScope } from '../../core/request/exchange.ts'
 import { COUNTERS, SANDBOX_TABLE } from '../../core/state/state.ts'
 import { Store } from '../../core/state/store.ts'
 import { SCHEDULE } from '../../core/time/scheduler.ts'
 import { deliveries, webhooks } from '../../core/webhooks/records.ts'
 import { cancel, countPoll, stop } from './lifecycle.ts'
-import type { Batch } from './schema.ts'
 
-/** A scope `ms` after {@link START}, in a sandbox that has only one file and one subscription to all events. */
-function scopeAt(ms: number, settings: JsonObject = {}): HandlerScope {
+/** A scope `ms` after {@link START}, in a sandbox that has only a subscription to all events. */
+function scopeAt(ms: number): HandlerScope {
   const store = new Store()
-  const file = { id: 'f', teamspace_id: 'ts-a', readable: true, supported: true, pages: null, kind: 'pdf' }
   const webhook = { id: 'w', url: 'http://receiver.test/', events: null }
   store.load(SANDBOX_TABLE, [{ id: COUNTERS, ids: 0, uuids: 0, events: 0 } as { id: string }])
-  store.load('files', [file])
   store.load(webhooks.name, [webhook])
-  const surroundings = { seed: 1, name: 'default', settings: new Settings(settings) }
+  const surroundings = { seed: 1, name: 'default', settings: new Settings() }
   return new HandlerScope(store.begin(), START + ms, surroundings, 'test')
 }
 
 const PER_SECOND = { pace: { validating: '2s', in_progress: { per_item: '1s' }, finalizing: '1s' } }
 
-function _validating(items: number, plan: object = {}): Batch {
-  return { ...running(items, plan), status: 'validating', in_progress_at: null }
-}
-
 const noticesOf = (scope: HandlerScope) => scope.tx.in(deliveries).filter(() => true)
 const aheadOf = (scope: HandlerScope) => [...scope.tx.rows(SCHEDULE)].map(({ id }) => id.split(':')[0]).sort()
-const _progressOf = (batch: Batch) => batch._emulator.progress
 
 test.for([
   [0, 3, 'The batch was cancelled before 3 of 3 items were finished.'],
