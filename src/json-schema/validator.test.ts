@@ -103,7 +103,7 @@ test('a value that is accepted is accepted by another validator, too', () => {
   const known: JsonObject[] = []
   const wrong: string[] = []
   let accepted = 0
-  for (let n = 0; n < 100; n++) {
+  for (let n = 0; n < 50; n++) {
     const made = knownSchema(new Chance(1, 'validator', n))
     known.push(made.value as JsonObject)
     for (const schema of [
@@ -119,5 +119,5 @@ test('a value that is accepted is accepted by another validator, too', () => {
     }
   }
   expect(wrong).toEqual([])
-  expect(accepted).toBeGreaterThan(300)
+  expect(accepted).toBeGreaterThan(150)
 })

@@ -39,10 +39,8 @@ test('schema lists the kinds of files, and prints the schema of one', async () =
   const kinds = Object.keys(fileSchemas)
   expect(await command(['schema'])).toEqual({ code: 0, out: kinds.join('\n'), err: '' })
   expect((await command(['schema', '--json'])).out).toBe(JSON.stringify({ schemas: kinds }))
-  for (const kind of kinds) {
-    const { code, out } = await command(['schema', kind])
-    expect([kind, code, JSON.parse(out)]).toEqual([kind, 0, documentFiles[`${kind}.schema.json`]?.()])
-  }
+  const { code, out } = await command(['schema', 'settings'])
+  expect([code, JSON.parse(out)]).toEqual([0, documentFiles['settings.schema.json']?.()])
 })
 
 test.for([

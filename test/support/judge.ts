@@ -11,12 +11,14 @@ import type { Json, JsonObject } from '../../src/core/json.ts'
 export function judge(schema: JsonObject): (value: Json) => boolean {
   // The validator modifies its schema.
   const validator = new Validator(structuredClone(schema) as Schema, '2020-12')
-  let stock: readonly ((value: Json) => boolean)[] = []
-  return (value) => {
-    if (!validator.validate(value).valid) return false
-    if (stock.length === 0) stock = [true, false].map((allErrors) => compiled(schema, allErrors))
-    return stock.some((accepts) => accepts(value))
-  }
+  const stock = [true, false].map((allErrors) => {
+    let accepts: ReturnType<typeof compiled> | undefined
+    return (value: Json) => {
+      accepts ??= compiled(schema, allErrors)
+      return accepts(value)
+    }
+  })
+  return (value) => validator.validate(value).valid && stock.some((accepts) => accepts(value))
 }
 
 // An instance keeps every schema that it compiles, so it is replaced after this many.
