@@ -63,6 +63,11 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
     'made',
   ],
   ['conditions nested six deep', { type: 'object', ...conditions(6) }, 'made'],
+  [
+    'nested look-aheads that fail',
+    required({ type: 'string', pattern: '^(?=.*(?=.*(?=.*(?=.*z))))', enum: ['a'.repeat(300)] }),
+    /the pattern took more than 500 ms for one text/,
+  ],
   ['four levels of five required properties', nested(4, 5), 'made'],
   [
     '30,000 different integers',

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fakeControl } from './fake-control.ts'
 import { command } from './in-process.ts'
-import { running, START } from './running.ts'
+import { createBatch, running, START } from './running.ts'
 
 const RESULT = { from: START, to: '2026-03-02T12:00:00.000Z', events: [], failed: [] }
 
@@ -224,6 +224,23 @@ test('control characters in output are escaped', async () => {
   })
   const { out } = await command(['clock', 'advance', '24h', '--url', url])
   expect(out.split('\n')[1]).toBe(`  ${START}  a\\u001b[2Jb\\nc`)
+})
+
+test('an advance waits for items of a batch, then for its end, and refuses an earlier status', async () => {
+  const { emulator, run } = await running({ fixtures: 'demo' })
+  const id = await createBatch(emulator.baseUrl, 'first', 'second')
+  const some = await run('clock', 'advance', '--until-batch', id, '--items', '1')
+  expect(some.out).toContain('(validating to in_progress)')
+  const all = await run('clock', 'advance', '--until-batch', id)
+  expect(all.out).toMatch(/\(finalizing to completed\)$/)
+  const never = await run('clock', 'advance', '--until-batch', id, '--status', 'validating')
+  expect([never.code, never.err]).toEqual([1, expect.stringContaining('it is completed')])
+})
+
+test('--steps stops after that many events', async () => {
+  const { run } = await running({ fixtures: 'demo' })
+  const { out } = await run('clock', 'advance', '--steps', '2')
+  expect(out.split('\n')).toHaveLength(3)
 })
 
 test('29 days of the demo data are a few lines, because its automations run at most once a week', async () => {

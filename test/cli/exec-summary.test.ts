@@ -85,6 +85,18 @@ test('the summary lists rules that fired and that never fired, in every sandbox,
   ])
 })
 
+test('a request cut by a fault counts as cut', async () => {
+  const { operations } = await summaryOf(`
+    const headers = { 'x-emulator-fault': 'server-error' }
+    await call('/data-views', { headers })
+    await control('POST', '/__emulator/faults', { match: 'everything', do: [{ cut: { at: 'after-request-head', how: 'fin' } }] })
+    await call('/search')`)
+  expect(operations).toEqual([
+    { operation: 'data-views.list', total: 1, outcomes: { '5xx': 1 } },
+    { operation: 'search.query', total: 1, outcomes: { cut: 1 } },
+  ])
+})
+
 test('in a GitHub workflow, the summary is appended to the step summary as Markdown', async () => {
   const file = join(temporaryDirectory(), 'summary.md')
   writeFileSync(file, 'before\n\n')

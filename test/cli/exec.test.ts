@@ -177,9 +177,17 @@ test('the address and the key work, and exec accepts the flags of start', async 
   ])
 })
 
-test('the command gets the control token', async () => {
+test('the command gets the control token, both a given and a generated one', async () => {
   const script = 'write(process.env.WORKSPACE_EMULATOR_CONTROL_TOKEN)'
   expect(await execScript(script, ['--control-token', 'mine'])).toBe('mine')
+  const made = await execScript(
+    `const { WORKSPACE_EMULATOR_URL: url, WORKSPACE_EMULATOR_CONTROL_TOKEN: token } = process.env
+     const authorization = 'Bearer ' + token
+     const { status } = await fetch(url + '/__emulator/clock', { headers: { authorization } })
+     write({ status, url })`,
+    ['--host', '0.0.0.0'],
+  )
+  expect(made).toEqual({ status: 200, url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:/) })
 })
 
 test('arguments after -- reach the command unchanged', async () => {

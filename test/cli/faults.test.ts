@@ -197,6 +197,17 @@ test('one preset is shown in full, with the ways to arm it', async () => {
   expect((await run('faults', 'presets', 'webhook-dropped')).out).not.toContain('X-Emulator-Fault')
 })
 
+test('every command can select another sandbox', async () => {
+  const { run, data } = await running()
+  await run('faults', 'add', 'slow-drip', '--sandbox', 'w1')
+  expect((await data('faults', 'list')).data).toEqual([])
+  expect((await data('faults', 'list', '--sandbox', 'w1')).data).toMatchObject([{ id: 'slow-drip' }])
+  expect(await data('faults', 'clear', '--sandbox', 'w1')).toEqual({
+    removed: ['slow-drip'],
+    never_fired: ['slow-drip'],
+  })
+})
+
 test('a rule with a sequence shows its steps by name', async () => {
   const { run } = await running()
   const rule = {

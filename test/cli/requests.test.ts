@@ -61,6 +61,14 @@ test('the list reports how many requests it leaves out', async () => {
   )
 })
 
+test('an invalid filter is refused with a fix', async () => {
+  const { run } = await someRequests()
+  expect(await run('requests', '--operation', 'pages.creat')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Did you mean "pages.create"?'),
+  })
+})
+
 test('explain describes a request, with the summary first', async () => {
   const { run } = await someRequests()
   const { out } = await run('explain', 'default-000001')

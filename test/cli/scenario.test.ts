@@ -61,6 +61,13 @@ test('with --reset the starting state is restored first', async () => {
   expect(await data('scenario', 'start', 'storm', '--reset')).toMatchObject({ started_at: START })
 })
 
+test('each sandbox has its own scenario', async () => {
+  const { run, data } = await withScenarios()
+  await run('scenario', 'start', 'storm', '--sandbox', 'w1')
+  expect((await data('scenario', '--sandbox', 'w1')).active).toMatchObject({ name: 'storm' })
+  expect((await data('scenario')).active).toBeNull()
+})
+
 test.for([
   [['start', 'strom'], 1, 'There is no scenario "strom". Did you mean "storm"?'],
   [['start', 'broken'], 1, 'The scenario "broken" is broken: '],

@@ -55,6 +55,13 @@ test('an export with --json is one line', async () => {
   expect((await run('snapshot', 'export', 'a', '--json')).out).not.toContain('\n')
 })
 
+test('each sandbox has its own snapshots', async () => {
+  const { run } = await running()
+  await run('snapshot', 'save', 'a', '--sandbox', 'w1')
+  expect((await run('snapshot', 'restore', 'a')).err).toContain('has no snapshot "a"')
+  expect((await run('snapshot', 'restore', 'a', '--sandbox', 'w1')).code).toBe(0)
+})
+
 test('an invalid document is refused with file and line', async () => {
   const { run } = await running()
   const file = join(temporaryDirectory(), 'a.json')

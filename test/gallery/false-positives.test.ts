@@ -132,9 +132,9 @@ describe.concurrent('neither an error nor a warning', () => {
     expect(faultsIn((await sandbox.conduct()).findings)).toEqual([])
   })
 
-  test('ten clients in ten sandboxes, all limited once', async () => {
+  test('thirty clients in thirty sandboxes, all limited once', async () => {
     const found = await Promise.all(
-      Array.from({ length: 10 }, async (_, n) => {
+      Array.from({ length: 30 }, async (_, n) => {
         await using sandbox = await emulator.sandbox()
         await sandbox.faults.preset('rate-limited', { times: 1 })
         const time = new VirtualTime(sandbox.clock, Date.parse(START))

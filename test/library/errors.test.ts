@@ -114,7 +114,7 @@ test('the error for an address without a server describes how to start an emulat
   expect(await refusalOf(client.defaultSandbox.fetch('/pages'))).toMatchObject({ code: 'no_answer' })
   expect(await refusalOf(first(client.defaultSandbox.events()))).toMatchObject({ code: 'no_answer' })
   expect(await refusalOf(client.sandbox())).toMatchObject({ code: 'no_answer' })
-  expect(await refusalOf(client.ready({ timeoutMs: 200 }))).toMatchObject({
+  expect(await refusalOf(client.ready({ timeoutMs: 2_000 }))).toMatchObject({
     code: 'not_ready',
     message: expect.stringContaining('Nothing listens'),
   })

@@ -24,7 +24,7 @@ test('a recording replays byte for byte', async () => {
 })
 
 test('random sessions replay byte for byte', async () => {
-  for await (const bundle of sessions(1, 1)) {
+  for await (const bundle of sessions(1, 2)) {
     const { folder: scenarios, remove } = scenarioFiles(bundle)
     const options = { until: bundle.inputs.length, scenarios, listen: false }
     const { emulator, difference } = await replayBundle(bundle, options)

@@ -78,6 +78,16 @@ function overflow(tell: (type: string, data: object) => void, res: ServerRespons
   return told
 }
 
+test('a feed begins with hello, its ids count up, and every event is JSON on one line', async () => {
+  const { reader, tell } = await feedsInHand()
+  const { until, text } = await reader()
+  tell('request', { path: 'a\nb' })
+  await until(/request/)
+  expect(text()).toContain('content-type: text/event-stream'.replace('content-type', 'Content-Type'))
+  expect(text()).toContain('id: 1\nevent: hello\ndata: {"now":"noon"}\n\n')
+  expect(text()).toContain('id: 2\nevent: request\ndata: {"path":"a\\nb"}\n\n')
+})
+
 test('a feed sends a comment every fifteen seconds', async () => {
   const { reader, pulses, tell } = await feedsInHand()
   const { until, text } = await reader()
@@ -87,6 +97,16 @@ test('a feed sends a comment every fifteen seconds', async () => {
   expect(text()).not.toContain('\n:\n')
   pulses(1)
   await until(/\n:\n/)
+})
+
+test('without a reader there is no listener and no timer', async () => {
+  const { reader, state, feeds, isPulsing } = await feedsInHand()
+  expect(isPulsing()).toBe(false)
+  const { socket } = await reader()
+  expect([state.listeners, feeds.size, isPulsing()]).toEqual([1, 1, true])
+  socket.destroy()
+  await expect.poll(() => feeds.size).toBe(0)
+  expect([state.listeners, isPulsing()]).toEqual([0, false])
 })
 
 test('a HEAD request gets a response without a feed', async () => {
@@ -137,6 +157,23 @@ test('a reader that does not read for thirty seconds is disconnected', async () 
   expect(state.listeners).toBe(0)
   socket.resume()
   await closed
+})
+
+test('a feed ends with a reason when its sandbox is removed', async () => {
+  const { reader, state, pulses, feeds } = await feedsInHand()
+  const { until } = await reader()
+  state.isThere = false
+  pulses(1)
+  await until(/event: end\ndata: {"reason":"the sandbox was removed"}\n\n/)
+  await expect.poll(() => feeds.size).toBe(0)
+})
+
+test('a feed ends at once when the emulator closes', async () => {
+  const { reader, closing, feeds } = await feedsInHand()
+  const { until } = await reader()
+  closing.abort()
+  await until(/event: end\ndata: {"reason":"the emulator is closing"}\n\n/)
+  await expect.poll(() => feeds.size).toBe(0)
 })
 
 test('a reader that has stopped reading is disconnected at once when the emulator closes', async () => {

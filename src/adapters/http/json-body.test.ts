@@ -181,7 +181,7 @@ test('texts that JSON.parse accepts are accepted, and all others get an error wi
         expect(parsed.kind === 'refused' && parsed.refusal.message).not.toContain('this is not JSON')
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 2_000 },
   )
 })
 

@@ -310,6 +310,6 @@ test('F2 every response to random bytes has the rate-limit headers, and the next
       for (const head of heads) expect(head).toContain('\r\nX-RateLimit-Limit: 200')
       expect((await fetch(`http://127.0.0.1:${port}`)).status).toBe(200)
     }),
-    { numRuns: 100 },
+    { numRuns: 200 },
   )
 })

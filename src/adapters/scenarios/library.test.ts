@@ -1,5 +1,5 @@
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataFolder } from '../../../test/support/data-folder.ts'
 import {
@@ -44,6 +44,72 @@ test('every kind of script is loaded, and helpers are not scenarios', async () =
   ])
   expect(library.get('data')?.timeline).toEqual([{ at: '1m', do: [{ state: { id: 'x', cleanup: true } }] }])
   expect(library.get('nothing')).toBeUndefined()
+})
+
+test('a saved file is loaded without a restart, and a broken scenario keeps its last valid version', async () => {
+  const folder = dataFolder()
+  const hook = (word: string) =>
+    script(`{ on: { 'batch.completed': ({ sandbox }) => sandbox.log(${word}) } }`)
+  const { library, notices, until } = await opened(folder, {
+    'first.ts': hook("'first, version 1'"),
+    'second.ts': script(
+      '{ description: word }',
+      "import { word } from './lib/word.ts'\nimport '../beside.ts'\n",
+    ),
+    'lib/word.ts': "export const word = 'one'",
+    '../beside.ts': 'export {}',
+  })
+  const said = () => library.call('first', { on: 'batch.completed' }, snapshotOf())
+  const second = () => library.get('second')?.description
+  expect(second()).toBe('one')
+
+  // A change of an imported helper counts like a change of the script.
+  writeFiles(folder, { 'lib/word.ts': "export const word = 'two'" })
+  await until(() => second() === 'two')
+  expect(library.list().map(({ generation }) => generation)).toEqual([1, 2])
+
+  // A broken scenario keeps its version, functions included, while another one is swapped.
+  writeFiles(folder, { 'first.ts': 'export default {,\n', 'lib/word.ts': "export const word = 'three'" })
+  await until(() => second() === 'three')
+  expect(library.list()).toMatchObject([
+    { name: 'first', valid: false, generation: 1, problems: [{ line: 1, column: 17 }] },
+    { name: 'second', valid: true, generation: 3 },
+  ])
+  expect(await said()).toEqual([{ kind: 'log', text: 'first, version 1' }])
+  expect(notices.filter(({ level }) => level === 'warn')).toEqual([
+    {
+      level: 'warn',
+      event: 'scenario_broken',
+      message: expect.stringMatching(
+        /first\.ts:1:17: ParseError: Unexpected token\. The last valid version \(generation 1\) stays in force\.$/,
+      ),
+      file: join(folder, 'first.ts'),
+      line: 1,
+    },
+  ])
+
+  // No new version is in force, so the generation stays the same.
+  writeFiles(folder, { 'lib/word.ts': 'export const word = 3' })
+  await until(() => library.list().every(({ valid }) => !valid))
+  expect([second(), library.get('second')?.generation]).toEqual(['three', 3])
+
+  // One file is repaired by replacing it, the other in place: editors do either.
+  writeFileSync(join(folder, 'first.tmp'), hook("'first, version 2'"))
+  renameSync(join(folder, 'first.tmp'), join(folder, 'first.ts'))
+  await until(() => library.get('first')?.generation === 4)
+  expect(await said()).toEqual([{ kind: 'log', text: 'first, version 2' }])
+  writeFiles(folder, { 'lib/word.ts': "export const word = 'four'" })
+  await until(() => second() === 'four')
+
+  // A file that is imported from outside the folder changes, and another file is removed.
+  writeFiles(folder, { '../beside.ts': 'throw new Error("no")' })
+  await until(() => library.list().some(({ valid }) => !valid))
+  expect(library.list()[1]?.problems).toEqual([
+    { file: join(dirname(folder), 'beside.ts'), line: 1, column: 7, message: 'no' },
+  ])
+  rmSync(join(folder, 'second.ts'))
+  await until(() => library.list().length === 1)
+  expect([second(), library.get('first')?.name]).toEqual([undefined, 'first'])
 })
 
 test('a folder that is created later is found, even if its parent was missing, and may be removed again', async () => {
@@ -135,7 +201,7 @@ test('only the scripts that import a changed file are loaded again, and circular
   expect(loads()['c.ts']).not.toBe(first['c.ts'])
 })
 
-test('a scenario with a closure, and each kind of helper, can be edited again and again', async () => {
+test('a scenario with a closure, and each kind of helper, can be edited ten times', async () => {
   const folder = dataFolder()
   const write = (n: number) =>
     writeFiles(folder, {
@@ -161,7 +227,7 @@ const count = () => ++calls
   const { library } = await openLibrary(folder)
   onTestFinished(() => library.close())
   const said = async () => (await library.call('counts', { on: 'batch.failed' }, snapshotOf()))[0]
-  for (let n = 1; n <= 4; n++) {
+  for (let n = 1; n <= 10; n++) {
     write(n)
     await library.refresh()
     for (const calls of [1, 2]) {

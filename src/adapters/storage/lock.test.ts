@@ -24,6 +24,22 @@ function lockedBy(holder: object | string, data = dataFolder()): string {
 
 const lockOf = (data: string) => JSON.parse(readFileSync(join(data, 'lock'), 'utf8'))
 
+test('a second emulator in the same process is refused, and the folder is free after the first one', async () => {
+  const data = dataFolder()
+  const first = new Start(data, 'here')
+  const second = new Start(data, 'here')
+  await pass(1_250)
+  await expect(second.lock).rejects.toThrow(
+    `${data} is in use by process ${process.pid}. Stop that process, or choose another data folder (--data). If that process is not an emulator, delete ${data}/lock.`,
+  )
+  expect(second.notices).toEqual([])
+  const lock = await first.lock
+  lock.release()
+  expect(readdirSync(data)).toEqual([])
+  expect(() => lock.check()).toThrow('The emulator has been closed.')
+  ;(await new Start(data, 'here').lock).release()
+})
+
 test('a process that has ended is replaced at once, and so is one that died while it replaced another', async () => {
   const data = lockedBy({ ...thisProcess(), pid: GONE, nonce: 'a1' })
   for (const [mark, nonce] of [

@@ -14,7 +14,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { folder, open, put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
 import { killed, opened, said, stateFile } from '../../../test/support/state-files.ts'
 import { rememberResponse } from '../../core/request/idempotency.ts'
-import { change } from '../../core/sandboxes/change.ts'
+import { change, setSettings } from '../../core/sandboxes/change.ts'
+import { SANDBOX_TABLE, SETTINGS } from '../../core/state/state.ts'
 import { advanceTo } from '../../core/time/run-events.ts'
 import { type Files, nodeFiles } from './files.ts'
 
@@ -204,6 +205,18 @@ test('while checkpoints fail, commits are written to the journal and survive a k
   full = false
   first.persistence.checkpointNow()
   expect(said(first)).toEqual(['checkpoint_failed', 'checkpoint_recovered'])
+})
+
+test('a reset and later changes survive a kill', async () => {
+  const file = stateFile()
+  const { sandbox } = await opened(file, { start: { a: 'one', b: 'two' } })
+  put(sandbox, 'c', 'three')
+  setSettings(sandbox, { unknown_fields: 'reject' })
+  sandbox.replaceWith(await startingState({ a: 'one', d: 'four' }))
+  put(sandbox, 'e', 'five')
+  const again = await opened(killed(file))
+  expect(texts(again.sandbox)).toEqual({ a: 'one', d: 'four', e: 'five' })
+  expect(again.sandbox.store.get(SANDBOX_TABLE, SETTINGS)).toEqual({ id: 'settings', values: {} })
 })
 
 test('a commit as large as the largest batch is logged and read back', async () => {

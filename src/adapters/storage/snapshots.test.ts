@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { put, startingState, texts } from '../../../test/support/disk-emulator.ts'
+import { put, START, startingState, texts } from '../../../test/support/disk-emulator.ts'
 import { shelved, snapshotDirectory } from '../../../test/support/snapshot-store.ts'
 import { MAX_SNAPSHOTS } from '../../core/sandboxes/snapshots.ts'
 import { type Files, nodeFiles } from './files.ts'
@@ -34,6 +34,28 @@ test('no folder is created without a save', async () => {
   expect(await snapshotStore.start()).toBeUndefined()
   snapshotStore.clear()
   expect(existsSync(join(directory, '..'))).toBe(false)
+})
+
+test('snapshots can be listed, exported and restored after a restart', async () => {
+  const first = await shelved(snapshotDirectory(), { a: 'one', b: 'two' })
+  put(first.sandbox, 'c', 'three')
+  first.sandbox.limiter.fill('ts page', { limit: 5, window: 60_000 }, START, 2)
+  await first.snapshots.save('later')
+  await first.snapshots.save('earlier')
+  const again = await shelved(first.directory, { z: 'other' })
+  const listed = await again.snapshots.list()
+  expect(listed).toEqual(await first.snapshots.list())
+  expect(listed[0]).toEqual({
+    name: 'earlier',
+    saved_at: '2026-03-01T12:00:00.000Z',
+    revision: 1,
+    records: 3,
+    problem: null,
+  })
+  expect(JSON.stringify(await again.snapshots.export('later'))).toBe(JSON.stringify(first.sandbox.document()))
+  await again.snapshots.restore('later')
+  expect(texts(again.sandbox)).toEqual({ a: 'one', b: 'two', c: 'three' })
+  expect(again.sandbox.limiter.save()).toEqual(first.sandbox.limiter.save())
 })
 
 test('a file is read when it is needed, and only once until it changes', async () => {
@@ -150,6 +172,24 @@ test.for(DAMAGES)(
   },
 )
 
+test.for(['save', 'import', 'delete'] as const)(
+  'a damaged file is kept under another name and reported on %s',
+  async (how) => {
+    const first = await shelved(snapshotDirectory(), { a: 'one' })
+    await first.snapshots.save('base')
+    const file = join(first.directory, 'base.json')
+    writeFileSync(file, '{"half": ')
+    const { sandbox, snapshots, notices } = await shelved(first.directory, { b: 'two' })
+    if (how === 'save') await snapshots.save('base')
+    if (how === 'import') await snapshots.import('base', JSON.parse(JSON.stringify(sandbox.document())))
+    if (how === 'delete') await snapshots.delete('base')
+    expect(readFileSync(`${file}.corrupt-1`, 'utf8')).toBe('{"half": ')
+    expect(notices).toMatchObject([{ event: 'snapshot_damaged', level: 'error', kept: `${file}.corrupt-1` }])
+    const names = (await snapshots.list()).map(({ name }) => name)
+    expect(names).toEqual(how === 'delete' ? [] : ['base'])
+  },
+)
+
 test('a repaired file is a snapshot again', async () => {
   const { sandbox, snapshots, directory } = await shelved(snapshotDirectory(), { a: 'one' })
   await snapshots.save('base')
@@ -234,6 +274,14 @@ test('one of two saves for the last place is refused, also on the disk', async (
   expect(snapshotStore.names()).toHaveLength(MAX_SNAPSHOTS)
 })
 
+test('temporary files that a crash has left are removed at the next start', async () => {
+  const { snapshots, directory } = await shelved(snapshotDirectory())
+  await snapshots.save('base')
+  writeFileSync(join(directory, 'base.json.tmp'), 'half')
+  await shelved(directory)
+  expect(readdirSync(directory)).toEqual(['base.json'])
+})
+
 test('clear() removes the folder, but files that were set aside stay', async () => {
   const { snapshots, snapshotStore, directory } = await shelved(snapshotDirectory())
   await snapshotStore.begin(await startingState({ s: 'start' }))
@@ -257,6 +305,30 @@ test('the starting state is kept separately: no list shows it, and no name resto
   const start = await snapshots.start()
   if (start !== undefined) sandbox.replaceWith(start)
   expect(texts(sandbox)).toEqual({ s: 'start' })
+})
+
+test('a starting state that cannot be used is refused with place and fix', async () => {
+  const { snapshotStore, snapshots, directory } = await shelved(snapshotDirectory())
+  await snapshotStore.begin(await startingState())
+  writeFileSync(join(directory, '(start).json'), '{')
+  await expect(snapshots.start()).rejects.toMatchObject({
+    code: 'conflict',
+    message: expect.stringContaining('(start).json:1:2'),
+    options: { mitigation: expect.stringContaining('remove it') },
+  })
+})
+
+test('snapshots of an earlier sandbox are moved aside with its starting state when its name is used again', async () => {
+  const first = await shelved(snapshotDirectory(), { a: 'one' })
+  await first.snapshotStore.begin(await startingState())
+  await first.snapshots.save('base')
+  const second = await shelved(first.directory)
+  await second.snapshotStore.begin(undefined)
+  expect([await second.snapshots.list(), await second.snapshots.start()]).toEqual([[], undefined])
+  expect(second.notices).toMatchObject([
+    { event: 'snapshots_orphaned', level: 'warn', kept: `${first.directory}.orphaned-1` },
+  ])
+  expect(readdirSync(`${first.directory}.orphaned-1`).sort()).toEqual(['(start).json', 'base.json'])
 })
 
 test('a starting state that an interrupted removal has left is removed without a report', async () => {

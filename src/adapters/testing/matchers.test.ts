@@ -164,6 +164,23 @@ test('a client that retries too early has not respected Retry-After, and the mes
   expect(message()).toContain('came back 1 s too early, after 59 s by the virtual clock')
 })
 
+test('with a frozen clock, the wait of a client counts in real time', { tags: ['T07'] }, async () => {
+  const sandbox = await aFreshState()
+  await sandbox.faults.preset('rate-limited', { do: [{ quota: { reject: true, reset_in_s: 1 } }], times: 1 })
+  await send(sandbox)
+  // The real wait of a client: no such request comes.
+  await sandbox.requests.wait({ status: 599 }, { timeoutMs: 1_000 })
+  await send(sandbox)
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
+  await sandbox.requests.clear()
+  await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  await send(sandbox)
+  const { pass, message } = await toHaveRespectedRetryAfter(sandbox)
+  expect(pass).toBe(false)
+  expect(message()).toMatch(/repeated it after \d+ ms by the real clock/)
+})
+
 test('a log with dropped requests cannot prove a wait, but can prove a retry that was too early', async () => {
   const sandbox = await aFreshState()
   const dropped: SandboxClient = {
@@ -179,6 +196,15 @@ test('a log with dropped requests cannot prove a wait, but can prove a retry tha
   expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
   await send(sandbox)
   expect(await toHaveRespectedRetryAfter(dropped)).toMatchObject({ pass: false })
+})
+
+test('a wait is about one key, path and method', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  await sandbox.fetch('/data-views')
+  await sandbox.fetch('/pages', { json: aPage(), headers: { Authorization: 'Bearer service_demo' } })
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
 })
 
 test('a match excludes other requests', async () => {
@@ -207,6 +233,18 @@ test('without a Retry-After the matcher rejects', async () => {
   const sandbox = await aFreshState()
   await send(sandbox)
   await expect(toHaveRespectedRetryAfter(sandbox)).rejects.toThrow('No client had to wait')
+})
+
+test('limits on the wall clock, and a rule that was removed, can be judged', async () => {
+  const sandbox = await aFreshState()
+  await sandbox.settings.change({ 'limits.clock': 'wall' })
+  const fault = await sandbox.faults.preset('rate-limited')
+  await send(sandbox)
+  await fault.remove()
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: true })
+  await sandbox.clock.advance('2s')
+  await send(sandbox)
+  expect(await toHaveRespectedRetryAfter(sandbox)).toMatchObject({ pass: false })
 })
 
 test('the matchers have the same results over HTTP', async () => {

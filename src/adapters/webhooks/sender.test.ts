@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import {
+  attemptsOf,
   type HeldRequest,
   heldSend,
   outboxEmulator,
+  outcomeOf,
   promptSend,
   START,
   statuses,
@@ -10,11 +12,99 @@ import {
   ticks,
 } from '../../../test/support/webhook-sandbox.ts'
 import { change } from '../../core/sandboxes/change.ts'
+import type { Send } from './send.ts'
 import { Slots } from './sender.ts'
 
 function idOf({ message }: HeldRequest): string {
   return message.headers['X-Emulator-Delivery'] ?? ''
 }
+
+test('a published event is sent, and its outcome is recorded and reported', async () => {
+  const emulator = await outboxEmulator()
+  const { send, sent } = promptSend(200)
+  const sender = emulator.sender({ send })
+  expect(sender.isIdle).toBe(false)
+  await sender.whenIdle()
+  const [{ id } = { id: '' }] = emulator.tell({ n: 1 })
+  expect(sender.isIdle).toBe(false)
+  await sender.whenIdle()
+  expect(sender.isIdle).toBe(true)
+  expect(sent.map(({ body }) => body.toString())).toEqual(['{"n":1}'])
+  expect(emulator.delivery(id)).toMatchObject({
+    status: 'delivered',
+    attempts: [
+      { attempt: 1, at: '2026-03-01T12:00:00.000Z', outcome: 'delivered', status: 200, error: null },
+    ],
+  })
+  expect(emulator.happened).toEqual([
+    {
+      at: '2026-03-01T12:00:00.000Z',
+      kind: 'webhook.delivered',
+      ref: `webhook_deliveries/${id}`,
+      description: 'Attempt 1 to deliver thing.made to http://127.0.0.1:9000/hook succeeded.',
+      from: 'sending',
+      to: 'delivered',
+      caused_by: 'control',
+      webhook: { url: 'http://127.0.0.1:9000/hook', attempt: 1, status: 200, ms: 0 },
+    },
+  ])
+})
+
+test('an attempt is recorded before its request is sent', async () => {
+  const emulator = await outboxEmulator()
+  const seen: unknown[] = []
+  const send: Send = async ({ headers }) => {
+    seen.push(emulator.delivery(headers['X-Emulator-Delivery'] ?? ''))
+    return outcomeOf(200)
+  }
+  const sender = emulator.sender({ send })
+  emulator.tell()
+  await sender.whenIdle()
+  expect(seen).toMatchObject([{ status: 'sending', attempts: [{ attempt: 1, outcome: null }] }])
+})
+
+test('a failed attempt reports its cause and the time of the next one, which an advance runs', async () => {
+  const emulator = await outboxEmulator({ settings: { 'webhooks.retry': ['10s', '1m'] } })
+  const sender = emulator.sender({ send: promptSend(503, 503, 200).send })
+  const [{ id } = { id: '' }] = emulator.tell()
+  await sender.whenIdle()
+  expect(emulator.delivery(id).status).toBe('waiting')
+  await emulator.advance(9_999)
+  expect(emulator.delivery(id).attempts).toHaveLength(1)
+  await emulator.advance(60_001)
+  expect(attemptsOf(emulator.delivery(id))).toEqual([
+    [1, 'failed', 503],
+    [2, 'failed', 503],
+    [3, 'delivered', 200],
+  ])
+  expect(emulator.happened.map(({ at, kind, to }) => [Date.parse(at) - START, kind, to])).toEqual([
+    [0, 'webhook.failed', 'waiting'],
+    [10_000, 'webhook.retry', 'pending'],
+    [10_000, 'webhook.failed', 'waiting'],
+    [70_000, 'webhook.retry', 'pending'],
+    [70_000, 'webhook.delivered', 'delivered'],
+  ])
+  expect(emulator.happened[0]?.description).toBe(
+    'Attempt 1 to deliver thing.made to http://127.0.0.1:9000/hook failed: responded with 503. The next one follows at 2026-03-01T12:00:10.000Z.',
+  )
+})
+
+test('at most 20 requests are in progress at once, across all sandboxes', async () => {
+  const [first, second] = [await outboxEmulator(), await outboxEmulator()]
+  const slots = new Slots()
+  const { send, held } = heldSend()
+  const senders = [first, second].map((emulator) => emulator.sender({ send, slots }))
+  for (let n = 0; n < 30; n++) for (const emulator of [first, second]) emulator.tell({ n })
+  await ticks()
+  expect(held).toHaveLength(20)
+  for (let answered = 0; answered < 60; answered++) {
+    held[answered]?.response(200)
+    await ticks()
+    expect(held.length - answered - 1).toBe(Math.min(20, 60 - answered - 1))
+  }
+  await Promise.all(senders.map((sender) => sender.whenIdle()))
+  expect([...new Set([...statuses(first), ...statuses(second)])]).toEqual(['delivered'])
+})
 
 test('outcomes are recorded in the order in which the attempts began, not in the order of the responses', async () => {
   const emulator = await outboxEmulator()
@@ -83,6 +173,16 @@ test('a delivery whose subscription was removed is refused, not sent', async () 
       { outcome: 'refused', error: 'the subscription was removed before the webhook was sent' },
     ],
   })
+})
+
+test('a delivery is signed with the secret of its subscription, also of one from the settings', async () => {
+  const fixed = { url: 'http://127.0.0.1:1/a', secret: 's' }
+  const emulator = await outboxEmulator({ webhooks: [], settings: { 'webhooks.subscriptions': [fixed] } })
+  const { send, sent } = promptSend(200)
+  const sender = emulator.sender({ send })
+  emulator.tell()
+  await sender.whenIdle()
+  expect(sent[0]?.headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
 })
 
 test('an exception while sending is reported as a defect and fails the attempt', async () => {

@@ -22,6 +22,26 @@ const effects = (handled: readonly Change[], polled: readonly Change[] = []) => 
 }
 const event = (due_at: string) => ({ kind: 'ring', ref: 'bells/b', due_at, seq: 1, description: 'Rings.' })
 
+test('changed records are listed with the step that wrote them, and internal tables are not', () => {
+  const { changes } = effects(
+    [
+      change('pages', 'a', undefined, { name: 'x' }),
+      change('pages', 'b', { name: 'x' }, { name: 'y' }),
+      change('pages', 'c', {}),
+      change('$sandbox', 'counters', { ids: 1 }, { ids: 2 }),
+      change('$idempotency', 'k', undefined, {}),
+    ],
+    [change('batches', 'd', { polls: 1 }, { polls: 2 })],
+  )
+  expect(changes.map(({ step, ref, action }) => [step, ref, action])).toEqual([
+    ['poll', 'batches/d', 'changed'],
+    ['handle', 'pages/a', 'created'],
+    ['handle', 'pages/b', 'changed'],
+    ['handle', 'pages/c', 'deleted'],
+  ])
+  expect(changes[2]?.patch).toEqual([{ op: 'replace', path: '/name', value: 'y' }])
+})
+
 test('new, moved and cancelled events are listed with their instants', () => {
   const { scheduled, unscheduled } = effects([
     change('$schedule', 'new', undefined, event('2026-01-02')),
@@ -131,7 +151,7 @@ test('the patch turns the record before into the record after, whatever its fiel
         expect(JSON.stringify(sorted(result))).toBe(JSON.stringify(sorted(after as unknown as Json)))
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 1_000 },
   )
 })
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bookOf, firedNumbers, fires, ruleOf, subject } from '../../../test/support/fault-book.ts'
 import { type FaultCounter, type FaultRule, faultCounters, faultRules, type When } from './rule.ts'
@@ -81,6 +82,15 @@ test('times limits the fires of all keys together', () => {
   expect(fires(book, [tagged('a'), tagged('b'), tagged('c')])).toEqual([['rule-1'], ['rule-1'], []])
 })
 
+test('a rule ends after its time to live on the virtual clock', () => {
+  const { book, facts } = bookOf({ ttl: '60s' })
+  facts.now += 59_999
+  expect(firedNumbers(book, 1)).toEqual([1])
+  facts.now += 1
+  expect(firedNumbers(book, 1)).toEqual([])
+  expect(book.decide('call', subject())?.verdicts[0]?.description).toBe('Its time to live of 60s is over.')
+})
+
 test('from and until follow the virtual clock, and wall_ms the real one', () => {
   const from = '2026-03-01T12:01:00.000Z'
   const until = { virtual_time: '2026-03-01T12:02:00.000Z', wall_ms: 1_000 }
@@ -139,6 +149,13 @@ test('a decision reports why each rule did not fire, with the counter of its mat
   ])
 })
 
+test('a decision reports a hundred of a thousand rules that did not fire', () => {
+  const { book } = bookOf(...Array.from({ length: 999 }, () => ({ match: { method: 'POST' } })), {})
+  const decision = book.decide('call', subject())
+  expect(decision?.verdicts.length).toBe(101)
+  expect(decision?.verdicts.at(-1)).toMatchObject({ rule: { id: 'rule-1000' }, fired: { n: 1 } })
+})
+
 test('rules of other phases and header rules of other requests are not evaluated', () => {
   const { book } = bookOf(
     { do: [{ cut: { at: 'before-read', how: 'rst' } }], then: 'continue' },
@@ -181,6 +198,21 @@ test('a new key replaces the oldest of ten thousand', () => {
   expect(fires(book, [tagged('t10000'), tagged('t0')])).toEqual([[], ['rule-1']])
 })
 
+test('a held connection is released when its rule is removed, and when all are released', () => {
+  const pause = [{ cut: { at: 'before-head', how: 'pause' } }] as const
+  const { book, store } = bookOf({ do: pause, match: { method: 'GET' } }, { do: pause })
+  const signalOf = (method: string) => {
+    const decision = book.decide('call', subject({ method }))
+    return decision && AbortSignal.any([...book.releasesOf(decision)])
+  }
+  const [first, second] = [signalOf('GET'), signalOf('POST')]
+  store.transaction('', (tx) => tx.in(faultRules).delete('rule-1'))
+  expect([first?.aborted, second?.aborted]).toEqual([true, false])
+  book.release()
+  expect(second?.aborted).toBe(true)
+  expect(signalOf('POST')?.aborted).toBe(false)
+})
+
 test.for(['rule-1', 'rule-2'])('a connection that two rules hold is released when %s is removed', (id) => {
   const { book, store } = bookOf(
     { do: [{ pace: { before_head_ms: 5 } }], then: 'continue' },
@@ -190,6 +222,37 @@ test.for(['rule-1', 'rule-2'])('a connection that two rules hold is released whe
   const signal = decision && AbortSignal.any([...book.releasesOf(decision)])
   store.transaction('', (tx) => tx.in(faultRules).delete(id))
   expect(signal?.aborted).toBe(true)
+})
+
+test('the same seed gives the same draws for each key in any interleaving, and another seed gives others', () => {
+  const keys = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const CALLS = 12
+  const rule: Partial<FaultRule> = { when: { probability: 0.4, by: 'tag' } }
+  const decisionsOf = (order: readonly string[], seed: number) => {
+    const { book, facts } = bookOf(rule)
+    facts.seed = seed
+    const decided = new Map<string, boolean[]>(keys.map((key) => [key, []]))
+    for (const key of order) {
+      const fired = (book.decide('call', tagged(key))?.fired.length ?? 0) > 0
+      decided.get(key)?.push(fired)
+    }
+    return Object.fromEntries(decided)
+  }
+  const inTurn = keys.flatMap((key) => Array<string>(CALLS).fill(key))
+  const expected = decisionsOf(inTurn, 7)
+  expect(decisionsOf(inTurn, 8)).not.toEqual(expected)
+  expect(Object.values(expected).flat().filter(Boolean).length).toBeGreaterThan(20)
+  const order = fc.shuffledSubarray(
+    inTurn.map((_, n) => n),
+    { minLength: inTurn.length },
+  )
+  fc.assert(
+    fc.property(order, (places) => {
+      const interleaved = places.map((place) => inTurn[place] ?? '')
+      expect(decisionsOf(interleaved, 7)).toEqual(expected)
+    }),
+    { numRuns: 50 },
+  )
 })
 
 test('each rule has its own draws, by its id', () => {

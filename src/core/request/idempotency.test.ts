@@ -6,6 +6,7 @@ import {
   fingerprint,
   fingerprintBytes,
   IDEMPOTENCY,
+  idempotencyId,
   recallResponse,
   rememberResponse,
 } from './idempotency.ts'
@@ -27,6 +28,25 @@ function conflictOf(store: Store, mismatch?: number): Refusal {
   throw new Error('it was not refused')
 }
 
+test('a stored response is found until 24 hours have passed, but not at that instant', {
+  tags: ['R276', 'R278'],
+}, () => {
+  const store = new Store()
+  remember(store, 'k', T0, { name: 'first' })
+  const at = (now: number) => recallResponse(store.begin(), 'k', 'print of k', now)
+  expect(at(T0)).toEqual({
+    id: 'k',
+    fingerprint: 'print of k',
+    status: 200,
+    body: { name: 'first' },
+    created_at: '2026-03-01T12:00:00.000Z',
+    expires_at: '2026-03-02T12:00:00.000Z',
+  })
+  expect(at(T0 + DAY - 1)?.body).toEqual({ name: 'first' })
+  expect(at(T0 + DAY)).toBeUndefined()
+  expect(recallResponse(store.begin(), 'unknown', 'print of k', T0)).toBeUndefined()
+})
+
 test('another body under a key is refused with the time at which the key was first used', {
   tags: ['R277'],
 }, () => {
@@ -40,6 +60,12 @@ test('another body under a key is refused with the time at which the key was fir
   expect(conflictOf(store, 422).options.status).toBe(422)
 })
 
+test('a key whose record has expired is free for any body', { tags: ['R278'] }, () => {
+  const store = new Store()
+  remember(store, 'k', T0)
+  expect(recallResponse(store.begin(), 'k', 'another print', T0 + DAY)).toBeUndefined()
+})
+
 test('a new record deletes exactly the records that have expired, to the millisecond', {
   tags: ['R278'],
 }, () => {
@@ -47,6 +73,16 @@ test('a new record deletes exactly the records that have expired, to the millise
   for (const [n, id] of ['a', 'b', 'c'].entries()) remember(store, id, T0 + n)
   remember(store, 'd', T0 + DAY + 1)
   expect([...store.rows(IDEMPOTENCY).keys()]).toEqual(['c', 'd'])
+})
+
+test('a key belongs to one teamspace and one operation', { tags: ['U059'] }, () => {
+  const ids = [
+    idempotencyId('ts-a', 'batches.create', 'k'),
+    idempotencyId('ts-b', 'batches.create', 'k'),
+    idempotencyId('ts-a', 'batches.cancel', 'k'),
+    idempotencyId('ts-a', 'batches.create', 'other'),
+  ]
+  expect(new Set(ids).size).toBe(4)
 })
 
 test.for<[one: Json, other: Json]>([

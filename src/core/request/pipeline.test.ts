@@ -98,6 +98,26 @@ test('a defect of a handler is a 500 without details, and is reported to onDefec
   expect(defects).toHaveLength(1)
 })
 
+test('a digest read from the state is not accepted as a key', async () => {
+  const sandbox = await makeSandbox()
+  const [key] = sandbox.document().collections.api_keys as unknown as { token: string }[]
+  expect(key?.token).toMatch(/^sha256:/)
+  expect(perform(sandbox, call({ headers: { authorization: `Bearer ${key?.token}` } })).status).toBe(401)
+})
+
+test('the log names the step that decided each request', async () => {
+  const sandbox = await makeSandbox()
+  perform(sandbox, call())
+  perform(sandbox, call({ headers: {} }))
+  sandbox.limiter.fill('k notes.create', sandbox.limitOf('notes.create'), START, 0)
+  perform(sandbox, call())
+  expect(sandbox.log.entries().map(({ decided, status }) => [decided, status])).toEqual([
+    ['handle', 200],
+    ['authenticate', 401],
+    ['rateLimit', 429],
+  ])
+})
+
 test('the request log keeps the newest entries and counts those that it dropped', async () => {
   const sandbox = await makeSandbox()
   for (let n = 0; n < 1_010; n++) perform(sandbox, call({ headers: {} }))

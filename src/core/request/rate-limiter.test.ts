@@ -10,6 +10,12 @@ function requests(limiter: RateLimiter, count: number, now: number): number {
   return admitted
 }
 
+test('the 201st request within the window is refused', { tags: ['R255'] }, () => {
+  const limiter = new RateLimiter()
+  expect(requests(limiter, 200, T0)).toBe(200)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 59_999).admitted).toBe(false)
+})
+
 test('the window slides: each half frees exactly when it is 60 s old', { tags: ['R256'] }, () => {
   const limiter = new RateLimiter()
   requests(limiter, 100, T0)
@@ -52,6 +58,13 @@ test('reset is the whole second at which the oldest request leaves the window, b
   })
 })
 
+test('a refused request takes no place', { tags: ['T04'] }, () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 200, T0)
+  requests(limiter, 500, T0 + 30_000)
+  expect(requests(limiter, 500, T0 + 60_000)).toBe(200)
+})
+
 test('with enforcement off no request is refused, remaining counts down to 1, and Retry-After is absent', () => {
   const limiter = new RateLimiter()
   for (let n = 1; n <= 250; n++) {
@@ -68,6 +81,14 @@ test('fill leaves exactly the given number of places', () => {
   expect(requests(limiter, 10, T0)).toBe(3)
   limiter.fill('w', DEFAULT_LIMIT, T0, 200)
   expect(limiter.peek('w', DEFAULT_LIMIT, T0).remaining).toBe(200)
+})
+
+test('a window is the same after it was saved and loaded', () => {
+  const limiter = new RateLimiter()
+  requests(limiter, 150, T0)
+  const other = new RateLimiter()
+  other.load(JSON.parse(JSON.stringify(limiter.save())))
+  expect(other.peek('w', DEFAULT_LIMIT, T0 + 1)).toEqual(limiter.peek('w', DEFAULT_LIMIT, T0 + 1))
 })
 
 /** The definition as code: counts the requests that were admitted in the last 60 s. */
@@ -110,7 +131,7 @@ test('the limiter agrees with the reference for any arrivals, and Retry-After is
         expect(copy.peek('w', rule, now + admission.retryAfter * 1000).admitted).toBe(true)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 1_000 },
   )
 })
 

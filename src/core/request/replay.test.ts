@@ -4,6 +4,7 @@ import type { JsonObject } from '../json.ts'
 import { operation } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import type { Resource } from '../service.ts'
+import { advance } from '../time/advance.ts'
 import type { Call, CallBody } from './exchange.ts'
 import { IDEMPOTENCY } from './idempotency.ts'
 import { perform } from './pipeline.ts'
@@ -46,6 +47,24 @@ function send(
 const notesIn = (sandbox: Sandbox) => sandbox.store.rows('notes').size
 const recordsIn = (sandbox: Sandbox) => sandbox.store.rows(IDEMPOTENCY).size
 
+test('the same key and body get the first response with its status, and nothing is done again', {
+  tags: ['R276'],
+}, async () => {
+  const sandbox = await makeSandbox()
+  const first = send(sandbox, 'k')
+  expect([first[0], send(sandbox, 'k'), notesIn(sandbox), recordsIn(sandbox)]).toEqual([201, first, 1, 1])
+  expect(sandbox.log.entries().map(({ decided }) => decided)).toEqual(['handle', 'replay'])
+})
+
+test('another body under the key is a conflict, after which the first one still replays', {
+  tags: ['R277'],
+}, async () => {
+  const sandbox = await makeSandbox()
+  const first = send(sandbox, 'k')
+  expect(send(sandbox, 'k', { body: json('{"a":2}') })).toEqual([409, 'idempotency_key_reused'])
+  expect([send(sandbox, 'k'), notesIn(sandbox)]).toEqual([first, 1])
+})
+
 test.for([
   [1, 201],
   [255, 201],
@@ -70,6 +89,12 @@ test('no response is stored without a key or a body, or when the operation ignor
   expect(send(sandbox, 'k'.repeat(300), { over: { operation: ring } })[0]).toBe(201)
 })
 
+test('each teamspace has its own keys', { tags: ['U059'] }, async () => {
+  const sandbox = await makeSandbox()
+  const [mine, theirs] = [send(sandbox, 'k'), send(sandbox, 'k', { by: 'b', body: json('{"a":2}') })]
+  expect([mine[0], theirs[0], notesIn(sandbox)]).toEqual([201, 201, 2])
+})
+
 test.for([
   ['json', 201],
   ['bytes', 409],
@@ -89,4 +114,14 @@ test('a body whose bytes were not kept is compared as JSON', async () => {
   const body: CallBody = { kind: 'json', value: { a: 1 } }
   expect(send(sandbox, 'k', { body })).toEqual(send(sandbox, 'k', { body }))
   expect(notesIn(sandbox)).toBe(1)
+})
+
+test('a key is free again after 24 hours', { tags: ['R278'] }, async () => {
+  const sandbox = await makeSandbox()
+  const first = send(sandbox, 'k')
+  await advance(sandbox, { to: (now) => now + 86_400_000 - 1 })
+  expect(send(sandbox, 'k')).toEqual(first)
+  await advance(sandbox, { to: (now) => now + 1 })
+  expect(send(sandbox, 'k')[1]).not.toBe(first[1])
+  expect([notesIn(sandbox), recordsIn(sandbox)]).toEqual([2, 1])
 })

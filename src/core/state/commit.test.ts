@@ -21,7 +21,7 @@ test('a patch with the difference of two objects turns the first into the second
       const result = patch(before, JSON.parse(JSON.stringify(diff(before, after))))
       expect(sorted(result)).toBe(sorted(JSON.parse(JSON.stringify(after))))
     }),
-    { numRuns: 300 },
+    { numRuns: 1_000 },
   )
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { contents, NOW, storeWith, things } from '../../../test/support/things.ts'
+import { contents, NOW, storeWith, type Thing, things } from '../../../test/support/things.ts'
 import type { Commit } from './commit.ts'
 import { logged } from './commit.ts'
 import { Store } from './store.ts'
@@ -97,6 +97,48 @@ test('a replacement by another store commits only the records that differ', () =
   const commit = store.replaceAll(start, NOW)
   expect(commit?.changes.map(({ id }) => id)).toEqual(['c', 'a'])
   expect(contents(store)).toEqual(contents(start))
+})
+
+test('a replay of a replacement by another store keeps the records in their order', () => {
+  const rows = [
+    { id: 'a', value: 1 },
+    { id: 'b', value: 2 },
+    { id: 'c', value: 3 },
+  ]
+  const start = storeWith(...rows)
+  const store = Store.from(start)
+  const lines: string[] = []
+  store.onCommit((commit) => lines.push(JSON.stringify(logged(commit))))
+  store.transaction(NOW, (tx) => tx.in(things).delete('a'))
+  store.replaceAll(start, NOW)
+  const replayed = storeWith(...rows)
+  for (const line of lines) replayed.replay(JSON.parse(line))
+  expect(contents(store)).toEqual(rows)
+  expect(contents(replayed)).toEqual(rows)
+})
+
+test('an index finds the same records as a filter, in a transaction and after it', () => {
+  const byParity = { keyOf: ({ value }: Thing) => (value % 2 === 0 ? 'even' : 'odd') }
+  const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 }, { id: 'c', value: 3 })
+  const odd = () =>
+    store
+      .begin()
+      .in(things)
+      .where(byParity, 'odd')
+      .map(({ id }) => id)
+  expect(odd()).toEqual(['a', 'c'])
+  const tx = store.begin()
+  tx.in(things).put({ id: 'b', value: 5 })
+  tx.in(things).delete('a')
+  expect(
+    tx
+      .in(things)
+      .where(byParity, 'odd')
+      .map(({ id }) => id),
+  ).toEqual(['b', 'c'])
+  expect(odd()).toEqual(['a', 'c'])
+  store.commit(tx, NOW)
+  expect(odd()).toEqual(['b', 'c'])
 })
 
 test('require refuses a missing record and names its id', () => {

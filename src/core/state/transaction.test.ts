@@ -22,6 +22,20 @@ test('a write that is undone in the same transaction makes no commit', () => {
   expect([tx.changes(), store.commit(tx, NOW)]).toEqual([[], undefined])
 })
 
+test('a transaction reads its own writes and removals, and otherwise the store', () => {
+  const store = storeWith({ id: 'a', value: 1 }, { id: 'b', value: 2 })
+  const tx = store.begin()
+  const records = tx.in(things)
+  expect(records.put({ id: 'c', value: 3 })).toEqual({ id: 'c', value: 3 })
+  records.delete('b')
+  const numberOf = (id: string) => records.get(id)?.value
+  expect(['a', 'b', 'c', 'd'].map(numberOf)).toEqual([1, undefined, 3, undefined])
+  records.delete('c')
+  expect([...records].map(({ id }) => id)).toEqual(['a'])
+  expect(records.filter(({ value }) => value > 0)).toEqual([{ id: 'a', value: 1 }])
+  expect(records.filter(({ value }) => value > 1)).toEqual([])
+})
+
 test('find returns the first match and filter returns all matches, in the order of writing', () => {
   const records = storeWith({ id: 'b', value: 1 }, { id: 'a', value: 2 }, { id: 'c', value: 2 })
     .begin()

@@ -51,6 +51,14 @@ test('events that a stopped clock has left due are in the result of the advance'
   expect(result.events.map(({ ref }) => ref)).toEqual(['r/due'])
 })
 
+test('a result lists failed events separately', async () => {
+  const sandbox = await clockwork()
+  plan(sandbox, ['broken', 'r/1', 1 * SECOND], ['tick', 'r/2', 2 * SECOND])
+  const { events, failed } = await advance(sandbox, { to: (now) => now + 5 * SECOND })
+  expect(events.map(({ ref }) => ref)).toEqual(['r/2'])
+  expect(failed.map(({ ref }) => ref)).toEqual(['r/1'])
+})
+
 test('a step runs only one of two events at one instant', async () => {
   const sandbox = await clockwork()
   plan(sandbox, ['tick', 'r/1', 1 * SECOND], ['tick', 'r/2', 1 * SECOND])
@@ -188,6 +196,15 @@ test('an advance of a running clock that cannot keep up is refused with ways to 
   })
   // The clock is still late: every due event is still scheduled.
   expect(sandbox.lag).toBe(START + 200_000 * SECOND - sandbox.clock.now)
+})
+
+test('one advance has the same result as many small ones', async () => {
+  const [whole, pieces] = [await clockwork(), await clockwork()]
+  for (const sandbox of [whole, pieces])
+    plan(sandbox, ['tick', 'r/last', 99 * SECOND], ['chain', 'r/1', 1 * SECOND])
+  await advance(whole, { to: (now) => now + 300 * SECOND })
+  for (let n = 0; n < 100; n++) await advance(pieces, { to: (now) => now + 3 * SECOND })
+  expect({ ...pieces.document(), revision: 0 }).toEqual({ ...whole.document(), revision: 0 })
 })
 
 function goalAt(instant: number | undefined) {

@@ -73,6 +73,19 @@ test('a running advance is shown with its events up to now, and a failed one wit
   ])
 })
 
+test('an advance waits at each instant until the webhooks of its events are delivered', async () => {
+  const sandbox = await emulatorWithTicks(1, 2)
+  const work = new SlowWork(sandbox)
+  sandbox.pendingWork = work
+  const passage = advance(sandbox, by(10 * SECOND))
+  await work.finish()
+  await work.finish()
+  const result = await passage
+  expect(work.waits).toEqual([1 * SECOND, 2 * SECOND])
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
+  expect(sandbox.clock.now).toBe(START + 10 * SECOND)
+})
+
 test('an advance to a goal that is already reached waits for deliveries in flight', async () => {
   const sandbox = await emulatorWithTicks(1)
   await advance(sandbox, by(1 * SECOND))
@@ -173,6 +186,14 @@ test('an advance ends when its sandbox is replaced', async () => {
   await expect(passage).rejects.toThrow('reset, restored or replaced')
   expect(sandbox.clock.now).toBe(START)
   expect(ran(sandbox)).toEqual([])
+})
+
+test('an advance with until runs exactly as far as the goal needs', async () => {
+  const sandbox = await emulatorWithTicks(1, 2, 3)
+  const result = await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })
+  expect(result.events.map(({ ref }) => ref)).toEqual(['r/1', 'r/2'])
+  expect(sandbox.clock.now).toBe(START + 2 * SECOND)
+  expect((await advance(sandbox, { until: { milestone: ticked, goal: { tick: 'r/2' } } })).events).toEqual([])
 })
 
 test('an advance by steps stops when no event is left', async () => {

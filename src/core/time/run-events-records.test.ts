@@ -12,7 +12,7 @@ import type { Resource } from '../service.ts'
 import { service } from '../service.ts'
 import type { Row } from '../state/commit.ts'
 import { buildStartingState } from '../state/starting-state.ts'
-import { nextEventOf, runDueEvents, runEvents } from './run-events.ts'
+import { advanceTo, nextEventOf, runDueEvents, runEvents } from './run-events.ts'
 import { InstantLimit } from './turn.ts'
 
 const hatch = (status: string, id = '1') => ({ id, status }) as Row
@@ -176,6 +176,15 @@ test.for(['look', 'odd'])(
     expect(sandbox.clock.now - START).toBe(60_000)
   },
 )
+
+test('an advance for a request is refused beyond 500 events, with the instant of the clock', async () => {
+  const { sandbox, planMany } = await house()
+  planMany(501, 'look')
+  expect(() => advanceTo(sandbox, START + 60_000, 'A fault')).toThrow(
+    'A fault may run 500 events at once, and more are due up to 2026-03-01T12:01:00.000Z. The clock is at 2026-03-01T12:00:00.500Z.',
+  )
+  expect(advanceTo(sandbox, START + 60_000).events).toHaveLength(1)
+})
 
 test('a request runs only events up to the current instant while an advance runs', async () => {
   const { sandbox, plan } = await house()

@@ -51,6 +51,15 @@ test('the secret of a subscription takes precedence over that of the settings, a
   expect(alone.headers['X-Emulator-Signature']).toBe(sign(alone.body, 'own'))
 })
 
+test('the header of the type has the name that a setting gives it', async () => {
+  const { headers } = webhookRequest(
+    await delivery(),
+    null,
+    new Settings({ 'webhooks.event_header': 'X-Type' }),
+  )
+  expect([headers['X-Type'], headers['X-Emulator-Event']]).toEqual(['thing.made', undefined])
+})
+
 test('X4 keys with a meaning in JavaScript are sent unchanged', async () => {
   const body = JSON.parse('{"__proto__":{"x":1},"constructor":"c","":0}') as object
   expect(webhookRequest(await delivery(body), null, new Settings()).body.toString()).toBe(
@@ -103,4 +112,9 @@ test('a wrong signature looks like a right one', async () => {
 
 test('a wrong signature is sent even if webhooks are not signed', async () => {
   expect((await faulted({ sign: 'wrong' })).headers['X-Emulator-Signature']).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test('a missing signature is not sent, with or without a secret', async () => {
+  const { headers } = await faulted({ sign: 'missing' }, { secret: 'own', settings: signed })
+  expect(Object.keys(headers).filter((name) => /sign/i.test(name))).toEqual([])
 })

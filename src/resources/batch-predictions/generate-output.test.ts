@@ -194,6 +194,15 @@ test('a list without bounds is short, and shorter inside of others', { tags: ['R
   for (const list of values(nested(10))) expect(text(list).length).toBeLessThan(300)
 })
 
+test('large lists and texts are generated', { tags: ['R100'] }, () => {
+  const list = { type: 'array', items: { type: 'string' }, minItems: 1_000, uniqueItems: true }
+  const [output] = outputs(object({ list, long: { type: 'string', minLength: 10_000 } }), 1)
+  expect(output).toEqual({
+    list: expect.objectContaining({ length: 1_000 }),
+    long: expect.stringMatching(/^.{10000}/),
+  })
+})
+
 test('outputs for a list of types have each type, null only rarely', { tags: ['R100'] }, () => {
   const types = values({ type: ['string', 'integer', 'null'] }, 300).map((value) =>
     value === null ? 'null' : typeof value,
@@ -217,4 +226,28 @@ test('properties can have the names of inherited ones', { tags: ['R100'] }, () =
   expect(Object.keys(output ?? {})).toEqual(['__proto__', 'constructor', 'toString'])
   expect(Object.getPrototypeOf(output)).toBe(Object.prototype)
   expect(validateOutput(schema, JSON.parse(JSON.stringify(output)))).toEqual([])
+})
+
+test('a schema that no value satisfies has no output, but an issue with the place and the keyword', {
+  tags: ['R100'],
+}, () => {
+  const schema = object({ a: { type: 'string', pattern: '^a{5}$', maxLength: 4 } }, { required: ['a'] })
+  expect(outputsOf(schema).unsatisfiable).toEqual({
+    pointer: '/properties/a/pattern',
+    detail: expect.stringContaining('pattern'),
+  })
+  expect(outputOf(outputsOf(schema), seeded(1))).toBeUndefined()
+})
+
+test('all 5,000 outputs of a full batch validate', { tags: ['R100'] }, () => {
+  const schema = object({
+    title: { type: 'string' },
+    issued_on: { type: 'string', format: 'date' },
+    currency: { type: 'string', pattern: '^[A-Z]{3}$' },
+    total: { type: 'number', multipleOf: 0.01, minimum: 0 },
+    paid: { type: 'boolean' },
+  })
+  const valid = judge(schema)
+  const made = outputs(schema, 5_000)
+  expect([made.length, made.every((output) => valid(output))]).toEqual([5_000, true])
 })

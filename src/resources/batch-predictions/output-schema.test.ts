@@ -269,6 +269,11 @@ test('a schema may have at most 512 levels', { tags: ['R200'] }, () => {
   expect(check(object({ a: { const: deep(50_000, (inner) => [inner]) } }))[0]?.detail).toContain('512 levels')
 })
 
+test('any number of schemas is accepted', { tags: ['R200'] }, () => {
+  const wide = object(Object.fromEntries(Array.from({ length: 30_000 }, (_, n) => [`p${n}`, {}])))
+  expect(check(wide)).toEqual([])
+})
+
 test('identifiers and extensions of other tools are ignored', { tags: ['R200'] }, () => {
   const schema = (title: string): JsonObject => ({
     ...object({ a: { type: 'string', nullable: true, $anchor: 'x' } }),
@@ -331,6 +336,16 @@ test('names of inherited properties are ordinary names in schemas and outputs', 
   expect(validateOutput(schema, read('{"__proto__": "x", "toString": {"toString": 1}}'))).not.toEqual([])
   expect(validateOutput(schema, {})).toHaveLength(2)
   expect(Object.keys({})).toEqual([])
+})
+
+test('a pattern with catastrophic backtracking does not block the process', { tags: ['R100'] }, () => {
+  const schema = object({
+    a: { type: 'string', pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' },
+    b: { pattern: '^(a|a)*b$' },
+  })
+  expect(check(schema)).toEqual([])
+  // Plain backtracking would not end on these texts.
+  expect(validateOutput(schema, { a: 'a'.repeat(5_000), b: 'a'.repeat(5_000) })).toHaveLength(2)
 })
 
 test('any number of items are compared by value', { tags: ['R100'] }, () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { Settings } from '../../core/assumptions.ts'
+import { logged } from '../../core/state/commit.ts'
 import { zodIssues } from '../../core/zod-issues.ts'
 import { batches } from './batches.ts'
 import { batchStatuses } from './states.ts'
@@ -137,4 +138,20 @@ test('a value that is not an object is refused with its place', () => {
   expect(pointersOf(null)).toEqual([''])
   expect(pointersOf(fixture({ facts: { progress: 7 } }))).toEqual(['/_emulator/progress'])
   expect(pointersOf({ ...fixture(), _emulator: 'x' })).toContain('/_emulator')
+})
+
+test('a change of state writes only the changed fields to the log, never the items', () => {
+  const before = batches.schema(settings).parse(fixture({ request: { items: items(5_000) } }))
+  const after = {
+    ...before,
+    status: 'in_progress' as const,
+    in_progress_at: LATER,
+    _emulator: { ...before._emulator, progress: { ...before._emulator.progress, since: LATER } },
+  }
+  const { changes } = logged({
+    revision: 1,
+    at: LATER,
+    changes: [{ table: batches.name, id: before.id, before, after }],
+  })
+  expect(JSON.stringify(changes).length).toBeLessThan(300)
 })

@@ -61,6 +61,21 @@ test('counts add up at every instant, and never decrease with time', {
   )
 })
 
+test('the predicted instant for n items is the first at which n items are finished', () => {
+  fc.assert(
+    fc.property(batch, fc.integer({ min: 1, max: 60 }), (record, n) => {
+      const instant = finishedAt(record, n)
+      if (n > record._emulator.request.items.length || record._emulator.plan.pace.in_progress === 'hold') {
+        expect(instant).toBeUndefined()
+        return
+      }
+      expect(instant).toBeDefined()
+      expect(finishedItems(record, instant ?? 0)).toBeGreaterThanOrEqual(n)
+      if ((instant ?? 0) > START) expect(finishedItems(record, (instant ?? 0) - 1)).toBeLessThan(n)
+    }),
+  )
+})
+
 test('items that were finished before the current pace began stay finished', () => {
   const plan = { pace: { validating: '1s', in_progress: { per_item: '1s' }, finalizing: '1s' } }
   const record = running(10, plan, { since: at(5_000), done: 4 })

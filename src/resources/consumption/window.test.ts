@@ -38,6 +38,30 @@ test.for([
   expect(spanOf(read(start, end).window)).toEqual([first, last])
 })
 
+test.for([
+  ['2024-03-02', '2024-03-01'],
+  ['2024-03-01T10:00:00.001Z', '2024-03-01T10:00:00Z'],
+  ['2026-03-02', undefined],
+] as const)(
+  'from %s to %s is upside down: no window, or refused by the setting',
+  { tags: ['R163', 'U028'] },
+  ([start, end]) => {
+    expect(read(start, end)).toMatchObject({ window: undefined, notes: expect.arrayContaining(['U028']) })
+    expect(() => read(start, end, { 'consumption.start_after_end': 'reject' })).toThrow(/after end_date/)
+  },
+)
+
+test.for([
+  ['a leap year', '2024-01-01', '2024-03-30', '2024-03-31'],
+  ['a common year', '2023-01-01', '2023-03-31', '2023-04-01'],
+  ['the end of a year', '2023-12-01', '2024-02-28', '2024-02-29'],
+  ['date-times', '2024-01-01T23:59:59.999Z', '2024-03-30T23:59:59.999Z', '2024-03-31T00:00:00.000Z'],
+  ['offsets', '2024-01-01T01:00:00+02:00', '2024-03-29T23:00:00Z', '2024-03-30T00:00:00Z'],
+] as const)('across %s 90 dates pass and 91 do not', { tags: ['R169', 'T22'] }, ([, start, last, over]) => {
+  expect(read(start, last).notes).toEqual([])
+  expect(() => read(start, over)).toThrow(/touches 91 UTC calendar days/)
+})
+
 test('the day count "difference" accepts 91 dates, but not 92', { tags: ['R169', 'T22'] }, () => {
   const values = { 'consumption.day_count': 'difference' }
   const { window, notes } = read('2024-01-01', '2024-03-31', values)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { redirectProblem } from './oauth.ts'
+import { redirectProblem, redirectUri } from './oauth.ts'
 
 test.for([
   'https://x.example/cb',
@@ -80,6 +80,12 @@ test.for([
   expect(redirectProblem(uri)).toBeDefined()
 })
 
+test('2048 characters are accepted and 2049 are not', { tags: ['R144'] }, () => {
+  const of = (length: number) => 'https://x.example/'.padEnd(length, 'a')
+  expect(redirectUri().safeParse(of(2048)).success).toBe(true)
+  expect(redirectUri().safeParse(of(2049)).error?.issues[0]?.message).toContain('at most 2048')
+})
+
 test('the refusal of a host that parses to loopback names the three allowed forms', {
   tags: ['R145'],
 }, () => {
@@ -108,6 +114,6 @@ test('every http URI that is accepted leads to loopback for any URL parser', {
         expect([username, password]).toEqual(['', ''])
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 2000 },
   )
 })

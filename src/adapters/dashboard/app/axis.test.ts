@@ -90,6 +90,6 @@ test('whatever is on a fitted axis: batches take most of it, and a fold is narro
           for (let at = Math.ceil(axis.at(span.from)); at < axis.at(span.to); at++) seen.add(at)
       expect(seen.size).toBeGreaterThan(0.6 * (width - 48) - 2 * batches.length)
     }),
-    { numRuns: 80 },
+    { numRuns: 200 },
   )
 })

@@ -60,6 +60,11 @@ test('envelope wraps the body unchanged, to the last digit', async () => {
   )
 })
 
+test('raw_number writes digits that no double can hold', async () => {
+  const raw_number = { pointer: '/b/c/0', digits: '9007199254740993.10' }
+  expect((await sees({ raw_number })).body).toBe('{"a":1,"b":{"c":[9007199254740993.10]}}')
+})
+
 test('prefix_b64 adds bytes before the body', async () => {
   const { body } = await sees({ prefix_b64: '77u/' })
   expect(Buffer.from(body, 'latin1').subarray(0, 4)).toEqual(Buffer.from([0xef, 0xbb, 0xbf, 0x7b]))

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { Agent } from 'node:http'
+import { connect } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { faultedServer, isHeld, seen } from '../../../../test/support/faulted-server.ts'
 import {
@@ -95,6 +96,17 @@ const CLIENTS: readonly (readonly [string, Client])[] = [
   ['node:http', viaHttp()],
 ]
 
+test.for(CLIENTS)('a reset before any byte is ECONNRESET for %s, 100 of 100 times', async ([, client]) => {
+  const { port, sent } = await faultedServer({ ...cut('before-head', 'rst'), always: true })
+  const errors = new Map<string | undefined, number>()
+  for (let n = 0; n < 100; n++) {
+    const { error } = await client(`http://127.0.0.1:${port}/`, { method: n % 2 ? 'POST' : 'GET' })
+    errors.set(error, (errors.get(error) ?? 0) + 1)
+  }
+  expect([...errors]).toEqual([['ECONNRESET', 100]])
+  expect(sent).toHaveLength(100)
+})
+
 test.for(CLIENTS)(
   'after the head, %s gets the status and then the reset, 20 of 20 times',
   async ([, client]) => {
@@ -185,4 +197,21 @@ test('a response that is held back is cut when released is aborted', async () =>
   setImmediate(() => released.abort())
   expect(await view).toMatchObject({ text: '', end: 'fin' })
   expect(sent).toEqual([{ stage: 'after-handler', bytes: 0, end: 'cut' }])
+})
+
+test('a pipelined request is cut after the response to the one before it', async () => {
+  const { port } = await faultedServer({
+    actions: [{ pace: { before_head_ms: 40 } }, { cut: { at: 'end', how: 'fin' } }],
+    always: true,
+  })
+  const { text, end } = await overSocket(port, [KEPT, KEPT])
+  expect(text.match(/200 OK/g)).toHaveLength(1)
+  expect(end).toBe('fin')
+})
+
+test('a client that leaves before its response causes no error', async () => {
+  const { port, sent } = await faultedServer({ actions: [{ pace: { before_head_ms: 50 } }] })
+  const socket = connect(port, '127.0.0.1')
+  socket.write(KEPT, () => setImmediate(() => socket.resetAndDestroy()))
+  await expect.poll(() => sent).toEqual([{ stage: 'after-handler', bytes: 0, end: 'left' }])
 })

@@ -48,6 +48,23 @@ test('a Content-Length that is too small leaves bytes after the message', async 
   expect(body).toBe('{"ok":true}')
 })
 
+test('a tail follows the end of the message', async () => {
+  const tail_b64 = Buffer.from('HTTP/1.1 500 Oops').toString('base64')
+  expect((await seen(frame({ tail_b64 }))).body).toBe('{"ok":true}HTTP/1.1 500 Oops')
+  const chunked = await seen(frame({ mode: 'chunked', tail_b64 }))
+  expect(chunked.body).toBe('b\r\n{"ok":true}\r\n0\r\n\r\nHTTP/1.1 500 Oops')
+})
+
+test('a 204 has a body if a fault sets its framing', async () => {
+  const { head, body, end } = await seen({ ...frame({ mode: 'length' }), status: 204 })
+  expect(head).toMatch(/^HTTP\/1\.1 204 No Content\r\n[\s\S]*Content-Length: 11/)
+  expect(body).toBe('{"ok":true}')
+  expect(end).toBe('fin')
+  const { head: plain, body: none } = await seen({ status: 204, actions: [] })
+  expect(plain).not.toContain('Content-Length')
+  expect(none).toBe('')
+})
+
 test('the response to HEAD has the headers of the framing and no body, from both writers', async () => {
   const { head, body } = await seen(frame({ mode: 'chunked' }), { method: 'HEAD' })
   expect(head).toContain('Transfer-Encoding: chunked')

@@ -42,6 +42,17 @@ test('remove deletes every header with the name, even the Date that Node would a
   expect(bytes).not.toMatch(/x-a|date/i)
 })
 
+test('raw pairs are added after our headers, with their letter case and repetitions', async () => {
+  const raw = [
+    ['RETRY-after', '1'],
+    ['Retry-After', '2'],
+    ['vary', '*'],
+  ] as const
+  const { head: bytes } = await seen(head({ raw }))
+  expect(bytes.split('\r\n').slice(-3)).toEqual(['RETRY-after: 1', 'Retry-After: 2', 'vary: *'])
+  expect(bytes).toContain('Vary: Origin')
+})
+
 test('case changes our own header names, framing included, but not those that the fault sets', async () => {
   const { head: bytes } = await seen(head({ case: 'lower', set: { 'X-Kept': '1' } }))
   expect(bytes).toMatch(
@@ -49,6 +60,21 @@ test('case changes our own header names, framing included, but not those that th
   )
   const upper = await seen(head({ case: 'upper' }))
   expect(upper.head).toMatch(/\r\nCONTENT-TYPE: application\/json/)
+})
+
+test('informational responses are sent before the response, with their headers', async () => {
+  const interim = [{ status: 102 }, { status: 103, headers: { Link: '</a>; rel=preload' } }]
+  const { text, sent } = await seen(head({ interim }))
+  expect(text).toMatch(
+    /^HTTP\/1\.1 102 Processing\r\n\r\nHTTP\/1\.1 103 Early Hints\r\nLink: <\/a>; rel=preload\r\n\r\nHTTP\/1\.1 200 OK\r\n/,
+  )
+  expect(sent[0]?.bytes).toBe(text.length)
+})
+
+test('a response with version 1.0 ends with its connection', async () => {
+  const { text, end } = await seen(head({ version: '1.0' }))
+  expect(text).toMatch(/^HTTP\/1\.0 200 OK\r\n[\s\S]*Connection: close\r\n\r\n\{"ok":true\}$/)
+  expect(end).toBe('fin')
 })
 
 test('a name or value that Node refuses is written unchanged, and the connection ends', async () => {

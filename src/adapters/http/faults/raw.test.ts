@@ -11,6 +11,15 @@ async function sees(bytes: string, ...more: Action[]) {
   return { ...(await overSocket(port, KEPT)), sent }
 }
 
+test('only the raw bytes are sent, and the connection ends after them', async () => {
+  const bytes = 'HTTP/1.1 200\r\nContent-Length: -1\n\n\xff\x00'
+  expect(await sees(bytes)).toMatchObject({
+    text: bytes,
+    end: 'fin',
+    sent: [{ stage: 'end', bytes: 36, end: 'whole' }],
+  })
+})
+
 test('no raw bytes end the connection without a response', async () => {
   expect(await sees('')).toMatchObject({ text: '', end: 'fin' })
 })
