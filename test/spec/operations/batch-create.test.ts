@@ -11,8 +11,6 @@ import {
 } from '../../support/batches.ts'
 
 const CREATE = '/batch-predictions'
-const _ASTRAL = '\u{1F600}'
-const _COMBINING = 'e\u0301'
 
 test('a new batch is validating, and has every field', {
   tags: [

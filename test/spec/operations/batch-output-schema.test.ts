@@ -2,8 +2,6 @@ import { expect, test } from 'vitest'
 import { aBatch, batchEmulator, createBatch, pointersOf, refusedProblem } from '../../support/batches.ts'
 
 const CREATE = '/batch-predictions'
-const _ASTRAL = '\u{1F600}'
-const _COMBINING = 'e\u0301'
 
 const KEYWORDS = ['$defs', '$ref', 'allOf', 'anyOf', 'not', 'oneOf', 'patternProperties']
 const POSITIONS: readonly [string, (schema: object) => object, string][] = [
