@@ -196,7 +196,7 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_071,
+  adapters: 1_072,
   'adapters/cli': 8_189,
   'adapters/cli/certify': 1_021,
   'adapters/consent': 217,
