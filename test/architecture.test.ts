@@ -207,7 +207,7 @@ const LINES: Readonly<Record<string, number>> = {
   'adapters/storage': 1_891,
   'adapters/testing': 1_268,
   'adapters/webhooks': 763,
-  core: 17_452,
+  core: 17_458,
   'json-schema': 2_790,
   resources: 8_439,
   src: 2_010,

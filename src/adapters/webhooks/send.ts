@@ -1,7 +1,6 @@
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { aborted } from 'node:util'
 import { formatDuration } from '../../core/time/instant.ts'
 import type { AttemptResult } from '../../core/webhooks/delivery.ts'
 import { INBOX_URL } from '../../core/webhooks/inbox.ts'
@@ -115,12 +114,13 @@ function lookupOf({ addresses }: WebhookTarget): LookupFunction {
   }
 }
 
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const abort = async (): Promise<never> => {
-    await aborted(signal, work)
-    throw new Error('the attempt was aborted')
-  }
-  return Promise.race([work, abort()])
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(new Error('the attempt was aborted'))
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 const WORDS: ReadonlyMap<string, string> = new Map([

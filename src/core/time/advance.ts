@@ -1,4 +1,3 @@
-import { aborted } from 'node:util'
 import { refuse } from '../errors.ts'
 import type { AnyMilestone } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
@@ -87,7 +86,14 @@ async function waitForOther(sandbox: Sandbox, signal: AbortSignal | undefined): 
 
 // A receiver may be slow; the client that advances the clock can stop waiting.
 async function orAborted(work: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
-  await (signal === undefined ? work : Promise.race([work, aborted(signal, work)]))
+  if (signal === undefined) return work
+  let stop = (): void => {}
+  const aborted = new Promise<void>((resolve) => {
+    stop = resolve
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) resolve()
+  })
+  await Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop))
 }
 
 function refuseAborted({ clock }: Sandbox): never {
