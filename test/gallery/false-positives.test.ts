@@ -77,7 +77,9 @@ const uses: Readonly<Record<string, (sandbox: SandboxClient) => Promise<unknown>
     }
   },
   'two tabs that meet one limit': async (sandbox) => {
-    await sandbox.faults.preset('rate-limited', { times: 2 })
+    // Client and emulator share a process: without a pause, the first response could be sent before the second request.
+    const refusal = [{ quota: { reject: true, reset_in_s: 2 } }, { pace: { before_head_ms: 200 } }] as const
+    await sandbox.faults.preset('rate-limited', { do: refusal, times: 2 })
     const tab = () => read(sandbox, `${USERS}?limit=10`)
     expect(await Promise.all([tab(), tab()])).toEqual([429, 429])
     await sandbox.clock.advance('2s')
