@@ -1,3 +1,4 @@
+import { aSkillRecord } from 'agent-workspace-emulator'
 import type { RequestOptions, TestResponse } from './emulator.ts'
 
 const JANUARY = '2026-01-01T00:00:00.000Z'
@@ -7,24 +8,7 @@ export const MESSAGE = '11111111-2222-4333-8444-555555555555'
 /** One record of every collection that an operation needs to succeed. */
 export const sampleRecords: Readonly<Record<string, readonly object[]>> = {
   skills: [
-    {
-      id: 'skill-1',
-      scope: 'user',
-      category: 'research',
-      slash_key: '/find',
-      name: 'Find',
-      description: 'Finds things.',
-      instructions: 'Look carefully.',
-      required_tools: [],
-      preferred_tools: [],
-      enabled: true,
-      account_id: null,
-      builtin_key: null,
-      promoted_at: null,
-      creator_id: 'user-owner',
-      created_at: JANUARY,
-      updated_at: JANUARY,
-    },
+    aSkillRecord({ id: 'skill-1', creator_id: 'user-owner', created_at: JANUARY, updated_at: JANUARY }),
   ],
   mcp_servers: [
     {

@@ -1,24 +1,6 @@
+import { aSkillRecord } from 'agent-workspace-emulator'
 import { expect, test } from 'vitest'
 import { testEmulator } from '../../support/emulator.ts'
-
-const skill = {
-  id: 's-1',
-  scope: 'user',
-  category: 'research',
-  slash_key: '/dig',
-  name: 'Dig',
-  description: '',
-  instructions: '',
-  required_tools: [],
-  preferred_tools: [],
-  enabled: true,
-  account_id: null,
-  builtin_key: null,
-  promoted_at: null,
-  creator_id: 'user-owner',
-  created_at: '-1d',
-  updated_at: '-1d',
-}
 
 const consumption_row = {
   id: 'r-1',
@@ -44,7 +26,7 @@ const data_view = {
 const MESSAGE = 'aaaaaaaa-0a0b-4c0d-8e0f-aaaaaaaaaaaa'
 
 const collections = {
-  skills: [skill],
+  skills: [aSkillRecord({ id: 's-1', creator_id: 'user-owner' })],
   consumption_rows: [consumption_row],
   data_views: [data_view],
   conversations: [{ id: 'c-1', _emulator: { teamspace_id: 'ts-a' } }],
