@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Tally } from '../../src/adapters/cli/exec-summary.ts'
+import { Tally } from '../../src/adapters/cli/tally.ts'
 import { Decision } from '../../src/core/faults/decision.ts'
 import type { FaultRule } from '../../src/core/faults/rule.ts'
 import type { LogEntry } from '../../src/core/log/request-log.ts'

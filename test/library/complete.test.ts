@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { VERSION_HEADER } from '../../src/adapters/control/client/transport.ts'
+import { VERSION_HEADER } from '../../src/adapters/control/route.ts'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { RouteTable } from '../../src/adapters/route-table.ts'
 import { Settings } from '../../src/core/assumptions.ts'

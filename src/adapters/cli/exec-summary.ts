@@ -1,90 +1,11 @@
 import type { AssumptionCatalog } from '../../core/assumptions.ts'
-import { type FaultCounter, faultCounters, faultRules } from '../../core/faults/rule.ts'
-import type { LogEntry } from '../../core/log/request-log.ts'
-import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import type { Change } from '../../core/state/commit.ts'
 import { counted } from '../../core/words.ts'
 import { type CoverageReport, percentOf } from '../control/client/coverage.ts'
 import { findingCounts, findingsFrom } from '../finding-lines.ts'
 import { replayCommand } from '../shell-word.ts'
 import type { ConductTally, SandboxFinding } from './conduct-commands.ts'
 import { printable } from './print.ts'
-
-/**
- * The outcome of a request: a class of statuses, `other` for a status without a class, or `cut` for a request without a status.
- */
-const OUTCOMES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other', 'cut'] as const
-type Outcome = (typeof OUTCOMES)[number]
-
-/** The outcomes of the requests to one operation. */
-interface OperationCount {
-  /** Null for requests that match no operation. */
-  readonly operation: string | null
-  readonly total: number
-  readonly outcomes: Readonly<Partial<Record<Outcome, number>>>
-}
-
-/** Counts the requests, faults and assumptions of a run in all sandboxes of an emulator, deleted ones included. */
-export class Tally {
-  readonly #operations = new Map<string | null, Map<Outcome, number>>()
-  readonly #assumed = new Map<string, number>()
-  readonly #faults = new Map<string, number>()
-
-  /** Counts the events of a sandbox from now on, and its fault rules. */
-  watch({ faults, log, store }: Sandbox): void {
-    for (const { id } of faults.rules) add(this.#faults, id, 0)
-    log.onEntry((entry) => this.#count(entry))
-    store.onCommit(({ changes }) => {
-      for (const change of changes) this.#follow(change)
-    })
-  }
-
-  /** In the order in which operations were first called. */
-  get operations(): OperationCount[] {
-    return [...this.#operations].map(([operation, outcomes]) => ({
-      operation,
-      total: [...outcomes.values()].reduce((sum, n) => sum + n, 0),
-      outcomes: Object.fromEntries(outcomes),
-    }))
-  }
-
-  /** In the order in which they were armed. */
-  get faults(): Summary['faults'] {
-    return [...this.#faults].map(([id, fired]) => ({ id, fired }))
-  }
-
-  /** The number of responses that rely on each assumption that responses can name, the most used ones first. */
-  get assumed(): readonly (readonly [id: string, responses: number])[] {
-    return [...this.#assumed].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
-  }
-
-  #count({ assumed, faults, status, ...entry }: LogEntry): void {
-    const operation = entry.operation ?? null
-    const outcomes = this.#operations.get(operation) ?? new Map<Outcome, number>()
-    this.#operations.set(operation, outcomes)
-    add(outcomes, outcomeOf(status))
-    for (const id of assumed) add(this.#assumed, id)
-    // Rules from magic values of a request are in no table.
-    for (const { rule } of faults?.fired ?? []) if (rule.source === 'magic') add(this.#faults, rule.id)
-  }
-
-  #follow({ table, id, before, after }: Change): void {
-    if (table === faultRules.name && after !== undefined) add(this.#faults, id, 0)
-    if (table !== faultCounters.name || after === undefined) return
-    const [{ rule, key, fired }, was] = [after as FaultCounter, before as FaultCounter | undefined]
-    // The counter without a key counts all matches of its rule.
-    if (key === null) add(this.#faults, rule, Math.max(0, fired - (was?.fired ?? 0)))
-  }
-}
-
-function outcomeOf(status: number): Outcome {
-  if (status === 0) return 'cut'
-  return OUTCOMES.find((each) => each === `${Math.floor(status / 100)}xx`) ?? 'other'
-}
-
-function add<K>(counts: Map<K, number>, key: K, more = 1): void {
-  counts.set(key, (counts.get(key) ?? 0) + more)
-}
+import { type OperationCount, OUTCOMES, type Tally } from './tally.ts'
 
 /** The summary of a run; `exec --json` prints it as one line. */
 export interface Summary {
@@ -97,8 +18,7 @@ export interface Summary {
   readonly base_url: string
   readonly requests: number
   readonly operations: readonly OperationCount[]
-  /** How often the fault rules with one id fired, in all sandboxes; 0: a fault that never fired proves nothing. */
-  readonly faults: readonly { readonly id: string; readonly fired: number }[]
+  readonly faults: Tally['faults']
   /** The assumptions that the header X-Emulator-Assumed names, the most used ones first. */
   readonly assumptions: readonly { readonly id: string; readonly used: number; readonly open: string }[]
   /** How the clients have behaved, in all sandboxes. */

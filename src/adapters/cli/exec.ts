@@ -1,12 +1,9 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
-import type { RunningEmulator } from '../../emulator.ts'
 import type { Logger } from '../../options.ts'
 import { callControlOver } from '../control/client/ask.ts'
 import { findingCounts, findingLines, findingsFrom } from '../finding-lines.ts'
-import { plainKeys } from '../fixtures.ts'
-import { readyKeys } from '../plain-keys.ts'
 import { later } from '../realtime.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from './command.ts'
 import { ConductTally, type SandboxFinding } from './conduct-commands.ts'
@@ -14,13 +11,21 @@ import { addToFile, coverageSentence, readCoverage } from './coverage-commands.t
 import { Child, type Ended, GRACE } from './exec-child.ts'
 import { recordFailures, recordingLines } from './exec-recordings.ts'
 import { refusalsOf } from './exec-refusals.ts'
-import { markdownOf, type Summary, summaryOf, Tally } from './exec-summary.ts'
-import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions } from './launch.ts'
+import { markdownOf, type Summary, summaryOf } from './exec-summary.ts'
+import {
+  closeWithReport,
+  generatedToken,
+  launch,
+  loggerOf,
+  type StartOptions,
+  variablesOf,
+} from './launch.ts'
 import type { FlushableLogger } from './logger.ts'
-import { type Environment, isNpmScript, variableOf } from './options.ts'
+import { isNpmScript } from './options.ts'
 import { printable } from './print.ts'
 import { printRequests } from './request-printer.ts'
 import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from './signals.ts'
+import { Tally } from './tally.ts'
 import { requireWritable } from './text-file.ts'
 
 type ExecInvocation = Invocation<keyof StartOptions | 'coverage' | 'conduct' | 'recordFailures'>
@@ -103,32 +108,6 @@ function withOwnDefaults({ options, given }: Invocation<keyof StartOptions>): St
     ephemeral: ephemeral || !given.has('data'),
     controlToken: controlToken ?? generatedToken(options),
   }
-}
-
-/** The environment variables for the command. A variable stays unchanged when the sandbox has no key for it. */
-export async function variablesOf(
-  { baseUrl, sandbox }: RunningEmulator,
-  { fixtures, controlToken, host }: StartOptions,
-  logger: Logger,
-): Promise<Environment> {
-  const { user, member, service } = readyKeys(await plainKeys(fixtures, sandbox.store))
-  if (user === null) {
-    logger.warn(`${fixtures} contains no key of a user: WORKSPACE_API_KEY stays unchanged.`)
-  }
-  if (controlToken !== undefined) {
-    logger.info(`The control interface on ${host} requires a token: the command has it in its environment.`)
-  }
-  const variables = {
-    WORKSPACE_BASE_URL: baseUrl,
-    WORKSPACE_API_KEY: user,
-    WORKSPACE_MEMBER_KEY: member,
-    WORKSPACE_SERVICE_KEY: service,
-    [variableOf('url')]: baseUrl.replace(/\/v1$/, ''),
-    [variableOf('controlToken')]: controlToken ?? null,
-  }
-  return Object.fromEntries(
-    Object.entries(variables).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-  )
 }
 
 /** The first signal goes to the command, which decides when it ends; after a second one it has one second. */

@@ -7,12 +7,21 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { counted } from '../../core/words.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../emulator.ts'
 import type { Logger } from '../../options.ts'
+import { plainKeys } from '../fixtures.ts'
 import { FixturesError } from '../fixtures-error.ts'
 import { isLoopback } from '../origins.ts'
+import { readyKeys } from '../plain-keys.ts'
 import { CommandFailed, type Terminal } from './command.ts'
 import { fixturesFailure, isDirectory, requireJsonFile, settingsFailure } from './json-files.ts'
 import { type FlushableLogger, lazyLogger } from './logger.ts'
-import { flagOf, type OptionName, type OptionValues, type START_OPTIONS } from './options.ts'
+import {
+  type Environment,
+  flagOf,
+  type OptionName,
+  type OptionValues,
+  type START_OPTIONS,
+  variableOf,
+} from './options.ts'
 import { oneLine } from './print.ts'
 
 export type StartOptions = OptionValues<(typeof START_OPTIONS)[number]>
@@ -56,6 +65,32 @@ export async function launchOptions(
     settings: settings === undefined ? undefined : (await requireJsonFile(settings)).document,
     logger,
   }
+}
+
+/** The environment variables for the command. A variable stays unchanged when the sandbox has no key for it. */
+export async function variablesOf(
+  { baseUrl, sandbox }: RunningEmulator,
+  { fixtures, controlToken, host }: StartOptions,
+  logger: Logger,
+): Promise<Environment> {
+  const { user, member, service } = readyKeys(await plainKeys(fixtures, sandbox.store))
+  if (user === null) {
+    logger.warn(`${fixtures} contains no key of a user: WORKSPACE_API_KEY stays unchanged.`)
+  }
+  if (controlToken !== undefined) {
+    logger.info(`The control interface on ${host} requires a token: the command has it in its environment.`)
+  }
+  const variables = {
+    WORKSPACE_BASE_URL: baseUrl,
+    WORKSPACE_API_KEY: user,
+    WORKSPACE_MEMBER_KEY: member,
+    WORKSPACE_SERVICE_KEY: service,
+    [variableOf('url')]: baseUrl.replace(/\/v1$/, ''),
+    [variableOf('controlToken')]: controlToken ?? null,
+  }
+  return Object.fromEntries(
+    Object.entries(variables).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  )
 }
 
 /** A generated control token of 128 bits, if other machines can reach the control interface and no token is given. */

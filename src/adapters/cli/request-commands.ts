@@ -8,7 +8,7 @@ import { readSource } from './json-files.ts'
 import type { Line } from './line.ts'
 import type { OptionValues } from './options.ts'
 import { linesOf, show, textOf } from './print.ts'
-import { requestLines } from './request-line.ts'
+import { requestLines, rowOf } from './request-line.ts'
 
 type Listed = OwnCalls['GET /requests']['output']
 type Entry = Listed['data'][number]
@@ -94,19 +94,6 @@ function checkLines({ passed, actual, expected, nearest = [], description }: Che
       ...missed.map((each) => `    ${Object.values(each).map(textOf).join('  ')}`),
     ]),
   ]
-}
-
-/** The values of the columns that a table of requests can have. */
-export function rowOf({ error, cors, caller, faults, changed, assumed, ...entry }: Entry) {
-  return {
-    ...entry,
-    request: `${entry.method} ${entry.path}`,
-    error: error?.code ?? (cors && 'blocked by CORS'),
-    key: caller?.key_id,
-    faults: faults.join(' '),
-    changed: changed.join(' '),
-    assumed: assumed.join(' '),
-  }
 }
 
 type Filter = (typeof FILTERS)[number] | 'stable'

@@ -34,3 +34,16 @@ export function requestLines(request: LinedRequest): Line[] {
 export function isFailure({ status, cors }: Pick<LinedRequest, 'status' | 'cors'>): boolean {
   return status === 0 || status >= 400 || cors !== undefined
 }
+
+/** The values of the columns that a table of requests can have. */
+export function rowOf({ error, cors, caller, faults, changed, assumed, ...entry }: Entry) {
+  return {
+    ...entry,
+    request: `${entry.method} ${entry.path}`,
+    error: error?.code ?? (cors && 'blocked by CORS'),
+    key: caller?.key_id,
+    faults: faults.join(' '),
+    changed: changed.join(' '),
+    assumed: assumed.join(' '),
+  }
+}

@@ -11,6 +11,9 @@ import type { ControlHost } from './host.ts'
 /** The path at which the control interface is mounted. */
 export const BASE = '/__emulator'
 
+/** The header with the version of the emulator, in every response of the control interface. */
+export const VERSION_HEADER = 'X-Emulator-Version'
+
 /** Bounds of bodies without records. */
 export const SMALL_BODY: BodyBounds = { bytes: 1_048_576, tokens: 100_000 }
 

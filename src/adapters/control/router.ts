@@ -12,12 +12,11 @@ import {
   type Selection,
 } from '../selection.ts'
 import { type Context, serveCall } from './call.ts'
-import { VERSION_HEADER } from './client/transport.ts'
 import { refuseRequest } from './guard.ts'
 import type { ControlHost } from './host.ts'
 import { receive } from './input.ts'
 import { asRefusal, reply, replyRefusal } from './reply.ts'
-import { type AnyControlRoute, BASE } from './route.ts'
+import { type AnyControlRoute, BASE, VERSION_HEADER } from './route.ts'
 import { controlRoutes } from './routes/index.ts'
 
 /**

@@ -11,10 +11,9 @@ import { SILENT } from '../../../options.ts'
 import { settled } from '../certify/case.ts'
 import { startClient } from '../certify/client.ts'
 import type { Invocation } from '../command.ts'
-import { variablesOf } from '../exec.ts'
-import { Tally } from '../exec-summary.ts'
-import { launch, type StartOptions } from '../launch.ts'
+import { launch, type StartOptions, variablesOf } from '../launch.ts'
 import type { HUNTED_OPTIONS } from '../options.ts'
+import { Tally } from '../tally.ts'
 
 export type HuntInvocation = Invocation<
   (typeof HUNTED_OPTIONS)[number] | 'budget' | 'run' | 'timeout' | 'findings' | 'json'

@@ -1,5 +1,6 @@
+import { VERSION_HEADER } from '../route.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
-import { type ControlCall, controlPath, jsonText, type Transport, VERSION_HEADER } from './transport.ts'
+import { type ControlCall, controlPath, jsonText, type Transport } from './transport.ts'
 
 /** The address of an emulator, and its control token. */
 export interface EmulatorAddress {

@@ -30,9 +30,6 @@ export interface ControlResponse {
 /** Sends calls to an emulator: over HTTP, or inside the process. Rejects only if there is no response. */
 export type Transport = (call: ControlCall) => Promise<ControlResponse>
 
-/** The header with the version of the emulator, in every response of the control interface. */
-export const VERSION_HEADER = 'X-Emulator-Version'
-
 /** The prefix of every path of a sandbox: `/@name`, or empty for the default one. */
 export function prefixOf(sandbox: string | undefined): string {
   return sandbox === undefined || sandbox === DEFAULT_SANDBOX ? '' : `/@${sandbox}`
