@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { latencyOf } from './adapters/latency.ts'
 import { isLoopback, isOrigin } from './adapters/origins.ts'
-import type { Later } from './adapters/realtime.ts'
 import type { Send } from './adapters/webhooks/send.ts'
 import { refuseInvalid } from './core/errors.ts'
 import { anyObject } from './core/fields.ts'
@@ -11,6 +10,7 @@ import type { ScenarioSource } from './core/scenarios/source.ts'
 import { strictObject } from './core/strict-input.ts'
 import { clockInstant, END_OF_TIME, FASTEST, type HostTime } from './core/time/clock.ts'
 import { formatInstant, parseInstant } from './core/time/instant.ts'
+import type { Later } from './core/time/realtime.ts'
 import { parsed, zodIssues } from './core/zod-issues.ts'
 
 /** The text of an option is invalid. The message has the reason and what to give instead; callers put name and text in front. */

@@ -67,7 +67,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   {
     call: /\breal\.set(?:Timeout|Interval)\(/,
     home: /^adapters\/realtime\.ts$/,
-    instead: 'schedule an event, or take `later` from adapters/realtime.ts',
+    instead: 'schedule an event, or take `later` from core/time/realtime.ts',
   },
   {
     call: /(?<!\breal\s*\.)\b(?:(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask)\(/,

@@ -3,9 +3,9 @@ import { clockwork, event, ran, START } from '../../test/support/clockwork.ts'
 import { Refusal } from '../core/errors.ts'
 import { change } from '../core/sandboxes/change.ts'
 import { advance } from '../core/time/advance.ts'
+import { repeatEvery } from '../core/time/realtime.ts'
 import { runDueEvents } from '../core/time/run-events.ts'
 import { keepAwake } from './keep-awake.ts'
-import { repeatEvery } from './realtime.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 

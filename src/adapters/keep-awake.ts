@@ -1,7 +1,7 @@
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { CLOCK, SANDBOX_TABLE } from '../core/state/state.ts'
+import { type Cancel, later } from '../core/time/realtime.ts'
 import { lagMessage, runBacklog } from '../core/time/run-events.ts'
-import { type Cancel, later } from './realtime.ts'
 
 /** Milliseconds before the next try after a failure, or while an advance is in progress. */
 const RETRY = 1_000

@@ -1,7 +1,7 @@
 import type { Sandboxes } from '../core/sandboxes/sandboxes.ts'
 import type { HostTime } from '../core/time/clock.ts'
 import { nextTurn } from '../core/time/real.ts'
-import type { Cancel, Later } from './realtime.ts'
+import type { Cancel, Later } from '../core/time/realtime.ts'
 
 /** Milliseconds between the opening of a sandbox and its next event, because opening takes time. */
 const AHEAD = 60_000

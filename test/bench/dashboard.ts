@@ -1,8 +1,8 @@
 import type { Page } from '@playwright/test'
-import { later } from '../../src/adapters/realtime.ts'
 import { RequestLog } from '../../src/core/log/request-log.ts'
 import { perform } from '../../src/core/request/pipeline.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { later } from '../../src/core/time/realtime.ts'
 import { type Dashboard, openDashboard } from '../dashboard/browser.ts'
 
 /**

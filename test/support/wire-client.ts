@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { type Cancel, later } from '../../src/adapters/realtime.ts'
+import { type Cancel, later } from '../../src/core/time/realtime.ts'
 
 /** The data that a raw socket received on one connection. */
 export interface WireView {

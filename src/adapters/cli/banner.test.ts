@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { PlainKey } from '../plain-keys.ts'
+import type { PlainKey } from '../../core/request/plain-keys.ts'
 import { rendered } from './print.ts'
 import { banner, type Facts } from './start.ts'
 

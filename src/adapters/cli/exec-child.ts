@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
 import { elapsedTime } from '../../core/time/clock.ts'
-import { later } from '../realtime.ts'
+import { later } from '../../core/time/realtime.ts'
 import { FAILED } from './command.ts'
 import type { Environment } from './options.ts'
 

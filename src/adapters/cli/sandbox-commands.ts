@@ -1,7 +1,7 @@
+import { FixturesError } from '../../core/fixtures-error.ts'
 import type { Issue } from '../../core/json.ts'
 import type { OwnCalls } from '../control/client/ask.ts'
 import { readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
-import { FixturesError } from '../fixtures-error.ts'
 import { call, NAME_ARGUMENT, sandboxCommand } from './call-command.ts'
 import { CommandFailed, type Invocation } from './command.ts'
 import { type ControlAddress, emulatorOrigin, RequestRefused } from './control-client.ts'

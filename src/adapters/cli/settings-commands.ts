@@ -1,6 +1,6 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { Json } from '../../core/json.ts'
-import { syntaxIssue } from '../json-text.ts'
+import { syntaxIssue } from '../../core/json-text.ts'
 import { call, removedLine, sandboxCommand } from './call-command.ts'
 import { CommandFailed } from './command.ts'
 import { columns, linesOf, show, table } from './print.ts'

@@ -3,11 +3,11 @@ import { basename, dirname, extname, relative, resolve } from 'node:path'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { Refusal } from '../../core/errors.ts'
 import { checkDraft } from '../../core/faults/arm.ts'
+import { FixturesError } from '../../core/fixtures-error.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { checkDocument } from '../../core/state/document.ts'
 import { type CheckedScenario, checkScenarios, type InternalOptions, openEmulator } from '../../emulator.ts'
-import { FixturesError } from '../fixtures-error.ts'
 import { FAILED, type Invocation, OK } from './command.ts'
 import {
   fixturesFile,

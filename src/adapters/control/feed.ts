@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { refuse } from '../../core/errors.ts'
-import { type Cancel, type Later, later as realLater } from '../realtime.ts'
+import { type Cancel, type Later, later as realLater } from '../../core/time/realtime.ts'
 
 /** Maximum number of open feeds in one process. */
 export const MAX_FEEDS = 100

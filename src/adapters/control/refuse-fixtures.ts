@@ -1,5 +1,5 @@
 import { refuseInvalid } from '../../core/errors.ts'
-import { FixturesError } from '../fixtures-error.ts'
+import { FixturesError } from '../../core/fixtures-error.ts'
 
 /**
  * Throws the error of a fixtures document as a refusal with pointers below `at`; a defect is thrown unchanged. A generator

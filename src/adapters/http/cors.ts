@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { CorsCheck } from '../../core/log/request-log.ts'
 import type { HeaderList } from '../../core/request/headers.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { truncated } from '../../core/words.ts'
 import { isOrigin } from '../origins.ts'
 import { originOfRequest } from '../selection.ts'
-import { shellWord } from '../shell-word.ts'
 import { CORS_METHODS, isPreflight, type OriginDecision } from './guard.ts'
 
 /**

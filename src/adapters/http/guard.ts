@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { truncated } from '../../core/words.ts'
 import { isOrigin } from '../origins.ts'
-import { shellWord } from '../shell-word.ts'
 
 /** One header line to send: its name with the letter case to send, and its value. */
 export type HeaderPair = readonly [name: string, value: string]

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream'
-import { inNextTurn } from '../realtime.ts'
+import { inNextTurn } from '../../core/time/realtime.ts'
 
 type Done = (error?: Error) => void
 

@@ -2,7 +2,7 @@ import { type Dirent, existsSync, realpathSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
-import { later } from '../realtime.ts'
+import { later } from '../../core/time/realtime.ts'
 
 /** A folder of scenarios at one moment. */
 interface FolderContents {

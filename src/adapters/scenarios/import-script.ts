@@ -4,7 +4,7 @@ import { dirname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import type { createJiti, JitiOptions } from 'jiti'
-import { later } from '../realtime.ts'
+import { later } from '../../core/time/realtime.ts'
 import { defineScenario } from './define-scenario.ts'
 import { problemOf, registerPlaces, ScenarioError } from './problem.ts'
 

@@ -9,7 +9,7 @@ import {
   vocabulary,
   writeFiles,
 } from '../../../test/support/scenario-folder.ts'
-import { later } from '../realtime.ts'
+import { later } from '../../core/time/realtime.ts'
 
 async function opened(folder: string, files: Readonly<Record<string, string>>) {
   writeFiles(folder, files)

@@ -1,5 +1,5 @@
 import { keysOf } from '../../core/json.ts'
-import { lineAndColumn, type SourceLocation } from '../json-text.ts'
+import { lineAndColumn, type SourceLocation } from '../../core/json-text.ts'
 
 /**
  * The place in a script of the field that a JSON Pointer into its default export names. If that field is not in the literal, the

@@ -1,5 +1,5 @@
 import { hostTime } from '../../core/time/clock.ts'
-import type { Cancel, Later } from '../realtime.ts'
+import type { Cancel, Later } from '../../core/time/realtime.ts'
 import { errorMessage } from './files.ts'
 
 /** Milliseconds between a change and its checkpoint: changes that come together share one. */

@@ -6,7 +6,7 @@ import { killed, opened as openedAgain, said } from '../../../test/support/state
 import { apiKeys } from '../../core/request/auth.ts'
 import { setSettings } from '../../core/sandboxes/change.ts'
 import { seal } from '../../core/secrets.ts'
-import { later } from '../realtime.ts'
+import { later } from '../../core/time/realtime.ts'
 import { type Files, nodeFiles } from './files.ts'
 
 const START_NOTES = { a: 'one', b: 'two', c: 'three' }

@@ -2,10 +2,10 @@ import { request as httpRequest, type IncomingMessage, type RequestOptions } fro
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
 import { formatDuration } from '../../core/time/instant.ts'
+import { later } from '../../core/time/realtime.ts'
 import type { AttemptResult } from '../../core/webhooks/delivery.ts'
 import { INBOX_URL } from '../../core/webhooks/inbox.ts'
 import type { WebhookRequest } from '../../core/webhooks/message.ts'
-import { later } from '../realtime.ts'
 import type { Targets, WebhookTarget } from './targets.ts'
 
 /** The limits of one attempt. */

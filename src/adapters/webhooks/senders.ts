@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import type { Cancel } from '../realtime.ts'
+import type { Cancel } from '../../core/time/realtime.ts'
 import type { Send } from './send.ts'
 import { Slots, WebhookSender } from './sender.ts'
 import { allowTargets, type TargetOptions, Targets } from './targets.ts'

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { later } from '../../../src/adapters/realtime.ts'
+import { later } from '../../../src/core/time/realtime.ts'
 
 /** A response as received. */
 export interface RawResponse {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import { later } from '../../../src/adapters/realtime.ts'
 import { Chance } from '../../../src/core/random.ts'
+import { later } from '../../../src/core/time/realtime.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { Connection } from './connection.ts'

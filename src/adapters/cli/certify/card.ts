@@ -1,6 +1,6 @@
+import { findingsFrom } from '../../../core/conduct/finding-lines.ts'
 import { SECOND } from '../../../core/time/instant.ts'
 import { counted } from '../../../core/words.ts'
-import { findingsFrom } from '../../finding-lines.ts'
 import { type CaseOutcome, SERIOUS } from './case.ts'
 
 /** A case with what is known about the client after it, and the command that repeats it. */

@@ -1,6 +1,6 @@
+import { findingsFrom } from '../../../core/conduct/finding-lines.ts'
 import { conductOf } from '../../../core/conduct/report.ts'
 import type { LogEntry } from '../../../core/log/request-log.ts'
-import { findingsFrom } from '../../finding-lines.ts'
 import { FAILED, NOT_REACHED, OK } from '../command.ts'
 import { linesOf, show } from '../print.ts'
 import { SERIOUS } from './case.ts'

@@ -1,5 +1,5 @@
+import { pointerAt } from '../../../core/json-text.ts'
 import type { RecordedInput, RecordedOutput } from '../../../core/record/bundle.ts'
-import { pointerAt } from '../../json-text.ts'
 
 /** The first output of a replay that differs from the recorded one. Undefined when all of them are equal. */
 export function differenceOf(recorded: readonly RecordedInput[], replayed: readonly RecordedInput[]) {

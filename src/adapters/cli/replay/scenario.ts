@@ -1,8 +1,8 @@
 import type { RecordingBundle } from '../../../core/record/bundle.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import type { Document } from '../../../core/state/state.ts'
 import { counted } from '../../../core/words.ts'
-import { shellWord } from '../../shell-word.ts'
 import { type Replayed, replayBundle } from './run.ts'
 import { remainingRules, ScenarioTimeline } from './scenario-timeline.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../../core/json.ts'
 import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
-import { later } from '../../realtime.ts'
+import { later } from '../../../core/time/realtime.ts'
 import type { HealthView, RouteIndex } from '../routes/about.ts'
 import type { OperationView, ProblemView } from '../routes/reference.ts'
 import type { SandboxDraft, SandboxView, SavedSandboxView } from '../routes/sandboxes.ts'

@@ -1,8 +1,14 @@
 import type { JsonObject } from '../../../core/json.ts'
+import {
+  keysIn,
+  knownKeys,
+  type PlainKey,
+  readyKeys,
+  type SandboxKeys,
+} from '../../../core/request/plain-keys.ts'
 import { seal } from '../../../core/secrets.ts'
 import type { Document } from '../../../core/state/state.ts'
 import type { FixturesDocument } from '../../fixtures.ts'
-import { keysIn, knownKeys, type PlainKey, readyKeys, type SandboxKeys } from '../../plain-keys.ts'
 import type { ScenarioStart } from '../routes/scenarios.ts'
 import type { SandboxSummary } from '../sandbox-summary.ts'
 import type { StartingPoint } from '../starting-point.ts'

@@ -1,5 +1,5 @@
 import type { RecordingBundle } from '../../../core/record/bundle.ts'
-import type { SandboxKeys } from '../../plain-keys.ts'
+import type { SandboxKeys } from '../../../core/request/plain-keys.ts'
 import type { ConductOptions } from '../routes/conduct.ts'
 import type { SandboxEvent } from '../routes/events.ts'
 import { type CallControl, callControlOver } from './ask.ts'

@@ -4,7 +4,7 @@ import type { LogEntry } from '../../../core/log/request-log.ts'
 import { compare, matches, matchSchema, missed, type RequestMatch } from '../../../core/log/request-match.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
-import { later } from '../../realtime.ts'
+import { later } from '../../../core/time/realtime.ts'
 import { entriesSince, explainPath } from '../request-entry.ts'
 import { type ControlReply, route } from '../route.ts'
 

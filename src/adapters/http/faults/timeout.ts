@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { Socket } from 'node:net'
 import { real } from '../../../core/time/real.ts'
-import { type Cancel, type Later, later as realLater } from '../../realtime.ts'
+import { type Cancel, type Later, later as realLater } from '../../../core/time/realtime.ts'
 
 /** How the waits of exchanges pass. */
 export interface Waits {

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
+import { findingCounts, findingsFrom } from '../../../../core/conduct/finding-lines.ts'
 import { callControlOver } from '../../../control/client/ask.ts'
 import { overHttp } from '../../../control/client/over-http.ts'
-import { findingCounts, findingsFrom } from '../../../finding-lines.ts'
 import { ask, emulatorAddress } from '../api.ts'
 import { every } from '../browser.ts'
 import type { Column } from '../columns.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { keysOf, pointer, valueAt } from '../core/json.ts'
+import { keysOf, pointer, valueAt } from './json.ts'
 import { spliced } from './json-text.ts'
 
 const BIG = '9007199254740993'

@@ -1,4 +1,4 @@
-import type { Issue } from '../core/json.ts'
+import type { Issue } from './json.ts'
 
 /** Thrown for a fixtures document that cannot be used. Has the file and all problems found in it. */
 export class FixturesError extends Error {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type { Node } from 'jsonc-parser'
-import { keysOf, pointer } from '../core/json.ts'
+import { keysOf, pointer } from './json.ts'
 
 const require = createRequire(import.meta.url)
 

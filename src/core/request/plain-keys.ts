@@ -1,5 +1,5 @@
-import { isObject } from '../core/json.ts'
-import { seal } from '../core/secrets.ts'
+import { isObject } from '../json.ts'
+import { seal } from '../secrets.ts'
 
 /** A key that the running sandbox accepts, in plain text. */
 export interface PlainKey {

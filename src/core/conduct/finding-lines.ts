@@ -1,5 +1,5 @@
-import { type Finding, SEVERITIES } from '../core/conduct/finding.ts'
-import { counted } from '../core/words.ts'
+import { counted } from '../words.ts'
+import { type Finding, SEVERITIES } from './finding.ts'
 
 /** Maximum number of requests that are named for one finding. */
 const MAX_NAMED = 8

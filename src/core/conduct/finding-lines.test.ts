@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Finding } from '../core/conduct/finding.ts'
+import type { Finding } from './finding.ts'
 import { findingCounts, findingLines, findingsFrom } from './finding-lines.ts'
 
 const finding = (severity: Finding['severity'], requests = ['r-1']): Finding => ({

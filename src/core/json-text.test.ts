@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { pointer } from '../core/json.ts'
+import { pointer } from './json.ts'
 import { lineAndColumn, locationsIn, syntaxIssue } from './json-text.ts'
 
 test.each([

@@ -1,4 +1,4 @@
-import { real } from '../core/time/real.ts'
+import { real } from './real.ts'
 
 /** Cancels a planned call. Does nothing if the call has already run. */
 export type Cancel = () => void
