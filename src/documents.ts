@@ -15,8 +15,8 @@ import { MAX_GENERATED } from './core/state/starting-state.ts'
 import { documentFacts } from './core/state/state.ts'
 import { strictObject } from './core/strict-input.ts'
 import { startOptions } from './options.ts'
-import { assumptions } from './resources/index.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
+import { assumptions } from './service/index.ts'
 import { workspaceService as service } from './service.ts'
 
 // The documents of the package, under the default settings. The build writes them into dist/.

@@ -6,30 +6,26 @@ import { type ConnectOptions, connectTo } from './adapters/testing/connect.ts'
 import { type RunningOf, startWith } from './adapters/testing/start-emulator.ts'
 import type { Delivery } from './core/webhooks/records.ts'
 import type { EmulatorOptions } from './options.ts'
-import type {
-  emitEvent,
-  ProviderEventDraft,
-  ProviderEventResult,
-} from './resources/agents/provider-events.ts'
-import type { AgentRuns, listRuns } from './resources/agents/runs.ts'
-import type { AgentRun } from './resources/agents/schema.ts'
+import type { emitEvent, ProviderEventDraft, ProviderEventResult } from './service/agents/provider-events.ts'
+import type { AgentRuns, listRuns } from './service/agents/runs.ts'
+import type { AgentRun } from './service/agents/schema.ts'
 import type {
   BatchFailure,
   BatchPlanChange,
   BatchView,
   batchControls,
-} from './resources/batch-predictions/controls.ts'
-import type { BatchGoal } from './resources/batch-predictions/milestone.ts'
+} from './service/batch-predictions/controls.ts'
+import type { BatchGoal } from './service/batch-predictions/milestone.ts'
 import type {
   BatchSummary,
   batchOverviews,
   PlannedResult,
   WebhookTrigger,
-} from './resources/batch-predictions/overview.ts'
-import type { ConnectionView, showConnection } from './resources/connections.ts'
-import type { OauthFlow, OauthFlowDraft, startFlow } from './resources/mcp-servers/oauth.ts'
-import type { joinTeamspace } from './resources/teamspaces/access.ts'
-import type { Membership } from './resources/teamspaces/schema.ts'
+} from './service/batch-predictions/overview.ts'
+import type { ConnectionView, showConnection } from './service/connections.ts'
+import type { OauthFlow, OauthFlowDraft, startFlow } from './service/mcp-servers/oauth.ts'
+import type { joinTeamspace } from './service/teamspaces/access.ts'
+import type { Membership } from './service/teamspaces/schema.ts'
 
 /** The calls that the resources of this service declare. */
 type ServiceCalls = CallsOf<
@@ -286,17 +282,17 @@ export type {
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './options.ts'
-export * from './resources/batch-predictions/builders.ts'
+export * from './service/batch-predictions/builders.ts'
 export type {
   BatchSummary,
   PlannedResult,
   PlannedResults,
   WebhookTrigger,
-} from './resources/batch-predictions/overview.ts'
-export type { ItemPace, Pace as BatchPace, PhasePace } from './resources/batch-predictions/pace.ts'
-export type { OutcomeRule, ShownBatch as BatchPrediction } from './resources/batch-predictions/schema.ts'
-export type { BatchStatus } from './resources/batch-predictions/states.ts'
-export * from './resources/builders.ts'
+} from './service/batch-predictions/overview.ts'
+export type { ItemPace, Pace as BatchPace, PhasePace } from './service/batch-predictions/pace.ts'
+export type { OutcomeRule, ShownBatch as BatchPrediction } from './service/batch-predictions/schema.ts'
+export type { BatchStatus } from './service/batch-predictions/states.ts'
+export * from './service/builders.ts'
 export type {
   AgentRun,
   AgentRuns,

@@ -34,7 +34,7 @@ import { formatInstant } from './core/time/instant.ts'
 import { later } from './core/time/realtime.ts'
 import { runDueEvents } from './core/time/run-events.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
-import { assumptions } from './resources/index.ts'
+import { assumptions } from './service/index.ts'
 import { serviceFor } from './service.ts'
 
 /** Milliseconds for which a starting state is reused: its relative timestamps may be older than the clock by that much. */

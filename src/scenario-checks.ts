@@ -15,7 +15,7 @@ import { checkStepAction } from './core/scenarios/step-actions.ts'
 import { checkStub } from './core/scenarios/stub.ts'
 import { planMerge } from './core/state/merge-fixtures.ts'
 import { parsed, zodIssues } from './core/zod-issues.ts'
-import { assumptions } from './resources/index.ts'
+import { assumptions } from './service/index.ts'
 import { workspaceService } from './service.ts'
 
 /** A scenario file and everything that is wrong with it. */

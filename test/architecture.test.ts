@@ -294,7 +294,7 @@ const CLIENT = 'adapters/control/client/'
 function resourceMay(path: string, module: string, target: string, to: { word: string; module: string }) {
   if (to.word === 'json-schema') return undefined
   if (to.word !== 'resources') return 'a resource imports core, json-schema and itself'
-  if (path === 'resources/index.ts' || module === to.module) return undefined
+  if (path === 'service/index.ts' || module === to.module) return undefined
   // A module of one file may be imported; of a module with a folder, only its schema.ts.
   if (target.split('/').length === 2 || target.endsWith('/schema.ts')) return undefined
   return 'of another module only schema.ts may be imported'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { readFixtures } from '../src/adapters/fixtures.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { openEmulator } from '../src/emulator.ts'
-import { skillCategories } from '../src/resources/skills.ts'
+import { skillCategories } from '../src/service/skills.ts'
 import { START } from './support/base-state.ts'
 import { readyRecordsOfDemo } from './support/ready-records.ts'
 import {

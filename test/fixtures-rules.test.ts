@@ -6,7 +6,7 @@ import { readFixtures } from '../src/adapters/fixtures.ts'
 import { FixturesError } from '../src/core/fixtures-error.ts'
 import type { JsonObject } from '../src/core/json.ts'
 import { openEmulator } from '../src/emulator.ts'
-import { skillCategories } from '../src/resources/skills.ts'
+import { skillCategories } from '../src/service/skills.ts'
 import { temporaryDirectory } from './cli/in-process.ts'
 import { type AnyRecord, demoWith, documentOf, issuesOf, records } from './support/starting-states.ts'
 

@@ -8,7 +8,7 @@ import { Tally } from '../../src/adapters/cli/tally.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import { openEmulator } from '../../src/emulator.ts'
-import { assumptions } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/service/index.ts'
 import { expectOutput } from './output.ts'
 import { type Block, blocksOf, readPages } from './pages.ts'
 

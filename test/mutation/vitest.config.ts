@@ -41,7 +41,7 @@ export default defineConfig({
       '**/*.slow.test.ts',
       ...DEAR.map((name) => `test/spec/**/${name}.test.ts`),
       // Its properties count the useful random schemas, and here they run only for a moment.
-      'src/resources/batch-predictions/generate-output.test.ts',
+      'src/service/batch-predictions/generate-output.test.ts',
     ],
     setupFiles: ['test/mutation/setup.ts'],
     isolate: false,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Issue, JsonObject } from '../../src/core/json.ts'
-import { assumptions } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/service/index.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import type { TestEmulator, TestResponse } from '../support/emulator.ts'
 import { MESSAGE, sampleRecords } from '../support/sample-calls.ts'

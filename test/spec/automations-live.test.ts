@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
 import { openEmulator } from '../../src/emulator.ts'
-import { agentsResource } from '../../src/resources/agents/index.ts'
+import { agentsResource } from '../../src/service/agents/index.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 
 const MINUTE = 60_000

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Refusal } from '../../src/core/errors.ts'
-import { batchStatuses } from '../../src/resources/batch-predictions/states.ts'
+import { batchStatuses } from '../../src/service/batch-predictions/states.ts'
 import {
   batchEmulator,
   bring,

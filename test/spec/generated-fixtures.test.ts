@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { assumptions } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/service/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { baseCollections, START } from '../support/base-state.ts'
 import { builtState, startAt } from '../support/built-state.ts'

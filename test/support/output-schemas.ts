@@ -5,7 +5,7 @@ import { expect } from 'vitest'
 import type { Json, JsonObject } from '../../src/core/json.ts'
 import { type Outputs, outputsOf } from '../../src/json-schema/outputs.ts'
 import type { RandomSource } from '../../src/json-schema/pattern-text.ts'
-import { checkOutputSchema } from '../../src/resources/batch-predictions/output-schema.ts'
+import { checkOutputSchema } from '../../src/service/batch-predictions/output-schema.ts'
 import { judge } from './judge.ts'
 
 /** The instant of all generated outputs. */

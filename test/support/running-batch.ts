@@ -1,6 +1,6 @@
 import { Settings } from '../../src/core/assumptions.ts'
-import { batches } from '../../src/resources/batch-predictions/batches.ts'
-import type { Batch } from '../../src/resources/batch-predictions/schema.ts'
+import { batches } from '../../src/service/batch-predictions/batches.ts'
+import type { Batch } from '../../src/service/batch-predictions/schema.ts'
 
 /** The instant since which the batch is in progress. */
 export const START = Date.parse('2026-03-01T12:00:00.000Z')

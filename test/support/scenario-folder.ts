@@ -6,8 +6,8 @@ import type { Check, ScenarioVocabulary } from '../../src/adapters/scenarios/sch
 import { isObject } from '../../src/core/json.ts'
 import type { ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
-import { paceChangeSchema } from '../../src/resources/batch-predictions/pace.ts'
-import { outcomeRulesSchema } from '../../src/resources/batch-predictions/schema.ts'
+import { paceChangeSchema } from '../../src/service/batch-predictions/pace.ts'
+import { outcomeRulesSchema } from '../../src/service/batch-predictions/schema.ts'
 
 const anything: Check = () => []
 

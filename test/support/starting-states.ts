@@ -7,7 +7,7 @@ import { type Built, buildStartingState } from '../../src/core/state/starting-st
 import { CLOCK, type Document, SANDBOX_TABLE, toDocument } from '../../src/core/state/state.ts'
 import type { ClockRow } from '../../src/core/time/clock.ts'
 import { type InternalOptions, openEmulator } from '../../src/emulator.ts'
-import { assumptions } from '../../src/resources/index.ts'
+import { assumptions } from '../../src/service/index.ts'
 import { workspaceService } from '../../src/service.ts'
 import { START } from './base-state.ts'
 import { startAt } from './built-state.ts'

@@ -1,6 +1,6 @@
 import { expect, expectTypeOf, test } from 'vitest'
-import type { PaceChange } from '../../resources/batch-predictions/pace.ts'
-import type { OutcomeRule } from '../../resources/batch-predictions/schema.ts'
+import type { PaceChange } from '../../service/batch-predictions/pace.ts'
+import type { OutcomeRule } from '../../service/batch-predictions/schema.ts'
 import { defineScenario, type ScenarioOutcome, type ScenarioPace } from './define-scenario.ts'
 
 test('defineScenario returns its argument, and types each function by its place', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { batchLifecycle } from '../../../src/resources/batch-predictions/states.ts'
+import { batchLifecycle } from '../../../src/service/batch-predictions/states.ts'
 import { MODEL_CANCEL_DELAY, MODEL_PACE } from '../../support/batch-model.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
 import { COMMANDS, checkEnd, RESTART, type Real } from './f3-commands.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BODY_LIMIT } from '../../../src/resources/batch-predictions/create.ts'
+import { BODY_LIMIT } from '../../../src/service/batch-predictions/create.ts'
 import {
   aBatch,
   batchEmulator,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { batchStatuses } from '../../../src/resources/batch-predictions/states.ts'
+import { batchStatuses } from '../../../src/service/batch-predictions/states.ts'
 import {
   batchEmulator,
   bring,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { metadataSchema } from '../../../src/resources/batch-predictions/schema.ts'
+import { metadataSchema } from '../../../src/service/batch-predictions/schema.ts'
 import { aBatch, batchEmulator, createBatch, pointersOf, refusedProblem } from '../../support/batches.ts'
 
 const CREATE = '/batch-predictions'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { assumptions } from '../../../src/resources/index.ts'
+import { assumptions } from '../../../src/service/index.ts'
 import { aBatch, batchEmulator, pointersOf, refusedProblem } from '../../support/batches.ts'
 
 const models = [

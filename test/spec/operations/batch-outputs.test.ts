@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { batches } from '../../../src/resources/batch-predictions/batches.ts'
+import { batches } from '../../../src/service/batch-predictions/batches.ts'
 import {
   aBatch,
   batchEmulator,

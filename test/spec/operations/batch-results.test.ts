@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { batchStatuses } from '../../../src/resources/batch-predictions/states.ts'
+import { batchStatuses } from '../../../src/service/batch-predictions/states.ts'
 import { KEYS } from '../../support/base-state.ts'
 import {
   batchEmulator,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { skillCategories } from '../../../src/resources/skills.ts'
+import { skillCategories } from '../../../src/service/skills.ts'
 import { testEmulator } from '../../support/emulator.ts'
 import { refused } from '../../support/refusal.ts'
 
