@@ -58,7 +58,11 @@ async function buildScripts() {
   const [{ output: built }] = await Promise.all([
     build({
       ...shared,
-      input: { library: 'src/index.ts', main: 'src/adapters/cli/main.ts', documents: 'src/documents.ts' },
+      input: {
+        library: 'src/index.ts',
+        main: 'src/adapters/cli/main.ts',
+        documents: 'src/emulator/documents.ts',
+      },
       plugins: [beside('src/adapters/cli/mcp/sdk.ts', './mcp-sdk.js')],
       // `import()` becomes `require()`, which loads ES modules, too, and is faster.
       output: { ...output, dynamicImportInCjs: false, codeSplitting: { groups: [{ name: startFile }] } },
@@ -240,7 +244,7 @@ async function buildTypes() {
   fs.appendFileSync('dist/types/index.d.ts', imports.join(''))
   // Editors show the descriptions of the start options.
   const { createJiti } = await import('jiti')
-  const { startOptions } = await createJiti(import.meta.url).import('./src/options.ts')
+  const { startOptions } = await createJiti(import.meta.url).import('./src/emulator/options.ts')
   const file = 'dist/types/options.d.ts'
   const described = fs.readFileSync(file, 'utf8').replaceAll(/^ +(\w+): Option</gm, (line, name) => {
     const { description, shown, default: value } = startOptions[name]

@@ -3,9 +3,9 @@ import type { ClockOf, TargetOf } from './adapters/control/client/clock.ts'
 import type { EmulatorOf } from './adapters/control/client/emulator.ts'
 import type { SandboxOf } from './adapters/control/client/sandbox.ts'
 import { type ConnectOptions, connectTo } from './adapters/testing/connect.ts'
-import { type RunningOf, startWith } from './adapters/testing/start-emulator.ts'
 import type { Delivery } from './core/webhooks/records.ts'
-import type { EmulatorOptions } from './options.ts'
+import type { EmulatorOptions } from './emulator/options.ts'
+import { type RunningOf, startWith } from './emulator/start-emulator.ts'
 import type { emitEvent, ProviderEventDraft, ProviderEventResult } from './service/agents/provider-events.ts'
 import type { AgentRuns, listRuns } from './service/agents/runs.ts'
 import type { AgentRun } from './service/agents/schema.ts'
@@ -281,7 +281,7 @@ export type {
   WebhookDraft,
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
-export type { EmulatorOptions, Logger } from './options.ts'
+export type { EmulatorOptions, Logger } from './emulator/options.ts'
 export * from './service/batch-predictions/builders.ts'
 export type {
   BatchSummary,

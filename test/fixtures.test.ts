@@ -4,7 +4,7 @@ import { SHIPPED_FIXTURES } from '../src/adapters/fixtures.ts'
 import { shippedFile } from '../src/adapters/package.ts'
 import { isObject } from '../src/core/json.ts'
 import { DAY } from '../src/core/time/instant.ts'
-import { workspaceService } from '../src/service.ts'
+import { workspaceService } from '../src/emulator/service.ts'
 import { START } from './support/base-state.ts'
 import {
   type AnyRecord,

@@ -1,5 +1,5 @@
 import { Recording } from '../../src/core/record/recording.ts'
-import { openEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator/emulator.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { load, type Shot } from './load.ts'
 import { median } from './servers.ts'

@@ -2,7 +2,7 @@ import { Agent } from 'node:http'
 import { join } from 'node:path'
 import type { JsonObject } from '../../src/core/json.ts'
 import { advance } from '../../src/core/time/advance.ts'
-import { openEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator/emulator.ts'
 import { shoot } from './load.ts'
 import { benchFixtures, KEY, scratch } from './servers.ts'
 

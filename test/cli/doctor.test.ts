@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataDirectory, lock, nodeVersion, port } from '../../src/adapters/cli/doctor.ts'
 import { thisProcess } from '../../src/adapters/storage/process-identity.ts'
-import { openEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator/emulator.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 
 test('without problems, every line is ok', async () => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { expect, test } from 'vitest'
-import { documentFiles, fileSchemas } from '../../src/documents.ts'
+import { documentFiles, fileSchemas } from '../../src/emulator/documents.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { running } from './running.ts'
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 
 const FOLDER = 'src/adapters/cli'
 

@@ -1,6 +1,6 @@
 import { aBatch, aBatchItem } from 'agent-workspace-emulator'
 import { onTestFinished } from 'vitest'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
 import { command, type Outcome } from './in-process.ts'
 
 /** The instant at which the sandboxes of these tests start, with a frozen clock. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from '@playwright/test'
 import { aBatch, connect, type EmulatorClient, type SandboxClient } from 'agent-workspace-emulator'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
 import { chromiumPath } from '../examples/browser/chromium.ts'
 
 /** An open page of the dashboard, and the problems that occurred in it. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Browser, Page } from '@playwright/test'
 import { connect, type SandboxClient } from 'agent-workspace-emulator'
 import { afterAll, test as base, beforeAll, expect, type TestContext, vi } from 'vitest'
-import type { RunningEmulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import {
   createBatch,
   type OpenPage,

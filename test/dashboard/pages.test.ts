@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { openEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator/emulator.ts'
 
 const gzipped = (name: string) => gzipSync(readFileSync(`dist/dashboard/${name}`)).length
 

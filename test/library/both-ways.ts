@@ -1,4 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
+import type { EmulatorOptions } from '../../src/emulator/options.ts'
 import {
   aBatch,
   connect,
@@ -7,7 +8,6 @@ import {
   type SandboxClient,
   startEmulator,
 } from '../../src/index.ts'
-import type { EmulatorOptions } from '../../src/options.ts'
 
 /** A transport to the same emulator (in process or HTTP): its name, and a client that exists only during tests. */
 export type Way = readonly [name: string, client: () => EmulatorClient]

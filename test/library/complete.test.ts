@@ -5,8 +5,8 @@ import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { RouteTable } from '../../src/adapters/route-table.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import { isObject } from '../../src/core/json.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { connect } from '../../src/index.ts'
-import { workspaceService } from '../../src/service.ts'
 
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
 

@@ -9,7 +9,7 @@ import formats from 'ajv-formats'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { documentFiles } from '../../src/documents.ts'
+import { documentFiles } from '../../src/emulator/documents.ts'
 import { PATIENCE, succeed } from './run.ts'
 import { type Packed, pack } from './tarball.ts'
 

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import type { RunningEmulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import type { Received, Send } from '../support/transport.ts'
 
 /** One request of a test and its response, with the facts of the request log that decide what the document says about it. */

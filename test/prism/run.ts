@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import { workspaceDocument } from '../../src/adapters/control/openapi/workspace.ts'
 import { CONTRACT } from '../../src/adapters/package.ts'
 import { Settings } from '../../src/core/assumptions.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import type { Exchange } from './record.ts'
 
 // Prism (https://stoplight.io/prism) as a validating proxy between the tests of the specification and the emulator:

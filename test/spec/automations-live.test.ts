@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { loadDocument } from '../../src/core/sandboxes/change.ts'
-import { openEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator/emulator.ts'
 import { agentsResource } from '../../src/service/agents/index.ts'
 import { type TestEmulator, type TestEmulatorOptions, testEmulator } from '../support/emulator.ts'
 

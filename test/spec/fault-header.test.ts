@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { FaultRule } from '../../src/core/faults/rule.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { aBatch, batchEmulator } from '../support/batches.ts'
 import { type RequestOptions, type TestEmulator, testEmulator } from '../support/emulator.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkDraft } from '../../src/core/faults/arm.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { startEmulator } from '../../src/index.ts'
-import { workspaceService } from '../../src/service.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 const fail = { match: { operation: 'data-views.list' }, do: [{ respond: { status: 503 } }] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { assumptions } from '../../src/service/index.ts'
-import { workspaceService } from '../../src/service.ts'
 import { baseCollections, START } from '../support/base-state.ts'
 import { builtState, startAt } from '../support/built-state.ts'
 

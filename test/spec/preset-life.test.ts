@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 
 /** All presets of these families stay until they are removed; STAYING lists the others that do. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { RunningEmulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import { baseCollections, KEYS } from '../support/base-state.ts'
 import { alive, dataFolder, killedData } from '../support/data-folder.ts'
 

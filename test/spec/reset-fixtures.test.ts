@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type InternalOptions, openEmulator } from '../../src/emulator.ts'
+import { type InternalOptions, openEmulator } from '../../src/emulator/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { controlOf } from '../support/control.ts'
 import { dataFolder, killedData } from '../support/data-folder.ts'

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { RunningEmulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import { alive, dataFolder, killedData, organizations, putOrganization } from '../support/data-folder.ts'
 
 /** A folder with these persisted sandboxes, each with an organization of its name. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MAX_HOPS } from '../../src/core/scenarios/hooks.ts'
 import type { ScenarioCommand, ScenarioSnapshot } from '../../src/core/scenarios/source.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { cancel, createBatch, retrieve } from '../support/batches.ts'
 import type { TestScenario } from '../support/memory-scenarios.ts'
 import { asking, putNinth, scenarioEmulator } from '../support/scenario-emulator.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openEmulator } from '../../src/emulator.ts'
+import { openEmulator } from '../../src/emulator/emulator.ts'
 import { START } from '../support/base-state.ts'
 import { createBatch, retrieve } from '../support/batches.ts'
 import { MemoryScenarios, type TestScenario } from '../support/memory-scenarios.ts'

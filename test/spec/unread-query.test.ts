@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { unreadParameters } from '../../src/core/request/unread-query.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { testEmulator } from '../support/emulator.ts'
 
 const LIMIT = 'Nothing reads the query parameter "limt" of data-views.list. Did you mean "limit"?'

@@ -7,7 +7,7 @@ import type { Resource } from '../../src/core/service.ts'
 import { service } from '../../src/core/service.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import type { HostTime } from '../../src/core/time/clock.ts'
-import { serviceFaults } from '../../src/service.ts'
+import { serviceFaults } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** A sandbox that has only events, without a service: for tests of passing time. */

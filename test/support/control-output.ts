@@ -4,7 +4,7 @@ import { RouteTable } from '../../src/adapters/route-table.ts'
 import { oncePerSettings, Settings } from '../../src/core/assumptions.ts'
 import type { Service } from '../../src/core/service.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 
 const DEFAULTS = new Settings()
 const outputOf = oncePerSettings(({ output }: AnyControlRoute, settings) => output(settings))

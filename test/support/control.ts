@@ -1,4 +1,4 @@
-import type { RunningEmulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import { checkOutput } from './control-output.ts'
 import { overSocket } from './transport.ts'
 

@@ -16,7 +16,7 @@ import { type Service, service } from '../../src/core/service.ts'
 import { collection } from '../../src/core/state/collection.ts'
 import type { Row } from '../../src/core/state/commit.ts'
 import type { Later } from '../../src/core/time/realtime.ts'
-import { serviceFaults } from '../../src/service.ts'
+import { serviceFaults } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** For the tests of storage: a small service, a sandbox of it, timers that the test runs, and a folder. */

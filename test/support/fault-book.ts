@@ -2,7 +2,7 @@ import { FaultBook } from '../../src/core/faults/book.ts'
 import type { RequestSubject } from '../../src/core/faults/match.ts'
 import { type FaultRule, faultRules } from '../../src/core/faults/rule.ts'
 import { Store } from '../../src/core/state/store.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 import { START } from './base-state.ts'
 
 /** A request as rules see it; by default a plain one. */

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { operation } from '../../src/core/operation.ts'
 import { Sandbox, type SandboxOptions, sandboxDefaults } from '../../src/core/sandboxes/sandbox.ts'
 import { type Resource, service } from '../../src/core/service.ts'
-import { serviceFaults } from '../../src/service.ts'
+import { serviceFaults } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** The instant at which the sandboxes of {@link sandboxOf} start. */

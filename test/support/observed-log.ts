@@ -6,7 +6,7 @@ import { KeptResponse } from '../../src/core/log/kept-response.ts'
 import type { LogEntry } from '../../src/core/log/request-log.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
 import type { Row } from '../../src/core/state/commit.ts'
-import { workspaceService } from '../../src/service.ts'
+import { workspaceService } from '../../src/emulator/service.ts'
 
 /** One request of a log that a test writes by hand. */
 export interface Step {

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
-import type { RunningEmulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import { KEYS } from './base-state.ts'
 import { exchange } from './transport.ts'
 

@@ -13,7 +13,7 @@ import { text } from 'node:stream/consumers'
 import { urlToHttpOptions } from 'node:url'
 import express from 'express'
 import request, { type Response as SuperResponse } from 'supertest'
-import type { RunningEmulator } from '../../src/emulator.ts'
+import type { RunningEmulator } from '../../src/emulator/emulator.ts'
 import { recorded } from '../prism/record.ts'
 
 const TRANSPORTS = ['socket', 'express', 'fetch'] as const

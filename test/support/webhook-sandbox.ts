@@ -15,7 +15,7 @@ import { type AttemptResult, publish } from '../../src/core/webhooks/delivery.ts
 import type { WebhookRequest } from '../../src/core/webhooks/message.ts'
 import type { Delivery } from '../../src/core/webhooks/records.ts'
 import { webhooksResource } from '../../src/core/webhooks/resource.ts'
-import { serviceFaults } from '../../src/service.ts'
+import { serviceFaults } from '../../src/emulator/service.ts'
 import { builtState, startAt } from './built-state.ts'
 
 /** The instant at which these sandboxes start, with a frozen clock. */

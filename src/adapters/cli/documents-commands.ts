@@ -1,5 +1,5 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { fileSchemas, openApiDocument } from '../../documents.ts'
+import { fileSchemas, openApiDocument } from '../../emulator/documents.ts'
 import type { Invocation } from './command.ts'
 import { UsageError } from './options.ts'
 import { prettyLines, show } from './print.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { replayCommand } from '../../core/shell-word.ts'
-import type { RunningEmulator } from '../../emulator.ts'
-import type { Logger } from '../../options.ts'
+import type { RunningEmulator } from '../../emulator/emulator.ts'
+import type { Logger } from '../../emulator/options.ts'
 import { annotation } from './exec-refusals.ts'
 import { requireWritable, writeRecording } from './text-file.ts'
 

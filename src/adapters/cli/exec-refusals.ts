@@ -1,5 +1,5 @@
 import { counted } from '../../core/words.ts'
-import type { RunningEmulator } from '../../emulator.ts'
+import type { RunningEmulator } from '../../emulator/emulator.ts'
 import { callControlOver } from '../control/client/ask.ts'
 import { type ExplainedRequest, explainRequests } from '../control/client/explained.ts'
 import { requestsOver } from '../control/client/requests.ts'

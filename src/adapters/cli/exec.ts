@@ -3,7 +3,7 @@ import { findingCounts, findingLines, findingsFrom } from '../../core/conduct/fi
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { later } from '../../core/time/realtime.ts'
-import type { Logger } from '../../options.ts'
+import type { Logger } from '../../emulator/options.ts'
 import { callControlOver } from '../control/client/ask.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from './command.ts'
 import { ConductTally, type SandboxFinding } from './conduct-commands.ts'

@@ -29,7 +29,9 @@ function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
 // leaving it half working.
 function hearUncaught(error: unknown): void {
   const print = (line: string | undefined) => (line === undefined ? die(error) : streams.err(line))
-  import('../../emulator.ts').then(({ lateErrorLine }) => print(lateErrorLine(error))).catch(() => die(error))
+  import('../../emulator/emulator.ts')
+    .then(({ lateErrorLine }) => print(lateErrorLine(error)))
+    .catch(() => die(error))
 }
 
 function die(error: unknown): never {

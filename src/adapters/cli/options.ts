@@ -15,7 +15,7 @@ import {
   startOptions,
   textOption,
   toggle,
-} from '../../options.ts'
+} from '../../emulator/options.ts'
 import { TOPICS } from '../advance-summary.ts'
 
 /** A wrong command line or environment. Each problem contains the cause, its place and the fix. */

@@ -1,7 +1,7 @@
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { hostTime } from '../../core/time/clock.ts'
 import { formatInstant } from '../../core/time/instant.ts'
-import type { RunningEmulator } from '../../emulator.ts'
+import type { RunningEmulator } from '../../emulator/emulator.ts'
 import type { Invocation, Terminal } from './command.ts'
 import type { StartOptions } from './launch.ts'
 import { harmless, rendered } from './print.ts'

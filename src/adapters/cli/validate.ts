@@ -7,7 +7,12 @@ import { FixturesError } from '../../core/fixtures-error.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { checkDocument } from '../../core/state/document.ts'
-import { type CheckedScenario, checkScenarios, type InternalOptions, openEmulator } from '../../emulator.ts'
+import {
+  type CheckedScenario,
+  checkScenarios,
+  type InternalOptions,
+  openEmulator,
+} from '../../emulator/emulator.ts'
 import { FAILED, type Invocation, OK } from './command.ts'
 import {
   fixturesFile,

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BadValue } from '../../options.ts'
+import { BadValue } from '../../emulator/options.ts'
 import { allowTargets } from '../webhooks/targets.ts'
 import { optionOf } from './options.ts'
 

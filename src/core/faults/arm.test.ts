@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { START } from '../../../test/support/base-state.ts'
 import { bookOf, firedNumbers, subject } from '../../../test/support/fault-book.ts'
-import { serviceFaults } from '../../service.ts'
+import { serviceFaults } from '../../emulator/service.ts'
 import { Refusal } from '../errors.ts'
 import type { Scope } from '../operation.ts'
 import type { Resource } from '../service.ts'

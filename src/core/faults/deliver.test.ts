@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { workspaceService } from '../../service.ts'
+import { workspaceService } from '../../emulator/service.ts'
 import { Decision, type Verdict } from './decision.ts'
 import { type DeliverFault, treatmentOf } from './deliver.ts'
 import type { FaultRule } from './rule.ts'

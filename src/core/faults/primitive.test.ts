@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ruleOf } from '../../../test/support/fault-book.ts'
-import { serviceFaults, workspaceService } from '../../service.ts'
+import { serviceFaults, workspaceService } from '../../emulator/service.ts'
 import { auth } from './auth.ts'
 import type { Action, Phase } from './primitive.ts'
 import { type FaultRule, phaseOf } from './rule.ts'

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import * as z from 'zod'
-import { serviceFaults } from '../../service.ts'
+import { serviceFaults } from '../../emulator/service.ts'
 import { Settings } from '../assumptions.ts'
 import { operation } from '../operation.ts'
 import { type Resource, service } from '../service.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { serviceFaults } from '../../service.ts'
+import { serviceFaults } from '../../emulator/service.ts'
 import { Settings } from '../assumptions.ts'
 import type { Resource } from '../service.ts'
 import { service } from '../service.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { event, START } from '../../../test/support/clockwork.ts'
-import { serviceFaults } from '../../service.ts'
+import { serviceFaults } from '../../emulator/service.ts'
 import { AssumptionCatalog } from '../assumptions.ts'
 import { coreAssumptions } from '../core-items.ts'
 import { Refusal, refuse } from '../errors.ts'

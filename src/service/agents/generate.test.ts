@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { seal } from '../../core/secrets.ts'
 import { buildStartingState } from '../../core/state/starting-state.ts'
-import { workspaceService } from '../../service.ts'
+import { workspaceService } from '../../emulator/service.ts'
 import { assumptions } from '../index.ts'
 import { eventTriggers } from './schema.ts'
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/core/json.ts'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 import { consumptionRow } from '../../support/consumption-row.ts'
 import { sampleRecords } from '../../support/sample-calls.ts'

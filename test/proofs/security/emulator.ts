@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '../../../src/core/json.ts'
-import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
+import { type InternalOptions, openEmulator, type RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { baseCollections, START } from '../../support/base-state.ts'
 
 /** An emulator of a proof, and its internal errors. */

@@ -1,4 +1,4 @@
-import type { RunningEmulator } from '../../../src/emulator.ts'
+import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { pipelined, type RawHead } from '../../support/pipeline.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'

@@ -1,5 +1,5 @@
-import type { RunningEmulator } from '../../../src/emulator.ts'
-import { workspaceService } from '../../../src/service.ts'
+import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
+import { workspaceService } from '../../../src/emulator/service.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Said, type Sent, send } from '../../support/send.ts'
 import { type Figure, none, type Proof, type Scale, tried } from '../proof.ts'

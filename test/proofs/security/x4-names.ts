@@ -1,7 +1,7 @@
 import { cpSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { JsonObject } from '../../../src/core/json.ts'
-import type { InternalOptions, RunningEmulator } from '../../../src/emulator.ts'
+import type { InternalOptions, RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { baseCollections } from '../../support/base-state.ts'
 import { atLeast, type Figure, none, type Proof, tried } from '../proof.ts'
 import { against, withFolder } from './emulator.ts'

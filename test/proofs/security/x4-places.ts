@@ -1,4 +1,4 @@
-import { workspaceService } from '../../../src/service.ts'
+import { workspaceService } from '../../../src/emulator/service.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Sent, send } from '../../support/send.ts'
 import { inHeader, inUrl, judge, NAMES, own, type Trial } from './x4-trial.ts'

@@ -1,4 +1,4 @@
-import type { RunningEmulator } from '../../../src/emulator.ts'
+import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Said, type Sent, send } from '../../support/send.ts'
 

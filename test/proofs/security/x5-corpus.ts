@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RunningEmulator } from '../../../src/emulator.ts'
+import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { KEYS } from '../../support/base-state.ts'
 import { type Said, send } from '../../support/send.ts'
 

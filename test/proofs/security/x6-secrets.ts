@@ -1,5 +1,5 @@
 import { request } from 'node:http'
-import type { InternalOptions } from '../../../src/emulator.ts'
+import type { InternalOptions } from '../../../src/emulator/emulator.ts'
 import { baseCollections } from '../../support/base-state.ts'
 
 /** Secrets, each with a name that is found wherever it occurs. */

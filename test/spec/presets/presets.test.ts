@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { workspaceService } from '../../../src/service.ts'
+import { workspaceService } from '../../../src/emulator/service.ts'
 import { viaFetch, viaHttp } from '../../support/wire-client.ts'
 import { bodyCases } from './body-cases.ts'
 import { connectionCases } from './connection-cases.ts'

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { Sandbox } from '../../../src/core/sandboxes/sandbox.ts'
-import { openEmulator, type RunningEmulator } from '../../../src/emulator.ts'
+import { openEmulator, type RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { baseCollections, KEYS, START } from '../../support/base-state.ts'
 import { aBatch } from '../../support/batches.ts'
 import { controlOf } from '../../support/control.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { anEntry, type Step } from '../../../../test/support/observed-log.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
-import { workspaceService } from '../../../service.ts'
+import { workspaceService } from '../../../emulator/service.ts'
 import { failureOf } from './judge.ts'
 import type { Trial } from './trial.ts'
 

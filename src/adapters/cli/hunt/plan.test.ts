@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { workspaceService } from '../../../service.ts'
+import { workspaceService } from '../../../emulator/service.ts'
 import { pairs, singles, smaller } from './plan.ts'
 
 const met = (...operations: string[]) => ({

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { RunningEmulator } from '../../../emulator.ts'
+import type { RunningEmulator } from '../../../emulator/emulator.ts'
 import { type Invocation, OK } from '../command.ts'
 import { controlOf, NothingListens } from '../control-client.ts'
 import { generatedToken, launch, loggerOf, type StartOptions } from '../launch.ts'

@@ -1,10 +1,10 @@
-import { primitivesWithoutPort, wirePrimitives } from './adapters/http/faults/primitives.ts'
-import { ruleFunctions } from './core/faults/arm.ts'
-import { statePrimitives } from './core/faults/hooks.ts'
-import { type Service, service } from './core/service.ts'
+import { primitivesWithoutPort, wirePrimitives } from '../adapters/http/faults/primitives.ts'
+import { ruleFunctions } from '../core/faults/arm.ts'
+import { statePrimitives } from '../core/faults/hooks.ts'
+import { type Service, service } from '../core/service.ts'
+import { resources } from '../service/index.ts'
+import { presets } from '../service/presets/index.ts'
 import type { InternalOptions } from './options.ts'
-import { resources } from './service/index.ts'
-import { presets } from './service/presets/index.ts'
 
 /** The primitives and presets of fault rules, and the functions with which state documents and scenarios change rules. */
 export const serviceFaults = {

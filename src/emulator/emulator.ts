@@ -1,37 +1,37 @@
 import { setMaxListeners } from 'node:events'
 import { transferableAbortController } from 'node:util'
 import type { Express } from 'express'
-import type { ControlCall } from './adapters/control/client/transport.ts'
-import type { Coverage } from './adapters/control/coverage/coverage.ts'
-import type { ControlHost } from './adapters/control/host.ts'
-import type { FetchHandler } from './adapters/handlers.ts'
-import { Api, createServer } from './adapters/http/api.ts'
-import { allowHosts, controlCors, refusePage, refuseRemote } from './adapters/http/guard.ts'
-import { parseJsonBody, readJsonBody } from './adapters/http/json-body.ts'
-import { applicationOf, routerOf } from './adapters/http/mount.ts'
-import { close, listen } from './adapters/http/server.ts'
-import { openWhenDue } from './adapters/open-when-due.ts'
-import { CONTRACT, packageVersion, shippedFile } from './adapters/package.ts'
-import type { OnScenarioNotice } from './adapters/scenarios/problem.ts'
-import { ScenarioRunner } from './adapters/scenarios/runner.ts'
-import { type Lock, thisProcess } from './adapters/storage/index.ts'
-import { webhookSenders } from './adapters/webhooks/senders.ts'
-import { Settings } from './core/assumptions.ts'
-import { Refusal, refuseInvalid } from './core/errors.ts'
-import { once } from './core/once.ts'
-import type { Sandbox } from './core/sandboxes/sandbox.ts'
-import { Sandboxes } from './core/sandboxes/sandboxes.ts'
-import { hostTime } from './core/time/clock.ts'
-import { formatInstant } from './core/time/instant.ts'
-import { later } from './core/time/realtime.ts'
+import type { ControlCall } from '../adapters/control/client/transport.ts'
+import type { Coverage } from '../adapters/control/coverage/coverage.ts'
+import type { ControlHost } from '../adapters/control/host.ts'
+import type { FetchHandler } from '../adapters/handlers.ts'
+import { Api, createServer } from '../adapters/http/api.ts'
+import { allowHosts, controlCors, refusePage, refuseRemote } from '../adapters/http/guard.ts'
+import { parseJsonBody, readJsonBody } from '../adapters/http/json-body.ts'
+import { applicationOf, routerOf } from '../adapters/http/mount.ts'
+import { close, listen } from '../adapters/http/server.ts'
+import { CONTRACT, packageVersion, shippedFile } from '../adapters/package.ts'
+import type { OnScenarioNotice } from '../adapters/scenarios/problem.ts'
+import { ScenarioRunner } from '../adapters/scenarios/runner.ts'
+import { type Lock, thisProcess } from '../adapters/storage/index.ts'
+import { webhookSenders } from '../adapters/webhooks/senders.ts'
+import { Settings } from '../core/assumptions.ts'
+import { Refusal, refuseInvalid } from '../core/errors.ts'
+import { once } from '../core/once.ts'
+import type { Sandbox } from '../core/sandboxes/sandbox.ts'
+import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
+import { hostTime } from '../core/time/clock.ts'
+import { formatInstant } from '../core/time/instant.ts'
+import { later } from '../core/time/realtime.ts'
+import { assumptions } from '../service/index.ts'
+import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
-import { assumptions } from './service/index.ts'
 import { workspaceService } from './service.ts'
 
-export { ListenError } from './adapters/http/server.ts'
-export { lateErrorLine } from './adapters/scenarios/problem.ts'
+export { ListenError } from '../adapters/http/server.ts'
+export { lateErrorLine } from '../adapters/scenarios/problem.ts'
 export type { InternalOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
@@ -81,8 +81,8 @@ async function openScenarios(options: InternalOptions) {
     return { runner, close: async () => runner.close() }
   }
   const [{ ScenarioLibrary }, { ScenariosWithBuiltIn }] = await Promise.all([
-    import('./adapters/scenarios/library.ts'),
-    import('./adapters/scenarios/built-in.ts'),
+    import('../adapters/scenarios/library.ts'),
+    import('../adapters/scenarios/built-in.ts'),
   ])
   const vocabulary = scenarioVocabulary(new Settings(settings, strict))
   const library = new ScenarioLibrary(folder, { vocabulary, onNotice })
@@ -100,7 +100,7 @@ async function openScenarios(options: InternalOptions) {
 /** Follows every sandbox, if the option says so. */
 async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
   if (options.countCoverage !== true) return undefined
-  const counted = await import('./adapters/control/coverage/coverage.ts')
+  const counted = await import('../adapters/control/coverage/coverage.ts')
   const coverage = new counted.Coverage(workspaceService)
   for (const { sandbox } of sandboxes.list()) coverage.watch(sandbox)
   sandboxes.onMade((sandbox) => coverage.watch(sandbox))
@@ -158,7 +158,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
         allowWebhooks: [...(options.allowWebhooks ?? [])],
       },
       scenarios: async () => {
-        const { textsIn } = await import('./adapters/scenarios/folder.ts')
+        const { textsIn } = await import('../adapters/scenarios/folder.ts')
         return textsIn(options.scenarios ?? startOptions.scenarios.default)
       },
     },
@@ -168,8 +168,8 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
   const loadApp = once(() => expressApp(api, context, (req) => refusePage(req, hosts)))
   const app = once(() => applicationOf(loadApp))
   const server = createServer(api, loadApp)
-  const control = once(async () => (await import('./adapters/control/in-process.ts')).inProcess(context))
-  const fetchFrom = once(async () => (await import('./adapters/http/fetch.ts')).fetchFrom(server))
+  const control = once(async () => (await import('../adapters/control/in-process.ts')).inProcess(context))
+  const fetchFrom = once(async () => (await import('../adapters/http/fetch.ts')).fetchFrom(server))
   const address = options.listen === false ? undefined : await listen(server, { host, port })
   const stopOpening = openWhenDue({
     sandboxes,
@@ -197,13 +197,13 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     fetch: async (...given: Parameters<FetchHandler>) => (await fetchFrom())(...given),
     /** The recording of one of its sandboxes, also of one that was removed. */
     record: async (sandbox: Sandbox) => {
-      const { bundleOf } = await import('./core/record/bundle.ts')
+      const { bundleOf } = await import('../core/record/bundle.ts')
       const { emulator, scenarios: texts } = context.recorded
       return bundleOf(sandbox, { emulator: { ...emulator, origin }, scenarios: texts })
     },
     /** Opens a connection inside the process under the id of a recorded one. */
     connect: async (id: string) => {
-      const { connectAgain } = await import('./adapters/http/fetch.ts')
+      const { connectAgain } = await import('../adapters/http/fetch.ts')
       return connectAgain(server, maker.origin ?? origin, id)
     },
     /** An Express application with everything that the port serves. Express is loaded when it is first read. */
@@ -235,10 +235,10 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
 // Dashboard and consent pages are closed to all pages of other origins.
 async function expressApp(api: Api, host: ControlHost, guard: ControlHost['guard']): Promise<Express> {
   const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await Promise.all([
-    import('./adapters/http/app.ts'),
-    import('./adapters/control/router.ts'),
-    import('./adapters/consent/pages.ts'),
-    import('./adapters/dashboard/pages.ts'),
+    import('../adapters/http/app.ts'),
+    import('../adapters/control/router.ts'),
+    import('../adapters/consent/pages.ts'),
+    import('../adapters/dashboard/pages.ts'),
   ])
   const dashboard = dashboardPages({
     folder: shippedFile('dist', 'dashboard'),

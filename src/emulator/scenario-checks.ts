@@ -1,21 +1,21 @@
 import { readFile } from 'node:fs/promises'
-import { readFixtures } from './adapters/fixtures.ts'
-import type { Candidate } from './adapters/scenarios/load.ts'
-import type { Check, ScenarioVocabulary } from './adapters/scenarios/schema.ts'
-import { sourceLocation } from './adapters/scenarios/source-places.ts'
-import { Settings } from './core/assumptions.ts'
-import { Refusal } from './core/errors.ts'
-import { checkDraft } from './core/faults/arm.ts'
-import { FixturesError } from './core/fixtures-error.ts'
-import { type Issue, isObject, type JsonObject } from './core/json.ts'
-import { locationsIn } from './core/json-text.ts'
-import type { Sandbox } from './core/sandboxes/sandbox.ts'
-import type { ScriptProblem } from './core/scenarios/source.ts'
-import { checkStepAction } from './core/scenarios/step-actions.ts'
-import { checkStub } from './core/scenarios/stub.ts'
-import { planMerge } from './core/state/merge-fixtures.ts'
-import { parsed, zodIssues } from './core/zod-issues.ts'
-import { assumptions } from './service/index.ts'
+import { readFixtures } from '../adapters/fixtures.ts'
+import type { Candidate } from '../adapters/scenarios/load.ts'
+import type { Check, ScenarioVocabulary } from '../adapters/scenarios/schema.ts'
+import { sourceLocation } from '../adapters/scenarios/source-places.ts'
+import { Settings } from '../core/assumptions.ts'
+import { Refusal } from '../core/errors.ts'
+import { checkDraft } from '../core/faults/arm.ts'
+import { FixturesError } from '../core/fixtures-error.ts'
+import { type Issue, isObject, type JsonObject } from '../core/json.ts'
+import { locationsIn } from '../core/json-text.ts'
+import type { Sandbox } from '../core/sandboxes/sandbox.ts'
+import type { ScriptProblem } from '../core/scenarios/source.ts'
+import { checkStepAction } from '../core/scenarios/step-actions.ts'
+import { checkStub } from '../core/scenarios/stub.ts'
+import { planMerge } from '../core/state/merge-fixtures.ts'
+import { parsed, zodIssues } from '../core/zod-issues.ts'
+import { assumptions } from '../service/index.ts'
 import { workspaceService } from './service.ts'
 
 /** A scenario file and everything that is wrong with it. */
@@ -49,7 +49,7 @@ export async function checkScenarios(
   source: string | readonly string[],
   sandbox: Sandbox,
 ): Promise<readonly CheckedScenario[]> {
-  const { loadOnce } = await import('./adapters/scenarios/load.ts')
+  const { loadOnce } = await import('../adapters/scenarios/load.ts')
   const candidates = await loadOnce(source, scenarioVocabulary(sandbox.settings))
   return Promise.all(candidates.map((candidate) => checked(candidate, sandbox)))
 }

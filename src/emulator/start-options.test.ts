@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type EmulatorOptions, startEmulator } from '../../index.ts'
+import { type EmulatorOptions, startEmulator } from '../index.ts'
 
 const START = { port: 0, ephemeral: true, rate: 0 } as const
 

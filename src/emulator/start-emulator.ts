@@ -1,14 +1,14 @@
-import { Refusal } from '../../core/errors.ts'
-import { isFakeTime } from '../../core/time/real.ts'
-import type { ListenError, RunningEmulator } from '../../emulator.ts'
-import { checkStartOptions, type EmulatorOptions, startOptions } from '../../options.ts'
-import { emulatorClient } from '../control/client/emulator.ts'
-import { EmulatorError } from '../control/client/emulator-error.ts'
-import { KnownKeys } from '../control/client/keys.ts'
-import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
-import type { Transport } from '../control/client/transport.ts'
-import type { FetchHandler, MountedHandler } from '../handlers.ts'
-import { shippedFile } from '../package.ts'
+import { emulatorClient } from '../adapters/control/client/emulator.ts'
+import { EmulatorError } from '../adapters/control/client/emulator-error.ts'
+import { KnownKeys } from '../adapters/control/client/keys.ts'
+import type { Extend, SandboxOf } from '../adapters/control/client/sandbox.ts'
+import type { Transport } from '../adapters/control/client/transport.ts'
+import type { FetchHandler, MountedHandler } from '../adapters/handlers.ts'
+import { shippedFile } from '../adapters/package.ts'
+import { Refusal } from '../core/errors.ts'
+import { isFakeTime } from '../core/time/real.ts'
+import type { ListenError, RunningEmulator } from './emulator.ts'
+import { checkStartOptions, type EmulatorOptions, startOptions } from './options.ts'
 
 /** An emulator that runs in this process. Disposing of it closes it. */
 export type RunningOf<Sandbox extends SandboxOf<never>> = Readonly<
@@ -79,7 +79,7 @@ const FAKE =
 async function start(options: EmulatorOptions): Promise<RunningEmulator> {
   checkStartOptions(options)
   // Half of the code is loaded here: a test that only calls connect() does not wait for it.
-  const { openEmulator } = await import('../../emulator.ts')
+  const { openEmulator } = await import('./emulator.ts')
   return openEmulator(options)
 }
 
@@ -88,7 +88,7 @@ function tokensOf({ sandbox }: RunningEmulator): unknown[] {
 }
 
 async function refuseStart(error: unknown): Promise<never> {
-  const { ListenError } = await import('../../emulator.ts')
+  const { ListenError } = await import('./emulator.ts')
   if (error instanceof ListenError) throw cannotListen(error)
   if (!(error instanceof Refusal)) throw error
   const { code, message, options } = error
