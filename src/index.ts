@@ -187,7 +187,6 @@ export function connect(url: string, options?: ConnectOptions): EmulatorClient {
 
 export type { AdvanceOptions } from './adapters/control/client/clock.ts'
 export type { Conduct } from './adapters/control/client/conduct.ts'
-export type { CoveredPoint } from './adapters/control/client/coverage.ts'
 export type { EmulatorSandboxes, SandboxStart } from './adapters/control/client/emulator.ts'
 export { EmulatorError, type EmulatorErrorFacts } from './adapters/control/client/emulator-error.ts'
 export type { EventOptions } from './adapters/control/client/events.ts'
@@ -208,38 +207,6 @@ export type {
   ShownSecrets,
   StateRecord,
 } from './adapters/control/client/state.ts'
-export type { RequestEntry } from './adapters/control/request-entry.ts'
-export type { Removed } from './adapters/control/route.ts'
-export type { HealthView, RouteIndex, StorageView } from './adapters/control/routes/about.ts'
-export type { AssumptionView, SettingsView } from './adapters/control/routes/assumptions.ts'
-export type { ClockChange, ClockView, LatestAdvance } from './adapters/control/routes/clock.ts'
-export type { ConductOptions } from './adapters/control/routes/conduct.ts'
-export type { EventType, SandboxEvent } from './adapters/control/routes/events.ts'
-export type {
-  FaultView,
-  PresetView,
-  RemovedFaults,
-} from './adapters/control/routes/faults.ts'
-export type {
-  LimitDraft,
-  LimitFill,
-  LimitRules,
-  LimitWindow,
-} from './adapters/control/routes/limits.ts'
-export type { Collections } from './adapters/control/routes/records.ts'
-export type { OperationView, ProblemView } from './adapters/control/routes/reference.ts'
-export type {
-  NearestRequest,
-  RequestCheck,
-  RequestCount,
-  RequestSearch,
-} from './adapters/control/routes/request-checks.ts'
-export type { LogCounts } from './adapters/control/routes/requests.ts'
-export type { SandboxView, SavedSandboxView } from './adapters/control/routes/sandboxes.ts'
-export type { ScenarioStart } from './adapters/control/routes/scenarios.ts'
-export type { SavedSnapshot } from './adapters/control/routes/snapshots.ts'
-export type { SandboxSummary } from './adapters/control/sandbox-summary.ts'
-export type { StartingPoint } from './adapters/control/starting-point.ts'
 export type { FixturesDocument } from './adapters/fixtures.ts'
 export * from './adapters/scenarios/define-scenario.ts'
 export type { ConnectOptions } from './adapters/testing/connect.ts'
@@ -282,6 +249,39 @@ export type {
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './emulator/options.ts'
+export type { CoveredPoint } from './server/control/coverage/report.ts'
+export type { RequestEntry } from './server/control/request-entry.ts'
+export type { Removed } from './server/control/route.ts'
+export type { HealthView, RouteIndex, StorageView } from './server/control/routes/about.ts'
+export type { AssumptionView, SettingsView } from './server/control/routes/assumptions.ts'
+export type { ClockChange, ClockView, LatestAdvance } from './server/control/routes/clock.ts'
+export type { ConductOptions } from './server/control/routes/conduct.ts'
+export type { EventType, SandboxEvent } from './server/control/routes/events.ts'
+export type {
+  FaultView,
+  PresetView,
+  RemovedFaults,
+} from './server/control/routes/faults.ts'
+export type {
+  LimitDraft,
+  LimitFill,
+  LimitRules,
+  LimitWindow,
+} from './server/control/routes/limits.ts'
+export type { Collections } from './server/control/routes/records.ts'
+export type { OperationView, ProblemView } from './server/control/routes/reference.ts'
+export type {
+  NearestRequest,
+  RequestCheck,
+  RequestCount,
+  RequestSearch,
+} from './server/control/routes/request-checks.ts'
+export type { LogCounts } from './server/control/routes/requests.ts'
+export type { SandboxView, SavedSandboxView } from './server/control/routes/sandboxes.ts'
+export type { ScenarioStart } from './server/control/routes/scenarios.ts'
+export type { SavedSnapshot } from './server/control/routes/snapshots.ts'
+export type { SandboxSummary } from './server/control/sandbox-summary.ts'
+export type { StartingPoint } from './server/control/starting-point.ts'
 export * from './service/batch-predictions/builders.ts'
 export type {
   BatchSummary,

@@ -1,9 +1,9 @@
 import { networkInterfaces } from 'node:os'
 import { styleText } from 'node:util'
 import type { Plugin, PreviewServer, ResolvedConfig, UserConfig, ViteDevServer } from 'vite'
-import type { MountedHandler } from './adapters/handlers.ts'
-import { isLoopback } from './adapters/origins.ts'
 import { type Emulator, EmulatorError, type EmulatorOptions, startEmulator } from './index.ts'
+import type { MountedHandler } from './server/handlers.ts'
+import { isLoopback } from './server/origins.ts'
 
 /** The options of `startEmulator`. By default `port` is 0, a free one, and notices go to Vite's logger. */
 export type ViteEmulatorOptions = Omit<EmulatorOptions, 'listen'>

@@ -146,7 +146,7 @@ test('faults act on HTTP from one place: only api.ts imports them', () => {
     const isOutside = path.startsWith('adapters/http/') && !path.startsWith('adapters/http/faults/')
     return isOutside && imports.some((target) => target.startsWith('adapters/http/faults/'))
   })
-  expect(found.map(({ path }) => path)).toEqual(['adapters/http/api.ts'])
+  expect(found.map(({ path }) => path)).toEqual(['server/http/api.ts'])
 })
 
 test('there are no import cycles, type imports included', () => {

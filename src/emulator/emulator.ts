@@ -2,14 +2,6 @@ import { setMaxListeners } from 'node:events'
 import { transferableAbortController } from 'node:util'
 import type { Express } from 'express'
 import type { ControlCall } from '../adapters/control/client/transport.ts'
-import type { Coverage } from '../adapters/control/coverage/coverage.ts'
-import type { ControlHost } from '../adapters/control/host.ts'
-import type { FetchHandler } from '../adapters/handlers.ts'
-import { Api, createServer } from '../adapters/http/api.ts'
-import { allowHosts, controlCors, refusePage, refuseRemote } from '../adapters/http/guard.ts'
-import { parseJsonBody, readJsonBody } from '../adapters/http/json-body.ts'
-import { applicationOf, routerOf } from '../adapters/http/mount.ts'
-import { close, listen } from '../adapters/http/server.ts'
 import { CONTRACT, packageVersion, shippedFile } from '../adapters/package.ts'
 import type { OnScenarioNotice } from '../adapters/scenarios/problem.ts'
 import { ScenarioRunner } from '../adapters/scenarios/runner.ts'
@@ -23,6 +15,14 @@ import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
 import { hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
+import type { Coverage } from '../server/control/coverage/coverage.ts'
+import type { ControlHost } from '../server/control/host.ts'
+import type { FetchHandler } from '../server/handlers.ts'
+import { Api, createServer } from '../server/http/api.ts'
+import { allowHosts, controlCors, refusePage, refuseRemote } from '../server/http/guard.ts'
+import { parseJsonBody, readJsonBody } from '../server/http/json-body.ts'
+import { applicationOf, routerOf } from '../server/http/mount.ts'
+import { close, listen } from '../server/http/server.ts'
 import { assumptions } from '../service/index.ts'
 import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
@@ -30,8 +30,8 @@ import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts
 import { scenarioVocabulary } from './scenario-checks.ts'
 import { workspaceService } from './service.ts'
 
-export { ListenError } from '../adapters/http/server.ts'
 export { lateErrorLine } from '../adapters/scenarios/problem.ts'
+export { ListenError } from '../server/http/server.ts'
 export type { InternalOptions, Logger } from './options.ts'
 export { type CheckedScenario, checkScenarios } from './scenario-checks.ts'
 
@@ -100,7 +100,7 @@ async function openScenarios(options: InternalOptions) {
 /** Follows every sandbox, if the option says so. */
 async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
   if (options.countCoverage !== true) return undefined
-  const counted = await import('../adapters/control/coverage/coverage.ts')
+  const counted = await import('../server/control/coverage/coverage.ts')
   const coverage = new counted.Coverage(workspaceService)
   for (const { sandbox } of sandboxes.list()) coverage.watch(sandbox)
   sandboxes.onMade((sandbox) => coverage.watch(sandbox))
@@ -169,7 +169,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
   const app = once(() => applicationOf(loadApp))
   const server = createServer(api, loadApp)
   const control = once(async () => (await import('../adapters/control/in-process.ts')).inProcess(context))
-  const fetchFrom = once(async () => (await import('../adapters/http/fetch.ts')).fetchFrom(server))
+  const fetchFrom = once(async () => (await import('../server/http/fetch.ts')).fetchFrom(server))
   const address = options.listen === false ? undefined : await listen(server, { host, port })
   const stopOpening = openWhenDue({
     sandboxes,
@@ -203,7 +203,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     },
     /** Opens a connection inside the process under the id of a recorded one. */
     connect: async (id: string) => {
-      const { connectAgain } = await import('../adapters/http/fetch.ts')
+      const { connectAgain } = await import('../server/http/fetch.ts')
       return connectAgain(server, maker.origin ?? origin, id)
     },
     /** An Express application with everything that the port serves. Express is loaded when it is first read. */
@@ -235,10 +235,10 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
 // Dashboard and consent pages are closed to all pages of other origins.
 async function expressApp(api: Api, host: ControlHost, guard: ControlHost['guard']): Promise<Express> {
   const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await Promise.all([
-    import('../adapters/http/app.ts'),
-    import('../adapters/control/router.ts'),
-    import('../adapters/consent/pages.ts'),
-    import('../adapters/dashboard/pages.ts'),
+    import('../server/http/app.ts'),
+    import('../server/control/router.ts'),
+    import('../server/consent/pages.ts'),
+    import('../server/dashboard.ts'),
   ])
   const dashboard = dashboardPages({
     folder: shippedFile('dist', 'dashboard'),

@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import { latencyOf } from '../adapters/latency.ts'
-import { isLoopback, isOrigin } from '../adapters/origins.ts'
 import type { Send } from '../adapters/webhooks/send.ts'
 import { refuseInvalid } from '../core/errors.ts'
 import { anyObject } from '../core/fields.ts'
@@ -12,6 +10,8 @@ import { clockInstant, END_OF_TIME, FASTEST, type HostTime } from '../core/time/
 import { formatInstant, parseInstant } from '../core/time/instant.ts'
 import type { Later } from '../core/time/realtime.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
+import { latencyOf } from '../server/http/faults/latency.ts'
+import { isLoopback, isOrigin } from '../server/origins.ts'
 
 /** The text of an option is invalid. The message has the reason and what to give instead; callers put name and text in front. */
 export class BadValue extends Error {

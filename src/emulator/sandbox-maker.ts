@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
 import { areUnchanged, type FilesRead, readFixtures } from '../adapters/fixtures.ts'
-import { LATENCY, latencyOf, latencyRule } from '../adapters/latency.ts'
 import type { ScenarioRunner } from '../adapters/scenarios/runner.ts'
 import {
   guardedFiles,
@@ -32,6 +31,7 @@ import { type ClockRow, clockRow, type HostTime, hostTime } from '../core/time/c
 import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
 import { runDueEvents } from '../core/time/run-events.ts'
+import { LATENCY, latencyOf, latencyRule } from '../server/http/faults/latency.ts'
 import { assumptions } from '../service/index.ts'
 import { keepAwake } from './keep-awake.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'

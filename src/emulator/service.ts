@@ -1,7 +1,7 @@
-import { primitivesWithoutPort, wirePrimitives } from '../adapters/http/faults/primitives.ts'
 import { ruleFunctions } from '../core/faults/arm.ts'
 import { statePrimitives } from '../core/faults/hooks.ts'
 import { type Service, service } from '../core/service.ts'
+import { primitivesWithoutPort, wirePrimitives } from '../server/http/faults/primitives.ts'
 import { resources } from '../service/index.ts'
 import { presets } from '../service/presets/index.ts'
 import type { InternalOptions } from './options.ts'

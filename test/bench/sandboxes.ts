@@ -1,5 +1,5 @@
-import { chooseForApi, type Signs } from '../../src/adapters/selection.ts'
 import { openEmulator } from '../../src/emulator/emulator.ts'
+import { chooseForApi, type Signs } from '../../src/server/selection.ts'
 import { collectGarbage } from '../support/collect-garbage.ts'
 import { load, type Shot } from './load.ts'
 import { median } from './servers.ts'

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
 
 const FOLDER = 'src/adapters/cli'
 

@@ -5,7 +5,7 @@ import {
   coverageOf,
   mergedPoints,
   percentOf,
-} from '../../src/adapters/control/client/coverage.ts'
+} from '../../src/server/control/coverage/report.ts'
 
 import { aBatch, batchEmulator, createBatch, linesOf, someItems } from '../support/batches.ts'
 import { testEmulator } from '../support/emulator.ts'

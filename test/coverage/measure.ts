@@ -7,7 +7,7 @@ import {
   coverageOf,
   mergedPoints,
   percentOf,
-} from '../../src/adapters/control/client/coverage.ts'
+} from '../../src/server/control/coverage/report.ts'
 
 // Measures which points of the contract the tests of the specification meet: npx tsx test/coverage/measure.ts [files...]
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { contractOf } from '../../src/adapters/control/coverage/points.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
+import { contractOf } from '../../src/server/control/coverage/points.ts'
 
 const { points } = contractOf(workspaceService)
 

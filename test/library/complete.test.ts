@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { VERSION_HEADER } from '../../src/adapters/control/route.ts'
-import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
-import { RouteTable } from '../../src/adapters/route-table.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import { isObject } from '../../src/core/json.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { connect } from '../../src/index.ts'
+import { VERSION_HEADER } from '../../src/server/control/route.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
+import { RouteTable } from '../../src/server/route-table.ts'
 
 const nameOf = ({ method, path }: { readonly method: string; readonly path: string }) => `${method} ${path}`
 

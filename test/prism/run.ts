@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { workspaceDocument } from '../../src/adapters/control/openapi/workspace.ts'
 import { CONTRACT } from '../../src/adapters/package.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
+import { workspaceDocument } from '../../src/server/control/openapi/workspace.ts'
 import type { Exchange } from './record.ts'
 
 // Prism (https://stoplight.io/prism) as a validating proxy between the tests of the specification and the emulator:

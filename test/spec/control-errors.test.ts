@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/service.ts'
 import { serviceFaults } from '../../src/emulator/service.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { controlEmulator } from '../support/control-emulator.ts'
 import { library } from '../support/library.ts'
 

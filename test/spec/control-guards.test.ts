@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/service.ts'
 import { serviceFaults, workspaceService } from '../../src/emulator/service.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { type ControlRequestOptions, callControl, controlEmulator } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { library } from '../support/library.ts'

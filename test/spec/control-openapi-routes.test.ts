@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { callControl } from '../support/control-emulator.ts'
 import { testEmulator } from '../support/emulator.ts'
 

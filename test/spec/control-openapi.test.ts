@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
 import { service } from '../../src/core/service.ts'
 import { serviceFaults } from '../../src/emulator/service.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { mcpServersResource } from '../../src/service/mcp-servers/index.ts'
 import { pagesResource } from '../../src/service/pages.ts'
 import { controlEmulator } from '../support/control-emulator.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { CutFault } from '../../src/adapters/http/faults/cut.ts'
 import { refuse } from '../../src/core/errors.ts'
+import type { CutFault } from '../../src/server/http/faults/cut.ts'
 import { KEYS } from '../support/base-state.ts'
 import { type TestEmulator, testEmulator } from '../support/emulator.ts'
 import { armRule } from '../support/faults.ts'

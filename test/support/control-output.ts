@@ -1,10 +1,10 @@
-import type { AnyControlRoute } from '../../src/adapters/control/route.ts'
-import { controlRoutes } from '../../src/adapters/control/routes/index.ts'
-import { RouteTable } from '../../src/adapters/route-table.ts'
 import { oncePerSettings, Settings } from '../../src/core/assumptions.ts'
 import type { Service } from '../../src/core/service.ts'
 import { zodIssues } from '../../src/core/zod-issues.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
+import type { AnyControlRoute } from '../../src/server/control/route.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
+import { RouteTable } from '../../src/server/route-table.ts'
 
 const DEFAULTS = new Settings()
 const outputOf = oncePerSettings(({ output }: AnyControlRoute, settings) => output(settings))

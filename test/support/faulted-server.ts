@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest'
-import { sendFaulted } from '../../src/adapters/http/faults/send.ts'
-import { close, createHttpServer, listen } from '../../src/adapters/http/server.ts'
 import type { Wire } from '../../src/core/faults/hooks.ts'
 import type { Action } from '../../src/core/faults/primitive.ts'
 import type { Sent } from '../../src/core/log/request-log.ts'
 import type { ApiResponse } from '../../src/core/request/response.ts'
+import { sendFaulted } from '../../src/server/http/faults/send.ts'
+import { close, createHttpServer, listen } from '../../src/server/http/server.ts'
 import { overSocket, requestBytes, type WireView } from './wire-client.ts'
 
 export interface Faulted extends Partial<ApiResponse> {

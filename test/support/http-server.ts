@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerOptions, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished } from 'vitest'
-import { close, createHttpServer, listen, type RawResponse } from '../../src/adapters/http/server.ts'
-import type { WireProblem } from '../../src/adapters/http/wire-problem.ts'
+import { close, createHttpServer, listen, type RawResponse } from '../../src/server/http/server.ts'
+import type { WireProblem } from '../../src/server/http/wire-problem.ts'
 
 export const RATE_HEADERS = [
   ['X-RateLimit-Limit', '200'],

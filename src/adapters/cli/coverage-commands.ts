@@ -8,7 +8,7 @@ import {
   mergedPoints,
   POINT_KINDS,
   percentOf,
-} from '../control/client/coverage.ts'
+} from '../../server/control/coverage/report.ts'
 import { CLIENT_OPTIONS, CommandFailed, command, FAILED } from './command.ts'
 import { controlOf } from './control-client.ts'
 import { requireJsonFile } from './json-files.ts'

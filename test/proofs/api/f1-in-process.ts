@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { Api } from '../../../src/adapters/http/api.ts'
-import { allowHosts } from '../../../src/adapters/http/guard.ts'
 import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { workspaceService } from '../../../src/emulator/service.ts'
+import { Api } from '../../../src/server/http/api.ts'
+import { allowHosts } from '../../../src/server/http/guard.ts'
 import type { RawResponse } from './connection.ts'
 import type { Sent } from './f1-wire.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { workspaceDocument } from '../../../src/adapters/control/openapi/workspace.ts'
 import { Settings } from '../../../src/core/assumptions.ts'
 import { workspaceService } from '../../../src/emulator/service.ts'
+import { workspaceDocument } from '../../../src/server/control/openapi/workspace.ts'
 import type { RawResponse } from './connection.ts'
 import { readDocument } from './f1-document.ts'
 import { judge } from './f1-judge.ts'

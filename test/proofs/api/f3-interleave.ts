@@ -1,5 +1,5 @@
-import type { Api } from '../../../src/adapters/http/api.ts'
 import { Chance } from '../../../src/core/random.ts'
+import type { Api } from '../../../src/server/http/api.ts'
 import type { RawResponse } from './connection.ts'
 import { beginInProcess } from './f1-in-process.ts'
 import type { Sent } from './f1-wire.ts'

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { RecordedExchange } from '../../../core/assumptions.ts'
 import type { Json, JsonObject } from '../../../core/json.ts'
 import type { AnyOperation } from '../../../core/operation.ts'
-import { type Match, RouteTable } from '../../route-table.ts'
+import { type Match, RouteTable } from '../../../server/route-table.ts'
 
 /** Where an exchange is in `log.entries`, and its method and path template. */
 export interface Place {

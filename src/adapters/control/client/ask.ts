@@ -3,7 +3,7 @@ import { didYouMean } from '../../../core/did-you-mean.ts'
 import { type Immutable, isObject } from '../../../core/json.ts'
 import type { Control, Input, Method, ParamsOf } from '../../../core/operation.ts'
 import type { webhookControls } from '../../../core/webhooks/resource.ts'
-import type { OwnRoute } from '../routes/index.ts'
+import type { OwnRoute } from '../../../server/control/routes/index.ts'
 import { EmulatorError, notAnEmulator, refusalIn } from './emulator-error.ts'
 import { type ControlResponse, prefixOf, type Transport } from './transport.ts'
 

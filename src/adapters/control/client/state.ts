@@ -2,10 +2,10 @@ import type { JsonObject } from '../../../core/json.ts'
 import type { SnapshotView } from '../../../core/sandboxes/snapshots.ts'
 import type { Row } from '../../../core/state/commit.ts'
 import type { Document } from '../../../core/state/state.ts'
+import type { Collections } from '../../../server/control/routes/records.ts'
+import type { SavedSnapshot } from '../../../server/control/routes/snapshots.ts'
+import type { SandboxSummary } from '../../../server/control/sandbox-summary.ts'
 import type { FixturesDocument } from '../../fixtures.ts'
-import type { Collections } from '../routes/records.ts'
-import type { SavedSnapshot } from '../routes/snapshots.ts'
-import type { SandboxSummary } from '../sandbox-summary.ts'
 import { type CallControl, dataOf } from './ask.ts'
 
 /** A record, as a sandbox stores it. Fields under `_emulator` are facts that the API does not show. */

@@ -1,4 +1,4 @@
-import { percentOf } from '../../../control/client/coverage.ts'
+import { percentOf } from '../../../../server/control/coverage/report.ts'
 import { EmulatorError } from '../../../control/client/emulator-error.ts'
 import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'

@@ -4,8 +4,8 @@ import { codePoints } from '../../../core/fields.ts'
 import { isObject, type Json, type JsonObject } from '../../../core/json.ts'
 import { type AnyOperation, codesOf, inputOf } from '../../../core/operation.ts'
 import type { Service } from '../../../core/service.ts'
-import { type CoveredPoint, POINT_KINDS } from '../client/coverage.ts'
 import { workspaceDocument } from '../openapi/workspace.ts'
+import { type CoveredPoint, POINT_KINDS } from './report.ts'
 
 /** One fact of the contract that a client can meet. */
 type Point = Omit<CoveredPoint, 'met'>

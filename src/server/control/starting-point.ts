@@ -1,9 +1,9 @@
 import * as z from 'zod'
+import { type FixturesDocument, SHIPPED_FIXTURES } from '../../adapters/fixtures.ts'
 import { type InputOf, objectAs } from '../../core/fields.ts'
 import { type Issue, isObject, type JsonObject } from '../../core/json.ts'
 import type { Origin } from '../../core/sandboxes/origin.ts'
 import { clockInstant } from '../../core/time/clock.ts'
-import { type FixturesDocument, SHIPPED_FIXTURES } from '../fixtures.ts'
 
 /** The starting state of a sandbox. Absent fields have the values of the emulator's start. */
 export const startingPoint = () =>

@@ -4,8 +4,8 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
 import type { Change } from '../../../core/state/commit.ts'
 import { deliveries } from '../../../core/webhooks/records.ts'
-import type { CoveredPoint } from '../client/coverage.ts'
 import { type Contract, contractOf, idsIn, pointId } from './points.ts'
+import type { CoveredPoint } from './report.ts'
 
 /** Responses that are read together; until then their bodies stay in memory, each at most 16 KiB. */
 const MAX_UNREAD = 100

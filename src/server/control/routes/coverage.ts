@@ -1,5 +1,5 @@
 import { refuse } from '../../../core/errors.ts'
-import { coverageOf, coverageReport } from '../client/coverage.ts'
+import { coverageOf, coverageReport } from '../coverage/report.ts'
 import { route } from '../route.ts'
 
 /** Which part of the contract the clients have met. */

@@ -7,7 +7,7 @@ import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { ActiveScenario, ListedScenario, ShownScenario } from '../../core/scenarios/source.ts'
 import type { BeginOptions } from '../../core/scenarios/start.ts'
 import type { Service } from '../../core/service.ts'
-import type { CoveredPoint } from './client/coverage.ts'
+import type { CoveredPoint } from './coverage/report.ts'
 
 /** The functions for scenarios that the control interface needs. */
 interface ScenarioContext {

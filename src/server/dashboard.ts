@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
-import type { Refusal } from '../../core/errors.ts'
-import { mountOf, pathPrefixOf } from '../selection.ts'
+import type { Refusal } from '../core/errors.ts'
+import { mountOf, pathPrefixOf } from './selection.ts'
 
 /** The path of the dashboard. */
 const HOME = '/__emulator/ui/'

@@ -1,4 +1,4 @@
-import type { FaultDraft } from '../core/faults/rule.ts'
+import type { FaultDraft } from '../../../core/faults/rule.ts'
 
 /** The id of the fault rule that delays every response. */
 export const LATENCY = 'latency'
