@@ -1,8 +1,8 @@
-import { type CallControl, type CallsOf, dataOf } from './adapters/control/client/ask.ts'
-import type { ClockOf, TargetOf } from './adapters/control/client/clock.ts'
-import type { EmulatorOf } from './adapters/control/client/emulator.ts'
-import type { SandboxOf } from './adapters/control/client/sandbox.ts'
-import { type ConnectOptions, connectTo } from './adapters/testing/connect.ts'
+import { type CallControl, type CallsOf, dataOf } from './client/ask.ts'
+import type { ClockOf, TargetOf } from './client/clock.ts'
+import { type ConnectOptions, connectTo } from './client/connect.ts'
+import type { EmulatorOf } from './client/emulator.ts'
+import type { SandboxOf } from './client/sandbox.ts'
 import type { Delivery } from './core/webhooks/records.ts'
 import type { EmulatorOptions } from './emulator/options.ts'
 import { type RunningOf, startWith } from './emulator/start-emulator.ts'
@@ -185,31 +185,31 @@ export function connect(url: string, options?: ConnectOptions): EmulatorClient {
   return connectTo<SandboxClient>(extend, url, options)
 }
 
-export type { AdvanceOptions } from './adapters/control/client/clock.ts'
-export type { Conduct } from './adapters/control/client/conduct.ts'
-export type { EmulatorSandboxes, SandboxStart } from './adapters/control/client/emulator.ts'
-export { EmulatorError, type EmulatorErrorFacts } from './adapters/control/client/emulator-error.ts'
-export type { EventOptions } from './adapters/control/client/events.ts'
-export type { ArmedFault, FaultPatch, SandboxFaults } from './adapters/control/client/faults.ts'
-export type { ApiRequestInit } from './adapters/control/client/fetch.ts'
+export type { FixturesDocument } from './adapters/fixtures.ts'
+export * from './adapters/scenarios/define-scenario.ts'
+export type { AdvanceOptions } from './client/clock.ts'
+export type { Conduct } from './client/conduct.ts'
+export type { ConnectOptions } from './client/connect.ts'
+export type { EmulatorSandboxes, SandboxStart } from './client/emulator.ts'
+export { EmulatorError, type EmulatorErrorFacts } from './client/emulator-error.ts'
+export type { EventOptions } from './client/events.ts'
+export type { ArmedFault, FaultPatch, SandboxFaults } from './client/faults.ts'
+export type { ApiRequestInit } from './client/fetch.ts'
 export type {
   SandboxLimits,
   SandboxScenarios,
   SandboxSettings,
   SandboxStubs,
   SandboxWebhooks,
-} from './adapters/control/client/parts.ts'
-export type { RequestFilter, SandboxRequests, WaitOptions } from './adapters/control/client/requests.ts'
-export type { ContractCoverage } from './adapters/control/client/sandbox.ts'
+} from './client/parts.ts'
+export type { RequestFilter, SandboxRequests, WaitOptions } from './client/requests.ts'
+export type { ContractCoverage } from './client/sandbox.ts'
 export type {
   SandboxSnapshots,
   SandboxStateAccess,
   ShownSecrets,
   StateRecord,
-} from './adapters/control/client/state.ts'
-export type { FixturesDocument } from './adapters/fixtures.ts'
-export * from './adapters/scenarios/define-scenario.ts'
-export type { ConnectOptions } from './adapters/testing/connect.ts'
+} from './client/state.ts'
 export type { Assumption } from './core/assumptions.ts'
 export type { Finding } from './core/conduct/finding.ts'
 export type { LimitOverride } from './core/core-assumptions.ts'

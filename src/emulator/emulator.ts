@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import { transferableAbortController } from 'node:util'
 import type { Express } from 'express'
-import type { ControlCall } from '../adapters/control/client/transport.ts'
 import { CONTRACT, packageVersion, shippedFile } from '../adapters/package.ts'
 import type { OnScenarioNotice } from '../adapters/scenarios/problem.ts'
 import { ScenarioRunner } from '../adapters/scenarios/runner.ts'
 import { type Lock, thisProcess } from '../adapters/storage/index.ts'
 import { webhookSenders } from '../adapters/webhooks/senders.ts'
+import type { ControlCall } from '../client/transport.ts'
 import { Settings } from '../core/assumptions.ts'
 import { Refusal, refuseInvalid } from '../core/errors.ts'
 import { once } from '../core/once.ts'
@@ -168,7 +168,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
   const loadApp = once(() => expressApp(api, context, (req) => refusePage(req, hosts)))
   const app = once(() => applicationOf(loadApp))
   const server = createServer(api, loadApp)
-  const control = once(async () => (await import('../adapters/control/in-process.ts')).inProcess(context))
+  const control = once(async () => (await import('../client/in-process.ts')).inProcess(context))
   const fetchFrom = once(async () => (await import('../server/http/fetch.ts')).fetchFrom(server))
   const address = options.listen === false ? undefined : await listen(server, { host, port })
   const stopOpening = openWhenDue({

@@ -1,8 +1,8 @@
+import { callControlOver } from '../../client/ask.ts'
+import { type ExplainedRequest, explainRequests } from '../../client/explained.ts'
+import { requestsOver } from '../../client/requests.ts'
 import { counted } from '../../core/words.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
-import { callControlOver } from '../control/client/ask.ts'
-import { type ExplainedRequest, explainRequests } from '../control/client/explained.ts'
-import { requestsOver } from '../control/client/requests.ts'
 import { harmless } from './print.ts'
 import { isFailure } from './request-line.ts'
 

@@ -1,6 +1,6 @@
+import { type EventOptions, followEvents } from '../../client/events.ts'
 import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import type { SandboxEvent } from '../../index.ts'
-import { type EventOptions, followEvents } from '../control/client/events.ts'
 import { OK, type SandboxInvocation } from './command.ts'
 import { emulatorOrigin, failure, namedIn } from './control-client.ts'
 

@@ -1,4 +1,4 @@
-import type { OwnCalls } from '../control/client/ask.ts'
+import type { OwnCalls } from '../../client/ask.ts'
 import { call } from './call-command.ts'
 import type { Line } from './line.ts'
 import { numberArgument } from './options.ts'

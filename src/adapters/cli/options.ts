@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { TOPICS } from '../../client/advance-summary.ts'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { NAME_PATTERN, NAME_RULE } from '../../core/sandboxes/name.ts'
 import { parseDuration, SECOND } from '../../core/time/instant.ts'
@@ -16,7 +17,6 @@ import {
   textOption,
   toggle,
 } from '../../emulator/options.ts'
-import { TOPICS } from '../advance-summary.ts'
 
 /** A wrong command line or environment. Each problem contains the cause, its place and the fix. */
 export class UsageError extends Error {

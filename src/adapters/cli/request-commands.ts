@@ -1,5 +1,5 @@
+import type { CallControl, OwnCalls } from '../../client/ask.ts'
 import type { Json } from '../../core/json.ts'
-import type { CallControl, OwnCalls } from '../control/client/ask.ts'
 import { call, isOn, sandboxCommand } from './call-command.ts'
 import { FAILED, OK, type SandboxInvocation } from './command.ts'
 import { RequestRefused } from './control-client.ts'

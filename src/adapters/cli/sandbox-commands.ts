@@ -1,6 +1,6 @@
+import type { OwnCalls } from '../../client/ask.ts'
 import { FixturesError } from '../../core/fixtures-error.ts'
 import type { Issue } from '../../core/json.ts'
-import type { OwnCalls } from '../control/client/ask.ts'
 import { readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
 import { call, NAME_ARGUMENT, sandboxCommand } from './call-command.ts'
 import { CommandFailed, type Invocation } from './command.ts'

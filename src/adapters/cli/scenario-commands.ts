@@ -1,5 +1,5 @@
+import type { OwnCalls } from '../../client/ask.ts'
 import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
-import type { OwnCalls } from '../control/client/ask.ts'
 import { call, sandboxCommand } from './call-command.ts'
 import { unfiredLines } from './fault-commands.ts'
 import type { Line } from './line.ts'

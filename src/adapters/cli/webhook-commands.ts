@@ -1,5 +1,5 @@
+import type { CallControl } from '../../client/ask.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
-import type { CallControl } from '../control/client/ask.ts'
 import { call, sandboxCommand } from './call-command.ts'
 import type { SandboxInvocation } from './command.ts'
 import { jsonArgument } from './json-files.ts'

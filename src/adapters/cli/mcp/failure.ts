@@ -1,8 +1,8 @@
+import type { CallControl, OwnCalls } from '../../../client/ask.ts'
 import type { RequestTrace } from '../../../core/explain/trace.ts'
 import type { FaultDraft } from '../../../core/faults/rule.ts'
 import { seal } from '../../../core/secrets.ts'
 import { type EmulatorClient, type SandboxClient, startEmulator } from '../../../index.ts'
-import type { CallControl, OwnCalls } from '../../control/client/ask.ts'
 
 /** How a failure can be repeated. */
 interface Repetition {

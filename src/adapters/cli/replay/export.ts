@@ -1,6 +1,6 @@
+import { prefixOf } from '../../../client/transport.ts'
 import type { RecordedInput, RecordingBundle } from '../../../core/record/bundle.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { prefixOf } from '../../control/client/transport.ts'
 import { CommandFailed } from '../command.ts'
 
 /** A recording as a test or a shell script. @param name of the recording */

@@ -1,4 +1,8 @@
 import { signal } from '@preact/signals'
+import { type CallControl, callControlOver, type LastParameter, type OwnCalls } from '../../../client/ask.ts'
+import { EmulatorError } from '../../../client/emulator-error.ts'
+import { type EmulatorAddress, overHttp } from '../../../client/over-http.ts'
+import { apiPath, controlPath, type Transport } from '../../../client/transport.ts'
 import type {
   BatchFailure,
   BatchPlanChange,
@@ -6,15 +10,6 @@ import type {
   BatchView,
   PlannedResults,
 } from '../../../index.ts'
-import {
-  type CallControl,
-  callControlOver,
-  type LastParameter,
-  type OwnCalls,
-} from '../../control/client/ask.ts'
-import { EmulatorError } from '../../control/client/emulator-error.ts'
-import { type EmulatorAddress, overHttp } from '../../control/client/over-http.ts'
-import { apiPath, controlPath, type Transport } from '../../control/client/transport.ts'
 import { keep, kept } from './browser.ts'
 import { sandboxName } from './place.ts'
 

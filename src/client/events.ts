@@ -1,4 +1,4 @@
-import type { EventType, SandboxEvent } from '../../../server/control/routes/events.ts'
+import type { EventType, SandboxEvent } from '../server/control/routes/events.ts'
 import { notAnEmulator, refusalIn } from './emulator-error.ts'
 import { controlHeaders, type EmulatorAddress, isLocked, lockedOut, noResponse } from './over-http.ts'
 import { controlPath, prefixOf } from './transport.ts'

@@ -1,4 +1,4 @@
-import { DEFAULT_SANDBOX } from '../../../core/sandboxes/name.ts'
+import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
 import { EmulatorError } from './emulator-error.ts'
 
 /** One call of the control interface, for any transport. */

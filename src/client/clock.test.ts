@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { AdvanceResult } from '../../../core/time/scheduler.ts'
+import type { AdvanceResult } from '../core/time/scheduler.ts'
 import { advanceToTarget, type TargetOf } from './clock.ts'
 
 type Target = TargetOf<{ readonly batch: string }>

@@ -1,4 +1,4 @@
-import { type Issue, isObject } from '../../../core/json.ts'
+import { type Issue, isObject } from '../core/json.ts'
 
 /** The fields that an {@link EmulatorError} is created from. */
 export interface EmulatorErrorFacts {

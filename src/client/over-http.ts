@@ -1,4 +1,4 @@
-import { VERSION_HEADER } from '../../../server/control/route.ts'
+import { VERSION_HEADER } from '../server/control/route.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
 import { type ControlCall, controlPath, jsonText, type Transport } from './transport.ts'
 

@@ -1,8 +1,8 @@
-import { refuseUnknownOptions } from '../control/client/ask.ts'
-import { type EmulatorOf, emulatorClient } from '../control/client/emulator.ts'
-import { nodeFetch } from '../control/client/node-fetch.ts'
-import { overHttp } from '../control/client/over-http.ts'
-import type { Extend, SandboxOf } from '../control/client/sandbox.ts'
+import { refuseUnknownOptions } from './ask.ts'
+import { type EmulatorOf, emulatorClient } from './emulator.ts'
+import { nodeFetch } from './node-fetch.ts'
+import { overHttp } from './over-http.ts'
+import type { Extend, SandboxOf } from './sandbox.ts'
 
 /** Options of `connect`, for an emulator that runs elsewhere. */
 export interface ConnectOptions {

@@ -1,12 +1,12 @@
-import type { Json } from '../../core/json.ts'
-import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
-import { replyStatus, serveCall } from '../../server/control/call.ts'
-import type { ControlHost } from '../../server/control/host.ts'
-import { asRefusal, refused } from '../../server/control/reply.ts'
-import { type AnyControlRoute, SMALL_BODY } from '../../server/control/route.ts'
-import { controlRoutes } from '../../server/control/routes/index.ts'
-import { parseName } from '../../server/selection.ts'
-import { jsonText, type Transport } from './client/transport.ts'
+import type { Json } from '../core/json.ts'
+import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
+import { replyStatus, serveCall } from '../server/control/call.ts'
+import type { ControlHost } from '../server/control/host.ts'
+import { asRefusal, refused } from '../server/control/reply.ts'
+import { type AnyControlRoute, SMALL_BODY } from '../server/control/route.ts'
+import { controlRoutes } from '../server/control/routes/index.ts'
+import { parseName } from '../server/selection.ts'
+import { jsonText, type Transport } from './transport.ts'
 
 /**
  * Sends calls to the control interface without HTTP. They are checked, served and refused like requests, but without guards,

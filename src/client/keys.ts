@@ -1,17 +1,11 @@
-import type { JsonObject } from '../../../core/json.ts'
-import {
-  keysIn,
-  knownKeys,
-  type PlainKey,
-  readyKeys,
-  type SandboxKeys,
-} from '../../../core/request/plain-keys.ts'
-import { seal } from '../../../core/secrets.ts'
-import type { Document } from '../../../core/state/state.ts'
-import type { ScenarioStart } from '../../../server/control/routes/scenarios.ts'
-import type { SandboxSummary } from '../../../server/control/sandbox-summary.ts'
-import type { StartingPoint } from '../../../server/control/starting-point.ts'
-import type { FixturesDocument } from '../../fixtures.ts'
+import type { FixturesDocument } from '../adapters/fixtures.ts'
+import type { JsonObject } from '../core/json.ts'
+import { keysIn, knownKeys, type PlainKey, readyKeys, type SandboxKeys } from '../core/request/plain-keys.ts'
+import { seal } from '../core/secrets.ts'
+import type { Document } from '../core/state/state.ts'
+import type { ScenarioStart } from '../server/control/routes/scenarios.ts'
+import type { SandboxSummary } from '../server/control/sandbox-summary.ts'
+import type { StartingPoint } from '../server/control/starting-point.ts'
 import type { CallControl } from './ask.ts'
 import { EmulatorError } from './emulator-error.ts'
 import { scenariosOver } from './parts.ts'
@@ -80,7 +74,7 @@ export class KnownKeys {
 
 // Fixtures that cannot be read contain no keys: the emulator has refused them, or has other ones.
 async function shownIn(fixtures: FixturesSource): Promise<PlainKey[]> {
-  const { writtenKeys } = await import('../../fixtures.ts')
+  const { writtenKeys } = await import('../adapters/fixtures.ts')
   return writtenKeys(fixtures).catch(() => [])
 }
 

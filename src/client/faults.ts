@@ -1,6 +1,6 @@
-import type { MagicValue } from '../../../core/faults/preset.ts'
-import type { FaultDraft } from '../../../core/faults/rule.ts'
-import type { FaultView, PresetView, RemovedFaults } from '../../../server/control/routes/faults.ts'
+import type { MagicValue } from '../core/faults/preset.ts'
+import type { FaultDraft } from '../core/faults/rule.ts'
+import type { FaultView, PresetView, RemovedFaults } from '../server/control/routes/faults.ts'
 import { type CallControl, dataOf } from './ask.ts'
 import { EmulatorError } from './emulator-error.ts'
 

@@ -1,7 +1,7 @@
-import { EventTally, MAX_EVENTS } from '../../../core/time/event-tally.ts'
-import { formatInstant, parseDuration } from '../../../core/time/instant.ts'
-import type { AdvanceResult, FutureEvent } from '../../../core/time/scheduler.ts'
-import type { ClockChange, ClockView, LatestAdvance } from '../../../server/control/routes/clock.ts'
+import { EventTally, MAX_EVENTS } from '../core/time/event-tally.ts'
+import { formatInstant, parseDuration } from '../core/time/instant.ts'
+import type { AdvanceResult, FutureEvent } from '../core/time/scheduler.ts'
+import type { ClockChange, ClockView, LatestAdvance } from '../server/control/routes/clock.ts'
 import { type CallControl, dataOf, refuseUnknownOptions } from './ask.ts'
 
 /** The target of an advance: exactly one of the four fields. `Goal`: the state of a record that a resource can wait for. */

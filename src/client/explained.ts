@@ -1,4 +1,4 @@
-import type { RequestEntry } from '../../../server/control/request-entry.ts'
+import type { RequestEntry } from '../server/control/request-entry.ts'
 import type { SandboxRequests } from './requests.ts'
 
 /** A sandbox whose requests can be explained. */

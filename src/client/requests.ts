@@ -1,12 +1,8 @@
-import type { RequestTrace } from '../../../core/explain/trace.ts'
-import type { HarDocument } from '../../../server/control/har.ts'
-import type { RequestEntry } from '../../../server/control/request-entry.ts'
-import type {
-  RequestCheck,
-  RequestCount,
-  RequestSearch,
-} from '../../../server/control/routes/request-checks.ts'
-import type { LogCounts, LoggedRequests } from '../../../server/control/routes/requests.ts'
+import type { RequestTrace } from '../core/explain/trace.ts'
+import type { HarDocument } from '../server/control/har.ts'
+import type { RequestEntry } from '../server/control/request-entry.ts'
+import type { RequestCheck, RequestCount, RequestSearch } from '../server/control/routes/request-checks.ts'
+import type { LogCounts, LoggedRequests } from '../server/control/routes/requests.ts'
 import { type CallControl, dataOf, refuseUnknownOptions } from './ask.ts'
 
 /** A filter for the request log. A request must match every given field. */
