@@ -1,9 +1,9 @@
 import { test as base, expect as plain, type TestInfo } from '@playwright/test'
-import { endTest } from './adapters/testing/failure.ts'
-import { matchers } from './adapters/testing/matchers.ts'
-import { addReport, type TestFailure } from './adapters/testing/report.ts'
-import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
-import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
+import { endTest } from './testing/failure.ts'
+import { matchers } from './testing/matchers.ts'
+import { addReport, type TestFailure } from './testing/report.ts'
+import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './testing/running.ts'
+import { emulatorForTests, startOfSandboxes } from './testing/running.ts'
 
 /**
  * Playwright's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests
@@ -52,9 +52,9 @@ async function tell(info: TestInfo, report: string): Promise<void> {
 /** Playwright's `expect` with the matchers about sandboxes. */
 const expect = plain.extend(matchers)
 
-export type { DeliveryMatch } from './adapters/testing/delivered.ts'
-export type { ExpectedCount } from './adapters/testing/matcher-result.ts'
-export { syncPageClock as syncClock } from './adapters/testing/playwright-clock.ts'
-export type { SyncedClock } from './adapters/testing/synced-clock.ts'
+export type { DeliveryMatch } from './testing/delivered.ts'
+export type { ExpectedCount } from './testing/matcher-result.ts'
+export { syncPageClock as syncClock } from './testing/playwright-clock.ts'
+export type { SyncedClock } from './testing/synced-clock.ts'
 export type { WorkspaceFixtures, WorkspaceSharedFixtures }
 export { expect, test }

@@ -1,14 +1,14 @@
 import { test as base, expect, type TestAPI } from 'vitest'
-import type { DeliveryMatch } from './adapters/testing/delivered.ts'
-import { endTest } from './adapters/testing/failure.ts'
-import type { ExpectedCount } from './adapters/testing/matcher-result.ts'
-import { matchers } from './adapters/testing/matchers.ts'
-import { addReport } from './adapters/testing/report.ts'
-import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './adapters/testing/running.ts'
-import { emulatorForTests, startOfSandboxes } from './adapters/testing/running.ts'
-import type { SyncedClock } from './adapters/testing/synced-clock.ts'
-import { syncClock } from './adapters/testing/vitest-clock.ts'
 import type { ConductOptions, RequestMatch, SandboxClient } from './index.ts'
+import type { DeliveryMatch } from './testing/delivered.ts'
+import { endTest } from './testing/failure.ts'
+import type { ExpectedCount } from './testing/matcher-result.ts'
+import { matchers } from './testing/matchers.ts'
+import { addReport } from './testing/report.ts'
+import type { WorkspaceFixtures, WorkspaceSharedFixtures } from './testing/running.ts'
+import { emulatorForTests, startOfSandboxes } from './testing/running.ts'
+import type { SyncedClock } from './testing/synced-clock.ts'
+import { syncClock } from './testing/vitest-clock.ts'
 
 /**
  * Vitest's `test` with the fixture `sandbox`: each test that uses it gets its own sandbox of the emulated service. The tests of a

@@ -1,6 +1,6 @@
 import { aBatch, aPage, startEmulator } from 'agent-workspace-emulator'
 import { expect, onTestFinished, test } from 'vitest'
-import { reportOn } from '../../src/adapters/testing/report.ts'
+import { reportOn } from '../../src/testing/report.ts'
 
 const NOTE =
   "The clock is frozen. 2 events are pending, the next in 2s. Call clock.advance('2s'), set rate: 1 or use skip_on_poll."

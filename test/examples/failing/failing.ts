@@ -2,7 +2,7 @@ import { test } from 'agent-workspace-emulator/vitest'
 import { describe, expect } from 'vitest'
 
 // An example of failures: `npx vitest run --config test/examples/failing/vitest.config.ts`. Most of these tests fail on
-// purpose; src/adapters/testing/report.test.ts runs them and checks Vitest's output.
+// purpose; src/testing/report.test.ts runs them and checks Vitest's output.
 
 let last: string | undefined
 

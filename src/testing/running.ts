@@ -5,7 +5,7 @@ import {
   type SandboxClient,
   type SandboxStart,
   startEmulator,
-} from '../../index.ts'
+} from '../index.ts'
 
 /** Defaults for tests: nothing is saved, and the clock moves only when a test advances it. */
 const USUAL: EmulatorOptions = { port: 0, ephemeral: true, rate: 0 }

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { command } from '../../../test/cli/in-process.ts'
+import { command } from '../../test/cli/in-process.ts'
 
 // Runs Vitest as its users do, on tests that fail, and asserts what it prints.
 const folder = mkdtempSync(join(tmpdir(), 'failing-tests-'))

@@ -1,7 +1,7 @@
-import { explainRequests, inSandbox } from '../../client/explained.ts'
-import { findingCounts, findingLines, findingsFrom } from '../../core/conduct/finding-lines.ts'
-import { counted } from '../../core/words.ts'
-import type { ActiveScenario, RequestEntry, SandboxClient } from '../../index.ts'
+import { explainRequests, inSandbox } from '../client/explained.ts'
+import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
+import { counted } from '../core/words.ts'
+import type { ActiveScenario, RequestEntry, SandboxClient } from '../index.ts'
 import { isUnfired } from './fired-faults.ts'
 
 /** The number of latest requests, and of findings, in a report. */

@@ -1,7 +1,7 @@
-import { inSandbox } from '../../client/explained.ts'
-import { findingLines } from '../../core/conduct/finding-lines.ts'
-import { counted } from '../../core/words.ts'
-import type { RequestEntry, RequestMatch, SandboxClient } from '../../index.ts'
+import { inSandbox } from '../client/explained.ts'
+import { findingLines } from '../core/conduct/finding-lines.ts'
+import { counted } from '../core/words.ts'
+import type { RequestEntry, RequestMatch, SandboxClient } from '../index.ts'
 import type { MatcherResult } from './matcher-result.ts'
 
 /** The verdicts about a client that does not wait as long as it was told. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { connect, type Emulator, type SandboxClient, startEmulator } from '../../index.ts'
-import { aBatch } from '../../service/batch-predictions/builders.ts'
-import { aPage } from '../../service/builders.ts'
+import { connect, type Emulator, type SandboxClient, startEmulator } from '../index.ts'
+import { aBatch } from '../service/batch-predictions/builders.ts'
+import { aPage } from '../service/builders.ts'
 import { matchers } from './matchers.ts'
 
 let emulator: Emulator

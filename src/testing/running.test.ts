@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type Emulator, startEmulator } from '../../index.ts'
+import { type Emulator, startEmulator } from '../index.ts'
 import { dashboardLine, emulatorForTests, startOfSandboxes } from './running.ts'
 
 let given: Emulator

@@ -1,8 +1,8 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { command, temporaryDirectory } from '../../../test/cli/in-process.ts'
-import { startEmulator } from '../../index.ts'
+import { command, temporaryDirectory } from '../../test/cli/in-process.ts'
+import { startEmulator } from '../index.ts'
 import { endTest, recordingName } from './failure.ts'
 
 const named = { id: '1_0', file: 'tests/invoices.test.ts', name: 'pages > are created: "à la carte"?' }

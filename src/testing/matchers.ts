@@ -1,4 +1,4 @@
-import type { SandboxClient } from '../../index.ts'
+import type { SandboxClient } from '../index.ts'
 import { behaved } from './behaved.ts'
 import { delivered } from './delivered.ts'
 import { firedAllFaults } from './fired-faults.ts'

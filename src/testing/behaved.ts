@@ -1,6 +1,6 @@
-import { inSandbox } from '../../client/explained.ts'
-import { findingCounts, findingLines, findingsFrom } from '../../core/conduct/finding-lines.ts'
-import type { ConductOptions, SandboxClient } from '../../index.ts'
+import { inSandbox } from '../client/explained.ts'
+import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
+import type { ConductOptions, SandboxClient } from '../index.ts'
 import { type MatcherResult, refuseMembers } from './matcher-result.ts'
 
 /** Whether the report on the conduct of the clients of a sandbox has no error. Rejects without a request: it would prove nothing. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Emulator, type SandboxClient, startEmulator } from '../../index.ts'
-import { aPage } from '../../service/builders.ts'
+import { type Emulator, type SandboxClient, startEmulator } from '../index.ts'
+import { aPage } from '../service/builders.ts'
 import { matchers } from './matchers.ts'
 import { reportOn } from './report.ts'
 

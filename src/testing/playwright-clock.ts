@@ -1,5 +1,5 @@
 import type { Page, Request } from '@playwright/test'
-import type { SandboxClient } from '../../index.ts'
+import type { SandboxClient } from '../index.ts'
 import { ClientActivity } from './client-activity.ts'
 import { ClockPair, type SyncedClock, stoppedAt } from './synced-clock.ts'
 

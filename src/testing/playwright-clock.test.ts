@@ -1,6 +1,6 @@
 import type { Page } from '@playwright/test'
 import { expect, test } from 'vitest'
-import type { SandboxClient } from '../../index.ts'
+import type { SandboxClient } from '../index.ts'
 import { syncPageClock } from './playwright-clock.ts'
 
 test('a Playwright without page.clock is refused, with the version that has it', async () => {

@@ -1,8 +1,8 @@
-import { EventTally } from '../../core/time/event-tally.ts'
-import { formatInstant, parseDuration } from '../../core/time/instant.ts'
-import { real } from '../../core/time/real.ts'
-import type { AdvanceResult } from '../../core/time/scheduler.ts'
-import type { AdvanceOptions, ClockTarget, SandboxClient } from '../../index.ts'
+import { EventTally } from '../core/time/event-tally.ts'
+import { formatInstant, parseDuration } from '../core/time/instant.ts'
+import { real } from '../core/time/real.ts'
+import type { AdvanceResult } from '../core/time/scheduler.ts'
+import type { AdvanceOptions, ClockTarget, SandboxClient } from '../index.ts'
 import type { ClientActivity } from './client-activity.ts'
 
 /** Two clocks that advance together. */

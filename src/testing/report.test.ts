@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator } from '../../index.ts'
+import { startEmulator } from '../index.ts'
 import { reportOn } from './report.ts'
 
 async function aSandbox() {

@@ -1,4 +1,4 @@
-import type { FaultView, SandboxClient } from '../../index.ts'
+import type { FaultView, SandboxClient } from '../index.ts'
 import type { MatcherResult } from './matcher-result.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { counted } from '../../core/words.ts'
-import type { RequestCount } from '../../index.ts'
+import { counted } from '../core/words.ts'
+import type { RequestCount } from '../index.ts'
 
 /** The result of a matcher for its test runner; the same for Vitest and Playwright. */
 export interface MatcherResult {

@@ -1,5 +1,5 @@
-import { inSandbox } from '../../client/explained.ts'
-import type { RequestEntry, RequestMatch, SandboxClient } from '../../index.ts'
+import { inSandbox } from '../client/explained.ts'
+import type { RequestEntry, RequestMatch, SandboxClient } from '../index.ts'
 import {
   countRule,
   countText,

@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { formatInstant } from '../../core/time/instant.ts'
+import { formatInstant } from '../core/time/instant.ts'
 
 /** Timers and requests of a client in one virtual second. No client that waits between its requests needs as many. */
 const MAX_A_SECOND = 500

@@ -1,4 +1,4 @@
-import { fitsGlob, type SandboxClient, type WebhookDelivery } from '../../index.ts'
+import { fitsGlob, type SandboxClient, type WebhookDelivery } from '../index.ts'
 import {
   countRule,
   countText,

@@ -1,6 +1,6 @@
 import { onTestFinished, vi } from 'vitest'
-import { nextTurn } from '../../core/time/real.ts'
-import type { SandboxClient } from '../../index.ts'
+import { nextTurn } from '../core/time/real.ts'
+import type { SandboxClient } from '../index.ts'
 import { ClientActivity, followRequests } from './client-activity.ts'
 import { ClockPair, type FakeTimers, type SyncedClock, stoppedAt } from './synced-clock.ts'
 
