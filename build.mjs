@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 // They are CommonJS: Node starts those sooner than modules, and Jest loads nothing else without a flag.
 
 const require = createRequire(import.meta.url)
-const DASHBOARD = 'src/adapters/dashboard/app'
+const DASHBOARD = 'src/dashboard'
 /** zod loads its messages in fifty languages at once, which takes five percent of a start: here they wait until one is read. */
 const COMMAND = `#!/usr/bin/env node
 require('node:module').enableCompileCache?.()

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
-import { EmulatorError } from '../../../client/emulator-error.ts'
+import { EmulatorError } from '../client/emulator-error.ts'
 import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'

@@ -1,6 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
-import { EmulatorError } from '../../../client/emulator-error.ts'
-import { followEvents } from '../../../client/events.ts'
+import { EmulatorError } from '../client/emulator-error.ts'
+import { followEvents } from '../client/events.ts'
 import { ask, emulatorAddress, needsToken, type Output, wordsOf } from './api.ts'
 import { after, coalesced, every, pageTime, perFrame } from './browser.ts'
 import { sandboxName } from './place.ts'

@@ -1,6 +1,6 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { useRef } from 'preact/hooks'
-import { EmulatorError } from '../../../client/emulator-error.ts'
+import { EmulatorError } from '../client/emulator-error.ts'
 import { coloured } from './code.tsx'
 import { humanName } from './format.ts'
 import { Icon } from './icon.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { shellWord } from '../../../core/shell-word.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { ask, controlUrl } from './api.ts'
 import { ChoiceField, TextField } from './fields.tsx'
 import { pretty } from './format.ts'

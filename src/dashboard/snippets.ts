@@ -1,4 +1,4 @@
-import { shellWord } from '../../../core/shell-word.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { pretty } from './format.ts'
 
 /** The languages in which a request is shown. */

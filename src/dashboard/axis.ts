@@ -1,4 +1,4 @@
-import { MINUTE } from '../../../core/time/instant.ts'
+import { MINUTE } from '../core/time/instant.ts'
 
 /** A time between two instants, in virtual milliseconds. */
 export interface Span {

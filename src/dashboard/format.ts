@@ -1,4 +1,4 @@
-import { DAY, HOUR, MINUTE, SECOND } from '../../../core/time/instant.ts'
+import { DAY, HOUR, MINUTE, SECOND } from '../core/time/instant.ts'
 
 /** An instant in UTC: `2026-11-23 09:41:12`. */
 export function dateTime(instant: string | number): string {

@@ -1,4 +1,4 @@
-import { findingCounts } from '../../../../core/conduct/finding-lines.ts'
+import { findingCounts } from '../../core/conduct/finding-lines.ts'
 import { ask, type Output } from '../api.ts'
 import type { Column } from '../columns.ts'
 import { countOf, pretty } from '../format.ts'

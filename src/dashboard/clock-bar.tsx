@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
-import { EmulatorError } from '../../../client/emulator-error.ts'
-import { parseDuration } from '../../../core/time/instant.ts'
+import { EmulatorError } from '../client/emulator-error.ts'
+import { parseDuration } from '../core/time/instant.ts'
 import { ask, type Output, wordsOf } from './api.ts'
 import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
 import { after } from './browser.ts'

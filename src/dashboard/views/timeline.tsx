@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { summaryOfEvents } from '../../../../client/advance-summary.ts'
+import { summaryOfEvents } from '../../client/advance-summary.ts'
 import { ask, type Output } from '../api.ts'
 import { fittedAxis, linearAxis, type Span } from '../axis.ts'
 import { type BatchRow, batchName, timesOf, useBatches } from '../batch-data.ts'

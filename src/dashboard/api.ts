@@ -1,15 +1,9 @@
 import { signal } from '@preact/signals'
-import { type CallControl, callControlOver, type LastParameter, type OwnCalls } from '../../../client/ask.ts'
-import { EmulatorError } from '../../../client/emulator-error.ts'
-import { type EmulatorAddress, overHttp } from '../../../client/over-http.ts'
-import { apiPath, controlPath, type Transport } from '../../../client/transport.ts'
-import type {
-  BatchFailure,
-  BatchPlanChange,
-  BatchSummary,
-  BatchView,
-  PlannedResults,
-} from '../../../index.ts'
+import { type CallControl, callControlOver, type LastParameter, type OwnCalls } from '../client/ask.ts'
+import { EmulatorError } from '../client/emulator-error.ts'
+import { type EmulatorAddress, overHttp } from '../client/over-http.ts'
+import { apiPath, controlPath, type Transport } from '../client/transport.ts'
+import type { BatchFailure, BatchPlanChange, BatchSummary, BatchView, PlannedResults } from '../index.ts'
 import { keep, kept } from './browser.ts'
 import { sandboxName } from './place.ts'
 

@@ -1,5 +1,5 @@
-import { EmulatorError } from '../../../../client/emulator-error.ts'
-import { percentOf } from '../../../../server/control/coverage/report.ts'
+import { EmulatorError } from '../../client/emulator-error.ts'
+import { percentOf } from '../../server/control/coverage/report.ts'
 import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
 import type { Column } from '../columns.ts'
