@@ -83,7 +83,7 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
     call: /\bprocess\.env\b/,
     // The dashboard shows snippets of code that users copy into their own programs.
     home: /^adapters\/(cli\/options|testing\/running|dashboard\/app\/snippets)\.ts$/,
-    instead: 'add an option to adapters/cli/options.ts',
+    instead: 'add an option to terminal/options.ts',
   },
   {
     call: /\bconsole\./,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { Tally } from '../../src/adapters/cli/tally.ts'
 import { Decision } from '../../src/core/faults/decision.ts'
 import type { FaultRule } from '../../src/core/faults/rule.ts'
 import type { LogEntry } from '../../src/core/log/request-log.ts'
+import { Tally } from '../../src/terminal/tally.ts'
 import { running } from './running.ts'
 
 /** A sandbox with one request, and its log entry. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { run } from '../../src/adapters/cli/command-line.ts'
-import type { Environment } from '../../src/adapters/cli/options.ts'
+import type { Environment } from '../../src/terminal/options.ts'
 
 /** The output of a command and its exit code. */
 export interface Outcome {

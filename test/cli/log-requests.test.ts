@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { resolveOptions, START_OPTIONS } from '../../src/adapters/cli/options.ts'
-import { isFollowed, printRequests } from '../../src/adapters/cli/request-printer.ts'
+import { resolveOptions, START_OPTIONS } from '../../src/terminal/options.ts'
+import { isFollowed, printRequests } from '../../src/terminal/request-printer.ts'
 import { command, startedEmulator } from './in-process.ts'
 import { running } from './running.ts'
 

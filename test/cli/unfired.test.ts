@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { unfiredRules } from '../../src/adapters/cli/launch.ts'
+import { unfiredRules } from '../../src/terminal/launch.ts'
 import { command, startedEmulator } from './in-process.ts'
 import { running } from './running.ts'
 

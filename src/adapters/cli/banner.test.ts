@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PlainKey } from '../../core/request/plain-keys.ts'
-import { rendered } from './print.ts'
+import { rendered } from '../../terminal/print.ts'
 import { banner, type Facts } from './start.ts'
 
 const FACTS: Facts = {

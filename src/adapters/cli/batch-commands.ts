@@ -1,5 +1,5 @@
 import type { BatchView } from '../../index.ts'
-import { call } from './call-command.ts'
+import { call } from '../../terminal/call-command.ts'
 
 const ID = { '<id>': 'id of the batch' }
 

@@ -2,11 +2,18 @@ import { isAbout, type Topic } from '../../client/advance-summary.ts'
 import { advanceToTarget, type TargetOf } from '../../client/clock.ts'
 import { parseDuration } from '../../core/time/instant.ts'
 import type { AdvanceResult } from '../../core/time/scheduler.ts'
-import { call, isOn, sandboxCommand } from './call-command.ts'
-import { advanceLines, type ClockView, eventLine, happened, nextEvent, speedOf } from './clock-lines.ts'
-import { jsonArgument } from './json-files.ts'
-import { numberArgument, type OptionValues, UsageError } from './options.ts'
-import { show } from './print.ts'
+import { call, isOn, sandboxCommand } from '../../terminal/call-command.ts'
+import {
+  advanceLines,
+  type ClockView,
+  eventLine,
+  happened,
+  nextEvent,
+  speedOf,
+} from '../../terminal/clock-lines.ts'
+import { jsonArgument } from '../../terminal/json-files.ts'
+import { numberArgument, type OptionValues, UsageError } from '../../terminal/options.ts'
+import { show } from '../../terminal/print.ts'
 
 /** The target of an advance. The emulator checks the goal, so its type is open here. */
 type Target = TargetOf<object>

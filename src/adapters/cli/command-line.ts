@@ -1,6 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
 import { didYouMean } from '../../core/did-you-mean.ts'
-import { packageVersion } from '../package.ts'
 import {
   CommandFailed,
   type Command as Declaration,
@@ -9,8 +8,8 @@ import {
   OK,
   type Streams,
   type Terminal,
-} from './command.ts'
-import { styled } from './line.ts'
+} from '../../terminal/command.ts'
+import { styled } from '../../terminal/line.ts'
 import {
   type Environment,
   type Flags,
@@ -23,8 +22,9 @@ import {
   UsageError,
   usageOf,
   variableOf,
-} from './options.ts'
-import { harmless, rendered } from './print.ts'
+} from '../../terminal/options.ts'
+import { harmless, rendered } from '../../terminal/print.ts'
+import { packageVersion } from '../package.ts'
 
 const NAME = 'workspace-emulator'
 
@@ -38,9 +38,9 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
   'wait status reset open stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
   requests: async () => (await import('./request-commands.ts')).requestCommands,
-  conduct: async () => (await import('./conduct-commands.ts')).conductCommands,
+  conduct: async () => (await import('../../terminal/conduct-commands.ts')).conductCommands,
   coverage: async () => (await import('./coverage-commands.ts')).coverageCommands,
-  explain: async () => (await import('./explain-command.ts')).explainCommands,
+  explain: async () => (await import('../../terminal/explain-command.ts')).explainCommands,
   'snapshot sandbox': async () => (await import('./sandbox-commands.ts')).sandboxCommands,
   'faults latency': async () => (await import('./fault-commands.ts')).faultCommands,
   limits: async () => (await import('./limit-commands.ts')).limitCommands,

@@ -1,7 +1,7 @@
-import { type Command, CommandFailed, command, OK, SANDBOX_OPTIONS } from './command.ts'
-import { type ControlAddress, controlOf } from './control-client.ts'
-import { flagOf, OPTION_NAMES, optionOf, UsageError } from './options.ts'
-import { show } from './print.ts'
+import { type Command, CommandFailed, command, OK, SANDBOX_OPTIONS } from '../../terminal/command.ts'
+import { type ControlAddress, controlOf } from '../../terminal/control-client.ts'
+import { flagOf, OPTION_NAMES, optionOf, UsageError } from '../../terminal/options.ts'
+import { show } from '../../terminal/print.ts'
 
 /** Scripts that ask this program for the words that fit, so that they never become out of date. */
 const SCRIPTS: Readonly<Record<string, string>> = {

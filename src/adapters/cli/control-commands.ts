@@ -4,12 +4,12 @@ import { scheduler } from 'node:timers/promises'
 import { controlPath } from '../../client/transport.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { formatDuration } from '../../core/time/instant.ts'
+import { call, sandboxCommand } from '../../terminal/call-command.ts'
+import { nextEvent, speedOf } from '../../terminal/clock-lines.ts'
+import { CLIENT_OPTIONS, CommandFailed, command } from '../../terminal/command.ts'
+import { type ControlAddress, controlOf, emulatorOrigin, namedIn } from '../../terminal/control-client.ts'
+import { show } from '../../terminal/print.ts'
 import { isRunning, thisProcess } from '../storage/process-identity.ts'
-import { call, sandboxCommand } from './call-command.ts'
-import { nextEvent, speedOf } from './clock-lines.ts'
-import { CLIENT_OPTIONS, CommandFailed, command } from './command.ts'
-import { type ControlAddress, controlOf, emulatorOrigin, namedIn } from './control-client.ts'
-import { show } from './print.ts'
 
 /** The commands about a running emulator as a whole. */
 export const controlCommands = [

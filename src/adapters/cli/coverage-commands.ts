@@ -9,12 +9,12 @@ import {
   POINT_KINDS,
   percentOf,
 } from '../../server/control/coverage/report.ts'
-import { CLIENT_OPTIONS, CommandFailed, command, FAILED } from './command.ts'
-import { controlOf } from './control-client.ts'
-import { requireJsonFile } from './json-files.ts'
-import type { Line } from './line.ts'
-import { show, table } from './print.ts'
-import { writeText } from './text-file.ts'
+import { CLIENT_OPTIONS, CommandFailed, command, FAILED } from '../../terminal/command.ts'
+import { controlOf } from '../../terminal/control-client.ts'
+import { requireJsonFile } from '../../terminal/json-files.ts'
+import type { Line } from '../../terminal/line.ts'
+import { show, table } from '../../terminal/print.ts'
+import { writeText } from '../../terminal/text-file.ts'
 
 export const coverageCommands = [
   command({

@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { CommandFailed, type Invocation } from './command.ts'
-import type { StartOptions } from './launch.ts'
-import { show } from './print.ts'
+import { CommandFailed, type Invocation } from '../../terminal/command.ts'
+import type { StartOptions } from '../../terminal/launch.ts'
+import { show } from '../../terminal/print.ts'
 
 /**
  * `start --detach`: starts the same command in a separate process that keeps running, and resolves when it is ready. The

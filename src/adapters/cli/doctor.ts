@@ -6,9 +6,9 @@ import { callControlOver } from '../../client/ask.ts'
 import { EmulatorError } from '../../client/emulator-error.ts'
 import { nodeFetch } from '../../client/node-fetch.ts'
 import { overHttp } from '../../client/over-http.ts'
+import { FAILED, type Invocation, OK } from '../../terminal/command.ts'
+import { codeOf, columns, show, statusCell } from '../../terminal/print.ts'
 import { userOf } from '../storage/lock.ts'
-import { FAILED, type Invocation, OK } from './command.ts'
-import { codeOf, columns, show, statusCell } from './print.ts'
 
 /** `doctor`: checks everything that could prevent a start with the same options, and prints one line for each check. */
 export async function doctor(

@@ -1,8 +1,8 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { fileSchemas, openApiDocument } from '../../emulator/documents.ts'
-import type { Invocation } from './command.ts'
-import { UsageError } from './options.ts'
-import { prettyLines, show } from './print.ts'
+import type { Invocation } from '../../terminal/command.ts'
+import { UsageError } from '../../terminal/options.ts'
+import { prettyLines, show } from '../../terminal/print.ts'
 
 /** `openapi`: the document that `GET /__emulator/openapi.json?api=workspace` of a new emulator gives. */
 export async function openapi(invocation: Invocation<'json' | 'noColor'>): Promise<number> {

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import { replayCommand } from '../../core/shell-word.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
 import type { Logger } from '../../emulator/options.ts'
+import { requireWritable, writeRecording } from '../../terminal/text-file.ts'
 import { annotation } from './exec-refusals.ts'
-import { requireWritable, writeRecording } from './text-file.ts'
 
 /** Maximum number of sandboxes that are recorded: a process may have thousands. */
 const MAX_RECORDED = 20

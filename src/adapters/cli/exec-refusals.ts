@@ -3,8 +3,8 @@ import { type ExplainedRequest, explainRequests } from '../../client/explained.t
 import { requestsOver } from '../../client/requests.ts'
 import { counted } from '../../core/words.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
-import { harmless } from './print.ts'
-import { isFailure } from './request-line.ts'
+import { harmless } from '../../terminal/print.ts'
+import { isFailure } from '../../terminal/request-line.ts'
 
 /** Maximum number of requests in the report of a failed run; a workflow of GitHub shows as many annotations for a step. */
 const MAX_REFUSED = 10

@@ -3,9 +3,9 @@ import { findingCounts, findingsFrom } from '../../core/conduct/finding-lines.ts
 import { replayCommand } from '../../core/shell-word.ts'
 import { counted } from '../../core/words.ts'
 import { type CoverageReport, percentOf } from '../../server/control/coverage/report.ts'
-import type { ConductTally, SandboxFinding } from './conduct-commands.ts'
-import { printable } from './print.ts'
-import { type OperationCount, OUTCOMES, type Tally } from './tally.ts'
+import type { ConductTally, SandboxFinding } from '../../terminal/conduct-commands.ts'
+import { printable } from '../../terminal/print.ts'
+import { type OperationCount, OUTCOMES, type Tally } from '../../terminal/tally.ts'
 
 /** The summary of a run; `exec --json` prints it as one line. */
 export interface Summary {

@@ -5,13 +5,9 @@ import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { later } from '../../core/time/realtime.ts'
 import type { Logger } from '../../emulator/options.ts'
-import { commandAfterDashes, FAILED, type Invocation, OK } from './command.ts'
-import { ConductTally, type SandboxFinding } from './conduct-commands.ts'
-import { addToFile, coverageSentence, readCoverage } from './coverage-commands.ts'
-import { Child, type Ended, GRACE } from './exec-child.ts'
-import { recordFailures, recordingLines } from './exec-recordings.ts'
-import { refusalsOf } from './exec-refusals.ts'
-import { markdownOf, type Summary, summaryOf } from './exec-summary.ts'
+import { commandAfterDashes, FAILED, type Invocation, OK } from '../../terminal/command.ts'
+import { ConductTally, type SandboxFinding } from '../../terminal/conduct-commands.ts'
+import { Child, type Ended, GRACE } from '../../terminal/exec-child.ts'
 import {
   closeWithReport,
   generatedToken,
@@ -19,14 +15,18 @@ import {
   loggerOf,
   type StartOptions,
   variablesOf,
-} from './launch.ts'
-import type { FlushableLogger } from './logger.ts'
-import { isNpmScript } from './options.ts'
-import { printable } from './print.ts'
-import { printRequests } from './request-printer.ts'
-import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from './signals.ts'
-import { Tally } from './tally.ts'
-import { requireWritable } from './text-file.ts'
+} from '../../terminal/launch.ts'
+import type { FlushableLogger } from '../../terminal/logger.ts'
+import { isNpmScript } from '../../terminal/options.ts'
+import { printable } from '../../terminal/print.ts'
+import { printRequests } from '../../terminal/request-printer.ts'
+import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from '../../terminal/signals.ts'
+import { Tally } from '../../terminal/tally.ts'
+import { requireWritable } from '../../terminal/text-file.ts'
+import { addToFile, coverageSentence, readCoverage } from './coverage-commands.ts'
+import { recordFailures, recordingLines } from './exec-recordings.ts'
+import { refusalsOf } from './exec-refusals.ts'
+import { markdownOf, type Summary, summaryOf } from './exec-summary.ts'
 
 type ExecInvocation = Invocation<keyof StartOptions | 'coverage' | 'conduct' | 'recordFailures'>
 

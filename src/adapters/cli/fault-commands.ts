@@ -3,11 +3,11 @@ import type { FaultDraft } from '../../core/faults/rule.ts'
 import { untimed } from '../../core/faults/when.ts'
 import { isObject, type Json, type JsonObject } from '../../core/json.ts'
 import { LATENCY, type Latency, latencyOf, latencyRule } from '../../server/http/faults/latency.ts'
-import { call, removedLine, sandboxCommand } from './call-command.ts'
-import { type JsonSource, readSource, refusedFile } from './json-files.ts'
-import type { Line } from './line.ts'
-import { type OptionValues, UsageError } from './options.ts'
-import { columns, prettyLines, shortened, show, table, textOf } from './print.ts'
+import { call, removedLine, sandboxCommand } from '../../terminal/call-command.ts'
+import { type JsonSource, readSource, refusedFile } from '../../terminal/json-files.ts'
+import type { Line } from '../../terminal/line.ts'
+import { type OptionValues, UsageError } from '../../terminal/options.ts'
+import { columns, prettyLines, shortened, show, table, textOf } from '../../terminal/print.ts'
 
 type Rule = OwnCalls['GET /faults/{id}']['output']
 type Presets = OwnCalls['GET /fault-presets']['output']

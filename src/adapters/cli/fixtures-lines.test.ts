@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { locateFixtures } from './json-files.ts'
+import { locateFixtures } from '../../terminal/json-files.ts'
 
 const SANDBOX = `{
   "extends": "demo",

@@ -1,8 +1,8 @@
 import { type EventOptions, followEvents } from '../../client/events.ts'
 import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import type { SandboxEvent } from '../../index.ts'
-import { OK, type SandboxInvocation } from './command.ts'
-import { emulatorOrigin, failure, namedIn } from './control-client.ts'
+import { OK, type SandboxInvocation } from '../../terminal/command.ts'
+import { emulatorOrigin, failure, namedIn } from '../../terminal/control-client.ts'
 
 /**
  * Calls `onEvent` for each event of a sandbox in order, `hello` first, until the emulator ends the stream.

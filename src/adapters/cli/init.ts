@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isObject } from '../../core/json.ts'
 import { counted } from '../../core/words.ts'
+import { CommandFailed, FAILED, type Invocation } from '../../terminal/command.ts'
+import { requireJsonFile } from '../../terminal/json-files.ts'
+import { codeOf, columns, show } from '../../terminal/print.ts'
 import { packageVersion, shippedFile } from '../package.ts'
-import { CommandFailed, FAILED, type Invocation } from './command.ts'
-import { requireJsonFile } from './json-files.ts'
-import { codeOf, columns, show } from './print.ts'
 
 /** The test runners: the package of each, and the commands that run the test from its folder of templates. */
 const RUNNERS = {

@@ -1,8 +1,8 @@
 import type { OwnCalls } from '../../client/ask.ts'
-import { call } from './call-command.ts'
-import type { Line } from './line.ts'
-import { numberArgument } from './options.ts'
-import { linesOf } from './print.ts'
+import { call } from '../../terminal/call-command.ts'
+import type { Line } from '../../terminal/line.ts'
+import { numberArgument } from '../../terminal/options.ts'
+import { linesOf } from '../../terminal/print.ts'
 
 const OPERATION = { '<operation>': 'such as pages.create' }
 const COLUMNS = ['operation', 'key', 'limit', 'window_s', 'used', 'remaining', 'reset_at']

@@ -1,7 +1,7 @@
+import { command } from '../../terminal/command.ts'
+import { CERTIFY_OPTIONS, HUNTED_OPTIONS, START_OPTIONS } from '../../terminal/options.ts'
+import { show } from '../../terminal/print.ts'
 import { packageVersion } from '../package.ts'
-import { command } from './command.ts'
-import { CERTIFY_OPTIONS, HUNTED_OPTIONS, START_OPTIONS } from './options.ts'
-import { show } from './print.ts'
 
 /** The argument of a command that runs another one. */
 const otherCommand = (name: string, example: string) => ({

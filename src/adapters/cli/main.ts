@@ -1,7 +1,7 @@
-import { FAILED, type Streams } from './command.ts'
+import { FAILED, type Streams } from '../../terminal/command.ts'
+import { environment } from '../../terminal/options.ts'
+import { oneLine } from '../../terminal/print.ts'
 import { run } from './command-line.ts'
-import { environment } from './options.ts'
-import { oneLine } from './print.ts'
 
 const streams: Streams = {
   out: (text) => void process.stdout.write(`${text}\n`),

@@ -1,14 +1,14 @@
 import type { CallControl, OwnCalls } from '../../client/ask.ts'
 import type { Json } from '../../core/json.ts'
-import { call, isOn, sandboxCommand } from './call-command.ts'
-import { FAILED, OK, type SandboxInvocation } from './command.ts'
-import { RequestRefused } from './control-client.ts'
-import { bodyLines } from './explain-command.ts'
-import { readSource } from './json-files.ts'
-import type { Line } from './line.ts'
-import type { OptionValues } from './options.ts'
-import { linesOf, show, textOf } from './print.ts'
-import { requestLines, rowOf } from './request-line.ts'
+import { call, isOn, sandboxCommand } from '../../terminal/call-command.ts'
+import { FAILED, OK, type SandboxInvocation } from '../../terminal/command.ts'
+import { RequestRefused } from '../../terminal/control-client.ts'
+import { bodyLines } from '../../terminal/explain-command.ts'
+import { readSource } from '../../terminal/json-files.ts'
+import type { Line } from '../../terminal/line.ts'
+import type { OptionValues } from '../../terminal/options.ts'
+import { linesOf, show, textOf } from '../../terminal/print.ts'
+import { requestLines, rowOf } from '../../terminal/request-line.ts'
 
 type Listed = OwnCalls['GET /requests']['output']
 type Entry = Listed['data'][number]

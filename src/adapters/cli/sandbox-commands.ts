@@ -1,14 +1,14 @@
 import type { OwnCalls } from '../../client/ask.ts'
 import { FixturesError } from '../../core/fixtures-error.ts'
 import type { Issue } from '../../core/json.ts'
+import { call, NAME_ARGUMENT, sandboxCommand } from '../../terminal/call-command.ts'
+import { CommandFailed, type Invocation } from '../../terminal/command.ts'
+import { type ControlAddress, emulatorOrigin, RequestRefused } from '../../terminal/control-client.ts'
+import { fixturesFailure, requireJsonFile, settingsFailure } from '../../terminal/json-files.ts'
+import type { Line } from '../../terminal/line.ts'
+import type { OptionValues } from '../../terminal/options.ts'
+import { show, table } from '../../terminal/print.ts'
 import { readFixtures, SHIPPED_FIXTURES } from '../fixtures.ts'
-import { call, NAME_ARGUMENT, sandboxCommand } from './call-command.ts'
-import { CommandFailed, type Invocation } from './command.ts'
-import { type ControlAddress, emulatorOrigin, RequestRefused } from './control-client.ts'
-import { fixturesFailure, requireJsonFile, settingsFailure } from './json-files.ts'
-import type { Line } from './line.ts'
-import type { OptionValues } from './options.ts'
-import { show, table } from './print.ts'
 
 // The defaults come from the start of the emulator, which a client cannot see.
 const AS_STARTED = { shown: 'as the emulator was started' }

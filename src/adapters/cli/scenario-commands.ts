@@ -1,9 +1,9 @@
 import type { OwnCalls } from '../../client/ask.ts'
 import type { ActiveScenario, ListedScenario } from '../../core/scenarios/source.ts'
-import { call, sandboxCommand } from './call-command.ts'
+import { call, sandboxCommand } from '../../terminal/call-command.ts'
+import type { Line } from '../../terminal/line.ts'
+import { show, table } from '../../terminal/print.ts'
 import { unfiredLines } from './fault-commands.ts'
-import type { Line } from './line.ts'
-import { show, table } from './print.ts'
 
 export const scenarioCommands = [
   call('scenario list', 'GET /scenarios', {

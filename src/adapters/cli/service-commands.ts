@@ -1,5 +1,5 @@
-import { call } from './call-command.ts'
-import { columns, linesOf, prettyLines } from './print.ts'
+import { call } from '../../terminal/call-command.ts'
+import { columns, linesOf, prettyLines } from '../../terminal/print.ts'
 
 // Commands about single resources of the emulated service, and about its whole interface.
 export const serviceCommands = [

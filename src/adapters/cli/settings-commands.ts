@@ -1,9 +1,9 @@
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { Json } from '../../core/json.ts'
 import { syntaxIssue } from '../../core/json-text.ts'
-import { call, removedLine, sandboxCommand } from './call-command.ts'
-import { CommandFailed } from './command.ts'
-import { columns, linesOf, show, table } from './print.ts'
+import { call, removedLine, sandboxCommand } from '../../terminal/call-command.ts'
+import { CommandFailed } from '../../terminal/command.ts'
+import { columns, linesOf, show, table } from '../../terminal/print.ts'
 
 const KEY = 'key of the setting, such as batch.unknown_files'
 const STUB = 'the stub, as stub lists it'

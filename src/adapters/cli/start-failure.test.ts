@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Refusal } from '../../core/errors.ts'
-import { startFailure } from './launch.ts'
+import { startFailure } from '../../terminal/launch.ts'
 
 const DOCTOR = ' Run "workspace-emulator doctor" to find the problem.'
 

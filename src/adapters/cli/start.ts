@@ -3,14 +3,21 @@ import { activeOn } from '../../core/scenarios/force.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
 import type { Logger } from '../../emulator/options.ts'
+import { type Invocation, OK, type Terminal } from '../../terminal/command.ts'
+import {
+  closeWithReport,
+  generatedToken,
+  launch,
+  loggerOf,
+  type StartOptions,
+  stateFile,
+} from '../../terminal/launch.ts'
+import { type Line, styled } from '../../terminal/line.ts'
+import { isNpmScript } from '../../terminal/options.ts'
+import { isFollowed, printRequests } from '../../terminal/request-printer.ts'
+import { untilStopped } from '../../terminal/signals.ts'
 import { plainKeys } from '../fixtures.ts'
 import { CONTRACT, packageVersion } from '../package.ts'
-import { type Invocation, OK, type Terminal } from './command.ts'
-import { closeWithReport, generatedToken, launch, loggerOf, type StartOptions, stateFile } from './launch.ts'
-import { type Line, styled } from './line.ts'
-import { isNpmScript } from './options.ts'
-import { isFollowed, printRequests } from './request-printer.ts'
-import { untilStopped } from './signals.ts'
 
 /** `start`: runs the emulator until a signal ends it. */
 export async function start(invocation: Invocation<keyof StartOptions>): Promise<number> {

@@ -1,5 +1,5 @@
-import { call, isOn } from './call-command.ts'
-import { prettyLines } from './print.ts'
+import { call, isOn } from '../../terminal/call-command.ts'
+import { prettyLines } from '../../terminal/print.ts'
 
 const COLLECTION = { '<collection>': 'such as pages; the command state lists them' }
 const RECORD = { ...COLLECTION, '<id>': 'id of the record' }

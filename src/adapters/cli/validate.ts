@@ -13,7 +13,7 @@ import {
   type InternalOptions,
   openEmulator,
 } from '../../emulator/emulator.ts'
-import { FAILED, type Invocation, OK } from './command.ts'
+import { FAILED, type Invocation, OK } from '../../terminal/command.ts'
 import {
   fixturesFile,
   isDirectory,
@@ -22,9 +22,9 @@ import {
   located,
   locateFixtures,
   readJsonFile,
-} from './json-files.ts'
-import { type Line, styled } from './line.ts'
-import { show } from './print.ts'
+} from '../../terminal/json-files.ts'
+import { type Line, styled } from '../../terminal/line.ts'
+import { show } from '../../terminal/print.ts'
 import { checkTraffic, type TrafficReport, trafficLines } from './traffic/report.ts'
 
 type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'base' | 'json' | 'noColor'>

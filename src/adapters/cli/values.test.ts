@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BadValue } from '../../emulator/options.ts'
+import { optionOf } from '../../terminal/options.ts'
 import { allowTargets } from '../webhooks/targets.ts'
-import { optionOf } from './options.ts'
 
 test.for([
   ['port', '0', 0],

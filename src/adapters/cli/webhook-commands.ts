@@ -1,11 +1,11 @@
 import type { CallControl } from '../../client/ask.ts'
 import type { Delivery } from '../../core/webhooks/records.ts'
-import { call, sandboxCommand } from './call-command.ts'
-import type { SandboxInvocation } from './command.ts'
-import { jsonArgument } from './json-files.ts'
-import type { Line } from './line.ts'
-import type { OptionValues } from './options.ts'
-import { linesOf, show } from './print.ts'
+import { call, sandboxCommand } from '../../terminal/call-command.ts'
+import type { SandboxInvocation } from '../../terminal/command.ts'
+import { jsonArgument } from '../../terminal/json-files.ts'
+import type { Line } from '../../terminal/line.ts'
+import type { OptionValues } from '../../terminal/options.ts'
+import { linesOf, show } from '../../terminal/print.ts'
 
 const SUBSCRIPTION = 'the subscription, as webhook lists it'
 const DELIVERY = { '<id>': 'the delivery, as webhook deliveries lists it' }

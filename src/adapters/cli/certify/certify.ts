@@ -4,11 +4,18 @@ import { fitsGlob } from '../../../core/log/glob.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
 import { SECOND } from '../../../core/time/instant.ts'
 import { openEmulator } from '../../../emulator/emulator.ts'
-import { CommandFailed, commandAfterDashes, FAILED, type Invocation, NOT_REACHED, OK } from '../command.ts'
-import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../options.ts'
-import { printable } from '../print.ts'
-import { EXIT_CODES, onSignals } from '../signals.ts'
-import { readText, writeText } from '../text-file.ts'
+import {
+  CommandFailed,
+  commandAfterDashes,
+  FAILED,
+  type Invocation,
+  NOT_REACHED,
+  OK,
+} from '../../../terminal/command.ts'
+import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../../../terminal/options.ts'
+import { printable } from '../../../terminal/print.ts'
+import { EXIT_CODES, onSignals } from '../../../terminal/signals.ts'
+import { readText, writeText } from '../../../terminal/text-file.ts'
 import { type CaseResult, cardOf, caseLines, junitOf, totalLine } from './card.ts'
 import { runCase } from './case.ts'
 import { repeatCommand, type Setup } from './client.ts'

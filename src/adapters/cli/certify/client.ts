@@ -7,9 +7,15 @@ import { formatDuration } from '../../../core/time/instant.ts'
 import { later } from '../../../core/time/realtime.ts'
 import type { RunningEmulator } from '../../../emulator/emulator.ts'
 import { connect, type SandboxClient } from '../../../index.ts'
-import { CommandFailed, type Invocation } from '../command.ts'
-import { Child } from '../exec-child.ts'
-import { type CERTIFY_OPTIONS, type Environment, flagOf, type OptionName, optionOf } from '../options.ts'
+import { CommandFailed, type Invocation } from '../../../terminal/command.ts'
+import { Child } from '../../../terminal/exec-child.ts'
+import {
+  type CERTIFY_OPTIONS,
+  type Environment,
+  flagOf,
+  type OptionName,
+  optionOf,
+} from '../../../terminal/options.ts'
 import { type AdapterCommand, type Answer, adapterAnswer, ERROR_KINDS } from './verdicts.ts'
 
 /** How all cases of a run are executed. */

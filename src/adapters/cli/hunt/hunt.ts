@@ -5,12 +5,18 @@ import { replayCommand } from '../../../core/shell-word.ts'
 import { elapsedTime } from '../../../core/time/clock.ts'
 import { formatDuration, SECOND } from '../../../core/time/instant.ts'
 import { counted } from '../../../core/words.ts'
+import { CommandFailed, commandAfterDashes, FAILED, OK } from '../../../terminal/command.ts'
+import {
+  HUNTED_OPTIONS,
+  isNpmScript,
+  resolveOptions,
+  START_OPTIONS,
+  UsageError,
+} from '../../../terminal/options.ts'
+import { printable } from '../../../terminal/print.ts'
+import { EXIT_CODES, onSignals } from '../../../terminal/signals.ts'
+import { requireWritable, writeRecording, writeText } from '../../../terminal/text-file.ts'
 import { repeatCommand } from '../certify/client.ts'
-import { CommandFailed, commandAfterDashes, FAILED, OK } from '../command.ts'
-import { HUNTED_OPTIONS, isNpmScript, resolveOptions, START_OPTIONS, UsageError } from '../options.ts'
-import { printable } from '../print.ts'
-import { EXIT_CODES, onSignals } from '../signals.ts'
-import { requireWritable, writeRecording, writeText } from '../text-file.ts'
 import { failureOf, type HuntFailure, KINDS } from './judge.ts'
 import { type FaultPlan, metIn, pairs, singles, smaller } from './plan.ts'
 import { type HuntInvocation, type HuntSetup, type Trial, tryOut } from './trial.ts'

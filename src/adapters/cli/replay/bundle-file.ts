@@ -4,9 +4,9 @@ import { dirname, join, resolve, sep } from 'node:path'
 import { Refusal } from '../../../core/errors.ts'
 import { BUNDLE_FORMAT, type RecordingBundle, recordingBundle } from '../../../core/record/bundle.ts'
 import { parsed, zodIssues } from '../../../core/zod-issues.ts'
+import { CommandFailed } from '../../../terminal/command.ts'
+import { listed, located, requireJsonFile } from '../../../terminal/json-files.ts'
 import { packageVersion } from '../../package.ts'
-import { CommandFailed } from '../command.ts'
-import { listed, located, requireJsonFile } from '../json-files.ts'
 
 /** Reads a recording. Throws {@link CommandFailed} for a file that is none, or a damaged or newer one. */
 export async function readBundle(file: string): Promise<RecordingBundle> {

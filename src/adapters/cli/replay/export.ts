@@ -1,7 +1,7 @@
 import { prefixOf } from '../../../client/transport.ts'
 import type { RecordedInput, RecordingBundle } from '../../../core/record/bundle.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { CommandFailed } from '../command.ts'
+import { CommandFailed } from '../../../terminal/command.ts'
 
 /** A recording as a test or a shell script. @param name of the recording */
 export function exportOf(bundle: RecordingBundle, form: 'vitest' | 'curl', name: string): string {

@@ -10,7 +10,7 @@ import { runBacklog } from '../../../core/time/run-events.ts'
 import type { AttemptResult } from '../../../core/webhooks/delivery.ts'
 import { openEmulator, type RunningEmulator } from '../../../emulator/emulator.ts'
 import type { InternalOptions } from '../../../emulator/options.ts'
-import { CommandFailed } from '../command.ts'
+import { CommandFailed } from '../../../terminal/command.ts'
 import { differenceOf, titleOf } from './difference.ts'
 
 interface RunOptions {

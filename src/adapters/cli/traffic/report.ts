@@ -1,8 +1,8 @@
 import type { Issue, JsonObject } from '../../../core/json.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { counted } from '../../../core/words.ts'
-import type { Line } from '../line.ts'
-import { table } from '../print.ts'
+import type { Line } from '../../../terminal/line.ts'
+import { table } from '../../../terminal/print.ts'
 import { type Comparison, compareTraffic } from './compare.ts'
 import { readTraffic, skippedText, type Traffic } from './har.ts'
 

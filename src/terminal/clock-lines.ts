@@ -1,7 +1,7 @@
-import { summaryOfEvents } from '../../client/advance-summary.ts'
-import type { OwnCalls } from '../../client/ask.ts'
-import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../../core/time/scheduler.ts'
-import type { SandboxEvent } from '../../index.ts'
+import { summaryOfEvents } from '../client/advance-summary.ts'
+import type { OwnCalls } from '../client/ask.ts'
+import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../core/time/scheduler.ts'
+import type { SandboxEvent } from '../index.ts'
 import type { OptionValues } from './options.ts'
 
 export type ClockView = OwnCalls['GET /clock']['output']

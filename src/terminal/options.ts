@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { TOPICS } from '../../client/advance-summary.ts'
-import { didYouMean } from '../../core/did-you-mean.ts'
-import { NAME_PATTERN, NAME_RULE } from '../../core/sandboxes/name.ts'
-import { parseDuration, SECOND } from '../../core/time/instant.ts'
+import { TOPICS } from '../client/advance-summary.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
+import { NAME_PATTERN, NAME_RULE } from '../core/sandboxes/name.ts'
+import { parseDuration, SECOND } from '../core/time/instant.ts'
 import {
   BadValue,
   choiceOption,
@@ -16,7 +16,7 @@ import {
   startOptions,
   textOption,
   toggle,
-} from '../../emulator/options.ts'
+} from '../emulator/options.ts'
 
 /** A wrong command line or environment. Each problem contains the cause, its place and the fix. */
 export class UsageError extends Error {

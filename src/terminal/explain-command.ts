@@ -1,5 +1,5 @@
-import type { CallControl } from '../../client/ask.ts'
-import type { RequestTrace } from '../../core/explain/trace.ts'
+import type { CallControl } from '../client/ask.ts'
+import type { RequestTrace } from '../core/explain/trace.ts'
 import { isOn, sandboxCommand } from './call-command.ts'
 import { CommandFailed } from './command.ts'
 import type { ControlAddress } from './control-client.ts'

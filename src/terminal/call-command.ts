@@ -1,4 +1,4 @@
-import type { CallControl, OwnCalls } from '../../client/ask.ts'
+import type { CallControl, OwnCalls } from '../client/ask.ts'
 import { type Command, command, OK, SANDBOX_OPTIONS, type SandboxInvocation } from './command.ts'
 import { type AnyCall, controlOf } from './control-client.ts'
 import { readSource, refusedFile } from './json-files.ts'

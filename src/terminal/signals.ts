@@ -1,5 +1,5 @@
-import { elapsedTime } from '../../core/time/clock.ts'
-import { type Cancel, later } from '../../core/time/realtime.ts'
+import { elapsedTime } from '../core/time/clock.ts'
+import { type Cancel, later } from '../core/time/realtime.ts'
 
 /** The signals that end a run, with the exit code that shells give each: 128 and its number. */
 export const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const

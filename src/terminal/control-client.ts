@@ -1,8 +1,8 @@
-import { type CallControl, callControlOver } from '../../client/ask.ts'
-import { EmulatorError } from '../../client/emulator-error.ts'
-import { nodeFetch } from '../../client/node-fetch.ts'
-import { methodAndPath, networkReason, overHttp } from '../../client/over-http.ts'
-import type { Issue } from '../../core/json.ts'
+import { type CallControl, callControlOver } from '../client/ask.ts'
+import { EmulatorError } from '../client/emulator-error.ts'
+import { nodeFetch } from '../client/node-fetch.ts'
+import { methodAndPath, networkReason, overHttp } from '../client/over-http.ts'
+import type { Issue } from '../core/json.ts'
 import { CommandFailed } from './command.ts'
 import { printable } from './print.ts'
 

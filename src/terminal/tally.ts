@@ -1,7 +1,7 @@
-import { type FaultCounter, faultCounters, faultRules } from '../../core/faults/rule.ts'
-import type { LogEntry } from '../../core/log/request-log.ts'
-import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
-import type { Change } from '../../core/state/commit.ts'
+import { type FaultCounter, faultCounters, faultRules } from '../core/faults/rule.ts'
+import type { LogEntry } from '../core/log/request-log.ts'
+import type { Sandbox } from '../core/sandboxes/sandbox.ts'
+import type { Change } from '../core/state/commit.ts'
 
 /**
  * The outcome of a request: a class of statuses, `other` for a status without a class, or `cut` for a request without a status.

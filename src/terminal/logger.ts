@@ -1,4 +1,4 @@
-import type { Logger } from '../../emulator/options.ts'
+import type { Logger } from '../emulator/options.ts'
 import { harmless } from './print.ts'
 
 const SEVERITY = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const

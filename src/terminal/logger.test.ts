@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Logger } from '../../emulator/options.ts'
+import type { Logger } from '../emulator/options.ts'
 import { type LogOptions, lazyLogger, pinoLogger } from './logger.ts'
 
 function capture(options: Partial<LogOptions> = {}) {

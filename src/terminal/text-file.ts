@@ -1,5 +1,5 @@
 import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import type { RecordingBundle } from '../../core/record/bundle.ts'
+import type { RecordingBundle } from '../core/record/bundle.ts'
 import { CommandFailed } from './command.ts'
 import { flagOf, type OptionName } from './options.ts'
 import { codeOf } from './print.ts'
