@@ -63,7 +63,7 @@ async function buildScripts() {
         main: 'src/adapters/cli/main.ts',
         documents: 'src/emulator/documents.ts',
       },
-      plugins: [beside('src/adapters/cli/mcp/sdk.ts', './mcp-sdk.js')],
+      plugins: [beside('src/tools/mcp/sdk.ts', './mcp-sdk.js')],
       // `import()` becomes `require()`, which loads ES modules, too, and is faster.
       output: { ...output, dynamicImportInCjs: false, codeSplitting: { groups: [{ name: startFile }] } },
     }),
@@ -124,7 +124,7 @@ function beside(source, id) {
 async function buildMcpSdk() {
   const { build } = await import('esbuild')
   const { metafile } = await build({
-    entryPoints: { 'mcp-sdk': 'src/adapters/cli/mcp/sdk.ts' },
+    entryPoints: { 'mcp-sdk': 'src/tools/mcp/sdk.ts' },
     outdir: 'dist',
     bundle: true,
     platform: 'node',

@@ -1,6 +1,6 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { expect, onTestFinished, test } from 'vitest'
-import { mcpServer } from '../../src/adapters/cli/mcp/server.ts'
+import { mcpServer } from '../../src/tools/mcp/server.ts'
 import { running } from './running.ts'
 
 /** A client of the server in this process, for an emulator with the demo data. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { checkTraffic } from '../../src/adapters/cli/traffic/report.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import type { Sandbox } from '../../src/core/sandboxes/sandbox.ts'
+import { checkTraffic } from '../../src/tools/traffic/report.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { batchBody, sampleCalls, sampleRecords } from '../support/sample-calls.ts'
 import { entriesOf, type Har, harChanges } from './har-changes.ts'

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Finding, startEmulator } from 'agent-workspace-emulator'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { conclusionVerdicts } from '../../src/adapters/cli/certify/verdicts.ts'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'
+import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
 import { behaviours } from './behaviour.ts'
 import { cases, type GalleryCase } from './cases.ts'
 import type { Run } from './client.ts'
@@ -33,7 +33,7 @@ test('every verdict has a client here, or a test that causes it beside one that 
   const files = readdirSync(folder).filter((file) => file.endsWith('.test.ts'))
   const texts = [
     ...files.map((file) => readFileSync(new URL(file, folder), 'utf8')),
-    readFileSync(new URL('../../src/adapters/cli/certify/verdicts.test.ts', import.meta.url), 'utf8'),
+    readFileSync(new URL('../../src/tools/certify/verdicts.test.ts', import.meta.url), 'utf8'),
   ]
   const shown = new Set(cases.map(({ verdict }) => verdict))
   const without = [...verdicts, ...conclusionVerdicts].filter(

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'esbuild'
-import type { HuntReport } from '../../src/adapters/cli/hunt/hunt.ts'
+import type { HuntReport } from '../../src/tools/hunt/hunt.ts'
 
 /** Bundles the tests of the clients. @returns the file, and a function that removes it */
 export async function bundledSuite() {

@@ -55,7 +55,7 @@ export const localCommands = [
       timeout: { description: 'real time for each case; a client that takes longer is ended', shown: '10s' },
       json: { description: 'the whole report as one line of JSON on stdout instead of text' },
     },
-    run: async (invocation) => (await import('./certify/certify.ts')).certify(invocation),
+    run: async (invocation) => (await import('../../tools/certify/certify.ts')).certify(invocation),
   }),
   command({
     name: 'hunt',
@@ -72,7 +72,7 @@ export const localCommands = [
       },
       json: { description: 'the findings as one line of JSON on stdout instead of text' },
     },
-    run: async (invocation) => (await import('./hunt/hunt.ts')).hunt(invocation),
+    run: async (invocation) => (await import('../../tools/hunt/hunt.ts')).hunt(invocation),
   }),
   command({
     name: 'replay',
@@ -80,7 +80,7 @@ export const localCommands = [
       'Repeat a recording without its client, and compare every output byte by byte: exit code 1 when one differs',
     args: { '<file>': 'as record writes it' },
     options: ['until', 'exportTo', 'json', 'noColor'],
-    run: async (invocation) => (await import('./replay/command.ts')).replayFile(invocation),
+    run: async (invocation) => (await import('../../tools/replay/command.ts')).replayFile(invocation),
   }),
   command({
     name: 'init',
@@ -98,7 +98,7 @@ export const localCommands = [
       sandbox: { description: 'sandbox of tools that name none' },
       json: { description: 'an error of the command as one line of JSON on stderr' },
     },
-    run: async (invocation) => (await import('./mcp/mcp.ts')).mcp(invocation),
+    run: async (invocation) => (await import('../../tools/mcp/mcp.ts')).mcp(invocation),
   }),
   command({
     name: 'validate',

@@ -25,7 +25,7 @@ import {
 } from '../../terminal/json-files.ts'
 import { type Line, styled } from '../../terminal/line.ts'
 import { show } from '../../terminal/print.ts'
-import { checkTraffic, type TrafficReport, trafficLines } from './traffic/report.ts'
+import { checkTraffic, type TrafficReport, trafficLines } from '../../tools/traffic/report.ts'
 
 type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'base' | 'json' | 'noColor'>
 

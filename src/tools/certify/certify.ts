@@ -1,0 +1,120 @@
+import { Readable } from 'node:stream'
+import { didYouMean } from '../../core/did-you-mean.ts'
+import { fitsGlob } from '../../core/log/glob.ts'
+import { elapsedTime } from '../../core/time/clock.ts'
+import { SECOND } from '../../core/time/instant.ts'
+import { openEmulator } from '../../emulator/emulator.ts'
+import {
+  CommandFailed,
+  commandAfterDashes,
+  FAILED,
+  type Invocation,
+  NOT_REACHED,
+  OK,
+} from '../../terminal/command.ts'
+import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
+import { printable } from '../../terminal/print.ts'
+import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
+import { readText, writeText } from '../../terminal/text-file.ts'
+import { repeatCommand, type Setup } from '../client-process.ts'
+import { type CaseResult, cardOf, caseLines, junitOf, totalLine } from './card.ts'
+import { runCase } from './case.ts'
+import { runCopies } from './copies.ts'
+import { type Case, programmeOf } from './programme.ts'
+
+/** Real time for one case, and for many copies under one limit. */
+const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
+
+const SKIPPED = { result: 'skipped', findings: [], exit_code: null, ms: 0, stderr: '' } as const
+
+/** The options that count for one case. */
+const REPEATED = ['adapter', 'retries', 'timeout'] as const
+
+/** Cases that run at once. Each of them mostly waits. */
+const AT_ONCE = 3
+
+/** Runs the programme, or copies, of a client with an emulator of their own. Resolves with the exit code. */
+export async function certify(invocation: Invocation<(typeof CERTIFY_OPTIONS)[number]>): Promise<number> {
+  const { options, given, env } = invocation
+  const command = commandAfterDashes('certify', invocation)
+  const hasCopies = options.clients > 1
+  const [unused] = hasCopies ? (['run', 'skipFrom', 'junit'] as const).filter((name) => given.has(name)) : []
+  if (unused !== undefined) {
+    const problem = '--clients runs copies under one limit, not the cases'
+    throw new UsageError([`${problem}: leave out ${flagOf(unused)}.`])
+  }
+  const emulator = await openEmulator({ port: 0, ephemeral: true })
+  // Child processes end with this one.
+  const stopListening = onSignals((signal) => process.exit(EXIT_CODES[signal]), isNpmScript(env))
+  try {
+    const limit = given.has('timeout') ? options.timeout : hasCopies ? COPIES_LIMIT : CASE_LIMIT
+    return await (hasCopies ? runCopies : runProgramme)({ ...invocation, emulator, command, limit })
+  } finally {
+    await emulator.close()
+    stopListening()
+  }
+}
+
+/** Runs the programme against a client and prints its card. Resolves with the exit code. */
+async function runProgramme(setup: Setup): Promise<number> {
+  const { options, terminal, command, emulator } = setup
+  const { service, settings } = emulator.sandbox
+  const programme = programmeOf(service, settings, options.adapter)
+  const cases = selected(programme, options.run)
+  const skipReason = skipsIn(options.skipFrom, programme)
+  const width = cases.reduce((most, { name }) => Math.max(most, name.length), 0)
+  const began = elapsedTime()
+  const results: CaseResult[] = []
+  const resultOf = async (each: Case): Promise<CaseResult> => {
+    const reason = skipReason(each.name)
+    const outcome = reason === undefined ? await runCase(setup, each) : { ...SKIPPED, reason }
+    const faults = each.faults.map(({ name }) => name)
+    const repeat = repeatCommand('certify', setup, REPEATED, each.name)
+    return { case: each.name, class: each.class, faults, ...outcome, repeat }
+  }
+  const inOrder: AsyncIterable<CaseResult> = Readable.from(cases).map(resultOf, { concurrency: AT_ONCE })
+  for await (const result of inOrder) {
+    results.push(result)
+    if (!options.json) for (const line of caseLines(result, width)) terminal.out(printable(line))
+  }
+  const card = cardOf(options.adapter ? 'B' : 'A', results)
+  terminal.out(options.json ? JSON.stringify(card) : totalLine(card, elapsedTime() - began))
+  if (options.junit !== undefined) writeText(options.junit, junitOf(card, command.join(' ')))
+  if (card.totals.failed > 0) return FAILED
+  return card.totals.not_reached > 0 ? NOT_REACHED : OK
+}
+
+/** The cases that a pattern names. Throws {@link UsageError} when there is none. */
+function selected(programme: readonly Case[], pattern = '*'): readonly Case[] {
+  const problem = problemOf(pattern, programme)
+  const fix = `Names are CLASS/PRESET, such as ${programme[0]?.name}; * is any run of characters.`
+  if (problem !== undefined) throw new UsageError([`--run: ${problem} ${fix}`])
+  return programme.filter(({ name }) => fitsGlob(pattern, name))
+}
+
+/**
+ * Reads a file with one `PATTERN  reason` on each line; empty lines and lines that begin with # are ignored.
+ * @returns why a case is skipped; undefined if it is not
+ */
+function skipsIn(file: string | undefined, programme: readonly Case[]) {
+  const fix = 'Give the path of a file with one "PATTERN  reason" on each line.'
+  const lines = file === undefined ? [] : readText(file, fix).split(/\r?\n/)
+  const skips = lines.flatMap((line, n) => {
+    const [, pattern, reason = ''] = /^\s*([^\s#]\S*)\s*(.*?)\s*$/.exec(line) ?? []
+    return pattern === undefined ? [] : [{ pattern, reason, place: `${file}:${n + 1}:` }]
+  })
+  const problems = skips.flatMap(({ pattern, reason, place }) => {
+    if (reason === '')
+      return [`${place} "${pattern}" has no reason. Write why it is skipped after the pattern.`]
+    const problem = problemOf(pattern, programme)
+    return problem === undefined ? [] : [`${place} ${problem} Remove the line, or correct it.`]
+  })
+  if (problems.length > 0) throw new CommandFailed(problems.join('\n'))
+  return (name: string) => skips.find(({ pattern }) => fitsGlob(pattern, name))?.reason
+}
+
+function problemOf(pattern: string, programme: readonly Case[]): string | undefined {
+  const names = programme.map(({ name }) => name)
+  if (names.some((name) => fitsGlob(pattern, name))) return undefined
+  return `no case matches "${pattern}".${didYouMean(pattern, names)}`
+}

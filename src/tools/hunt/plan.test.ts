@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest'
+import { workspaceService } from '../../emulator/service.ts'
+import { pairs, singles, smaller } from './plan.ts'
+
+const met = (...operations: string[]) => ({
+  operations: new Set(operations),
+  keyed: new Set<string>(),
+  hasWebhooks: false,
+})
+const namesFor = (...operations: string[]) =>
+  singles(workspaceService, met(...operations)).map(({ name }) => name)
+
+test('a fault of any request is tried at each operation that was met, first once, then without an end', () => {
+  const all = singles(workspaceService, met('pages.create', 'data-views.list'))
+  const about = all.filter(({ name }) => name.includes('/server-error'))
+  expect(about).toEqual([
+    {
+      name: 'pages.create/server-error',
+      rules: [{ preset: 'server-error', match: { operation: 'pages.create' }, times: 1 }],
+    },
+    {
+      name: 'data-views.list/server-error',
+      rules: [{ preset: 'server-error', match: { operation: 'data-views.list' }, times: 1 }],
+    },
+    {
+      name: 'pages.create/server-error/lasting',
+      rules: [{ preset: 'server-error', match: { operation: 'pages.create' } }],
+    },
+    {
+      name: 'data-views.list/server-error/lasting',
+      rules: [{ preset: 'server-error', match: { operation: 'data-views.list' } }],
+    },
+  ])
+})
+
+test('a fault of one operation is left out when that was not met', () => {
+  expect(namesFor('pages.create')).not.toContain('teamspace-users.list/page-empty-has-more')
+  expect(namesFor('teamspace-users.list')).toContain('teamspace-users.list/page-empty-has-more')
+})
+
+test('a fault about idempotency keys is left out when no key was sent', () => {
+  const create = 'batch-predictions.create'
+  const name = `${create}/lost-response-after-commit`
+  expect(namesFor(create)).not.toContain(name)
+  const keyed = singles(workspaceService, { ...met(create), keyed: new Set([create]) })
+  expect(keyed.map((each) => each.name)).toContain(name)
+})
+
+test('faults of webhooks are left out when none was sent', () => {
+  const [without, withSome] = [false, true].map((hasWebhooks) =>
+    singles(workspaceService, { ...met('pages.create'), hasWebhooks }).filter(({ name }) =>
+      name.startsWith('webhook/'),
+    ),
+  )
+  expect(without).toEqual([])
+  expect(withSome?.map(({ name }) => name)).toContain('webhook/webhook-duplicate')
+})
+
+const [a, b, c] = ['a', 'b', 'c/lasting'].map((name) => ({ name, rules: [{ id: name, times: 2 }] }))
+if (a === undefined || b === undefined || c === undefined) throw new Error('there are three')
+
+test('sequences have each two faults in both orders, and the same seed has the same order', () => {
+  const names = (seed: number) => pairs([a, b, c], seed).map(({ name }) => name)
+  expect(names(1).toSorted()).toEqual([
+    'a+b',
+    'a+c/lasting',
+    'b+a',
+    'b+c/lasting',
+    'c/lasting+a',
+    'c/lasting+b',
+  ])
+  expect(names(1)).toEqual(names(1))
+  const orders = new Set(Array.from({ length: 20 }, (_, seed) => names(seed).join()))
+  expect(orders.size).toBeGreaterThan(5)
+})
+
+test('a sequence is shrunk to its parts, and a fault without an end to one that happens once', () => {
+  const [sequence] = pairs([a, c], 1).filter(({ name }) => name === 'a+c/lasting')
+  if (sequence === undefined) throw new Error('there is one')
+  expect(smaller(sequence).map(({ name }) => name)).toEqual(['a', 'c', 'c/lasting', 'a+c'])
+  expect(smaller(c)).toEqual([{ name: 'c', rules: [{ id: 'c/lasting', times: 1 }] }])
+  expect(smaller(a)).toEqual([])
+})

@@ -1,0 +1,77 @@
+import { packageVersion } from '../../adapters/package.ts'
+import type { RecordingBundle } from '../../core/record/bundle.ts'
+import { counted } from '../../core/words.ts'
+import { FAILED, type Invocation, OK } from '../../terminal/command.ts'
+import { isNpmScript, UsageError } from '../../terminal/options.ts'
+import { show } from '../../terminal/print.ts'
+import { untilStopped } from '../../terminal/signals.ts'
+import { readBundle, refusedState, scenarioFiles } from './bundle-file.ts'
+import { type Replayed, replayBundle } from './run.ts'
+
+/** `replay`: repeats a recording, and ends with 1 if an output differs. */
+export async function replayFile(
+  invocation: Invocation<'until' | 'exportTo' | 'json' | 'noColor'>,
+): Promise<number> {
+  const { options, terminal, env } = invocation
+  const [file = ''] = invocation.args
+  const bundle = await readBundle(file)
+  const { until = bundle.inputs.length, exportTo } = options
+  if (until > bundle.inputs.length)
+    throw new UsageError([
+      `--until ${until}: the recording has only ${counted(bundle.inputs.length, 'input')}.`,
+    ])
+  if (exportTo === 'vitest' || exportTo === 'curl') {
+    const { exportOf } = await import('./export.ts')
+    terminal.out(exportOf(bundle, exportTo, file))
+    return OK
+  }
+  const { folder, remove } = scenarioFiles(bundle)
+  try {
+    if (exportTo === 'scenario') {
+      const { scenarioOf } = await import('./scenario.ts')
+      terminal.out(await scenarioOf(bundle, file, options.until, folder))
+      return OK
+    }
+    const listen = options.until !== undefined
+    const replayed = await replayBundle(bundle, { until, scenarios: folder, listen }).catch(
+      async (error: unknown) => {
+        throw await refusedState(file, error)
+      },
+    )
+    const { emulator, difference } = replayed
+    const url = listen ? `${emulator.controlUrl}/ui/` : undefined
+    const { dropped, not_reproducible } = bundle
+    const result = { file, inputs: until, dropped, not_reproducible, url, difference: difference ?? null }
+    show(invocation, result, linesOf(replayed, until, bundle, url))
+    if (listen) await untilStopped(() => emulator.close(), isNpmScript(env))
+    else await emulator.close()
+    return difference === undefined ? OK : FAILED
+  } finally {
+    remove()
+  }
+}
+
+function linesOf(
+  { difference }: Replayed,
+  inputs: number,
+  { dropped, emulator, not_reproducible: notReproducible }: RecordingBundle,
+  url: string | undefined,
+): string[] {
+  const result =
+    difference === undefined
+      ? [`${counted(inputs, 'input')} repeated: every output is the same, byte for byte.`]
+      : [
+          `Input ${difference.input} (${difference.what}) has another output: ${difference.place}`,
+          `  recorded  ${difference.recorded}`,
+          `  replayed  ${difference.replayed}`,
+          ...(emulator.version === packageVersion()
+            ? []
+            : [`The recording is of version ${emulator.version}, and this is ${packageVersion()}.`]),
+        ]
+  return [
+    ...notReproducible.map((sentence) => `Not reproducible: ${sentence}`),
+    ...(dropped === 0 ? [] : [`The recording begins after ${counted(dropped, 'input')} that were dropped.`]),
+    ...result,
+    ...(url === undefined ? [] : [`Stopped after input ${inputs}: ${url}`]),
+  ]
+}

@@ -1,0 +1,172 @@
+import * as z from 'zod'
+import type { RecordedExchange } from '../../core/assumptions.ts'
+import type { Json, JsonObject } from '../../core/json.ts'
+import type { AnyOperation } from '../../core/operation.ts'
+import { type Match, RouteTable } from '../../server/route-table.ts'
+
+/** Where an exchange is in `log.entries`, and its method and path template. */
+export interface Place {
+  readonly entry: number
+  readonly request: string
+}
+
+/** One exchange with an operation of the service. */
+export interface HarExchange extends RecordedExchange, Place {
+  readonly declared: AnyOperation
+  /** Real milliseconds; NaN where the file does not have them. */
+  readonly start: number
+  readonly end: number
+  readonly key: string | undefined
+  /** `invalid`: the body of the response is not JSON; `unknown`: the file has no body, or only a part of it. */
+  readonly body: 'json' | 'none' | 'invalid' | 'unknown'
+  /** Type of that body without parameters. */
+  readonly media: string
+}
+
+/** The exchanges of a HAR file, and how many entries are not compared, by reason. */
+export interface Traffic {
+  readonly base: string
+  readonly exchanges: readonly HarExchange[]
+  /** Accepted requests that fit no operation, with ids masked. */
+  readonly unrouted: readonly Place[]
+  readonly skipped: Readonly<Record<string, number>>
+}
+
+// Browsers and proxies leave out or misspell much of HAR 1.2. What is not needed here may be wrong.
+const pairs = () => z.array(z.object({ name: z.string(), value: z.coerce.string() })).catch([])
+const content = () =>
+  z.object({
+    text: z.string().optional(),
+    encoding: z.string().optional(),
+    size: z.number().optional(),
+    mimeType: z.string().optional(),
+  })
+const harEntry = z.looseObject({
+  startedDateTime: z.string().catch(''),
+  time: z.number().catch(0),
+  request: z.object({
+    method: z.string(),
+    url: z.url({ protocol: /^https?$/ }).transform((url) => new URL(url)),
+    headers: pairs(),
+    postData: content().catch({}),
+  }),
+  response: z.object({ status: z.coerce.number(), headers: pairs(), content: content().catch({}) }),
+})
+const harFile = z.object({ log: z.object({ entries: z.array(z.unknown()) }) })
+
+type HarEntry = z.output<typeof harEntry>
+
+/**
+ * Reads the exchanges with the service. Returns the reason if there are none.
+ * @param wanted base URL; absent: the one of most exchanges
+ */
+export function readTraffic(
+  document: JsonObject,
+  operations: Iterable<AnyOperation>,
+  wanted?: string,
+): Traffic | string {
+  const file = harFile.safeParse(document)
+  if (!file.success)
+    return 'is not a HAR file: it has no list log.entries. Export the requests of a browser or a proxy as HAR.'
+  const routes = new RouteTable(operations)
+  const entries = file.data.log.entries.map((raw) => harEntry.safeParse(raw).data)
+  const base =
+    wanted === undefined ? commonBase(entries, routes) : addressOf(new URL(wanted)).replace(/\/+$/, '')
+  const skipped: Record<string, number> = {}
+  const [exchanges, unrouted]: [HarExchange[], Place[]] = [[], []]
+  for (const [entry, har] of entries.entries()) {
+    const place = addressOf(har?.request.url)
+    const path = place.startsWith(`${base}/`) ? place.slice(base.length) : undefined
+    const match = har && path !== undefined ? routes.match(har.request.method, path) : undefined
+    const reason = whyNot(har, match)
+    if (reason !== undefined) skipped[reason] = (skipped[reason] ?? 0) + 1
+    else if (har && match?.kind === 'route') exchanges.push(exchangeOf(entry, har, match.route))
+    else unrouted.push({ entry, request: `${har?.request.method} ${masked(path ?? '')}` })
+  }
+  if (exchanges.length + unrouted.length > 0) return { base, exchanges, unrouted, skipped }
+  return `has no exchange with ${base || 'the service'} (${skippedText(skipped)}). Give the base URL with --base, such as https://api.example.com/v1.`
+}
+
+/** `12 entries: another address; 1 entry: preflight`. */
+export function skippedText(skipped: Traffic['skipped']): string {
+  const parts = Object.entries(skipped).map(([why, n]) => `${n} ${n === 1 ? 'entry' : 'entries'}: ${why}`)
+  return parts.join('; ') || 'it has no entries'
+}
+
+function addressOf(url: URL | undefined): string {
+  return url === undefined ? '' : url.origin + url.pathname
+}
+
+// By the specification, a base URL ends in /v1.
+function commonBase(entries: readonly (HarEntry | undefined)[], routes: RouteTable<AnyOperation>) {
+  const counts = new Map<string, number>()
+  for (const har of entries) {
+    const [, base = '', path = ''] = /^(.*?\/v1)(\/.*)$/.exec(addressOf(har?.request.url)) ?? []
+    const isKnown = har && routes.match(har.request.method, path).kind !== 'unknown'
+    if (isKnown) counts.set(base, (counts.get(base) ?? 0) + 1)
+  }
+  return [...counts].sort((a, b) => b[1] - a[1])[0]?.[0] ?? ''
+}
+
+function whyNot(har: HarEntry | undefined, match: Match<AnyOperation> | undefined): string | undefined {
+  if (har === undefined) return 'no exchange by HTTP with an absolute URL'
+  const { status } = har.response
+  if (match === undefined) return 'another address'
+  if (har.request.method === 'OPTIONS') return 'preflight'
+  if (status < 100) return 'no response'
+  if (status === 304 || har._fromCache !== undefined) return 'from a cache'
+  if (status >= 500) return 'failure of the server'
+  if (match.kind !== 'route') return status >= 400 ? 'refused, and no operation' : undefined
+  return match.route.contract ? undefined : 'operation without a contract'
+}
+
+// A segment that is not a plain word may be an id or a secret.
+function masked(path: string): string {
+  return path
+    .split('/')
+    .map((each) => (/^[a-z][a-z-]{0,30}$|^$/.test(each) ? each : '{...}'))
+    .join('/')
+}
+
+function exchangeOf(
+  entry: number,
+  { request, response, ...har }: HarEntry,
+  declared: AnyOperation,
+): HarExchange {
+  const headers = byName(response.headers)
+  const [media = ''] = (headers['content-type'] ?? response.content.mimeType ?? '').split(';')
+  const received = request.method === 'HEAD' ? UNKNOWN : bodyOf(response.content, media === declared.media)
+  const start = Date.parse(har.startedDateTime)
+  const { searchParams: query } = request.url
+  return {
+    ...{ entry, request: `${declared.method} ${declared.path}`, declared, operation: declared.name },
+    ...{ status: response.status, headers },
+    ...{ start, end: start + Math.max(0, har.time), media: media.trim().toLowerCase() },
+    query: Object.fromEntries(
+      [...query].map(([name, value]) => [name, query.getAll(name).length > 1 ? query.getAll(name) : value]),
+    ),
+    key: byName(request.headers)['idempotency-key'],
+    sent: bodyOf(request.postData, false).value,
+    received: received.value,
+    body: received.body,
+  }
+}
+
+function byName(headers: HarEntry['request']['headers']): Readonly<Record<string, string>> {
+  return Object.fromEntries(headers.map(({ name, value }) => [name.toLowerCase(), value]))
+}
+
+const UNKNOWN = { body: 'unknown', value: undefined } as const
+
+function bodyOf({ text = '', encoding, size }: HarEntry['request']['postData'], isStream: boolean) {
+  if (text === '') return size === 0 ? ({ body: 'none', value: undefined } as const) : UNKNOWN
+  const plain = encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text
+  try {
+    const lines = plain.split(/\r?\n/).filter((line) => line.trim() !== '')
+    const value = isStream ? lines.map((line) => JSON.parse(line) as Json) : (JSON.parse(plain) as Json)
+    return { body: 'json', value } as const
+  } catch {
+    // A longer body was cut when it was recorded.
+    return Buffer.byteLength(plain) < (size ?? 0) ? UNKNOWN : ({ body: 'invalid', value: undefined } as const)
+  }
+}
