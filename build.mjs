@@ -60,7 +60,7 @@ async function buildScripts() {
       ...shared,
       input: {
         library: 'src/index.ts',
-        main: 'src/adapters/cli/main.ts',
+        main: 'src/cli/main.ts',
         documents: 'src/emulator/documents.ts',
       },
       plugins: [beside('src/tools/mcp/sdk.ts', './mcp-sdk.js')],
@@ -98,12 +98,7 @@ function startFile(id, modules) {
     return seen.has(id)
   }
   if (within([resolve('src/index.ts')])) return 'library'
-  const start = [
-    'emulator.ts',
-    'adapters/cli/main.ts',
-    'adapters/cli/start.ts',
-    'adapters/scenarios/library.ts',
-  ]
+  const start = ['emulator.ts', 'cli/main.ts', 'cli/start.ts', 'adapters/scenarios/library.ts']
   return within(start.map((file) => resolve('src', file))) ? 'start' : null
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allCommands } from '../adapters/cli/command-line.ts'
+import { allCommands } from '../cli/command-line.ts'
 import {
   type Environment,
   flagOf,

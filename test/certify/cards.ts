@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { run } from '../../src/adapters/cli/command-line.ts'
+import { run } from '../../src/cli/command-line.ts'
 
 /** The clients whose cards are on docs/certify.md, with the commands of their adapters. */
 export const CLIENTS: Readonly<Record<string, readonly string[]>> = {

@@ -2,8 +2,8 @@ import { accessSync, chmodSync, mkdirSync, statSync, utimesSync, writeFileSync }
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataDirectory, lock, nodeVersion, port } from '../../src/adapters/cli/doctor.ts'
 import { thisProcess } from '../../src/adapters/storage/process-identity.ts'
+import { dataDirectory, lock, nodeVersion, port } from '../../src/cli/doctor.ts'
 import { openEmulator } from '../../src/emulator/emulator.ts'
 import { command, temporaryDirectory } from './in-process.ts'
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Summary } from '../../src/adapters/cli/exec-summary.ts'
+import type { Summary } from '../../src/cli/exec-summary.ts'
 import { execClient, temporaryDirectory } from './in-process.ts'
 
 /** Runs a script of Node as the command, with functions to call the emulator. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { allCommands } from '../../src/adapters/cli/command-line.ts'
+import { allCommands } from '../../src/cli/command-line.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 import { createBatch, openRunning, type Running, START } from './running.ts'
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { run } from '../../src/adapters/cli/command-line.ts'
+import { run } from '../../src/cli/command-line.ts'
 import type { Environment } from '../../src/terminal/options.ts'
 
 /** The output of a command and its exit code. */

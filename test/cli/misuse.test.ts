@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allCommands } from '../../src/adapters/cli/command-line.ts'
+import { allCommands } from '../../src/cli/command-line.ts'
 import { command, temporaryFile } from './in-process.ts'
 import { running } from './running.ts'
 

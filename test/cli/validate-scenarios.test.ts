@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { kindOf } from '../../src/adapters/cli/validate.ts'
+import { kindOf } from '../../src/cli/validate.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 /** A directory of scenarios that is removed after the test. */

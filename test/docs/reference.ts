@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import * as z from 'zod'
-import { allCommands } from '../../src/adapters/cli/command-line.ts'
 import { builtInScenarios } from '../../src/adapters/scenarios/built-in.ts'
+import { allCommands } from '../../src/cli/command-line.ts'
 import { Settings } from '../../src/core/assumptions.ts'
 import { groupBy } from '../../src/core/conduct/observed.ts'
 import { verdicts } from '../../src/core/conduct/verdicts.ts'

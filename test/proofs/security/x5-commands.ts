@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { run as runCommand } from '../../../src/adapters/cli/command-line.ts'
+import { run as runCommand } from '../../../src/cli/command-line.ts'
 import type { Scale } from '../proof.ts'
 import { CORPUS, control, fileName, OBEYED, type Shown } from './x5-corpus.ts'
 

@@ -1,0 +1,137 @@
+import { isAbout, type Topic } from '../client/advance-summary.ts'
+import { advanceToTarget, type TargetOf } from '../client/clock.ts'
+import { parseDuration } from '../core/time/instant.ts'
+import type { AdvanceResult } from '../core/time/scheduler.ts'
+import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
+import {
+  advanceLines,
+  type ClockView,
+  eventLine,
+  happened,
+  nextEvent,
+  speedOf,
+} from '../terminal/clock-lines.ts'
+import { jsonArgument } from '../terminal/json-files.ts'
+import { numberArgument, type OptionValues, UsageError } from '../terminal/options.ts'
+import { show } from '../terminal/print.ts'
+
+/** The target of an advance. The emulator checks the goal, so its type is open here. */
+type Target = TargetOf<object>
+
+export const clockCommands = [
+  call('clock', 'GET /clock', { description: 'Show the virtual clock', lines: clockLines }),
+  sandboxCommand('clock advance', {
+    description:
+      'Advance the virtual clock by a duration, or to the target of --to, --steps or --until-batch; all due events run',
+    args: { '[duration]': 'such as 90s, 10m, 24h, 29d or PT24H' },
+    options: ['to', 'steps', 'untilBatch', 'status', 'items', 'maxEvents', 'all', 'only', 'stable'],
+    help: { status: { description: 'status of the batch to advance to, instead of its end' } },
+    run: async (ask, invocation) => {
+      const { args, options } = invocation
+      const target = { ...targetOf(args[0], options), max_events: options.maxEvents }
+      const query = { stable: isOn(options.stable) }
+      const advance = (body: Target) => ask('POST /clock/advance', { body, query })
+      const result = selected(await advanceToTarget(advance, target), options.only)
+      return show(invocation, result, advanceLines(result, options))
+    },
+  }),
+  sandboxCommand('clock latest', {
+    description: 'Show the latest advance, whoever requested it, and whether one is running',
+    route: 'GET /clock/advance',
+    options: ['all', 'only'],
+    run: async (ask, invocation) => {
+      const { running, result } = await ask('GET /clock/advance')
+      const { only } = invocation.options
+      const lines = [
+        ...(running ? ['An advance is running. The one before:'] : []),
+        ...(result === null
+          ? ['There was no advance.']
+          : advanceLines(selected(result, only), invocation.options)),
+      ]
+      return show(invocation, { running, result }, lines)
+    },
+  }),
+  call('clock freeze', 'PATCH /clock', {
+    description: 'Stop the virtual clock: time passes only when it is advanced',
+    body: () => ({ rate: 0 }),
+    lines: clockLines,
+  }),
+  call('clock run', 'PATCH /clock', {
+    description: 'Let the virtual clock run as fast as the real one',
+    body: () => ({ rate: 1 }),
+    lines: clockLines,
+  }),
+  call('clock rate', 'PATCH /clock', {
+    description: 'Choose how fast the virtual clock runs',
+    args: { '<rate>': 'virtual seconds per real second; 0 freezes the clock' },
+    body: ({ rate }) => ({ rate: numberArgument('rate', rate) }),
+    lines: clockLines,
+  }),
+  sandboxCommand('events', {
+    description:
+      'List the future events of the virtual clock; with --follow print events as they happen until Ctrl-C',
+    route: 'GET /clock/horizon',
+    options: ['follow', 'type'],
+    run: async (ask, invocation) => {
+      const { options } = invocation
+      if (options.follow) {
+        const types = options.type.length === 0 ? undefined : options.type
+        const { follow } = await import('./follow.ts')
+        return follow(invocation, { types }, (event) => show(invocation, event, happened(event)))
+      }
+      const body = await ask('GET /clock/horizon')
+      const lines = body.data.map((event) => eventLine(event).trim())
+      return show(invocation, body, lines.length === 0 ? ['Nothing is due.'] : lines)
+    },
+  }),
+  call('events emit', 'POST /provider-events', {
+    description: 'Emit an event of a provider, and show which triggers fire and why others do not',
+    args: {
+      '<source>': 'the provider',
+      '<event>': 'name of the event',
+      '[payload]': 'JSON object in quotes',
+    },
+    body: ({ source, event, payload }) => ({ source, event, payload: jsonArgument('payload', payload) }),
+  }),
+]
+
+function clockLines(clock: ClockView): string[] {
+  const { now, skip_on_poll, next, frozen } = clock
+  const skips = skip_on_poll ? ', skips on poll' : ''
+  const lines = [`${now}, ${speedOf(clock)}${skips}`, `next: ${nextEvent(next)}`]
+  return frozen === null ? lines : [...lines, frozen]
+}
+
+type Targets = OptionValues<'to' | 'steps' | 'untilBatch' | 'status' | 'items'>
+
+/** The body of the request. The emulator checks the values. Throws {@link UsageError} unless exactly one target is given. */
+function targetOf(by: string | undefined, { to, steps, untilBatch, status, items }: Targets): Target {
+  const goal = untilBatch === undefined ? {} : { until: { batch: untilBatch, status, finished_items: items } }
+  if (by !== undefined && parseDuration(by) === undefined)
+    throw new UsageError([
+      `<duration>: "${by}" is not a duration. Give one such as 250ms, 90s, 10m, 24h, 29d or PT24H, or an instant with --to 2030-01-01T00:00:00Z.`,
+    ])
+  const targets = [by, to, steps, untilBatch].filter((target) => target !== undefined)
+  if (targets.length !== 1) {
+    throw new UsageError([
+      'clock advance needs one target: a duration such as 90s, 10m, 24h, 29d or PT24H, or one of --to, --steps and --until-batch.',
+    ])
+  }
+  if (untilBatch === undefined && (status !== undefined || items !== undefined))
+    throw new UsageError(['--status and --items need a batch. Name it with --until-batch.'])
+  return { by, to, steps, ...goal } as Target
+}
+
+/** The result with the events of one topic only; undefined: all events. */
+function selected(result: AdvanceResult, topic: Topic | undefined): AdvanceResult {
+  if (topic === undefined) return result
+  const { events, failed, omitted = {}, ...rest } = result
+  const isSelected = ({ kind }: { readonly kind: string }) => isAbout(topic, kind)
+  const counts = Object.entries(omitted).filter(([kind]) => isAbout(topic, kind))
+  return {
+    ...rest,
+    events: events.filter(isSelected),
+    failed: failed.filter(isSelected),
+    ...(counts.length > 0 && { omitted: Object.fromEntries(counts) }),
+  }
+}

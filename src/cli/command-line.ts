@@ -1,0 +1,317 @@
+import { Command, CommanderError, Option } from 'commander'
+import { packageVersion } from '../adapters/package.ts'
+import { didYouMean } from '../core/did-you-mean.ts'
+import {
+  CommandFailed,
+  type Command as Declaration,
+  FAILED,
+  MISUSED,
+  OK,
+  type Streams,
+  type Terminal,
+} from '../terminal/command.ts'
+import { styled } from '../terminal/line.ts'
+import {
+  type Environment,
+  type Flags,
+  flagOf,
+  givenOptions,
+  type OptionName,
+  optionOf,
+  resolveOptions,
+  shownDefault,
+  UsageError,
+  usageOf,
+  variableOf,
+} from '../terminal/options.ts'
+import { harmless, rendered } from '../terminal/print.ts'
+
+const NAME = 'workspace-emulator'
+
+/** The command that runs when none is named. */
+const DEFAULT_COMMAND = 'start'
+
+/** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
+const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
+  'start exec certify hunt replay init mcp validate doctor openapi schema version': async () =>
+    (await import('./local-commands.ts')).localCommands,
+  'wait status reset open stop': async () => (await import('./control-commands.ts')).controlCommands,
+  'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
+  requests: async () => (await import('./request-commands.ts')).requestCommands,
+  conduct: async () => (await import('../terminal/conduct-commands.ts')).conductCommands,
+  coverage: async () => (await import('./coverage-commands.ts')).coverageCommands,
+  explain: async () => (await import('../terminal/explain-command.ts')).explainCommands,
+  'snapshot sandbox': async () => (await import('./sandbox-commands.ts')).sandboxCommands,
+  'faults latency': async () => (await import('./fault-commands.ts')).faultCommands,
+  limits: async () => (await import('./limit-commands.ts')).limitCommands,
+  scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,
+  'state record': async () => (await import('./state-commands.ts')).stateCommands,
+  batch: async () => (await import('./batch-commands.ts')).batchCommands,
+  webhook: async () => (await import('./webhook-commands.ts')).webhookCommands,
+  'settings assumptions stub': async () => (await import('./settings-commands.ts')).settingsCommands,
+  'agent-runs join oauth connection api': async () => (await import('./service-commands.ts')).serviceCommands,
+  completion: async () => (await import('./completion.ts')).completionCommands(allCommands),
+}
+
+const FIRST_WORDS = Object.keys(MODULES).flatMap((words) => words.split(' '))
+
+/** Every command, in the order of the help. */
+export async function allCommands(): Promise<readonly Declaration[]> {
+  return (await Promise.all(Object.values(MODULES).map((load) => load()))).flat()
+}
+
+// The first word selects the commands. Without one the default command runs; the help lists all commands.
+async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
+  const [first = '-'] = argv
+  const isFlag = first.startsWith('-') && !argv.includes('-h') && !argv.includes('--help')
+  const word = isFlag ? DEFAULT_COMMAND : first
+  const words = Object.keys(MODULES).find((each) => each.split(' ').includes(word)) ?? ''
+  const load = MODULES[words]
+  if (load === undefined) return allCommands()
+  return (await load()).filter(({ name }) => name.split(' ')[0] === word)
+}
+
+// Most commands have `--url`. The example is a flag that the command itself has.
+function footerOf({ options }: Declaration, width: number): string {
+  const example = options.find((name) => name === 'url') ?? options[0]
+  if (example === undefined) return ''
+  const names = `${flagOf(example)} has ${variableOf(example)}`
+  const text = `Every flag has an environment variable: ${names}. The flag overrides it.`
+  return `\n${rendered(text, { colours: false, width })}`
+}
+
+/**
+ * Runs a command line and resolves with the exit code: 0, 1 when the command failed, 2 when the command line was wrong.
+ * @param given the arguments after the name of the program
+ */
+export async function run(given: readonly string[], env: Environment, streams: Streams): Promise<number> {
+  const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
+  const dashes = argv.includes('--') ? argv.indexOf('--') : argv.length
+  let code = OK
+  const program = programOf(streams, env, await commandsFor(argv), async (declaration, command) => {
+    const flags = flagsOf(command, declaration)
+    const { noColor } = resolveOptions(['noColor'], flags, env)
+    code = await declaration.run({
+      args: command.args,
+      afterDashes: argv.slice(dashes + 1),
+      options: resolveOptions(declaration.options, flags, env),
+      given: givenOptions(declaration.options, flags, env),
+      typed: new Set(flags.keys()),
+      env,
+      terminal: terminalOf(streams, noColor),
+    })
+  })
+  try {
+    await program.parseAsync(argv, { from: 'user' })
+    return code
+  } catch (error) {
+    // Commander throws an error after a help text too.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
+    if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
+    const exit_code = error instanceof UsageError ? MISUSED : FAILED
+    const misplaced = argv.find((word) => FIRST_WORDS.includes(word))
+    const isFlagFirst = argv[0]?.startsWith('-') && error.message.startsWith('There is no flag')
+    const message = misplaced && isFlagFirst ? commandFirst(misplaced) : await inCommands(error.message)
+    // The options of a wrong command line were never parsed.
+    const isJson = argv.slice(0, dashes).includes('--json')
+    streams.err(isJson ? JSON.stringify({ error: { message, exit_code } }) : harmless(message))
+    return exit_code
+  }
+}
+
+// Results contain texts of requests and records, with any character. The logger escapes its own texts, since it adds colours.
+function terminalOf(streams: Streams, isPlain: boolean): Terminal {
+  const screen = { width: streams.width, colours: streams.width !== undefined && !isPlain }
+  return {
+    ...streams,
+    out: (text) => streams.out(harmless(text)),
+    lines: (lines) => streams.out(lines.map((line) => rendered(line, screen)).join('\n')),
+  }
+}
+
+/** A call in a message, unless a query or a body follows: a command would need flags for these. */
+const CALL = /([A-Z]+) \/__emulator(\/[\w/{}%.:-]*[\w}])(?![\w/?]| \{| with\b)/g
+
+// Messages of the emulator name routes; a user of the command line needs the command.
+async function inCommands(message: string): Promise<string> {
+  if (!message.includes('/__emulator/')) return message
+  const commands = await allCommands()
+  return message.replaceAll(CALL, (text, method: string, path: string) => {
+    const calls = commands.map((command) => ({
+      command,
+      values: valuesIn(command.route, `${method} ${path}`),
+    }))
+    const found = calls.find(({ values }) => values?.length === 0) ?? calls.find(({ values }) => values)
+    if (found === undefined) return text
+    const { command, values = [] } = found
+    const others = Object.keys(command.args ?? {}).filter((name) => name.startsWith('<'))
+    return `"workspace-emulator ${[command.name, ...values, ...others.slice(values.length)].join(' ')}"`
+  })
+}
+
+/** The values of the parameters of a route in a call; undefined if it is a call of another route. */
+function valuesIn(route: string | undefined, asked: string): string[] | undefined {
+  const [parts = [], given] = [route?.split('/'), asked.split('/')]
+  const isOther = (part: string, index: number) => !part.startsWith('{') && part !== given[index]
+  if (parts.length !== given.length || parts.some(isOther)) return undefined
+  return given
+    .filter((_, index) => parts[index]?.startsWith('{'))
+    .map((value) => value.replace(/^\{(.*)\}$/, '<$1>'))
+}
+
+type Act = (declaration: Declaration, command: Command) => Promise<void>
+
+function programOf(streams: Streams, env: Environment, commands: readonly Declaration[], act: Act): Command {
+  const { width = 80 } = streams
+  const program = new Command(NAME)
+    .description('A local emulator of the Agent Workspace Service.')
+    .usage('[command] [flags]')
+    .configureOutput({
+      writeOut: (text) => streams.out(text.trimEnd()),
+      writeErr: () => {},
+      getOutHelpWidth: () => width,
+      getOutHasColors: () => streams.width !== undefined && (env.NO_COLOR ?? '') === '',
+    })
+    .configureHelp({
+      minWidthToWrap: 20,
+      subcommandTerm: (each) => each.name(),
+      styleTitle: (title) => rendered(styled('bold', title), { colours: true }),
+    })
+    .addHelpText(
+      'after',
+      `\nWithout a command, ${DEFAULT_COMMAND} runs. Its flags:\n  ${NAME} ${DEFAULT_COMMAND} --help`,
+    )
+    .version(packageVersion(), '-v, --version', 'print the version')
+  withHelp(program)
+  for (const declaration of commands) addCommand(program, declaration, width, act)
+  return program
+}
+
+function addCommand(program: Command, declaration: Declaration, width: number, act: Act): void {
+  const { name, description, usage, args = {}, options } = declaration
+  const [first = '', second] = name.split(' ')
+  const group = program.commands.find((each) => each.name() === first)
+  const isFirst = second !== undefined && group === undefined
+  // A group has no action of its own: it runs its first command, such as `faults list`.
+  const parent = isFirst ? withHelp(program.command(first).description(description)) : (group ?? program)
+  const isDefault = isFirst || name === DEFAULT_COMMAND
+  const command = withHelp((second === undefined ? program : parent).command(second ?? first, { isDefault }))
+    .description(description)
+    .addHelpText('after', () => footerOf(declaration, width))
+    .action(() => act(declaration, command))
+  if (usage !== undefined) command.usage(usage)
+  for (const [argument, meaning] of Object.entries(args)) command.argument(argument, meaning)
+  for (const option of options) command.addOption(commanderOption(option, declaration))
+}
+
+function withHelp(command: Command): Command {
+  return command
+    .helpCommand(false)
+    .helpOption('-h, --help', 'print this help')
+    .exitOverride((error) => misuse(error, command))
+}
+
+function commanderOption(name: OptionName, { help = {} }: Declaration): Option {
+  const { kind, ...option } = optionOf(name)
+  const { description = option.description, shown = shownDefault(name) } = help[name] ?? {}
+  if (kind === 'switch') return new Option(usageOf(name), description)
+  const declared = new Option(usageOf(name), `${description} (default: ${shown})`)
+  // Texts are only collected here; they are parsed together with those of the environment.
+  return declared.argParser((text, before: readonly string[] | undefined) => [...(before ?? []), text])
+}
+
+function flagsOf(command: Command, { options }: Declaration): Flags {
+  return new Map(
+    options.flatMap((name) => {
+      const given = givenTo(command, name)
+      return given === undefined ? [] : [[name, given]]
+    }),
+  )
+}
+
+// `clock --json advance 1h` gives the flag to `clock`, which shares it with `advance`.
+function givenTo(command: Command, name: OptionName): readonly string[] | undefined {
+  const option = command.options.find(({ long }) => long === flagOf(name))
+  const attribute = option?.attributeName() ?? ''
+  if (command.getOptionValueSource(attribute) !== 'cli')
+    return command.parent ? givenTo(command.parent, name) : undefined
+  const value: unknown = command.getOptionValue(attribute)
+  return Array.isArray(value) ? value : ['true']
+}
+
+/** Rethrows an error of commander in our words. */
+function misuse(error: CommanderError, command: Command): never {
+  if (error.exitCode === 0) throw error
+  const isExcess = error.code === 'commander.excessArguments'
+  throw new UsageError(isExcess ? unexpected(command) : [problemOf(error, command), takes(command)])
+}
+
+function problemOf({ code, message }: CommanderError, command: Command): string {
+  const quoted = /'([^']*)'/.exec(message)?.[1] ?? ''
+  const flags = ['--help', ...command.options.flatMap(({ long }) => long ?? [])]
+  const argument = command.registeredArguments.find((each) => each.name() === quoted)
+  switch (code) {
+    case 'commander.unknownOption':
+      return `There is no flag ${quoted}.${slipOf(command, quoted) ?? didYouMean(quoted, flags)}`
+    case 'commander.optionMissingArgument':
+      return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
+    case 'commander.missingArgument':
+      return `${pathOf(command)} needs <${quoted}>: ${argument?.description}.`
+    default:
+      return `${message.replace(/^error: /, '')}.`
+  }
+}
+
+const FORWARD =
+  'The virtual clock only goes forward. "workspace-emulator reset" and "workspace-emulator snapshot restore NAME" go back.'
+
+/** Words that users of other tools try, and what to write instead. */
+const SLIPS: readonly (readonly [pattern: RegExp, hint: string])[] = [
+  [/^clock --rate/, 'Did you mean "clock rate 0"?'],
+  [/^clock set/, 'Did you mean "clock advance --to 2030-01-01T00:00:00Z"?'],
+  [/^clock (?:advance )?-\d/, FORWARD],
+  [/^reset --hard/, 'It always resets everything: records, clock, faults, limits and log.'],
+  [
+    /^(?!start|exec|doctor).* -(?:p|-port|-prot)$/,
+    'Name the emulator by its address: --url http://127.0.0.1:4010.',
+  ],
+]
+
+function slipOf(command: Command, word: string): string | undefined {
+  const path = [...pathOf(command).split(' ').slice(1), word].join(' ')
+  const hint = SLIPS.find(([pattern]) => pattern.test(path))?.[1]
+  return hint && ` ${hint}`
+}
+
+// Commander passes an unknown command as an argument to the default command of the program or of a group.
+function unexpected(command: Command): string[] {
+  const [first = ''] = command.args.slice(command.registeredArguments.length)
+  const isStart = pathOf(command) === `${NAME} ${DEFAULT_COMMAND}`
+  if (isStart && FIRST_WORDS.includes(first)) return [commandFirst(first), takes(command)]
+  if (command.commands.length > 0) return noCommand(command, first)
+  const { parent } = command
+  const isFirstOfGroup = parent?.options.length === 0 && parent.commands[0] === command
+  if (parent && (isStart || isFirstOfGroup)) return noCommand(parent, first)
+  return [`${pathOf(command)} does not accept "${first}".`, takes(command)]
+}
+
+function commandFirst(word: string): string {
+  return `Put the command first: ${NAME} ${word} [flags].`
+}
+
+function noCommand(above: Command, word: string): string[] {
+  const own = [...pathOf(above).split(' ').slice(1), word].join(' ')
+  const known = above.commands.map((each) => pathOf(each).slice(NAME.length + 1))
+  return [
+    `There is no command "${own}".${slipOf(above, word) ?? didYouMean(own, known)}`,
+    `Run "${pathOf(above)} --help" for the commands.`,
+  ]
+}
+
+function takes(command: Command): string {
+  return `Run "${pathOf(command)} --help" for its arguments and flags.`
+}
+
+function pathOf(command: Command): string {
+  return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+}

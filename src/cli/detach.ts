@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CommandFailed, type Invocation } from '../terminal/command.ts'
+import type { StartOptions } from '../terminal/launch.ts'
+import { show } from '../terminal/print.ts'
+
+/**
+ * `start --detach`: starts the same command in a separate process that keeps running, and resolves when it is ready. The
+ * process logs to a file. Throws {@link CommandFailed} with this log when the process ends before it is ready.
+ */
+export async function startDetached(invocation: Invocation<keyof StartOptions>): Promise<number> {
+  const log = join(tmpdir(), `workspace-emulator-${process.pid}.log`)
+  // Only this user may read the log: it can contain a generated control token.
+  const handle = openSync(log, 'w', 0o600)
+  const [, script = '', ...argv] = process.argv
+  const words = argv.filter((word) => word !== '--detach')
+  const child = spawn(process.execPath, [script, ...words, '--json'], {
+    detached: true,
+    stdio: ['ignore', 'pipe', handle],
+    // The child does not end together with npm, and does not detach again.
+    env: { ...invocation.env, npm_lifecycle_event: '', WORKSPACE_EMULATOR_DETACH: '' },
+  })
+  closeSync(handle)
+  const line = await new Promise<string>((resolve, reject) => {
+    let out = ''
+    child.stdout?.on('data', (chunk: Buffer) => {
+      out += chunk
+      if (out.includes('\n')) resolve(out.slice(0, out.indexOf('\n')))
+    })
+    child.on('error', reject)
+    child.on('close', () => reject(new CommandFailed(readFileSync(log, 'utf8').trimEnd())))
+  })
+  child.unref()
+  child.stdout?.destroy()
+  const ready = JSON.parse(line) as { readonly base_url: string; readonly control_url: string }
+  const origin = ready.control_url.replace('/__emulator', '')
+  return show(invocation, { ...ready, pid: child.pid, log }, [
+    `The emulator runs as process ${child.pid}: ${ready.base_url}`,
+    `  Dashboard  ${ready.control_url}/ui/`,
+    `  Log        ${log}`,
+    `  Stop       workspace-emulator stop --url ${origin}`,
+  ])
+}

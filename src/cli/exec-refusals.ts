@@ -1,0 +1,57 @@
+import { callControlOver } from '../client/ask.ts'
+import { type ExplainedRequest, explainRequests } from '../client/explained.ts'
+import { requestsOver } from '../client/requests.ts'
+import { counted } from '../core/words.ts'
+import type { RunningEmulator } from '../emulator/emulator.ts'
+import { harmless } from '../terminal/print.ts'
+import { isFailure } from '../terminal/request-line.ts'
+
+/** Maximum number of requests in the report of a failed run; a workflow of GitHub shows as many annotations for a step. */
+const MAX_REFUSED = 10
+
+/** More requests than any log has. */
+const WHOLE_LOG = 100_000
+
+/**
+ * The report of a failed run: the last requests that were refused in any sandbox that still exists, with their reasons.
+ * Undefined when none was refused.
+ */
+export async function refusalsOf(
+  { sandboxes, control }: RunningEmulator,
+  isWorkflow: boolean,
+): Promise<string | undefined> {
+  const explained: ExplainedRequest[] = []
+  let [total, refused] = [0, 0]
+  for (const { sandbox } of sandboxes.list()) {
+    const requests = requestsOver(callControlOver(control, sandbox.name))
+    const entries = await requests.list({ limit: WHOLE_LOG })
+    const failures = entries.filter(isFailure)
+    total += entries.length
+    refused += failures.length
+    const last = failures.slice(-MAX_REFUSED)
+    for (const each of await explainRequests({ name: sandbox.name, requests }, last)) explained.push(each)
+  }
+  if (total === 0) return 'No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'
+  if (refused === 0) return undefined
+  const shown = explained.slice(-MAX_REFUSED)
+  const title = `The emulator refused ${refused} of ${counted(total, 'request')}${refused > shown.length ? `; the last ${shown.length}` : ''}:`
+  return [title, ...shown.flatMap(isWorkflow ? refusalAnnotation : linesOf)].map(harmless).join('\n')
+}
+
+const linesOf = ({ line, reasons }: ExplainedRequest) => [
+  `  ${line}`,
+  ...reasons.map((each) => `    ${each}`),
+]
+
+const refusalAnnotation = ({ line, reasons }: ExplainedRequest) =>
+  annotation('error', line, reasons.length > 0 ? reasons : [line])
+
+/** A message for the page of a GitHub workflow. */
+export function annotation(level: 'error' | 'notice', title: string, lines: readonly string[]): string {
+  const property = encoded(title).replaceAll(':', '%3A').replaceAll(',', '%2C')
+  return `::${level} title=${property}::${encoded(lines.join('\n'))}`
+}
+
+function encoded(text: string): string {
+  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+}

@@ -1,0 +1,29 @@
+import { type EventOptions, followEvents } from '../client/events.ts'
+import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
+import type { SandboxEvent } from '../index.ts'
+import { OK, type SandboxInvocation } from '../terminal/command.ts'
+import { emulatorOrigin, failure, namedIn } from '../terminal/control-client.ts'
+
+/**
+ * Calls `onEvent` for each event of a sandbox in order, `hello` first, until the emulator ends the stream.
+ * Rejects with {@link CommandFailed} when no emulator responds, or when the connection breaks.
+ */
+export async function follow(
+  { options, terminal }: SandboxInvocation,
+  { types, signal }: EventOptions,
+  onEvent: (event: SandboxEvent) => unknown,
+): Promise<number> {
+  const { controlToken, sandbox = namedIn(options) ?? DEFAULT_SANDBOX } = options
+  try {
+    const address = { url: emulatorOrigin(options), controlToken }
+    for await (const event of followEvents(address, sandbox, { types, signal })) {
+      await onEvent(event)
+      if (event.type === 'dropped')
+        terminal.err(`${event.data.count} events were dropped: they came faster than they were read.`)
+      if (event.type === 'end') terminal.err(`The emulator has ended the stream: ${event.data.reason}`)
+    }
+    return OK
+  } catch (error) {
+    throw failure(options, 'GET /events', error)
+  }
+}

@@ -1,0 +1,136 @@
+import { packageVersion } from '../adapters/package.ts'
+import { command } from '../terminal/command.ts'
+import { CERTIFY_OPTIONS, HUNTED_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
+import { show } from '../terminal/print.ts'
+
+/** The argument of a command that runs another one. */
+const otherCommand = (name: string, example: string) => ({
+  args: {
+    '<command...>': `the program to run and its arguments, after --, without a shell: workspace-emulator ${name} -- ${example}`,
+  },
+  usage: '[flags] -- <command> [arguments...]',
+})
+
+/** The commands that need no running emulator. Their code is loaded when they run. */
+export const localCommands = [
+  command({
+    name: 'start',
+    description: 'Start the emulator (the default command)',
+    options: [...START_OPTIONS, 'detach'],
+    run: async (invocation) =>
+      invocation.options.detach
+        ? (await import('./detach.ts')).startDetached(invocation)
+        : (await import('./start.ts')).start(invocation),
+  }),
+  command({
+    name: 'exec',
+    description:
+      'Run the command after -- with its own emulator (WORKSPACE_BASE_URL, WORKSPACE_API_KEY), and end with the exit code of the command',
+    ...otherCommand('exec', 'npm test'),
+    options: [...START_OPTIONS, 'coverage', 'conduct', 'recordFailures'],
+    help: {
+      port: {
+        description: 'TCP port; 0 chooses a free port, which the command finds in its variables',
+        shown: '0',
+      },
+      data: {
+        description: 'directory of the state; without it everything stays in memory and no file is written',
+        shown: 'none',
+      },
+      ephemeral: { description: 'keep everything in memory, even with --data' },
+      logLevel: { shown: 'warn' },
+      logRequests: { shown: 'off' },
+      quiet: { description: 'only warnings and errors in the log, which is the default of exec' },
+      json: { description: 'at the end, a summary as one line of JSON on stderr; stdout is for the command' },
+    },
+    run: async (invocation) => (await import('./exec.ts')).exec(invocation),
+  }),
+  command({
+    name: 'certify',
+    description:
+      'Run the client after -- once for each case of a fixed list, in which its requests fail in one way, and judge how it behaved: exit code 1 for a failed case, 2 if cases were not reached',
+    ...otherCommand('certify', 'node client.mjs'),
+    options: CERTIFY_OPTIONS,
+    help: {
+      timeout: { description: 'real time for each case; a client that takes longer is ended', shown: '10s' },
+      json: { description: 'the whole report as one line of JSON on stdout instead of text' },
+    },
+    run: async (invocation) => (await import('../tools/certify/certify.ts')).certify(invocation),
+  }),
+  command({
+    name: 'hunt',
+    description:
+      'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error',
+    ...otherCommand('hunt', 'npm test'),
+    options: ['budget', 'run', 'timeout', 'findings', ...HUNTED_OPTIONS, 'json', 'noColor'],
+    help: {
+      seed: { description: 'seed of the data, and of the order of the sequences of two faults' },
+      run: { description: 'only faults with this name; * is any run of characters' },
+      timeout: {
+        description: 'real time for one run, after which the command hangs',
+        shown: 'five times as long as without faults, at least 10s',
+      },
+      json: { description: 'the findings as one line of JSON on stdout instead of text' },
+    },
+    run: async (invocation) => (await import('../tools/hunt/hunt.ts')).hunt(invocation),
+  }),
+  command({
+    name: 'replay',
+    description:
+      'Repeat a recording without its client, and compare every output byte by byte: exit code 1 when one differs',
+    args: { '<file>': 'as record writes it' },
+    options: ['until', 'exportTo', 'json', 'noColor'],
+    run: async (invocation) => (await import('../tools/replay/command.ts')).replayFile(invocation),
+  }),
+  command({
+    name: 'init',
+    description:
+      'Write fixtures, a scenario, a test, a compose file and a CI job into the current directory; existing files are left as they are',
+    options: ['vitest', 'playwright', 'dryRun', 'yes', 'json', 'noColor'],
+    run: async (invocation) => (await import('./init.ts')).init(invocation),
+  }),
+  command({
+    name: 'mcp',
+    description:
+      'Serve tools for coding agents on stdin and stdout, by the Model Context Protocol; without --url it starts an emulator if none runs',
+    options: ['url', 'controlToken', 'sandbox', 'readOnly', 'json', 'noColor'],
+    help: {
+      sandbox: { description: 'sandbox of tools that name none' },
+      json: { description: 'an error of the command as one line of JSON on stderr' },
+    },
+    run: async (invocation) => (await import('../tools/mcp/mcp.ts')).mcp(invocation),
+  }),
+  command({
+    name: 'validate',
+    description:
+      'Check fixtures, settings, scenarios, fault rules, state documents, and HAR files of traffic with the real service; without files, those that start would use',
+    args: { '[files...]': 'JSON files, recognised by their fields; scripts and directories of scenarios' },
+    options: ['fixtures', 'settings', 'scenarios', 'base', 'json', 'noColor'],
+    run: async (invocation) => (await import('./validate.ts')).validate(invocation),
+  }),
+  command({
+    name: 'doctor',
+    description: 'Check that an emulator can start here: exit code 1 when a check fails',
+    options: ['port', 'host', 'data', 'json', 'noColor'],
+    run: async (invocation) => (await import('./doctor.ts')).doctor(invocation),
+  }),
+  command({
+    name: 'openapi',
+    description: 'Print the OpenAPI document of the emulated API under the default settings',
+    options: ['json', 'noColor'],
+    run: async (invocation) => (await import('./documents-commands.ts')).openapi(invocation),
+  }),
+  command({
+    name: 'schema',
+    description: 'Print the JSON Schema of a kind of JSON files, or list the kinds',
+    args: { '[name]': 'such as fixtures' },
+    options: ['json', 'noColor'],
+    run: async (invocation) => (await import('./documents-commands.ts')).schema(invocation),
+  }),
+  command({
+    name: 'version',
+    description: 'Print the version of the package',
+    options: ['json', 'noColor'],
+    run: async (invocation) => show(invocation, { version: packageVersion() }, [packageVersion()]),
+  }),
+]

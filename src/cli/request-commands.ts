@@ -1,0 +1,158 @@
+import type { CallControl, OwnCalls } from '../client/ask.ts'
+import type { Json } from '../core/json.ts'
+import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
+import { FAILED, OK, type SandboxInvocation } from '../terminal/command.ts'
+import { RequestRefused } from '../terminal/control-client.ts'
+import { bodyLines } from '../terminal/explain-command.ts'
+import { readSource } from '../terminal/json-files.ts'
+import type { Line } from '../terminal/line.ts'
+import type { OptionValues } from '../terminal/options.ts'
+import { linesOf, show, textOf } from '../terminal/print.ts'
+import { requestLines, rowOf } from '../terminal/request-line.ts'
+
+type Listed = OwnCalls['GET /requests']['output']
+type Entry = Listed['data'][number]
+type Check = OwnCalls['POST /requests/verify']['output']
+
+const FILTERS = ['operation', 'method', 'path', 'status', 'idempotencyKey', 'since', 'limit'] as const
+const MATCH = {
+  '<match>': 'JSON in quotes, or the path of a JSON file: {"operation", "path", "status", "body", ...}',
+}
+
+export const requestCommands = [
+  sandboxCommand('requests', {
+    description: 'List the newest API requests in the log; with --follow print new requests until Ctrl-C',
+    route: 'GET /requests',
+    options: [...FILTERS, 'full', 'follow', 'stable', 'columns'],
+    run: async (ask, invocation) => {
+      const { options } = invocation
+      if (options.follow) return followed(ask, invocation)
+      const body = await ask('GET /requests', { query: listQuery(options) })
+      if (options.full) return show(invocation, body, body.data.flatMap(fullLines))
+      const data = body.data.map(rowOf)
+      const table = linesOf({ data }, options.columns, 'No request in the log matches.')
+      return show(invocation, body, [...table, ...notListed(body, data.length)])
+    },
+  }),
+  call('requests export', 'GET /requests/har', {
+    description:
+      'Write the requests of the log as HAR 1.2, without keys and secrets, for browsers and other tools',
+    options: [...FILTERS, 'har', 'stable'],
+    query: (_, options) => queryOf(options),
+    exports: ({ log }, _, { har }) => [har, `${log.entries.length} requests`],
+  }),
+  call('requests verify', 'POST /requests/verify', {
+    description: 'Check that requests have come: exit code 1 when they have not',
+    args: MATCH,
+    options: ['exactly'],
+    body: async ({ match }, { exactly }) => ({
+      match: await matchOf(match),
+      count: exactly === undefined ? undefined : { exactly },
+    }),
+    lines: checkLines,
+    code: checkCode,
+  }),
+  call('requests wait', 'POST /requests/wait', {
+    description: 'Wait until requests have come: exit code 1 when the time is up',
+    args: MATCH,
+    options: ['count', 'timeout'],
+    body: async ({ match }, { count, timeout }) => ({
+      match: await matchOf(match),
+      count,
+      timeout_ms: timeout,
+    }),
+    lines: checkLines,
+    code: checkCode,
+  }),
+  call('requests resend', 'POST /requests/{request_id}/resend', {
+    description: 'Send a request of the log again, as the caller that it was logged with',
+    args: { '<request-id>': 'as requests lists it' },
+    lines: entryLines,
+  }),
+  call('requests clear', 'DELETE /requests', {
+    description: 'Empty the log of API requests',
+    lines: () => ['The log of requests is empty.'],
+  }),
+]
+
+// The emulator checks the match.
+async function matchOf(text = ''): Promise<Json> {
+  return (await readSource('match', text)).value
+}
+
+function checkCode({ passed }: Check): number {
+  return passed ? OK : FAILED
+}
+
+function checkLines({ passed, actual, expected, nearest = [], description }: Check): string[] {
+  const wanted = Object.entries(expected).map(([word, count]) => `${word.replace('_', ' ')} ${count}`)
+  return [
+    `${passed ? 'Passed' : 'Not passed'}: ${actual} came, wanted ${wanted.join(', ')}.`,
+    ...(description === undefined ? [] : [description]),
+    ...nearest.flatMap(({ id, method, path, status, missed }) => [
+      `  ${id}  ${status}  ${method} ${path}`,
+      ...missed.map((each) => `    ${Object.values(each).map(textOf).join('  ')}`),
+    ]),
+  ]
+}
+
+type Filter = (typeof FILTERS)[number] | 'stable'
+
+/** Prints the newest requests, and each that comes after them. */
+async function followed(ask: CallControl, invocation: SandboxInvocation<Filter | 'full'>): Promise<number> {
+  const { options } = invocation
+  const { follow } = await import('./follow.ts')
+  let query = listQuery(options)
+  const printNew = async (): Promise<void> => {
+    const { data } = await ask('GET /requests', { query }).catch((error: unknown) => {
+      // The last printed request is not in the log any more, so all its entries are new.
+      if (!(error instanceof RequestRefused) || query.since === undefined) throw error
+      query = { ...query, since: undefined }
+      return ask('GET /requests', { query })
+    })
+    for (const entry of data) show(invocation, entry, options.full ? fullLines(entry) : entryLines(entry))
+    query = { ...query, limit: '1000', since: data.at(-1)?.id ?? query.since }
+  }
+  return follow(invocation, { types: ['request'] }, ({ type }) => (type === 'end' ? undefined : printNew()))
+}
+
+function entryLines({ duration_ms: ms = null, ...entry }: Entry): Line[] {
+  return requestLines({ ...entry, ms })
+}
+
+/** A request with the bodies that the log has kept of it. */
+function fullLines(entry: Entry): Line[] {
+  const { request, response } = entry
+  const sent = request?.body === null || request === undefined ? [] : [JSON.stringify(request.body)]
+  const received = response === null || response === undefined ? [] : bodyLines(response)
+  return [
+    ...entryLines(entry),
+    ...sent.map((line) => `  > ${line}`),
+    ...received.map((line) => `  < ${line}`),
+  ]
+}
+
+function queryOf({
+  operation,
+  method,
+  path,
+  status,
+  since,
+  idempotencyKey,
+  limit,
+  stable,
+}: OptionValues<Filter>) {
+  const texts = { operation, method, path, status, since, idempotency_key: idempotencyKey }
+  return { ...texts, limit: limit?.toString(), stable: isOn(stable) }
+}
+
+function listQuery(options: OptionValues<Filter | 'full'>) {
+  return { ...queryOf(options), full: isOn(options.full) }
+}
+
+function notListed({ matched, capacity, dropped }: Listed, shown: number): string[] {
+  return [
+    ...(matched > shown ? [`The newest ${shown} of ${matched} matching requests; --limit shows more.`] : []),
+    ...(dropped > 0 ? [`The log keeps ${capacity} requests; ${dropped} older ones were dropped.`] : []),
+  ]
+}

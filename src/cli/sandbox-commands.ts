@@ -1,0 +1,169 @@
+import { readFixtures, SHIPPED_FIXTURES } from '../adapters/fixtures.ts'
+import type { OwnCalls } from '../client/ask.ts'
+import { FixturesError } from '../core/fixtures-error.ts'
+import type { Issue } from '../core/json.ts'
+import { call, NAME_ARGUMENT, sandboxCommand } from '../terminal/call-command.ts'
+import { CommandFailed, type Invocation } from '../terminal/command.ts'
+import { type ControlAddress, emulatorOrigin, RequestRefused } from '../terminal/control-client.ts'
+import { fixturesFailure, requireJsonFile, settingsFailure } from '../terminal/json-files.ts'
+import type { Line } from '../terminal/line.ts'
+import type { OptionValues } from '../terminal/options.ts'
+import { show, table } from '../terminal/print.ts'
+
+// The defaults come from the start of the emulator, which a client cannot see.
+const AS_STARTED = { shown: 'as the emulator was started' }
+
+const CREATE_OPTIONS = [
+  ...(['fixtures', 'seed', 'clock', 'rate', 'skipOnPoll', 'settings', 'scenario'] as const),
+  ...(['persist', 'fromSnapshot'] as const),
+] as const
+
+export const sandboxCommands = [
+  call('snapshot list', 'GET /snapshots', {
+    description: 'List the snapshots of a sandbox',
+    lines: snapshotLines,
+  }),
+  call('snapshot save', 'POST /snapshots', {
+    description: 'Save the whole state, clock included; it replaces a snapshot of that name',
+    args: NAME_ARGUMENT,
+    body: ({ name }) => ({ name }),
+    lines: (body) => [`Snapshot ${body.name} saved${factsOf(body)}.`],
+  }),
+  call('snapshot restore', 'POST /snapshots/{name}/restore', {
+    description: 'Restore everything from a snapshot, the clock included',
+    args: NAME_ARGUMENT,
+    lines: ({ now }, { name }) => [`The sandbox is restored from snapshot ${name}; its clock is at ${now}.`],
+  }),
+  call('snapshot delete', 'DELETE /snapshots/{name}', {
+    description: 'Delete a snapshot',
+    args: NAME_ARGUMENT,
+    lines: (_, { name }) => [`Snapshot ${name} deleted.`],
+  }),
+  call('snapshot export', 'GET /snapshots/{name}', {
+    description: 'Write the state document of a snapshot into a file, or on stdout',
+    args: { ...NAME_ARGUMENT, '[file]': 'JSON file to write; an existing one is replaced' },
+    exports: (_, { name, file }) => [file, `Snapshot ${name}`],
+  }),
+  call('snapshot import', 'PUT /snapshots/{name}', {
+    description: 'Store the state document of a file as a snapshot',
+    args: { ...NAME_ARGUMENT, '<file>': 'JSON file with a state document' },
+    body: 'file',
+    lines: (body, { file }) => [`Snapshot ${body.name} created from ${file}${factsOf(body)}.`],
+  }),
+  call('sandbox list', 'GET /sandboxes', {
+    description: 'List the sandboxes of the emulator',
+    lines: sandboxLines,
+  }),
+  sandboxCommand('sandbox create', {
+    description: 'Create a sandbox with the options of the emulator, changed by flags',
+    args: NAME_ARGUMENT,
+    options: CREATE_OPTIONS,
+    help: {
+      fixtures: AS_STARTED,
+      seed: AS_STARTED,
+      clock: AS_STARTED,
+      rate: AS_STARTED,
+      skipOnPoll: AS_STARTED,
+      scenario: { description: 'scenario that is started on it' },
+      settings: AS_STARTED,
+      sandbox: { description: 'sandbox whose snapshot --from-snapshot names' },
+    },
+    run: async (ask, invocation) => {
+      const { args, options } = invocation
+      const [name = ''] = args
+      const draft = { name, ...(await chosen(invocation)) }
+      const body = await ask('POST /sandboxes', { body: draft }).catch(async (error: unknown) => {
+        throw await inFiles(error, options)
+      })
+      return show(invocation, body, [
+        `Sandbox ${name} created: ${emulatorOrigin(options)}${body.base_url_path}`,
+        `  clock  ${body.now}, seed ${body.seed}, ${body.records} records, ${body.persist ? 'on disk' : 'in memory'}`,
+      ])
+    },
+  }),
+  call('sandbox show', 'GET /sandboxes/{name}', { description: 'Show a sandbox', args: NAME_ARGUMENT }),
+  call('sandbox delete', 'DELETE /sandboxes/{name}', {
+    description: 'Remove a sandbox with its snapshots and files',
+    args: NAME_ARGUMENT,
+    lines: (_, { name }) => [`Sandbox ${name} removed, with its snapshots.`],
+  }),
+]
+
+/** The fields of a new sandbox that the command line sets. */
+async function chosen({ options, given, typed }: Invocation<(typeof CREATE_OPTIONS)[number]>) {
+  const { persist, fromSnapshot } = options
+  // A snapshot has its own values. Only flags change them, since variables may be those of the emulator's start.
+  const isSet = fromSnapshot === undefined ? given : typed
+  const chosenOf = <N extends keyof typeof options>(name: N): (typeof options)[N] | undefined =>
+    isSet.has(name) ? options[name] : undefined
+  const [fixtures, settings] = [chosenOf('fixtures'), chosenOf('settings')]
+  return {
+    fixtures: fixtures === undefined ? undefined : await readSource(fixtures),
+    seed: chosenOf('seed'),
+    clock: chosenOf('clock'),
+    rate: chosenOf('rate'),
+    skip_on_poll: chosenOf('skipOnPoll'),
+    scenario: chosenOf('scenario'),
+    settings: settings === undefined ? undefined : (await requireJsonFile(settings)).document,
+    persist: given.has('persist') ? persist : undefined,
+    from_snapshot: fromSnapshot,
+  }
+}
+
+function snapshotLines({ data }: OwnCalls['GET /snapshots']['output']): Line[] {
+  if (data.length === 0) return ['There are no snapshots. "workspace-emulator snapshot save NAME" saves one.']
+  const rows = data.map((each) => [each.name, each.saved_at, each.revision, each.records, each.problem])
+  return table(['NAME', 'CLOCK', 'REVISION', 'RECORDS', ''], rows)
+}
+
+function factsOf({ saved_at, records, replaced }: OwnCalls['POST /snapshots']['output']): string {
+  return `: ${records} records, clock ${saved_at}${replaced ? ', in place of the previous one' : ''}`
+}
+
+function sandboxLines(
+  { data }: OwnCalls['GET /sandboxes']['output'],
+  _: unknown,
+  address: ControlAddress,
+): Line[] {
+  const rows = data.map((each) => [
+    each.name,
+    ...(each.state === 'open'
+      ? [each.now, each.rate === 0 ? 'frozen' : each.rate, each.records, each.requests]
+      : [each.state === 'broken' ? 'broken' : 'not opened yet', '-', '-', '-']),
+    each.persist ? 'on disk' : 'in memory',
+    `${emulatorOrigin(address)}${each.base_url_path}`,
+  ])
+  const problems = data.flatMap((each) => ('problem' in each && each.problem !== null ? [each.problem] : []))
+  const head = ['NAME', 'CLOCK', 'RATE', 'RECORDS', 'REQUESTS', 'KEPT', 'BASE URL']
+  return [...table(head, rows), ...problems]
+}
+
+type Fixtures = NonNullable<NonNullable<OwnCalls['POST /reset']['body']>['fixtures']>
+
+// Files are read here: the emulator may run in a container, and its control interface reads no files.
+async function readSource(source: string): Promise<Fixtures> {
+  const shipped = SHIPPED_FIXTURES.find((name) => name === source)
+  if (shipped !== undefined) return shipped
+  const read = await readFixtures(source).catch(async (error: unknown) => {
+    if (!(error instanceof FixturesError)) throw error
+    throw new CommandFailed(await fixturesFailure(error.file, error.issues))
+  })
+  // The emulator checks the document.
+  return { ...read } as Fixtures
+}
+
+/** Adds the lines of the files to the error of a refused request whose body came from them. */
+async function inFiles(
+  error: unknown,
+  { fixtures, settings = '' }: OptionValues<'fixtures' | 'settings'>,
+): Promise<unknown> {
+  if (!(error instanceof RequestRefused)) return error
+  const { issues } = error
+  const below = (field: string): Issue[] =>
+    issues
+      .filter(({ pointer }) => pointer.startsWith(`${field}/`))
+      .map((issue) => ({ ...issue, pointer: issue.pointer.slice(field.length) }))
+  const [inFixtures, inSettings] = [below('/fixtures'), below('/settings')]
+  if (inFixtures.length > 0) return new CommandFailed(await fixturesFailure(fixtures, inFixtures))
+  return inSettings.length > 0 ? new CommandFailed(await settingsFailure(settings, inSettings)) : error
+}

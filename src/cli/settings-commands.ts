@@ -1,0 +1,74 @@
+import { didYouMean } from '../core/did-you-mean.ts'
+import type { Json } from '../core/json.ts'
+import { syntaxIssue } from '../core/json-text.ts'
+import { call, removedLine, sandboxCommand } from '../terminal/call-command.ts'
+import { CommandFailed } from '../terminal/command.ts'
+import { columns, linesOf, show, table } from '../terminal/print.ts'
+
+const KEY = 'key of the setting, such as batch.unknown_files'
+const STUB = 'the stub, as stub lists it'
+
+export const settingsCommands = [
+  sandboxCommand('settings get', {
+    description: 'Show the settings in force, or one of them',
+    route: 'GET /settings',
+    args: { '[key]': KEY },
+    run: async (ask, invocation) => {
+      const body = await ask('GET /settings')
+      const [key] = invocation.args
+      if (key === undefined) {
+        const isChanged = (name: string) => Object.hasOwn(body.overrides, name)
+        const rows = Object.entries(body.values).map(([name, value]) => [
+          ...[name, JSON.stringify(value), isChanged(name) ? 'changed' : ''],
+        ])
+        return show(invocation, body, columns(rows))
+      }
+      const value = settingOf(body.values, key)
+      return show(invocation, { key, value }, [JSON.stringify(value)])
+    },
+  }),
+  call('settings set', 'PATCH /settings', {
+    description: 'Change a setting: null restores the default',
+    args: { '<key>': KEY, '<value>': 'JSON; any other text is a string' },
+    body: ({ key = '', value = '' }) => ({ [key]: jsonOrText(value) }),
+    lines: ({ values }, { key = '' }) => [`${key} = ${JSON.stringify(values[key])}`],
+  }),
+  call('assumptions', 'GET /assumptions', {
+    description:
+      'List the questions that the specification leaves open, the decisions of the emulator, and how often they were used',
+    lines: ({ data }) => {
+      const keys = (settings: (typeof data)[number]['settings']) => settings.map(({ key }) => key).join(' ')
+      const rows = data.map(({ id, used, settings, decision }) => [id, used, decision, keys(settings)])
+      return table(['ID', 'USED', 'DECISION', 'SETTINGS'], rows)
+    },
+  }),
+  call('stub list', 'GET /stubs', {
+    description: 'List the stubs of endpoints without a contract',
+    columns: ['id', 'source', 'method', 'path', 'status'],
+  }),
+  call('stub add', 'POST /stubs', {
+    description: 'Create a stub for an endpoint without a contract, or a list of stubs',
+    args: {
+      '<stub>': 'JSON in quotes, or the path of a JSON file: {"method", "path", "status", "headers", "body"}',
+    },
+    body: 'stub',
+    lines: (body) => linesOf('data' in body ? body : { data: [body] }, ['id', 'method', 'path', 'status']),
+  }),
+  call('stub show', 'GET /stubs/{id}', { description: 'Show a stub', args: { '<id>': STUB } }),
+  call('stub remove', ['DELETE /stubs/{id}', 'DELETE /stubs'], {
+    description: 'Remove a stub, or all',
+    args: { '[id]': STUB },
+    lines: (body) => [removedLine('removed' in body ? body.removed : [body.id], 'There is no stub.')],
+  }),
+]
+
+function settingOf(values: Readonly<Record<string, unknown>>, key: string): unknown {
+  if (Object.hasOwn(values, key)) return values[key]
+  throw new CommandFailed(
+    `There is no setting "${key}".${didYouMean(key, Object.keys(values))} "workspace-emulator settings" lists them.`,
+  )
+}
+
+function jsonOrText(text: string): Json {
+  return syntaxIssue(text) === undefined ? (JSON.parse(text) as Json) : text
+}

@@ -1,0 +1,250 @@
+import { existsSync } from 'node:fs'
+import { basename, dirname, extname, relative, resolve } from 'node:path'
+import { didYouMean } from '../core/did-you-mean.ts'
+import { Refusal } from '../core/errors.ts'
+import { checkDraft } from '../core/faults/arm.ts'
+import { FixturesError } from '../core/fixtures-error.ts'
+import { type Issue, isObject, type JsonObject } from '../core/json.ts'
+import type { Sandbox } from '../core/sandboxes/sandbox.ts'
+import { checkDocument } from '../core/state/document.ts'
+import {
+  type CheckedScenario,
+  checkScenarios,
+  type InternalOptions,
+  openEmulator,
+} from '../emulator/emulator.ts'
+import { FAILED, type Invocation, OK } from '../terminal/command.ts'
+import {
+  fixturesFile,
+  isDirectory,
+  issueLine,
+  type LocatedIssue,
+  located,
+  locateFixtures,
+  readJsonFile,
+} from '../terminal/json-files.ts'
+import { type Line, styled } from '../terminal/line.ts'
+import { show } from '../terminal/print.ts'
+import { checkTraffic, type TrafficReport, trafficLines } from '../tools/traffic/report.ts'
+
+type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'base' | 'json' | 'noColor'>
+
+/** A file and all its issues. */
+interface Verdict {
+  readonly file: string
+  /** Undefined when the file cannot be read. */
+  readonly kind: Kind | undefined
+  readonly issues: readonly LocatedIssue[]
+  /** What a HAR file shows. */
+  readonly traffic?: TrafficReport
+}
+
+/** The options of the start that the files are checked for. */
+interface Under {
+  readonly fixtures: string
+  readonly settings: JsonObject
+  /** Directory of the scenarios. */
+  readonly scenarios: string
+  /** Base URL of the exchanges in a HAR file. */
+  readonly base: string | undefined
+}
+
+/** `validate`: checks files by starting a sandbox with each, exactly as `start` would. */
+export async function validate(invocation: ValidateInvocation): Promise<number> {
+  const { args, options } = invocation
+  const settings = options.settings === undefined ? undefined : await readJsonFile(options.settings)
+  const under = { ...options, settings: settings && 'document' in settings ? settings.document : {} }
+  const alone: Verdict[] = []
+  const scenarios: string[] = []
+  for (const file of args.length > 0 ? args : inUse(invocation)) {
+    const verdict = await verdictOn(file, under)
+    if (verdict === 'scenario') scenarios.push(file)
+    else alone.push(verdict)
+  }
+  const found = scenarios.length === 0 ? alone : [...alone, ...(await scenarioVerdicts(scenarios, under))]
+  const verdicts = found.map((verdict) => ({ ...verdict, issues: byLocation(verdict.issues) }))
+  const valid = verdicts.every(({ issues }) => issues.length === 0)
+  show(invocation, { valid, files: verdicts }, verdicts.flatMap(linesOf))
+  return valid ? OK : FAILED
+}
+
+/** Sorts issues by file, line and column. Files keep the order of their first issue. */
+function byLocation(issues: readonly LocatedIssue[]): LocatedIssue[] {
+  const files = issues.map(({ file }) => file)
+  return [...issues].sort(
+    (a, b) =>
+      files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line || (a.column ?? 0) - (b.column ?? 0),
+  )
+}
+
+// The default directory of scenarios may be missing; a directory that the user names must exist.
+function inUse({ options, given }: ValidateInvocation): string[] {
+  const { fixtures, settings, scenarios } = options
+  const wanted = given.has('scenarios') || isDirectory(scenarios)
+  return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : [])]
+}
+
+function linesOf({ file, kind, issues, traffic }: Verdict): Line[] {
+  const lines: Line[] =
+    issues.length === 0 ? [[`${file}: `, styled('green', 'ok'), ` (${kind})`]] : issues.map(issueLine)
+  return traffic === undefined ? lines : [...lines, ...trafficLines(traffic)]
+}
+
+/** The verdict on one file. Scenarios are checked together, after the other files. */
+async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenario'> {
+  const isScenario = isScenarioPath(file, under.scenarios)
+  const isMissing = !existsSync(file)
+  if (isMissing && (isScenario || file === under.scenarios)) {
+    const what = file === under.scenarios ? 'directory' : 'file'
+    const detail = `there is no such ${what}; the path is relative to the working directory`
+    return { file, kind: undefined, issues: [{ file, line: 0, pointer: '', detail }] }
+  }
+  if (isHelperPath(file)) return { file, kind: 'helper', issues: [] }
+  if (isScenario) return 'scenario'
+  const read = await readJsonFile(fixturesFile(file))
+  if ('issue' in read) return { file, kind: undefined, issues: [{ ...read.issue, file }] }
+  const kind = extname(file) === '.har' ? 'HAR' : kindOf(read.document)
+  if (kind === 'scenario') return kind
+  if (kind === 'HAR') {
+    const checked = await inSandbox({ ...under, fixtures: 'empty' }, (sandbox) =>
+      checkTraffic(read.document, sandbox, under.base),
+    )
+    return { file, kind, ...checked, issues: located(file, read.text, checked.issues) }
+  }
+  if (kind === 'fixtures') {
+    const error = await failureOf({ fixtures: file, settings: under.settings })
+    const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []
+    return { file, kind, issues }
+  }
+  return { file, kind, issues: located(file, read.text, await issuesOf(kind, read.document, under)) }
+}
+
+async function issuesOf(kind: Kind, document: JsonObject, under: Under): Promise<readonly Issue[]> {
+  if (kind === 'settings') {
+    const error = await failureOf({ fixtures: {}, settings: document })
+    return error instanceof Refusal ? (error.options.issues ?? []) : []
+  }
+  return inSandbox(under, ({ service, settings, assumptions }) => {
+    // A state document has its own settings, and all records that it refers to.
+    const checked =
+      kind === 'state'
+        ? checkDocument(document, service, assumptions, false)
+        : checkDraft(document, service, settings)
+    return 'issues' in checked ? checked.issues : []
+  })
+}
+
+/** Calls `check` with the sandbox that files would be used in, or with an empty one if that cannot be created. */
+async function inSandbox<T>(
+  { fixtures, settings }: Under,
+  check: (sandbox: Sandbox) => T | Promise<T>,
+): Promise<T> {
+  const usual = await started({ fixtures, settings })
+  const emulator = 'sandbox' in usual ? usual : await openEmulator({ ...SILENT, fixtures: {} })
+  try {
+    return await check(emulator.sandbox)
+  } finally {
+    await emulator.close()
+  }
+}
+
+function scenarioVerdicts(sources: readonly string[], under: Under): Promise<readonly Verdict[]> {
+  return inSandbox(under, async (sandbox) => {
+    const folders = sources.filter(isDirectory)
+    const files = sources.filter((source) => !folders.includes(source))
+    const verdicts: Verdict[][] = []
+    for (const source of [...folders, ...(files.length === 0 ? [] : [files])]) {
+      const found = await checkScenarios(source, sandbox)
+      // Not an error: a team may have the directory before its first scenario.
+      const isEmpty = found.length === 0 && typeof source === 'string'
+      const empty = { file: String(source), kind: 'directory without scenarios', issues: [] } as const
+      verdicts.push(isEmpty ? [empty] : found.map(scenarioVerdict))
+    }
+    return verdicts.flat()
+  })
+}
+
+function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {
+  const issues = problems.map(({ file: at, line = 0, column, pointer = '', message }) => ({
+    ...{ file: shown(at), line, pointer, detail: message },
+    ...(column !== undefined && { column }),
+  }))
+  return { file: shown(file), kind: 'scenario', issues }
+}
+
+/** The path relative to the working directory, for a file inside of it. */
+function shown(file: string): string {
+  const path = relative('', file)
+  return path.startsWith('..') ? file : path
+}
+
+/** A free port and no disk: only the checked files can make the start fail. */
+const SILENT = { port: 0, ephemeral: true, rate: 0 } as const
+
+/** The error of a start with these options; undefined if it succeeds. */
+async function failureOf(options: InternalOptions): Promise<unknown> {
+  const result = await started(options)
+  if ('sandbox' in result) await result.close()
+  else return result
+}
+
+async function started(options: InternalOptions) {
+  try {
+    return await openEmulator({ ...SILENT, ...options })
+  } catch (error) {
+    if (error instanceof FixturesError || error instanceof Refusal) return error
+    throw error
+  }
+}
+
+/** The kind that a file is checked as. A `helper` is checked with the scenarios that import it. */
+type Kind =
+  | 'fixtures'
+  | 'settings'
+  | 'scenario'
+  | 'fault rule'
+  | 'state'
+  | 'HAR'
+  | 'helper'
+  | 'directory without scenarios'
+
+const FIXTURES_FIELDS = ['extends', 'organization', 'generate', 'collections', 'description', 'stubs']
+const SCENARIO_FIELDS = ['fixtures', 'clock', 'settings', 'pace', 'outcomes', 'faults', 'timeline', 'on']
+const RULE_FIELDS = ['preset', 'match', 'when', 'do', 'actions']
+
+/** Fields that only the state document of a sandbox has: a state file, an exported snapshot, `GET /__emulator/state`. */
+const STATE_FIELDS = ['format', 'revision', 'counters', 'schedule', 'idempotency']
+
+const SCRIPTS = ['.ts', '.js', '.mjs', '.cjs']
+
+/** Whether the path alone identifies scenarios: a script, a directory, or a JSON file in the directory of scenarios. */
+function isScenarioPath(path: string, folder: string): boolean {
+  return (
+    SCRIPTS.includes(extname(path)) ||
+    isDirectory(path) ||
+    (path.endsWith('.json') && dirname(resolve(path)) === resolve(folder))
+  )
+}
+
+/** Whether the name of a script marks it as a helper with `_`: a shell expands a glob to scenarios and helpers. */
+function isHelperPath(path: string): boolean {
+  return SCRIPTS.includes(extname(path)) && basename(path).startsWith('_')
+}
+
+/**
+ * The kind of a document, by its fields. Only keys of settings have dots. A document with a misspelt field of fixtures still
+ * counts as fixtures.
+ */
+export function kindOf(document: JsonObject): Kind {
+  const keys = Object.keys(document)
+  const hasOne = (fields: readonly string[]) => keys.some((key) => fields.includes(key))
+  const hasSimilar = (fields: readonly string[]) => keys.some((key) => didYouMean(key, fields) !== '')
+  if (keys.some((key) => key.includes('.'))) return 'settings'
+  if (isObject(document.log)) return 'HAR'
+  if (hasOne(STATE_FIELDS)) return 'state'
+  if (hasOne(RULE_FIELDS)) return 'fault rule'
+  if (hasOne(SCENARIO_FIELDS) && !('collections' in document)) return 'scenario'
+  if (keys.length === 0 || hasSimilar(FIXTURES_FIELDS)) return 'fixtures'
+  if (hasSimilar(SCENARIO_FIELDS)) return 'scenario'
+  return Object.values(document).some(isObject) ? 'fixtures' : 'settings'
+}

@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { allowTargets } from '../adapters/webhooks/targets.ts'
+import { BadValue } from '../emulator/options.ts'
+import { optionOf } from '../terminal/options.ts'
+
+test.for([
+  ['port', '0', 0],
+  ['port', '65535', 65_535],
+  ['seed', '9007199254740991', Number.MAX_SAFE_INTEGER],
+  ['rate', '0.5', 0.5],
+  ['rate', '100000', 100_000],
+  ['clock', '2026-03-01', '2026-03-01T00:00:00.000Z'],
+  ['clock', '2026-03-01T12:00:00+02:00', '2026-03-01T10:00:00.000Z'],
+  ['timeout', '1.5s', 1500],
+  ['timeout', 'PT1M', 60_000],
+  ['host', '[::1]', '::1'],
+  ['host', 'fe80::1%eth0', 'fe80::1%eth0'],
+  ['host', 'localhost', 'localhost'],
+  ['allowHosts', 'api.test:8080', 'api.test:8080'],
+  ['allowHosts', '::1', '::1'],
+  ['corsOrigins', 'https://app.example:8443', 'https://app.example:8443'],
+  ['corsOrigins', '*', '*'],
+  ['controlOrigins', 'http://localhost:5173', 'http://localhost:5173'],
+  ['url', 'http://127.0.0.1:4010/', 'http://127.0.0.1:4010'],
+  ['url', 'http://127.0.0.1:4010/v1', 'http://127.0.0.1:4010'],
+  ['url', 'http://h/@w3/__emulator/', 'http://h/@w3'],
+  ['allowWebhooks', 'receiver.test:8080', 'receiver.test:8080'],
+  ['allowWebhooks', '[fd00::5]:65535', '[fd00::5]:65535'],
+  ['sandbox', 'w3-a', 'w3-a'],
+  ['steps', '10', 10],
+] as const)('%s: reads %2$s', ([name, text, value]) => {
+  expect(optionOf(name).parse(text)).toBe(value)
+})
+
+test.for([
+  ['port', '65536'],
+  ['port', '1.5'],
+  ['port', ' 1'],
+  ['port', '0x10'],
+  ['seed', '9007199254740992'],
+  ['seed', '-1'],
+  ['rate', '100000.1'],
+  ['rate', 'Infinity'],
+  ['rate', '1e3'],
+  ['clock', '2026-02-30'],
+  ['clock', 'now'],
+  ['timeout', '10'],
+  ['timeout', '1y'],
+  ['host', 'http://localhost'],
+  ['host', 'localhost:80'],
+  ['allowHosts', 'http://api'],
+  ['allowHosts', 'a b'],
+  ['corsOrigins', 'app.example'],
+  ['corsOrigins', 'https://app.example/'],
+  ['controlOrigins', '*'],
+  ['controlOrigins', 'null'],
+  ['controlOrigins', 'http://localhost:5173/'],
+  ['controlToken', 'two words'],
+  ['controlToken', 'é'],
+  ['url', '127.0.0.1:4010'],
+  ['url', 'ftp://h'],
+  ['limits', 'yes'],
+  ['allowWebhooks', 'receiver.test'],
+  ['allowWebhooks', 'receiver.test:0'],
+  ['allowWebhooks', 'receiver.test:65536'],
+  ['allowWebhooks', 'http://receiver.test:80'],
+  ['allowWebhooks', '[fd00::5:80'],
+  ['allowWebhooks', 'user@receiver.test:80'],
+  ['allowWebhooks', 'fd00::5:80'],
+  ['sandbox', '-w3'],
+  ['sandbox', 'W3'],
+  ['steps', '0'],
+  ['steps', '1.5'],
+] as const)('%s: refuses %2$s and says what to give', ([name, text]) => {
+  const { parse } = optionOf(name)
+  expect(() => parse(text)).toThrow(BadValue)
+  expect(() => parse(text)).toThrow(/ Give .+\.$/)
+})
+
+test('a parser accepts a text or throws BadValue', () => {
+  const parsers = [
+    optionOf('port').parse,
+    optionOf('rate').parse,
+    optionOf('clock').parse,
+    optionOf('timeout').parse,
+    optionOf('corsOrigins').parse,
+    optionOf('url').parse,
+  ]
+  fc.assert(
+    fc.property(fc.constantFrom(...parsers), fc.string(), (parse, text) => {
+      try {
+        parse(text)
+      } catch (error) {
+        expect(error).toBeInstanceOf(BadValue)
+      }
+    }),
+  )
+})
+
+test('the emulator accepts every receiver that --allow-webhook accepts', () => {
+  const host = fc.oneof(
+    fc.domain(),
+    fc.ipV4(),
+    fc.ipV6().map((address) => `[${address}]`),
+    fc.string(),
+  )
+  fc.assert(
+    fc.property(host, fc.integer({ min: 0, max: 70_000 }), (name, port) => {
+      const text = `${name}:${port}`
+      const isRead = canBe(() => optionOf('allowWebhooks').parse(text))
+      if (isRead) expect(canBe(() => allowTargets([text]))).toBe(true)
+    }),
+  )
+  expect(canBe(() => optionOf('allowWebhooks').parse('receiver.test:80'))).toBe(true)
+})
+
+function canBe(work: () => unknown): boolean {
+  try {
+    work()
+    return true
+  } catch {
+    return false
+  }
+}
