@@ -20,7 +20,7 @@ COPY --from=build /app/dist ./dist
 COPY --from=packages /app/node_modules ./node_modules
 COPY --from=build /app/fixtures ./fixtures
 COPY --from=build /app/scenarios ./scenarios
-COPY --from=build /app/templates ./templates
+COPY --from=build /app/src/cli/init/templates ./src/cli/init/templates
 # A number, so that an orchestrator can see that it is not root.
 RUN mkdir /data && chown 10001:10001 /data
 USER 10001:10001

@@ -83,6 +83,8 @@ async function buildScripts() {
   fs.writeFileSync('dist/index.js', libraryEntry(exports))
   fs.writeFileSync('dist/cli.js', COMMAND, { mode: 0o755 })
   fs.writeFileSync('dist/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`)
+  // A build of the container has no documentation.
+  if (fs.existsSync('docs')) (await import('./docs/llms.mjs')).writeLlms('dist')
   for (const [file, make] of Object.entries(require('./dist/documents.js').documentFiles))
     fs.writeFileSync(join('dist', file), `${JSON.stringify(make())}\n`)
 }
@@ -98,7 +100,7 @@ function startFile(id, modules) {
     return seen.has(id)
   }
   if (within([resolve('src/index.ts')])) return 'library'
-  const start = ['emulator.ts', 'cli/main.ts', 'cli/start.ts', 'adapters/scenarios/library.ts']
+  const start = ['emulator/emulator.ts', 'cli/main.ts', 'cli/start.ts', 'adapters/scenarios/library.ts']
   return within(start.map((file) => resolve('src', file))) ? 'start' : null
 }
 

@@ -30,6 +30,8 @@ export default defineConfig({
   test: {
     tags,
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    // The files that `init` writes are tests of its users.
+    exclude: ['src/cli/init/templates/**', '**/node_modules/**'],
     globalSetup: 'test/support/build.ts',
     setupFiles: 'test/support/real-timers.ts',
     reporters: [

@@ -1,62 +1,26 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
+import { FOLDERS, folderOf, importsOf, withoutComments } from './shape/folders.ts'
 import { requestPassages } from './shape/requests.ts'
 import { declaredTwice, linesOf, sourceFiles } from './shape/source.ts'
 
-/** One source file: its path below `src`, its text without comments, and its imports. */
-interface Source {
-  readonly path: string
-  readonly code: string
-  readonly imports: readonly string[]
-}
-
-const sources = readSources('src')
-
-/** The packages that each layer and module may use. Builtins of Node are named where a module needs them. */
-const CORE_PACKAGES = [
-  'zod',
-  'fastest-levenshtein',
-  'tinyqueue',
-  're2js',
-  'picomatch',
-  'node:crypto',
-  'node:module',
-  'node:util',
-  'node:vm',
-  'node:zlib',
-]
-const RESOURCE_PACKAGES = ['zod', 'picomatch', 'node:crypto', 'node:net']
-const JSON_SCHEMA_PACKAGES = [
-  'ajv/dist/2020.js',
-  'ajv-formats',
-  'node:module',
-  '@eslint-community/regexpp',
-  '@faker-js/faker',
-  '@faker-js/faker/locale/en',
-]
-const MODULE_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  agents: ['croner', 'node:module'],
-}
+/** The packages of the adapters, module by module. */
 const ADAPTER_PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  http: ['express', 'zod'],
-  'route-table.ts': ['fastest-levenshtein'],
   scenarios: ['chokidar', 'jiti', 'zod'],
-  control: ['express', 'zod'],
-  consent: ['express', 'node:crypto'],
   storage: ['lowdb', 'chokidar'],
-  cli: ['@modelcontextprotocol/server', 'commander', 'pino', 'pino-pretty', 'zod'],
-  testing: ['vitest', '@playwright/test', 'zod'],
-  dashboard: ['preact', '@preact/signals', 'lucide', 'jsonc-parser'],
-  'json-text.ts': ['jsonc-parser'],
   'fixtures.ts': ['zod'],
 }
+
+const sources = sourceFiles('.').map((file) => ({
+  path: file.path,
+  code: withoutComments(file.text),
+  imports: importsOf(file),
+}))
 
 /** Calls that are allowed in one place only. */
 const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   {
     call: /\bDate\.now\(|\bperformance\.now\b/,
-    home: /^(core\/time\/real|adapters\/dashboard\/app\/browser)\.ts$/,
+    home: /^(core\/time\/real|dashboard\/browser)\.ts$/,
     instead: 'use the `now` that handlers are given, clock.now, or elapsedTime for how long something took',
   },
   {
@@ -66,12 +30,12 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   },
   {
     call: /\breal\.set(?:Timeout|Interval)\(/,
-    home: /^adapters\/realtime\.ts$/,
+    home: /^core\/time\/realtime\.ts$/,
     instead: 'schedule an event, or take `later` from core/time/realtime.ts',
   },
   {
     call: /(?<!\breal\s*\.)\b(?:(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask)\(/,
-    home: /^adapters\/dashboard\/app\//,
+    home: /^dashboard\//,
     instead: 'a test may have replaced it with a fake one: use `real` from core/time/real.ts',
   },
   {
@@ -82,17 +46,17 @@ const BANNED: readonly { readonly call: RegExp; readonly home: RegExp; readonly 
   {
     call: /\bprocess\.env\b/,
     // The dashboard shows snippets of code that users copy into their own programs.
-    home: /^adapters\/(cli\/options|testing\/running|dashboard\/app\/snippets)\.ts$/,
+    home: /^(terminal\/options|testing\/running|dashboard\/snippets)\.ts$/,
     instead: 'add an option to terminal/options.ts',
   },
   {
     call: /\bconsole\./,
-    home: /^adapters\/cli\//,
+    home: /^(cli|terminal|tools)\//,
     instead: 'use the logger that the composition root hands on',
   },
   {
     call: /\bsetFlagsFromString\b|\bprocess\.(?:on|once|umask|chdir)\(|\bprocess\.title\b|\bError\.(?:stackTraceLimit|prepareStackTrace)\b|\bglobalAgent\b|\bsetGlobalDispatcher\b/,
-    home: /^adapters\/cli\/.*$/,
+    home: /^(cli|terminal|tools)\//,
     instead: 'the library runs in the process of its user, whose flags, listeners and agents it leaves alone',
   },
   {
@@ -111,7 +75,7 @@ test('the clock, randomness, timers, the environment and the console are each us
   expect(found).toEqual([])
 })
 
-test('imports follow the layers: core, then resources and adapters, then emulator.ts', () => {
+test('a folder imports only folders above it in the table of test/shape/folders.ts', () => {
   const found = sources.flatMap(({ path, imports }) =>
     imports.flatMap((target) => {
       const reason = forbidden(path, target)
@@ -143,8 +107,8 @@ test('faults are outside the pipeline: only three files of core import them', ()
 
 test('faults act on HTTP from one place: only api.ts imports them', () => {
   const found = sources.filter(({ path, imports }) => {
-    const isOutside = path.startsWith('adapters/http/') && !path.startsWith('adapters/http/faults/')
-    return isOutside && imports.some((target) => target.startsWith('adapters/http/faults/'))
+    const isOutside = path.startsWith('server/http/') && !path.startsWith('server/http/faults/')
+    return isOutside && imports.some((target) => target.startsWith('server/http/faults/'))
   })
   expect(found.map(({ path }) => path)).toEqual(['server/http/api.ts'])
 })
@@ -163,25 +127,11 @@ test('there are no import cycles, type imports included', () => {
   expect(circles).toEqual([])
 })
 
-test('src contains only the layers, the entry points and the composition root', () => {
-  const top = new Set(sources.map(({ path }) => path.split('/')[0]))
-  expect([...top].sort()).toEqual([
-    'adapters',
-    'core',
-    'documents.ts',
-    'emulator.ts',
-    'index.ts',
-    'json-schema',
-    'options.ts',
-    'playwright.ts',
-    'resources',
-    'sandbox-maker.ts',
-    'scenario-checks.ts',
-    'service.ts',
-    'vite-client.ts',
-    'vite.ts',
-    'vitest.ts',
-  ])
+test('src contains only the folders and entry points of the table', () => {
+  const outside = sources.filter(({ path }) => folderOf(path) < 0).map(({ path }) => path)
+  expect(outside, 'put it into a folder of test/shape/folders.ts').toEqual([])
+  const empty = FOLDERS.filter((_, n) => sources.every(({ path }) => folderOf(path) !== n))
+  expect(empty.map(({ name }) => name)).toEqual([])
 })
 
 test('no exported name is declared in two files', () => {
@@ -196,21 +146,22 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 1_072,
-  'adapters/cli': 8_189,
-  'adapters/cli/certify': 1_021,
-  'adapters/consent': 217,
-  'adapters/control': 6_708,
-  'adapters/dashboard': 8_958,
-  'adapters/http': 4_102,
-  'adapters/scenarios': 1_856,
-  'adapters/storage': 1_891,
-  'adapters/testing': 1_268,
-  'adapters/webhooks': 763,
-  core: 17_458,
+  adapters: 4_715,
+  cli: 3_182,
+  client: 1_845,
+  core: 17_728,
+  dashboard: 8_958,
+  emulator: 1_597,
   'json-schema': 2_790,
-  resources: 8_439,
-  src: 2_010,
+  'server/control': 4_979,
+  'server/http': 4_130,
+  server: 653,
+  service: 8_439,
+  src: 676,
+  terminal: 2_190,
+  testing: 1_112,
+  'tools/certify': 866,
+  tools: 3_040,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
@@ -225,7 +176,7 @@ const OVER_BUDGET =
 test('no folder has more lines than its budget', () => {
   const lines: Record<string, number> = {}
   for (const { path, text } of sourceFiles('.')) {
-    const folder = folderOf(path)
+    const folder = budgetOf(path)
     lines[folder] = (lines[folder] ?? 0) + linesOf(text)
   }
   expect(Object.keys(lines).sort(), 'give each folder a budget').toEqual(Object.keys(LINES).sort())
@@ -252,113 +203,53 @@ test('the two measured requests run through no more files and calls between file
   ).toEqual([])
 })
 
-/** The folder in whose budget a file is: each adapter has its own, and so has certification. */
-function folderOf(path: string): string {
-  if (path.startsWith('adapters/cli/certify/')) return 'adapters/cli/certify'
-  const [layer = '', module = '', ...rest] = path.split('/')
-  if (module === '') return 'src'
-  return layer === 'adapters' && rest.length > 0 ? `${layer}/${module}` : layer
+/** The folder in whose budget a file is. */
+function budgetOf(path: string): string {
+  const [folder = '', ...rest] = path.split('/')
+  if (rest.length === 0) return 'src'
+  const within = `${folder}/${rest[0]}`
+  return within in LINES ? within : folder
 }
 
 function forbidden(path: string, target: string): string | undefined {
-  const from = part(path)
   if (target.startsWith('npm:')) return forbiddenPackage(path, target.slice(4))
-  const to = part(target)
-  if (from.word === 'root') return undefined
-  if (from.word === 'core') return to.word === 'core' ? undefined : 'core imports core only'
-  if (from.word === 'json-schema') {
-    const isAllowed = to.word === 'json-schema' || JSON_SCHEMA_IMPORTS.includes(target)
-    return isAllowed ? undefined : `json-schema imports ${JSON_SCHEMA_IMPORTS.join(', ')} only`
-  }
-  if (to.word === 'core') return undefined
-  if (from.word === 'resources') return resourceMay(path, from.module, target, to)
-  if (to.word === 'adapters' && (from.module === to.module || isShared(to.module))) return undefined
-  if (isUser(from.module) && (ENTRY_POINTS.includes(target) || target.startsWith(CLIENT))) return undefined
-  return 'an adapter imports core and itself; emulator.ts passes it what it needs of others'
+  const [from, to] = [folderOf(path), folderOf(target)]
+  if (to > from)
+    return `a folder imports only folders above it: ${FOLDERS.slice(0, from + 1)
+      .map(({ name }) => name)
+      .join(', ')}`
+  const [folder, module] = path.split('/')
+  if (folder === 'json-schema' && target.startsWith('core/') && !JSON_SCHEMA_IMPORTS.includes(target))
+    return `json-schema imports ${JSON_SCHEMA_IMPORTS.join(', ')} only`
+  if (folder === 'service' && target.startsWith('service/')) return resourceMay(path, target)
+  if (folder !== 'adapters' || !target.startsWith('adapters/')) return undefined
+  // A single file directly in `adapters` is shared by all of them, for example the reader of fixtures.
+  const other = target.split('/')[1] ?? ''
+  return other === module || other.endsWith('.ts')
+    ? undefined
+    : 'an adapter imports core and itself; emulator.ts passes it what it needs of others'
 }
 
-// The command line, the test library and the dashboard are users of the emulator: they start it and call it.
-const isUser = (module: string) => ['cli', 'testing', 'dashboard'].includes(module)
 const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/keeping.ts', 'core/random.ts', 'core/regex.ts']
-// Users may also ask which process uses a data folder, and whether it still runs.
-const ENTRY_POINTS = [
-  'emulator.ts',
-  'index.ts',
-  'documents.ts',
-  'options.ts',
-  'adapters/storage/lock.ts',
-  'adapters/storage/process-identity.ts',
-]
-const CLIENT = 'adapters/control/client/'
 
-function resourceMay(path: string, module: string, target: string, to: { word: string; module: string }) {
-  if (to.word === 'json-schema') return undefined
-  if (to.word !== 'resources') return 'a resource imports core, json-schema and itself'
-  if (path === 'service/index.ts' || module === to.module) return undefined
+function resourceMay(path: string, target: string): string | undefined {
+  if (path === 'service/index.ts' || path.split('/')[1] === target.split('/')[1]) return undefined
   // A module of one file may be imported; of a module with a folder, only its schema.ts.
   if (target.split('/').length === 2 || target.endsWith('/schema.ts')) return undefined
   return 'of another module only schema.ts may be imported'
 }
 
-// A single file directly in `adapters` is shared by all adapters, for example the owner of timers or the reader of fixtures.
-function isShared(module: string): boolean {
-  return module.endsWith('.ts')
-}
+/** The files of core that may load faker: `random.ts`, and the two that the starting state needs. */
+const WITH_FAKER = ['core/random.ts', 'core/state/collection.ts', 'core/state/starting-state.ts']
 
 function forbiddenPackage(path: string, name: string): string | undefined {
-  const { word, module } = part(path)
-  if (word === 'root') return undefined
-  if (word === 'core') {
-    if (name.startsWith('@faker-js/faker')) {
-      return ['core/random.ts', 'core/state/collection.ts', 'core/state/starting-state.ts'].includes(path)
-        ? undefined
-        : 'faker is loaded by random.ts alone'
-    }
-    return CORE_PACKAGES.includes(name) ? undefined : `core may use ${CORE_PACKAGES.join(', ')}`
-  }
-  if (word === 'json-schema') {
-    return JSON_SCHEMA_PACKAGES.includes(name)
-      ? undefined
-      : `json-schema may use ${JSON_SCHEMA_PACKAGES.join(', ')}`
-  }
-  if (word === 'resources') {
-    const allowed = [...RESOURCE_PACKAGES, ...(MODULE_PACKAGES[module] ?? [])]
-    return allowed.some((each) => name === each || name.startsWith(`${each}/`))
-      ? undefined
-      : `${module} may use ${allowed.join(', ')}`
-  }
-  if (name.startsWith('node:')) return undefined
-  const allowed = ADAPTER_PACKAGES[module] ?? []
-  return allowed.some((each) => name === each || name.startsWith(`${each}/`))
-    ? undefined
-    : `${module} may use ${allowed.join(', ')}`
-}
-
-function part(path: string): { readonly word: string; readonly module: string } {
-  const [word = '', module = ''] = path.split('/')
-  return ['core', 'resources', 'json-schema', 'adapters'].includes(word)
-    ? { word, module }
-    : { word: 'root', module: word }
-}
-
-function readSources(root: string): Source[] {
-  return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
-    .map((path) => {
-      const code = withoutComments(readFileSync(join(root, path), 'utf8'))
-      return { path, code, imports: importsOf(path, code) }
-    })
-}
-
-function importsOf(path: string, code: string): string[] {
-  const statements = code.matchAll(/^(?:import|export)\b[^'"`;=(]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm)
-  const calls = code.matchAll(/\bimport\(\s*'([^']+)'/g)
-  return [...statements, ...calls].map(([, from, alone]) => {
-    const target = from ?? alone ?? ''
-    return target.startsWith('.') ? normalize(join(dirname(path), target)) : `npm:${target}`
-  })
-}
-
-function withoutComments(text: string): string {
-  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
+  const { name: folder, packages } = FOLDERS[folderOf(path)] ?? { name: 'src', packages: [] }
+  const allows = (each: string) => name === each || name.startsWith(each.endsWith(':') ? each : `${each}/`)
+  if (folder === 'core' && name.startsWith('@faker-js/faker') && !WITH_FAKER.includes(path))
+    return 'faker is loaded by random.ts alone'
+  if (name.startsWith('croner') && !path.startsWith('service/agents/'))
+    return 'croner is used by agents alone'
+  const module = path.split('/')[1] ?? ''
+  const allowed = folder === 'adapters' ? [...(ADAPTER_PACKAGES[module] ?? []), 'node:'] : packages
+  return allowed.some(allows) ? undefined : `${folder} may use ${allowed.join(', ')}`
 }

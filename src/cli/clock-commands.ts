@@ -3,17 +3,12 @@ import { advanceToTarget, type TargetOf } from '../client/clock.ts'
 import { parseDuration } from '../core/time/instant.ts'
 import type { AdvanceResult } from '../core/time/scheduler.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
-import {
-  advanceLines,
-  type ClockView,
-  eventLine,
-  happened,
-  nextEvent,
-  speedOf,
-} from '../terminal/clock-lines.ts'
+import { advanceLines, eventLine, happened, nextEvent, speedOf } from '../terminal/clock-lines.ts'
 import { jsonArgument } from '../terminal/json-files.ts'
 import { numberArgument, type OptionValues, UsageError } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
+
+type ClockView = Parameters<typeof speedOf>[0]
 
 /** The target of an advance. The emulator checks the goal, so its type is open here. */
 type Target = TargetOf<object>

@@ -5,7 +5,7 @@ import { counted } from '../core/words.ts'
 import { type CoverageReport, percentOf } from '../server/control/coverage/report.ts'
 import type { ConductTally, SandboxFinding } from '../terminal/conduct-commands.ts'
 import { printable } from '../terminal/print.ts'
-import { type OperationCount, OUTCOMES, type Tally } from '../terminal/tally.ts'
+import { type OperationCount, REQUEST_OUTCOMES, type Tally } from '../terminal/tally.ts'
 
 /** The summary of a run; `exec --json` prints it as one line. */
 export interface Summary {
@@ -122,7 +122,9 @@ function coverageTable(coverage: Summary['coverage']): string {
 }
 
 function operationTable(operations: readonly OperationCount[]): string {
-  const present = OUTCOMES.filter((each) => operations.some(({ outcomes }) => outcomes[each] !== undefined))
+  const present = REQUEST_OUTCOMES.filter((each) =>
+    operations.some(({ outcomes }) => outcomes[each] !== undefined),
+  )
   const rows = operations.map(({ operation, total, outcomes }) => [
     operation === null ? 'none of the operations' : code(operation),
     total,

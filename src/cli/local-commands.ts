@@ -87,7 +87,7 @@ export const localCommands = [
     description:
       'Write fixtures, a scenario, a test, a compose file and a CI job into the current directory; existing files are left as they are',
     options: ['vitest', 'playwright', 'dryRun', 'yes', 'json', 'noColor'],
-    run: async (invocation) => (await import('./init.ts')).init(invocation),
+    run: async (invocation) => (await import('./init/init.ts')).init(invocation),
   }),
   command({
     name: 'mcp',

@@ -5,6 +5,7 @@ import type { ControlHost } from '../server/control/host.ts'
 import { asRefusal, refused } from '../server/control/reply.ts'
 import { type AnyControlRoute, SMALL_BODY } from '../server/control/route.ts'
 import { controlRoutes } from '../server/control/routes/index.ts'
+import { parseJsonBody } from '../server/http/json-body.ts'
 import { parseName } from '../server/selection.ts'
 import { jsonText, type Transport } from './transport.ts'
 
@@ -22,7 +23,7 @@ export function inProcess(host: ControlHost): Transport {
     // A value that JSON cannot contain is refused before the call, as it is over HTTP.
     const text = route.method === 'GET' ? undefined : jsonText(call.body)
     try {
-      const body = bodyOf(host, route, text)
+      const body = bodyOf(route, text)
       const { params = {}, query = {}, ifMatch, sandbox = DEFAULT_SANDBOX } = call
       const gone = call.signal ?? new AbortController().signal
       parseName(sandbox, 'path')
@@ -35,9 +36,9 @@ export function inProcess(host: ControlHost): Transport {
   }
 }
 
-function bodyOf(host: ControlHost, route: AnyControlRoute, text: string | undefined): Json | undefined {
+function bodyOf(route: AnyControlRoute, text: string | undefined): Json | undefined {
   if (text === undefined) return undefined
-  const body = host.parseJson(Buffer.from(text), route.bounds ?? SMALL_BODY)
+  const body = parseJsonBody(Buffer.from(text), route.bounds ?? SMALL_BODY)
   if (body.kind === 'refused') throw body.refusal
   return body.kind === 'json' ? body.value : undefined
 }

@@ -19,8 +19,7 @@ import type { Coverage } from '../server/control/coverage/coverage.ts'
 import type { ControlHost } from '../server/control/host.ts'
 import type { FetchHandler } from '../server/handlers.ts'
 import { Api, createServer } from '../server/http/api.ts'
-import { allowHosts, controlCors, refusePage, refuseRemote } from '../server/http/guard.ts'
-import { parseJsonBody, readJsonBody } from '../server/http/json-body.ts'
+import { allowHosts, type GuardedRequest, refusePage, refuseRemote } from '../server/http/guard.ts'
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
 import { assumptions } from '../service/index.ts'
@@ -145,10 +144,8 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     process: thisProcess(),
     lockLost: () => lock?.lost,
     closing: closing.signal,
-    guard: (req) => refusePage(req, hosts, pages) ?? refuseRemote(req, options.controlToken),
-    cors: (req) => controlCors(req, pages.origins),
-    readJson: readJsonBody,
-    parseJson: parseJsonBody,
+    hosts,
+    pages,
     recorded: {
       emulator: {
         version: packageVersion(),
@@ -165,7 +162,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
-  const loadApp = once(() => expressApp(api, context, (req) => refusePage(req, hosts)))
+  const loadApp = once(() => expressApp(api, context))
   const app = once(() => applicationOf(loadApp))
   const server = createServer(api, loadApp)
   const control = once(async () => (await import('../client/in-process.ts')).inProcess(context))
@@ -233,7 +230,8 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
 
 // Express and the control interface are two thirds of the code, and no request of the API needs them.
 // Dashboard and consent pages are closed to all pages of other origins.
-async function expressApp(api: Api, host: ControlHost, guard: ControlHost['guard']): Promise<Express> {
+async function expressApp(api: Api, host: ControlHost): Promise<Express> {
+  const guard = (req: GuardedRequest) => refusePage(req, host.hosts)
   const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await Promise.all([
     import('../server/http/app.ts'),
     import('../server/control/router.ts'),

@@ -4,7 +4,7 @@ import type { AdvanceResult, DeliveryAttempt, FutureEvent, RanEvent } from '../c
 import type { SandboxEvent } from '../index.ts'
 import type { OptionValues } from './options.ts'
 
-export type ClockView = OwnCalls['GET /clock']['output']
+type ClockView = OwnCalls['GET /clock']['output']
 
 /** `frozen`, or the rate. */
 export function speedOf({ rate, lag_ms }: ClockView): string {

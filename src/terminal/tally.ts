@@ -6,8 +6,8 @@ import type { Change } from '../core/state/commit.ts'
 /**
  * The outcome of a request: a class of statuses, `other` for a status without a class, or `cut` for a request without a status.
  */
-export const OUTCOMES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other', 'cut'] as const
-type Outcome = (typeof OUTCOMES)[number]
+export const REQUEST_OUTCOMES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'other', 'cut'] as const
+type Outcome = (typeof REQUEST_OUTCOMES)[number]
 
 /** The outcomes of the requests to one operation. */
 export interface OperationCount {
@@ -78,7 +78,7 @@ export class Tally {
 
 function outcomeOf(status: number): Outcome {
   if (status === 0) return 'cut'
-  return OUTCOMES.find((each) => each === `${Math.floor(status / 100)}xx`) ?? 'other'
+  return REQUEST_OUTCOMES.find((each) => each === `${Math.floor(status / 100)}xx`) ?? 'other'
 }
 
 function add<K>(counts: Map<K, number>, key: K, more = 1): void {

@@ -4,14 +4,15 @@ import { expect, test } from 'vitest'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 
-const FOLDER = 'src/adapters/cli'
+/** The folders that call the control interface for a user of the command line. */
+const FOLDERS = ['src/cli', 'src/terminal']
 
 /** Every route that the code of the command line calls: its clients accept the route as a text, such as `GET /clock`. */
 const called = new Set(
-  readdirSync(FOLDER)
+  FOLDERS.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)))
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .flatMap((file) => [
-      ...readFileSync(join(FOLDER, file), 'utf8').matchAll(/'((?:GET|POST|PUT|PATCH|DELETE) \/[^'$]*)'/g),
+      ...readFileSync(file, 'utf8').matchAll(/'((?:GET|POST|PUT|PATCH|DELETE) \/[^'$]*)'/g),
     ])
     .map(([, route = '']) => route),
 )

@@ -182,12 +182,15 @@ test('at a terminal, --yes writes without a question', async () => {
 })
 
 test('the compose file and the workflows are YAML, without tabs and duplicate keys', () => {
-  const files = readdirSync('templates', { recursive: true, encoding: 'utf8' }).filter((path) =>
+  const files = readdirSync('src/cli/init/templates', { recursive: true, encoding: 'utf8' }).filter((path) =>
     /\.ya?ml$/.test(path),
   )
   expect(files).toHaveLength(4)
   for (const file of files) {
-    const document = parse(readFileSync(join('templates', file), 'utf8'), { strict: true, uniqueKeys: true })
+    const document = parse(readFileSync(join('src/cli/init/templates', file), 'utf8'), {
+      strict: true,
+      uniqueKeys: true,
+    })
     expect(Object.keys(document.services ?? document.jobs), file).toHaveLength(1)
   }
 })

@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 import { flagOf } from '../../src/terminal/options.ts'
-import { llmsFiles } from './llms.ts'
 import { anchorsOf, type Block, blocksOf, linksOf, readPages } from './pages.ts'
 import { commands, references, withReferences } from './reference.ts'
 
@@ -33,11 +32,6 @@ const KINDS: Readonly<Record<string, RegExp>> = {
 
 test('the generated tables of the pages match the code; npm run docs updates them', () => {
   for (const [page, text] of pages) expect(withReferences(text), page).toBe(text)
-})
-
-test('llms.txt and llms-full.txt match the pages; npm run docs updates them', () => {
-  for (const [path, text] of Object.entries(llmsFiles(pages)))
-    expect(readFileSync(path, 'utf8'), path).toBe(text)
 })
 
 test('every generated table is on exactly one page', () => {
@@ -77,7 +71,11 @@ test('every link leads to an existing page and heading', () => {
 
 test('every file and folder named in the pages about the code exists', () => {
   for (const page of ['docs/architecture.md', 'docs/contributing.md', 'docs/testing.md']) {
-    const named = [...(pages.get(page) ?? '').matchAll(/`((?:src|core|adapters|resources|test)\/[\w./-]+)`/g)]
+    const named = [
+      ...(pages.get(page) ?? '').matchAll(
+        /`((?:src|core|json-schema|service|adapters|server|client|emulator|testing|dashboard|terminal|tools|cli|test)\/[\w./-]+)`/g,
+      ),
+    ]
     expect(named.length, page).toBeGreaterThan(0)
     for (const [, path = ''] of named) {
       expect(existsSync(path) || existsSync(join('src', path)), `${page}: ${path}`).toBe(true)

@@ -17,6 +17,7 @@ import { conclusionVerdicts } from '../../src/tools/certify/verdicts.ts'
 import { tools } from '../../src/tools/mcp/tools.ts'
 import { writtenCards } from '../certify/cards.ts'
 import { galleryReference } from '../gallery/page.ts'
+import { FOLDERS } from '../shape/folders.ts'
 import { generalPresets, operationRows, resourceRows } from './support-table.ts'
 
 export const commands = await allCommands()
@@ -55,6 +56,11 @@ export const references: Readonly<Record<string, () => string>> = {
       operationsUsed,
     ),
   everypreset: () => table(['family', 'presets for every operation'], generalPresets()),
+  folders: () =>
+    table(
+      ['in `src/`', 'question', 'answer'],
+      FOLDERS.map(({ name, question, answer }) => [name.split(', ').map(code).join(', '), question, answer]),
+    ),
   resources: () => table(['resource', 'collections', 'control calls'], resourceRows()),
   commands: () =>
     table(

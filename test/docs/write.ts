@@ -1,9 +1,8 @@
 import { writeFileSync } from 'node:fs'
-import { llmsFiles } from './llms.ts'
 import { readPages } from './pages.ts'
 import { withReferences } from './reference.ts'
 
-// `npm run docs`: updates the generated parts of the pages, and the files for language models.
+// `npm run docs`: updates the generated parts of the pages.
 for (const [path, text] of readPages()) {
   const now = withReferences(text)
   if (now !== text) {
@@ -11,5 +10,3 @@ for (const [path, text] of readPages()) {
     console.log(`${path} was written`)
   }
 }
-
-for (const [path, text] of Object.entries(llmsFiles(readPages()))) writeFileSync(path, text)

@@ -30,14 +30,8 @@ test('the package contains its code, types, licences, fixtures, scenarios, templ
   const copied = paths.filter((path) => !path.startsWith('dist/'))
   expect(paths).toEqual(expect.arrayContaining(EXPECTED))
   const kinds =
-    /^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/[\w-]+\.md|docs\/languages\/\w+\.(md|py)|templates\/.+)$/
-  expect(copied.filter((path) => !kinds.test(path))).toEqual([
-    'LICENSE',
-    'README.md',
-    'llms-full.txt',
-    'llms.txt',
-    'package.json',
-  ])
+    /^(fixtures\/[\w.-]+\.json|scenarios\/[\w-]+\.ts|docs\/[\w-]+\.md|docs\/languages\/\w+\.(md|py)|src\/cli\/init\/templates\/.+)$/
+  expect(copied.filter((path) => !kinds.test(path))).toEqual(['LICENSE', 'README.md', 'package.json'])
   const unknown = built.filter((path) => !EXPECTED.includes(path))
   expect(
     unknown.filter(
@@ -53,6 +47,8 @@ const EXPECTED = [
   'dist/fixtures.schema.json',
   'dist/index.js',
   'dist/library.js',
+  'dist/llms-full.txt',
+  'dist/llms.txt',
   'dist/mcp-sdk-LICENSES.txt',
   'dist/mcp-sdk.js',
   'dist/openapi.json',
@@ -73,8 +69,8 @@ const EXPECTED = [
   'fixtures/empty.json',
   'fixtures/large.json',
   'scenarios/happy-path.ts',
-  'templates/common/compose.yaml',
-  'templates/vitest/.github/workflows/workspace-vitest.yml',
+  'src/cli/init/templates/common/compose.yaml',
+  'src/cli/init/templates/vitest/.github/workflows/workspace-vitest.yml',
 ]
 
 test('the package size is within its bounds', () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { FOLDERS, folderImports } from './folders.ts'
 import { requestPassages } from './requests.ts'
 import { commentShare, declaredTwice, knowFaults, linesOf, sourceFiles } from './source.ts'
 
@@ -14,6 +15,11 @@ const files = sourceFiles(project)
 const small = files.filter(({ path, text }) => linesOf(text) < 25 && !path.endsWith('index.ts'))
 const twice = declaredTwice(files)
 const faults = knowFaults(files)
+const { counts, upward } = folderImports(files)
+const imports = FOLDERS.map(({ name }, from) => {
+  const targets = FOLDERS.flatMap((to, n) => (counts[from]?.[n] ? [`${to.name} ${counts[from][n]}`] : []))
+  return `${name}: ${targets.join(', ') || 'none'}`
+})
 
 const rows: readonly (readonly [what: string, value: number | string, details?: readonly string[]])[] = [
   ['source lines', files.reduce((sum, { text }) => sum + linesOf(text), 0)],
@@ -26,6 +32,7 @@ const rows: readonly (readonly [what: string, value: number | string, details?: 
     [...twice].map(([name, paths]) => `${name}: ${paths.join(', ')}`),
   ],
   ['files of core that import faults', faults.length, faults],
+  ['imports from folder to folder', `${upward.length} upward`, [...imports, ...upward]],
   ['README lines', linesOf(readFileSync(join(project, 'README.md'), 'utf8'))],
   ...Object.entries(await requestPassages(project)).map(
     ([request, { files, switches }]) =>

@@ -11,7 +11,7 @@ export interface SourceFile {
 export function sourceFiles(project: string): readonly SourceFile[] {
   return readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts'))
+    .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.test.ts') && !path.includes('/templates/'))
     .sort()
     .map((path) => ({ path, text: readFileSync(join(project, 'src', path), 'utf8') }))
 }

@@ -19,8 +19,7 @@ import type { SandboxState } from '../../src/core/state/state.ts'
 import { serviceFaults } from '../../src/emulator/service.ts'
 import type { ControlHost } from '../../src/server/control/host.ts'
 import { controlRouter } from '../../src/server/control/router.ts'
-import { allowHosts, controlCors, refusePage } from '../../src/server/http/guard.ts'
-import { parseJsonBody, readJsonBody } from '../../src/server/http/json-body.ts'
+import { allowHosts } from '../../src/server/http/guard.ts'
 import { close, createHttpServer } from '../../src/server/http/server.ts'
 import { startAt } from './built-state.ts'
 import { callOperation } from './call-operation.ts'
@@ -101,7 +100,6 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
   })
   sandboxes.add(house('default', await build(fixtures, 1, START)), false)
   const sandbox = sandboxes.default
-  const hosts = allowHosts('127.0.0.1')
   const host: ControlHost = {
     service: joined,
     version: '0.0.0-test',
@@ -114,10 +112,8 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     process: { pid: 1, host: 'here' },
     lockLost: () => undefined,
     closing: new AbortController().signal,
-    guard: (req) => refusePage(req, hosts),
-    cors: (req) => controlCors(req, []),
-    readJson: readJsonBody,
-    parseJson: parseJsonBody,
+    hosts: allowHosts('127.0.0.1'),
+    pages: {},
     recorded: {
       emulator: { version: '0.0.0-test', origin: '', allowHosts: [], corsOrigins: [], allowWebhooks: [] },
       scenarios: async () => ({}),

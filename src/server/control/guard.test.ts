@@ -1,13 +1,15 @@
 import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
-import { Refusal } from '../../core/errors.ts'
+import { allowHosts } from '../http/guard.ts'
 import { refuseRequest } from './guard.ts'
 
 const TOKEN = 'control-0123456789'
 
-function refusalOf(authorization: string | undefined, token: string | undefined, verdict?: Refusal) {
+function refusalOf(authorization: string | undefined, token: string | undefined, host = 'localhost') {
   const headers = authorization === undefined ? {} : { authorization }
-  return refuseRequest({ token, guard: () => verdict }, { rawHeaders: [], headers, socket: {} as Socket })
+  const rawHeaders = ['Host', host]
+  const hosts = allowHosts('localhost')
+  return refuseRequest({ token, hosts, pages: {} }, { rawHeaders, headers, socket: {} as Socket })
 }
 
 test.for<[name: string, authorization: string | undefined]>([
@@ -43,8 +45,5 @@ test('without a token set, any Authorization header passes', () => {
 })
 
 test('host and origin are checked before the token', () => {
-  const verdict = new Refusal('forbidden', { status: 403, detail: 'Not you.' })
-  const refusal = refusalOf(`Bearer ${TOKEN}`, TOKEN, verdict)
-  expect(refusal?.code).toBe('forbidden')
-  expect(refusal?.options).toMatchObject({ status: 403, detail: 'Not you.' })
+  expect(refusalOf('Bearer wrong', TOKEN, 'example.com')?.code).toBe('forbidden')
 })

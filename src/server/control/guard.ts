@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../../core/errors.ts'
+import { refusePage, refuseRemote } from '../http/guard.ts'
 import type { ControlHost } from './host.ts'
 
 /**
@@ -8,11 +9,11 @@ import type { ControlHost } from './host.ts'
  * no token.
  */
 export function refuseRequest(
-  host: Pick<ControlHost, 'guard' | 'token'>,
+  host: Pick<ControlHost, 'hosts' | 'pages' | 'token'>,
   req: Pick<IncomingMessage, 'rawHeaders' | 'headers' | 'socket'>,
   isProbe = false,
 ): Refusal | undefined {
-  const refusal = host.guard(req)
+  const refusal = refusePage(req, host.hosts, host.pages) ?? refuseRemote(req, host.token)
   if (refusal !== undefined) return refusal
   if (isProbe || host.token === undefined || isToken(req.headers.authorization, host.token)) return undefined
   const detail =

@@ -1,12 +1,10 @@
-import type { IncomingMessage } from 'node:http'
-import type { Refusal } from '../../core/errors.ts'
 import type { BundleFacts } from '../../core/record/bundle.ts'
-import type { BodyBounds, CallBody } from '../../core/request/exchange.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { ActiveScenario, ListedScenario, ShownScenario } from '../../core/scenarios/source.ts'
 import type { BeginOptions } from '../../core/scenarios/start.ts'
 import type { Service } from '../../core/service.ts'
+import type { AllowedHosts, AllowedPages } from '../http/guard.ts'
 import type { CoveredPoint } from './coverage/report.ts'
 
 /** The functions for scenarios that the control interface needs. */
@@ -47,17 +45,10 @@ export interface ControlHost {
   lockLost(): string | undefined
   /** Aborted when the emulator closes, to end calls that would run without end. */
   readonly closing: AbortSignal
-  /** Refuses a foreign `Host` or `Origin`. */
-  guard(req: Pick<IncomingMessage, 'rawHeaders' | 'socket'>): Refusal | undefined
-  /** The CORS headers of every response to a page that may use the interface, and whether this request only asks for them. */
-  cors(req: IncomingMessage): {
-    readonly headers: readonly (readonly [name: string, value: string])[]
-    readonly isPreflight: boolean
-  }
-  /** Reads and parses a JSON body; never rejects. Undefined when the client disconnected. */
-  readJson(req: IncomingMessage, bounds: BodyBounds): Promise<CallBody | undefined>
-  /** Parses the bytes of a JSON body that came without a request, under the same bounds. */
-  parseJson(bytes: Buffer, bounds: BodyBounds): CallBody
+  /** The hosts that its requests may address. */
+  readonly hosts: AllowedHosts
+  /** The pages that may use it besides its own. */
+  readonly pages: AllowedPages
   /** The parts of a recording that are not about one sandbox. */
   readonly recorded: BundleFacts
   /** Ends the process of the emulator; undefined if the process belongs to another program. */

@@ -4,18 +4,14 @@ import { refuse } from '../../core/errors.ts'
 import type { IssueList } from '../../core/issue-list.ts'
 import type { Issue, Json } from '../../core/json.ts'
 import { parsed, zodIssues } from '../../core/zod-issues.ts'
-import type { ControlHost } from './host.ts'
+import { readJsonBody } from '../http/json-body.ts'
 import { type AnyControlRoute, SMALL_BODY } from './route.ts'
 
 /** A received body; `gone` when the client disconnected. */
 type ReceivedBody = { readonly value: Json | undefined } | 'gone'
 
 /** Reads the body of a request if the route uses one. Refuses content types other than JSON. */
-export async function receive(
-  host: ControlHost,
-  route: AnyControlRoute,
-  req: IncomingMessage,
-): Promise<ReceivedBody> {
+export async function receive(route: AnyControlRoute, req: IncomingMessage): Promise<ReceivedBody> {
   if (route.method === 'GET' || !announced(req)) return { value: undefined }
   const type = req.headers['content-type']
   // A page of another site can send other types, such as those of HTML forms, without a CORS preflight.
@@ -27,7 +23,7 @@ export async function receive(
           : 'The Content-Type of the body is not application/json.',
     })
   }
-  const body = await host.readJson(req, route.bounds ?? SMALL_BODY)
+  const body = await readJsonBody(req, route.bounds ?? SMALL_BODY)
   if (body === undefined) return 'gone'
   if (body.kind === 'refused') throw body.refusal
   return { value: body.kind === 'json' ? body.value : undefined }

@@ -2,6 +2,7 @@ import { type NextFunction, type Request, type Response, Router } from 'express'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { refuse } from '../../core/errors.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
+import { controlCors } from '../http/guard.ts'
 import { type Match, RouteTable } from '../route-table.ts'
 import {
   chooseForControl,
@@ -30,7 +31,7 @@ export function controlRouter(host: ControlHost): Router {
   const router = Router()
   router.use((req: Request, res: Response, next: NextFunction) => {
     const isProbe = routes.some(({ probe, path }) => probe === true && path === req.path)
-    const { headers, isPreflight } = host.cors(req)
+    const { headers, isPreflight } = controlCors(req, host.pages)
     for (const [name, value] of headers) res.setHeader(name, value)
     res.setHeader(VERSION_HEADER, host.version)
     // Browsers send preflights without the token.
@@ -62,7 +63,7 @@ async function serve(
   res.once('close', () => gone.abort())
   const { sandboxes } = host
   const [before, wasThere] = [sandboxes.get(name), sandboxes.has(name)]
-  const received = await receive(host, route, req)
+  const received = await receive(route, req)
   if (received === 'gone') return
   // A request must not create a sandbox again that was removed while the body was read.
   const isRemoved =

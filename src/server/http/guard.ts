@@ -79,7 +79,7 @@ function malformed(detail: string): Refusal {
 }
 
 /** The pages that may use the control interface in addition to its own. */
-interface AllowedPages {
+export interface AllowedPages {
   /** Exact origins. */
   readonly origins?: readonly string[]
   /** Called with each refused page: the browser hides the refusal from it. */
@@ -138,7 +138,7 @@ export function refuseRemote(
  */
 export function controlCors(
   { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
-  origins: readonly string[],
+  { origins = [] }: AllowedPages,
 ) {
   if (origins.length === 0) return { headers: [], isPreflight: false }
   const { origin } = headers

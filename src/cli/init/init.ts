@@ -1,12 +1,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { packageVersion, shippedFile } from '../adapters/package.ts'
-import { isObject } from '../core/json.ts'
-import { counted } from '../core/words.ts'
-import { CommandFailed, FAILED, type Invocation } from '../terminal/command.ts'
-import { requireJsonFile } from '../terminal/json-files.ts'
-import { codeOf, columns, show } from '../terminal/print.ts'
+import { packageVersion, shippedFile } from '../../adapters/package.ts'
+import { isObject } from '../../core/json.ts'
+import { counted } from '../../core/words.ts'
+import { CommandFailed, FAILED, type Invocation } from '../../terminal/command.ts'
+import { requireJsonFile } from '../../terminal/json-files.ts'
+import { codeOf, columns, show } from '../../terminal/print.ts'
 
 /** The test runners: the package of each, and the commands that run the test from its folder of templates. */
 const RUNNERS = {
@@ -79,7 +79,7 @@ function chosenRunners(
 }
 
 function plansOf(folder: string): Plan[] {
-  const root = shippedFile('templates', folder)
+  const root = shippedFile('src', 'cli', 'init', 'templates', folder)
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => {
