@@ -83,7 +83,6 @@ async function buildScripts() {
   fs.writeFileSync('dist/index.js', libraryEntry(exports))
   fs.writeFileSync('dist/cli.js', COMMAND, { mode: 0o755 })
   fs.writeFileSync('dist/package.json', `${JSON.stringify({ type: 'commonjs' })}\n`)
-  // A build of the container has no documentation.
   if (fs.existsSync('docs')) (await import('./docs/llms.mjs')).writeLlms('dist')
   for (const [file, make] of Object.entries(require('./dist/documents.js').documentFiles))
     fs.writeFileSync(join('dist', file), `${JSON.stringify(make())}\n`)

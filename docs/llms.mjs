@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
-// Called by the build: writes `llms.txt`, an index of the documentation for language models, and `llms-full.txt`, all of its text.
+// Called by the build, unless it has no documentation (as in the Dockerfile): writes `llms.txt`, an index of the documentation for
+// language models, and `llms-full.txt`, all of its text.
 export function writeLlms(folder) {
   const docs = readdirSync('docs', { recursive: true }).filter((name) => name.endsWith('.md'))
   const paths = ['README.md', ...docs.sort().map((name) => `docs/${name.replaceAll('\\', '/')}`)]
