@@ -241,7 +241,7 @@ async function buildTypes() {
   // Editors show the descriptions of the start options.
   const { createJiti } = await import('jiti')
   const { startOptions } = await createJiti(import.meta.url).import('./src/emulator/options.ts')
-  const file = 'dist/types/options.d.ts'
+  const file = 'dist/types/emulator/options.d.ts'
   const described = fs.readFileSync(file, 'utf8').replaceAll(/^ +(\w+): Option</gm, (line, name) => {
     const { description, shown, default: value } = startOptions[name]
     return `    /** ${description}. Default: ${shown ?? value}. */\n${line}`
