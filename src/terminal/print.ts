@@ -1,8 +1,20 @@
+import { createRequire } from 'node:module'
 import { styleText } from 'node:util'
-import stringWidth from 'string-width'
-import wrapAnsi from 'wrap-ansi'
+import { once } from '../core/once.ts'
 import { type Invocation, OK } from './command.ts'
 import { type Line, type Screen, type Style, Styled, styled, type TextTable } from './line.ts'
+
+// Loaded with the first table or long line, which a start of the emulator does not print.
+const load = createRequire(import.meta.url)
+const wrapper = once(() => (load('wrap-ansi') as typeof import('wrap-ansi')).default)
+const measure = once(() => (load('string-width') as typeof import('string-width')).default)
+
+/** The columns that a text takes in a terminal: a Chinese character takes two, a combining one none. */
+function columnsOf(text: string): number {
+  return ASCII.test(text) ? text.length : measure()(text)
+}
+
+const ASCII = /^[ -\x7e]*$/
 
 /** Prints a result: with `--json` its data, otherwise its lines. */
 export function show(
@@ -24,7 +36,7 @@ export function rendered(line: Line, screen: Screen): string {
     .map((part) => {
       const { text, style } = escaped(part)
       const before = start
-      start += stringWidth(text)
+      start += columnsOf(text)
       if (style === undefined) return wrapped(text, before, screen.width)
       // Whether colours are wanted is decided once, in `screen`, since versions of Node differ in what they check.
       return screen.colours ? styleText(style, text, { validateStream: false }) : text
@@ -37,20 +49,20 @@ const COPIED = /^\s*(?:[{["\]}]|curl |docker |node |np[mx] |workspace-emulator )
 
 /** A sentence that continues below its own beginning. @param start the column of its first character */
 function wrapped(text: string, start: number, width = Number.POSITIVE_INFINITY): string {
-  if (start + stringWidth(text) <= width || COPIED.test(text)) return text
+  if (start + columnsOf(text) <= width || COPIED.test(text)) return text
   const head = /^(?:.*\s{2})?\s*/.exec(text.slice(0, width / 2))?.[0] ?? ''
-  const indent = start + stringWidth(head)
+  const indent = start + columnsOf(head)
   const rest = text.slice(head.length)
   const room = Math.max(MIN_WIDTH, width - indent)
   // The method and the path of a request, for example: a line end before the path would not make it fit.
-  if (unbroken(rest).length === 1 && rest.split(' ').some((word) => stringWidth(word) > room)) return text
+  if (unbroken(rest).length === 1 && rest.split(' ').some((word) => columnsOf(word) > room)) return text
   const lines = filled(rest, room)
   return head + lines.join(`\n${' '.repeat(indent)}`)
 }
 
 /** Words in lines of a width. A word that is longer has a line of its own. */
 function filled(text: string, width: number): string[] {
-  return wrapAnsi(text, width).split('\n')
+  return wrapper()(text, width).split('\n')
 }
 
 /** A table with a title for each column. */
@@ -83,7 +95,7 @@ function tableLines({ head, rows }: TextTable, screen: Screen): string[] {
       row
         .map(({ style }, n) => {
           const text = pieces[n]?.[k] ?? ''
-          const space = ' '.repeat(Math.max(0, (widths[n] ?? 0) - stringWidth(text)) + GAP)
+          const space = ' '.repeat(Math.max(0, (widths[n] ?? 0) - columnsOf(text)) + GAP)
           return (style === undefined || text === '' ? text : rendered(styled(style, text), screen)) + space
         })
         .join('')
@@ -137,9 +149,9 @@ function unbroken(text: string): string[] {
   return words.length > MAX_WORDS ? words : [text]
 }
 
-/** The columns that the widest of some texts takes in a terminal: a Chinese character takes two, a combining one none. */
+/** The columns of the widest of some texts. */
 function widest(texts: readonly string[]): number {
-  return most(texts.map((text) => stringWidth(text)))
+  return most(texts.map(columnsOf))
 }
 
 function most(numbers: readonly number[]): number {
