@@ -147,7 +147,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_715,
-  cli: 3_182,
+  cli: 2_995,
   client: 1_845,
   core: 17_728,
   dashboard: 8_958,
@@ -158,7 +158,7 @@ const LINES: Readonly<Record<string, number>> = {
   server: 653,
   service: 8_439,
   src: 676,
-  terminal: 2_190,
+  terminal: 2_203,
   testing: 1_112,
   'tools/certify': 866,
   tools: 3_040,

@@ -25,12 +25,6 @@ export const batchCommands = [
     description: 'Let a held batch continue',
     body: () => ({ hold: false }),
   }),
-  call('batch change', 'PATCH /batches/{id}', {
-    ...SHOWN,
-    description: 'Change the pace of a batch, or the outcomes of its unfinished items',
-    args: { ...ID, '<plan>': 'JSON in quotes, or the path of a JSON file: {"pace", "outcomes"}' },
-    body: 'plan',
-  }),
   call('batch fail', 'POST /batches/{id}/fail', {
     ...SHOWN,
     description: 'Fail a batch that is validating or in progress',

@@ -4,7 +4,6 @@ import { parseDuration } from '../core/time/instant.ts'
 import type { AdvanceResult } from '../core/time/scheduler.ts'
 import { call, isOn, sandboxCommand } from '../terminal/call-command.ts'
 import { advanceLines, eventLine, happened, nextEvent, speedOf } from '../terminal/clock-lines.ts'
-import { jsonArgument } from '../terminal/json-files.ts'
 import { numberArgument, type OptionValues, UsageError } from '../terminal/options.ts'
 import { show } from '../terminal/print.ts'
 
@@ -30,30 +29,9 @@ export const clockCommands = [
       return show(invocation, result, advanceLines(result, options))
     },
   }),
-  sandboxCommand('clock latest', {
-    description: 'Show the latest advance, whoever requested it, and whether one is running',
-    route: 'GET /clock/advance',
-    options: ['all', 'only'],
-    run: async (ask, invocation) => {
-      const { running, result } = await ask('GET /clock/advance')
-      const { only } = invocation.options
-      const lines = [
-        ...(running ? ['An advance is running. The one before:'] : []),
-        ...(result === null
-          ? ['There was no advance.']
-          : advanceLines(selected(result, only), invocation.options)),
-      ]
-      return show(invocation, { running, result }, lines)
-    },
-  }),
   call('clock freeze', 'PATCH /clock', {
     description: 'Stop the virtual clock: time passes only when it is advanced',
     body: () => ({ rate: 0 }),
-    lines: clockLines,
-  }),
-  call('clock run', 'PATCH /clock', {
-    description: 'Let the virtual clock run as fast as the real one',
-    body: () => ({ rate: 1 }),
     lines: clockLines,
   }),
   call('clock rate', 'PATCH /clock', {
@@ -78,15 +56,6 @@ export const clockCommands = [
       const lines = body.data.map((event) => eventLine(event).trim())
       return show(invocation, body, lines.length === 0 ? ['Nothing is due.'] : lines)
     },
-  }),
-  call('events emit', 'POST /provider-events', {
-    description: 'Emit an event of a provider, and show which triggers fire and why others do not',
-    args: {
-      '<source>': 'the provider',
-      '<event>': 'name of the event',
-      '[payload]': 'JSON object in quotes',
-    },
-    body: ({ source, event, payload }) => ({ source, event, payload: jsonArgument('payload', payload) }),
   }),
 ]
 

@@ -1,6 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
 import { packageVersion } from '../adapters/package.ts'
-import { didYouMean } from '../core/did-you-mean.ts'
 import {
   CommandFailed,
   type Command as Declaration,
@@ -33,7 +32,7 @@ const DEFAULT_COMMAND = 'start'
 
 /** The modules of the commands by their first words, in the order of the help. Each is loaded when it is needed: `start` is fast. */
 const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> = {
-  'start exec certify hunt replay init mcp validate doctor openapi schema version': async () =>
+  'start exec certify hunt replay init mcp validate doctor openapi schema': async () =>
     (await import('./local-commands.ts')).localCommands,
   'wait status reset open stop': async () => (await import('./control-commands.ts')).controlCommands,
   'clock events': async () => (await import('./clock-commands.ts')).clockCommands,
@@ -48,12 +47,12 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
   'state record': async () => (await import('./state-commands.ts')).stateCommands,
   batch: async () => (await import('./batch-commands.ts')).batchCommands,
   webhook: async () => (await import('./webhook-commands.ts')).webhookCommands,
-  'settings assumptions stub': async () => (await import('./settings-commands.ts')).settingsCommands,
-  'agent-runs join oauth connection api': async () => (await import('./service-commands.ts')).serviceCommands,
+  'settings assumptions': async () => (await import('./settings-commands.ts')).settingsCommands,
+  call: async () => (await import('./call.ts')).callCommands,
   completion: async () => (await import('./completion.ts')).completionCommands(allCommands),
 }
 
-const FIRST_WORDS = Object.keys(MODULES).flatMap((words) => words.split(' '))
+const _FIRST_WORDS = Object.keys(MODULES).flatMap((words) => words.split(' '))
 
 /** Every command, in the order of the help. */
 export async function allCommands(): Promise<readonly Declaration[]> {
@@ -62,13 +61,31 @@ export async function allCommands(): Promise<readonly Declaration[]> {
 
 // The first word selects the commands. Without one the default command runs; the help lists all commands.
 async function commandsFor(argv: readonly string[]): Promise<readonly Declaration[]> {
-  const [first = '-'] = argv
-  const isFlag = first.startsWith('-') && !argv.includes('-h') && !argv.includes('--help')
-  const word = isFlag ? DEFAULT_COMMAND : first
+  const word = isFlag(argv[0]) && !asksForHelp(argv) ? DEFAULT_COMMAND : (argv[0] ?? '')
   const words = Object.keys(MODULES).find((each) => each.split(' ').includes(word)) ?? ''
   const load = MODULES[words]
   if (load === undefined) return allCommands()
   return (await load()).filter(({ name }) => name.split(' ')[0] === word)
+}
+
+/** The arguments with the words that may be left out: the default command, and the first command of a group. */
+function withDefaults(argv: readonly string[], commands: readonly Declaration[]): readonly string[] {
+  const [first = '', second] = argv
+  if (isFlag(argv[0])) return asksForHelp(argv) ? argv : [DEFAULT_COMMAND, ...argv]
+  const group = commands.filter(({ name }) => name.split(' ')[0] === first)
+  if (group.length === 0 || group.some(({ name }) => name === first) || !isFlag(second) || asksForHelp(argv))
+    return argv
+  return [...(group[0]?.name.split(' ') ?? []), ...argv.slice(1)]
+}
+
+function isFlag(word: string | undefined): boolean {
+  return word === undefined || word.startsWith('-')
+}
+
+const HELP = ['-h', '--help', '-v', '--version']
+
+function asksForHelp(argv: readonly string[]): boolean {
+  return argv.some((word) => HELP.includes(word))
 }
 
 // Most commands have `--url`. The example is a flag that the command itself has.
@@ -85,10 +102,12 @@ function footerOf({ options }: Declaration, width: number): string {
  * @param given the arguments after the name of the program
  */
 export async function run(given: readonly string[], env: Environment, streams: Streams): Promise<number> {
-  const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given
+  const asked = given[0] === 'help' ? [...given.slice(1), '--help'] : given
+  const commands = await commandsFor(asked)
+  const argv = withDefaults(asked, commands)
   const dashes = argv.includes('--') ? argv.indexOf('--') : argv.length
   let code = OK
-  const program = programOf(streams, env, await commandsFor(argv), async (declaration, command) => {
+  const program = programOf(streams, env, commands, async (declaration, command) => {
     const flags = flagsOf(command, declaration)
     const { noColor } = resolveOptions(['noColor'], flags, env)
     code = await declaration.run({
@@ -109,9 +128,7 @@ export async function run(given: readonly string[], env: Environment, streams: S
     if (error instanceof CommanderError) return error.exitCode === 0 ? OK : MISUSED
     if (!(error instanceof UsageError || error instanceof CommandFailed)) throw error
     const exit_code = error instanceof UsageError ? MISUSED : FAILED
-    const misplaced = argv.find((word) => FIRST_WORDS.includes(word))
-    const isFlagFirst = argv[0]?.startsWith('-') && error.message.startsWith('There is no flag')
-    const message = misplaced && isFlagFirst ? commandFirst(misplaced) : await inCommands(error.message)
+    const message = await inCommands(error.message)
     // The options of a wrong command line were never parsed.
     const isJson = argv.slice(0, dashes).includes('--json')
     streams.err(isJson ? JSON.stringify({ error: { message, exit_code } }) : harmless(message))
@@ -136,13 +153,13 @@ const CALL = /([A-Z]+) \/__emulator(\/[\w/{}%.:-]*[\w}])(?![\w/?]| \{| with\b)/g
 async function inCommands(message: string): Promise<string> {
   if (!message.includes('/__emulator/')) return message
   const commands = await allCommands()
-  return message.replaceAll(CALL, (text, method: string, path: string) => {
+  return message.replaceAll(CALL, (_text, method: string, path: string) => {
     const calls = commands.map((command) => ({
       command,
       values: valuesIn(command.route, `${method} ${path}`),
     }))
     const found = calls.find(({ values }) => values?.length === 0) ?? calls.find(({ values }) => values)
-    if (found === undefined) return text
+    if (found === undefined) return `"${NAME} call ${method} ${path}"`
     const { command, values = [] } = found
     const others = Object.keys(command.args ?? {}).filter((name) => name.startsWith('<'))
     return `"workspace-emulator ${[command.name, ...values, ...others.slice(values.length)].join(' ')}"`
@@ -192,10 +209,8 @@ function addCommand(program: Command, declaration: Declaration, width: number, a
   const [first = '', second] = name.split(' ')
   const group = program.commands.find((each) => each.name() === first)
   const isFirst = second !== undefined && group === undefined
-  // A group has no action of its own: it runs its first command, such as `faults list`.
   const parent = isFirst ? withHelp(program.command(first).description(description)) : (group ?? program)
-  const isDefault = isFirst || name === DEFAULT_COMMAND
-  const command = withHelp((second === undefined ? program : parent).command(second ?? first, { isDefault }))
+  const command = withHelp((second === undefined ? program : parent).command(second ?? first))
     .description(description)
     .addHelpText('after', () => footerOf(declaration, width))
     .action(() => act(declaration, command))
@@ -239,77 +254,15 @@ function givenTo(command: Command, name: OptionName): readonly string[] | undefi
   return Array.isArray(value) ? value : ['true']
 }
 
-/** Rethrows an error of commander in our words. */
+/** Adds the way out to an error of commander. */
 function misuse(error: CommanderError, command: Command): never {
   if (error.exitCode === 0) throw error
-  const isExcess = error.code === 'commander.excessArguments'
-  throw new UsageError(isExcess ? unexpected(command) : [problemOf(error, command), takes(command)])
-}
-
-function problemOf({ code, message }: CommanderError, command: Command): string {
-  const quoted = /'([^']*)'/.exec(message)?.[1] ?? ''
-  const flags = ['--help', ...command.options.flatMap(({ long }) => long ?? [])]
-  const argument = command.registeredArguments.find((each) => each.name() === quoted)
-  switch (code) {
-    case 'commander.unknownOption':
-      return `There is no flag ${quoted}.${slipOf(command, quoted) ?? didYouMean(quoted, flags)}`
-    case 'commander.optionMissingArgument':
-      return `${quoted.split(' ').find((word) => word.startsWith('--'))} needs a value: ${quoted.replace(/^-\w, /, '')}.`
-    case 'commander.missingArgument':
-      return `${pathOf(command)} needs <${quoted}>: ${argument?.description}.`
-    default:
-      return `${message.replace(/^error: /, '')}.`
-  }
-}
-
-const FORWARD =
-  'The virtual clock only goes forward. "workspace-emulator reset" and "workspace-emulator snapshot restore NAME" go back.'
-
-/** Words that users of other tools try, and what to write instead. */
-const SLIPS: readonly (readonly [pattern: RegExp, hint: string])[] = [
-  [/^clock --rate/, 'Did you mean "clock rate 0"?'],
-  [/^clock set/, 'Did you mean "clock advance --to 2030-01-01T00:00:00Z"?'],
-  [/^clock (?:advance )?-\d/, FORWARD],
-  [/^reset --hard/, 'It always resets everything: records, clock, faults, limits and log.'],
-  [
-    /^(?!start|exec|doctor).* -(?:p|-port|-prot)$/,
-    'Name the emulator by its address: --url http://127.0.0.1:4010.',
-  ],
-]
-
-function slipOf(command: Command, word: string): string | undefined {
-  const path = [...pathOf(command).split(' ').slice(1), word].join(' ')
-  const hint = SLIPS.find(([pattern]) => pattern.test(path))?.[1]
-  return hint && ` ${hint}`
-}
-
-// Commander passes an unknown command as an argument to the default command of the program or of a group.
-function unexpected(command: Command): string[] {
-  const [first = ''] = command.args.slice(command.registeredArguments.length)
-  const isStart = pathOf(command) === `${NAME} ${DEFAULT_COMMAND}`
-  if (isStart && FIRST_WORDS.includes(first)) return [commandFirst(first), takes(command)]
-  if (command.commands.length > 0) return noCommand(command, first)
-  const { parent } = command
-  const isFirstOfGroup = parent?.options.length === 0 && parent.commands[0] === command
-  if (parent && (isStart || isFirstOfGroup)) return noCommand(parent, first)
-  return [`${pathOf(command)} does not accept "${first}".`, takes(command)]
-}
-
-function commandFirst(word: string): string {
-  return `Put the command first: ${NAME} ${word} [flags].`
-}
-
-function noCommand(above: Command, word: string): string[] {
-  const own = [...pathOf(above).split(' ').slice(1), word].join(' ')
-  const known = above.commands.map((each) => pathOf(each).slice(NAME.length + 1))
-  return [
-    `There is no command "${own}".${slipOf(above, word) ?? didYouMean(own, known)}`,
-    `Run "${pathOf(above)} --help" for the commands.`,
-  ]
-}
-
-function takes(command: Command): string {
-  return `Run "${pathOf(command)} --help" for its arguments and flags.`
+  const help = `Run "${pathOf(command)} --help" for its ${command.commands.length > 0 ? 'commands' : 'arguments'} and flags.`
+  const missing = command.registeredArguments.find((each) =>
+    error.message.endsWith(`argument '${each.name()}'`),
+  )
+  const meaning = missing === undefined ? '' : `: ${missing.description}`
+  throw new UsageError([`${error.message.replace(/^error: /, '')}${meaning}`, help])
 }
 
 function pathOf(command: Command): string {

@@ -20,10 +20,10 @@ compdef _workspace_emulator workspace-emulator`,
 
 /** The lists of the emulator with the flags, and the commands for their first argument, after which their names fit. */
 const PLACES = {
-  'GET /sandboxes': ['--sandbox', 'sandbox show', 'sandbox delete'],
+  'GET /sandboxes': ['--sandbox', 'sandbox delete'],
   'GET /operations': ['--operation', 'limits fill', 'limits set', 'limits clear'],
   'GET /fault-presets': ['faults add', 'faults presets'],
-  'GET /scenarios': ['--scenario', 'scenario show', 'scenario start'],
+  'GET /scenarios': ['--scenario', 'scenario start'],
 } as const
 
 /** Milliseconds that an emulator has for its names: a person waits for them. */

@@ -16,7 +16,6 @@ import {
   type StartOptions,
   variablesOf,
 } from '../terminal/launch.ts'
-import type { FlushableLogger } from '../terminal/logger.ts'
 import { isNpmScript } from '../terminal/options.ts'
 import { printable } from '../terminal/print.ts'
 import { printRequests } from '../terminal/request-printer.ts'
@@ -85,7 +84,6 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     return failures.length > 0 && code === OK ? FAILED : code
   } finally {
     stopListening()
-    await logger.flush()
   }
 }
 
@@ -136,7 +134,7 @@ function interruptionOf(child: Child, logger: Logger) {
 async function report(
   summary: Summary,
   { options, terminal, env }: ExecInvocation,
-  logger: FlushableLogger,
+  logger: Logger,
 ): Promise<void> {
   const file = env.GITHUB_STEP_SUMMARY
   try {
@@ -145,6 +143,5 @@ async function report(
     logger.warn(`The summary could not be added to ${file}: ${(error as Error).message}`)
   }
   // The last line, so that it is easy to find on stderr.
-  await logger.flush()
   if (options.json) terminal.err(JSON.stringify(summary))
 }

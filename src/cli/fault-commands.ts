@@ -7,7 +7,7 @@ import { call, removedLine, sandboxCommand } from '../terminal/call-command.ts'
 import { type JsonSource, readSource, refusedFile } from '../terminal/json-files.ts'
 import type { Line } from '../terminal/line.ts'
 import { type OptionValues, UsageError } from '../terminal/options.ts'
-import { columns, prettyLines, shortened, show, table, textOf } from '../terminal/print.ts'
+import { columns, shortened, show, table, textOf } from '../terminal/print.ts'
 
 type Rule = OwnCalls['GET /faults/{id}']['output']
 type Presets = OwnCalls['GET /fault-presets']['output']
@@ -44,22 +44,6 @@ export const faultCommands = [
         ...rules.map(({ id, life, preset }) => `${id}: ${life}${preset === null ? '' : CHANGES_LIFE}`),
       ])
     },
-  }),
-  call('faults show', 'GET /faults/{id}', {
-    description: 'Show a fault rule in full',
-    args: RULE,
-    lines: prettyLines,
-  }),
-  call('faults reset', 'POST /faults/{id}/reset', {
-    description: 'Reset a fault rule: its counters are 0, and its time to live starts now',
-    args: RULE,
-    lines: prettyLines,
-  }),
-  call('faults change', 'PATCH /faults/{id}', {
-    description: 'Change fields of a fault rule: null removes one; its counters keep their values',
-    args: { ...RULE, '<patch>': 'merge patch: JSON in quotes, or the path of a JSON file' },
-    body: 'patch',
-    lines: prettyLines,
   }),
   call('faults clear', ['DELETE /faults/{id}', 'DELETE /faults'], {
     description: 'Remove a fault rule, or all, and show which of them never fired',

@@ -1,7 +1,5 @@
-import { packageVersion } from '../adapters/package.ts'
 import { command } from '../terminal/command.ts'
 import { CERTIFY_OPTIONS, HUNTED_OPTIONS, START_OPTIONS } from '../terminal/options.ts'
-import { show } from '../terminal/print.ts'
 
 /** The argument of a command that runs another one. */
 const otherCommand = (name: string, example: string) => ({
@@ -126,11 +124,5 @@ export const localCommands = [
     args: { '[name]': 'such as fixtures' },
     options: ['json', 'noColor'],
     run: async (invocation) => (await import('./documents-commands.ts')).schema(invocation),
-  }),
-  command({
-    name: 'version',
-    description: 'Print the version of the package',
-    options: ['json', 'noColor'],
-    run: async (invocation) => show(invocation, { version: packageVersion() }, [packageVersion()]),
   }),
 ]

@@ -64,15 +64,6 @@ export const requestCommands = [
     lines: checkLines,
     code: checkCode,
   }),
-  call('requests resend', 'POST /requests/{request_id}/resend', {
-    description: 'Send a request of the log again, as the caller that it was logged with',
-    args: { '<request-id>': 'as requests lists it' },
-    lines: entryLines,
-  }),
-  call('requests clear', 'DELETE /requests', {
-    description: 'Empty the log of API requests',
-    lines: () => ['The log of requests is empty.'],
-  }),
 ]
 
 // The emulator checks the match.

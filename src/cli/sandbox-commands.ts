@@ -39,17 +39,6 @@ export const sandboxCommands = [
     args: NAME_ARGUMENT,
     lines: (_, { name }) => [`Snapshot ${name} deleted.`],
   }),
-  call('snapshot export', 'GET /snapshots/{name}', {
-    description: 'Write the state document of a snapshot into a file, or on stdout',
-    args: { ...NAME_ARGUMENT, '[file]': 'JSON file to write; an existing one is replaced' },
-    exports: (_, { name, file }) => [file, `Snapshot ${name}`],
-  }),
-  call('snapshot import', 'PUT /snapshots/{name}', {
-    description: 'Store the state document of a file as a snapshot',
-    args: { ...NAME_ARGUMENT, '<file>': 'JSON file with a state document' },
-    body: 'file',
-    lines: (body, { file }) => [`Snapshot ${body.name} created from ${file}${factsOf(body)}.`],
-  }),
   call('sandbox list', 'GET /sandboxes', {
     description: 'List the sandboxes of the emulator',
     lines: sandboxLines,
@@ -81,7 +70,6 @@ export const sandboxCommands = [
       ])
     },
   }),
-  call('sandbox show', 'GET /sandboxes/{name}', { description: 'Show a sandbox', args: NAME_ARGUMENT }),
   call('sandbox delete', 'DELETE /sandboxes/{name}', {
     description: 'Remove a sandbox with its snapshots and files',
     args: NAME_ARGUMENT,

@@ -10,21 +10,12 @@ export const scenarioCommands = [
     description: 'List the scenarios, and show which one is active',
     lines: scenarioLines,
   }),
-  call('scenario show', 'GET /scenarios/{name}', {
-    description: 'Show the script of a scenario',
-    args: { '<name>': 'name of its file, without the extension' },
-    lines: ({ source, file }) => (source ?? `${file} cannot be read.`).trimEnd().split('\n'),
-  }),
   call('scenario start', 'POST /scenarios/{name}/start', {
     description: 'Start a scenario on a sandbox, instead of the active one',
     args: { '<name>': 'name of its file, without the extension' },
     options: ['reset'],
     body: (_, { reset }) => (reset ? { reset } : {}),
     lines: activeLines,
-  }),
-  call('scenario refresh', 'POST /scenarios', {
-    description: 'Load changed scripts at once',
-    lines: scenarioLines,
   }),
   sandboxCommand('scenario stop', {
     description: 'Stop the active scenario, and remove its faults, stubs and settings',

@@ -1,12 +1,12 @@
 import { didYouMean } from '../core/did-you-mean.ts'
 import type { Json } from '../core/json.ts'
 import { syntaxIssue } from '../core/json-text.ts'
-import { call, removedLine, sandboxCommand } from '../terminal/call-command.ts'
+import { call, sandboxCommand } from '../terminal/call-command.ts'
 import { CommandFailed } from '../terminal/command.ts'
-import { columns, linesOf, show, table } from '../terminal/print.ts'
+import { columns, show, table } from '../terminal/print.ts'
 
 const KEY = 'key of the setting, such as batch.unknown_files'
-const STUB = 'the stub, as stub lists it'
+const _STUB = 'the stub, as stub lists it'
 
 export const settingsCommands = [
   sandboxCommand('settings get', {
@@ -41,24 +41,6 @@ export const settingsCommands = [
       const rows = data.map(({ id, used, settings, decision }) => [id, used, decision, keys(settings)])
       return table(['ID', 'USED', 'DECISION', 'SETTINGS'], rows)
     },
-  }),
-  call('stub list', 'GET /stubs', {
-    description: 'List the stubs of endpoints without a contract',
-    columns: ['id', 'source', 'method', 'path', 'status'],
-  }),
-  call('stub add', 'POST /stubs', {
-    description: 'Create a stub for an endpoint without a contract, or a list of stubs',
-    args: {
-      '<stub>': 'JSON in quotes, or the path of a JSON file: {"method", "path", "status", "headers", "body"}',
-    },
-    body: 'stub',
-    lines: (body) => linesOf('data' in body ? body : { data: [body] }, ['id', 'method', 'path', 'status']),
-  }),
-  call('stub show', 'GET /stubs/{id}', { description: 'Show a stub', args: { '<id>': STUB } }),
-  call('stub remove', ['DELETE /stubs/{id}', 'DELETE /stubs'], {
-    description: 'Remove a stub, or all',
-    args: { '[id]': STUB },
-    lines: (body) => [removedLine('removed' in body ? body.removed : [body.id], 'There is no stub.')],
   }),
 ]
 

@@ -33,16 +33,12 @@ export async function start(invocation: Invocation<keyof StartOptions>): Promise
     const emulator = await starting.catch(() => undefined)
     if (emulator !== undefined) await closeWithReport(emulator, logger)
   }, isNpmScript(env))
-  try {
-    const emulator = await starting
-    printRequests(emulator, invocation, isFollowed(options, terminal))
-    if (token !== undefined) terminal.err(tokenWarning(options.host, token))
-    await announce(emulator, options, token, { terminal, logger })
-    await stopped
-    return OK
-  } finally {
-    await logger.flush()
-  }
+  const emulator = await starting
+  printRequests(emulator, invocation, isFollowed(options, terminal))
+  if (token !== undefined) terminal.err(tokenWarning(options.host, token))
+  await announce(emulator, options, token, { terminal, logger })
+  await stopped
+  return OK
 }
 
 function tokenWarning(host: string, token: string): string {

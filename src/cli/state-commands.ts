@@ -13,11 +13,6 @@ export const stateCommands = [
     options: ['secrets'],
     query: (_, { secrets }) => ({ secrets: isOn(secrets) }),
   }),
-  call('state schema', 'GET /collections/{collection}', {
-    description: 'Show the JSON Schema of the records of a collection',
-    args: COLLECTION,
-    lines: prettyLines,
-  }),
   call('state get', 'GET /state/{collection}/{id}', {
     description: 'Show a record',
     args: RECORD,
@@ -56,11 +51,6 @@ export const stateCommands = [
   }),
   call('state import', 'PUT /state', {
     description: 'Replace the whole state by a document',
-    args: FILE,
-    body: 'file',
-  }),
-  call('state merge', 'POST /fixtures', {
-    description: 'Add the records of a fixtures document; one with a known id replaces that record',
     args: FILE,
     body: 'file',
   }),

@@ -21,15 +21,6 @@ export const webhookCommands = [
     options: ['event', 'secret'],
     body: ({ url }, options) => subscription(url, options),
   }),
-  call('webhook change', 'PATCH /webhooks/{id}', {
-    description:
-      'Change the receiver, the types or the secret of a subscription; deliveries that exist keep theirs',
-    args: {
-      '<id>': SUBSCRIPTION,
-      '<change>': 'JSON in quotes, or the path of a JSON file: {"url", "events", "secret"}',
-    },
-    body: 'change',
-  }),
   call('webhook trigger', 'POST /webhooks/trigger', {
     description: 'Send a webhook about a batch, the newest one by default; the batch itself does not change',
     args: { '<type>': 'such as batch_prediction.completed' },
@@ -51,11 +42,6 @@ export const webhookCommands = [
   }),
   call('webhook redeliver', 'POST /webhooks/deliveries/{id}/redeliver', {
     description: 'Send an ended delivery again, or a waiting one at once',
-    args: DELIVERY,
-  }),
-  call('webhook to-inbox', 'POST /webhooks/deliveries/{id}/inbox', {
-    description:
-      'Put the webhook of a delivery into the built-in inbox, whatever the status of the delivery is',
     args: DELIVERY,
   }),
   call('webhook inbox', 'GET /webhooks/inbox', {

@@ -51,8 +51,13 @@ export function controlOf(address: ControlAddress, patience = PATIENCE): CallCon
 /** A call without the types of its input and output. */
 export type AnyCall = (
   route: string,
-  given?: { readonly params?: Readonly<Record<string, string>>; readonly signal?: AbortSignal },
-) => Promise<unknown>
+  given?: Readonly<{
+    params?: Readonly<Record<string, string>>
+    query?: Readonly<Record<string, string | undefined>> | undefined
+    body?: unknown
+    signal?: AbortSignal
+  }>,
+) => Promise<object | undefined>
 
 /** The sandbox that an address names. */
 export function namedIn({ url }: ControlAddress): string | undefined {

@@ -13,7 +13,7 @@ import type { Logger } from '../emulator/options.ts'
 import { isLoopback } from '../server/origins.ts'
 import { CommandFailed, type Terminal } from './command.ts'
 import { fixturesFailure, isDirectory, requireJsonFile, settingsFailure } from './json-files.ts'
-import { type FlushableLogger, lazyLogger } from './logger.ts'
+import { loggerTo } from './logger.ts'
 import {
   type Environment,
   flagOf,
@@ -115,15 +115,12 @@ function oldStateWarning(options: StartOptions, given: ReadonlySet<OptionName>):
 }
 
 /** The logger of a run; it writes to `err`. */
-export function loggerOf(
-  { quiet, logLevel, logFormat, noColor }: StartOptions,
-  terminal: Terminal,
-): FlushableLogger {
-  return lazyLogger({
+export function loggerOf({ quiet, logLevel, logFormat, noColor }: StartOptions, terminal: Terminal): Logger {
+  return loggerTo({
     level: quiet && logLevel === 'info' ? 'warn' : logLevel,
     format: logFormat,
     colours: terminal.colours && !noColor,
-    write: (line) => terminal.err(line.trimEnd()),
+    write: terminal.err,
   })
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Logger } from '../emulator/options.ts'
-import { type LogOptions, lazyLogger, pinoLogger } from './logger.ts'
+import { type LogOptions, loggerTo } from './logger.ts'
 
 function capture(options: Partial<LogOptions> = {}) {
   const lines: string[] = []
@@ -14,53 +14,42 @@ function capture(options: Partial<LogOptions> = {}) {
   return { lines, given }
 }
 
-test('the logging library is loaded with the first entry of enough severity', async () => {
+test('entries below the level are not logged', () => {
   const { lines, given } = capture({ level: 'warn' })
-  let loads = 0
-  const logger = lazyLogger(given, (options) => {
-    loads++
-    return pinoLogger(options)
-  })
-  logger.info('b')
-  await logger.flush()
-  expect(loads).toBe(0)
-  logger.warn('c')
-  logger.error('d')
-  await logger.flush()
-  logger.error('e')
-  await logger.flush()
-  expect(loads).toBe(1)
-  expect(lines.map((line) => JSON.parse(line).message)).toEqual(['c', 'd', 'e'])
+  const logger = loggerTo(given)
+  logger.info('a')
+  logger.warn('b')
+  logger.error('c')
+  expect(lines.map((line) => JSON.parse(line).message)).toEqual(['b', 'c'])
 })
 
-test('the level silent logs nothing', async () => {
+test('the level silent logs nothing', () => {
   const { lines, given } = capture({ level: 'silent' })
-  const logger = lazyLogger(given)
+  const logger = loggerTo(given)
   logger.error('a')
-  await logger.flush()
   expect(lines).toEqual([])
 })
 
-test('JSON lines have level, time and message, and the fields of the entry', async () => {
+test('JSON lines have level, time and message, and the fields of the entry', () => {
   const { lines, given } = capture()
-  const logger = await pinoLogger(given)
+  const logger = loggerTo(given)
   logger.info('hello', { status: 200 })
   const entry = JSON.parse(lines[0] ?? '')
   expect(entry).toEqual({ level: 'info', time: expect.any(String), status: 200, message: 'hello' })
   expect(new Date(entry.time).toISOString()).toBe(entry.time)
 })
 
-test('pretty lines have colours only when the option is on', async () => {
+test('pretty lines have colours only when the option is on', () => {
   const plain = capture({ format: 'pretty' })
   const colourful = capture({ format: 'pretty', colours: true })
-  for (const { given } of [plain, colourful]) (await pinoLogger(given)).warn('hello', { status: 200 })
-  expect(plain.lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: hello\n {4}status: 200\n$/)
+  for (const { given } of [plain, colourful]) loggerTo(given).warn('hello', { status: 200 })
+  expect(plain.lines[0]).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: hello\n {4}status: 200$/)
   expect(colourful.lines[0]).toContain('\u001b[')
 })
 
-test.for(['json', 'pretty'] as const)('X6 secrets never reach a log line: %s', async (format) => {
+test.for(['json', 'pretty'] as const)('X6 secrets never reach a log line: %s', (format) => {
   const { lines, given } = capture({ format })
-  const logger: Logger = await pinoLogger(given)
+  const logger: Logger = loggerTo(given)
   const secrets = {
     authorization: 'Bearer canary',
     control_token: 'canary',
@@ -74,8 +63,24 @@ test.for(['json', 'pretty'] as const)('X6 secrets never reach a log line: %s', a
   expect(lines.join('')).toContain('[redacted]')
 })
 
-test('an error keeps its message and stack', async () => {
+test('an error keeps its message and stack', () => {
   const { lines, given } = capture()
-  ;(await pinoLogger(given)).error('broken', { error: new RangeError('too much') })
+  loggerTo(given).error('broken', { error: new RangeError('too much') })
   expect(JSON.parse(lines[0] ?? '').error).toMatchObject({ type: 'RangeError', message: 'too much' })
+})
+
+test('an error that holds what JSON cannot is logged with its causes', () => {
+  const { lines, given } = capture()
+  const error = Object.assign(new Error('outer', { cause: new TypeError('inner') }), { code: 'E1' })
+  loggerTo(given).error('broken', { error: Object.assign(error, { itself: error, big: Object(1n) }) })
+  const entry = JSON.parse(lines[0] ?? '').error
+  expect(entry).toMatchObject({ type: 'Error', message: 'outer: inner', code: 'E1' })
+  expect(entry.stack).toMatch(/caused by: TypeError: inner/)
+})
+
+test('a pretty error shows its stack line by line', () => {
+  const { lines, given } = capture({ format: 'pretty' })
+  const error = Object.assign(new Error('no'), { stack: 'Error: no\n    at f (x.ts:1:2)' })
+  loggerTo(given).error('broken', { error })
+  expect(lines[0]).toContain('"stack":\n          Error: no\n              at f (x.ts:1:2)\n    }')
 })

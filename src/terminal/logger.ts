@@ -1,3 +1,7 @@
+import { styleText } from 'node:util'
+import { isObject } from '../core/json.ts'
+import { hostTime } from '../core/time/clock.ts'
+import { formatInstant } from '../core/time/instant.ts'
 import type { Logger } from '../emulator/options.ts'
 import { harmless } from './print.ts'
 
@@ -8,84 +12,77 @@ export interface LogOptions {
   readonly level: keyof typeof SEVERITY
   readonly format: 'pretty' | 'json'
   readonly colours: boolean
-  /** Gets whole lines, with their newlines. */
-  readonly write: (line: string) => void
+  /** Gets one entry without a newline at its end. A pretty entry with fields has several lines. */
+  readonly write: (entry: string) => void
 }
 
-/** A logger that can wait until every entry is written. */
-export interface FlushableLogger extends Logger {
-  flush(): Promise<void>
-}
+type Fields = Readonly<Record<string, unknown>>
 
-/**
- * A logger that loads the logging library with the first entry of enough severity. Entries wait in memory until it is loaded.
- * @param load creates the logger that writes the entries
- */
-export function lazyLogger(
-  options: LogOptions,
-  load: (options: LogOptions) => Promise<Logger> = pinoLogger,
-): FlushableLogger {
-  let sink: Promise<Logger> | undefined
-  let written: Promise<void> | undefined
-  const logger = loggerOf((method) => (message, fields) => {
-    if (SEVERITY[method] < SEVERITY[options.level]) return
-    sink ??= load(options)
-    written = sink.then((loaded) => loaded[method](message, fields))
-  })
-  return { ...logger, flush: async () => written }
-}
-
-function loggerOf(method: (name: keyof Logger) => Logger['info']): Logger {
+/** A logger that writes each entry of enough severity at once. */
+export function loggerTo(options: LogOptions): Logger {
+  const method =
+    (level: keyof Logger) =>
+    (message: string, fields: Fields = {}) => {
+      if (SEVERITY[level] < SEVERITY[options.level]) return
+      const time = formatInstant(hostTime())
+      // Secrets are removed first, so that both formats show the same.
+      const entry = JSON.stringify({ level, time, ...fields, message }, plain)
+      options.write(
+        options.format === 'json' ? harmless(entry) : pretty(JSON.parse(entry, shown), options.colours),
+      )
+    }
   return { info: method('info'), warn: method('warn'), error: method('error') }
 }
 
 // Fields that are redacted in every entry. `code` and `state` are too common to be redacted by name.
-const SECRETS = [
-  'authorization',
-  'Authorization',
-  'cookie',
-  'control_token',
-  'controlToken',
-  'token',
-  'claim_token',
-]
+const SECRETS = /^(?:authorization|cookie|control_?token|claim_token|token)$/i
 
-/**
- * A logger that uses pino for both formats. Lines are formatted in this process, since pino's transports need a worker that
- * loads files, and this command is bundled.
- */
-export async function pinoLogger({ level, format, colours, write }: LogOptions): Promise<Logger> {
-  const { pino } = await import('pino')
-  const line = format === 'json' ? (text: string) => write(harmless(text)) : await prettied(colours, write)
-  const logger = pino(
-    {
-      level,
-      base: null,
-      messageKey: 'message',
-      errorKey: 'error',
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      // At the top and up to two levels down: { request: { headers: { authorization } } }.
-      redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
-    },
-    { write: line },
-  )
-  return loggerOf(
-    (method) =>
-      (message, fields = {}) =>
-        logger[method](fields, message),
-  )
+function plain(name: string, value: unknown): unknown {
+  if (SECRETS.test(name)) return '[redacted]'
+  return value instanceof Error ? plainError(value) : value
 }
 
-async function prettied(colours: boolean, write: (line: string) => void): Promise<(line: string) => void> {
-  const { prettyFactory } = await import('pino-pretty')
-  const pretty = prettyFactory({
-    colorize: colours,
-    messageKey: 'message',
-    errorLikeObjectKeys: ['error'],
-    translateTime: 'HH:MM:ss.l',
-  })
-  // Control characters are escaped before colours are added, since colours are control characters too.
-  const shown = (value: unknown) => (typeof value === 'string' ? harmless(value) : value)
-  return (line) => write(pretty(JSON.parse(line, (_, value) => shown(value))) ?? '')
+/** An error as JSON, with the errors that caused it. Its own fields may hold what JSON cannot: only plain values are kept. */
+function plainError(error: Error): object {
+  const causes: Error[] = []
+  for (let each: unknown = error; each instanceof Error && !causes.includes(each); each = each.cause)
+    causes.push(each)
+  return {
+    type: error.name,
+    message: causes.map(({ message }) => message).join(': '),
+    stack: causes.map(({ stack }) => stack).join('\ncaused by: '),
+    ...Object.fromEntries(Object.entries(error).filter(([, value]) => Object(value) !== value)),
+  }
+}
+
+// Control characters are escaped before colours are added, since colours are control characters too.
+function shown(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? harmless(value) : value
+}
+
+const COLOURS = { info: 'green', warn: 'yellow', error: 'red' } as const
+
+function pretty(
+  { level, time, message, ...fields }: Readonly<Record<string, unknown>>,
+  colours: boolean,
+): string {
+  const styled = (style: Parameters<typeof styleText>[0], text: string) =>
+    colours ? styleText(style, text, { validateStream: false }) : text
+  const title = styled(COLOURS[level as keyof Logger], String(level).toUpperCase())
+  return [
+    `[${String(time).slice(11, 23)}] ${title}: ${styled('cyan', String(message))}`,
+    ...Object.entries(fields).map(([name, value]) => `    ${styled('magenta', name)}: ${indented(value)}`),
+  ].join('\n')
+}
+
+/** A value as JSON below its name. The stack of an error keeps its lines. */
+function indented(value: unknown): string {
+  const lines = JSON.stringify(value, null, 2).split('\n')
+  const stack = isObject(value) && typeof value.stack === 'string' ? value.stack : undefined
+  return lines
+    .flatMap((line) => {
+      if (stack === undefined || !line.startsWith('  "stack": ')) return line
+      return ['  "stack":', ...stack.split('\n').map((each) => `      ${each}`)]
+    })
+    .join('\n    ')
 }

@@ -181,7 +181,6 @@ const optionTable = {
     variable: 'webhook-data',
   },
   forwardTo: text('url', 'receiver that the webhooks are sent to'),
-  control: toggle('the control interface instead of the emulated API'),
   remaining: option(number, 0, { description: 'number of requests that the window still admits' }),
   window: option(duration, 60 * SECOND, { shown: '60s', description: 'length of the window' }),
   teamspace: text('id', 'teamspace whose window is used up', 'all'),

@@ -1,3 +1,4 @@
+import stringWidth from 'string-width'
 import { expect, test } from 'vitest'
 import { styled } from './line.ts'
 import { linesOf, rendered, table } from './print.ts'
@@ -121,4 +122,23 @@ test.for([
 test('a record with a field "style" is data, not a style', () => {
   const [line = ''] = linesOf({ data: [{ id: 'a', output: { style: 'red', text: 'x' } }] }, ['id', 'output'])
   expect(rendered(line, { colours: true })).toContain('{"style":"red","text":"x"}')
+})
+
+test('columns are aligned by the width that a terminal shows, not by the number of characters', () => {
+  const names = ['plain', '屋顶平面图', 'छत की योजना', 'Zürich', '👩‍👩‍👧 family', 'e\u0301te\u0301']
+  const screen = { colours: false, width: 60 }
+  const lines = table(
+    ['NAME', 'ID'],
+    names.map((name) => [name, 'id']),
+  ).flatMap((line) => rendered(line, screen).split('\n'))
+  const starts = lines.slice(1).map((line) => stringWidth(line.slice(0, line.lastIndexOf('id'))))
+  expect(new Set(starts).size).toBe(1)
+})
+
+test('a sentence in Chinese and English is wrapped at the width of the terminal', () => {
+  const text = rendered('屋顶 平面 图纸 is the name of a page that has many more words than fit', {
+    colours: false,
+    width: 30,
+  })
+  for (const line of text.split('\n')) expect(stringWidth(line)).toBeLessThanOrEqual(30)
 })

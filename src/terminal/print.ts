@@ -1,7 +1,20 @@
+import { createRequire } from 'node:module'
 import { styleText } from 'node:util'
-import { Help } from 'commander'
+import { once } from '../core/once.ts'
 import { type Invocation, OK } from './command.ts'
 import { type Line, type Screen, type Style, Styled, styled, type TextTable } from './line.ts'
+
+// Loaded with the first table or long line, which a start of the emulator does not print.
+const load = createRequire(import.meta.url)
+const wrapper = once(() => (load('wrap-ansi') as typeof import('wrap-ansi')).default)
+const measure = once(() => (load('string-width') as typeof import('string-width')).default)
+
+/** The columns that a text takes in a terminal: a Chinese character takes two, a combining one none. */
+function columnsOf(text: string): number {
+  return ASCII.test(text) ? text.length : measure()(text)
+}
+
+const ASCII = /^[ -\x7e]*$/
 
 /** Prints a result: with `--json` its data, otherwise its lines. */
 export function show(
@@ -23,7 +36,7 @@ export function rendered(line: Line, screen: Screen): string {
     .map((part) => {
       const { text, style } = escaped(part)
       const before = start
-      start += text.length
+      start += columnsOf(text)
       if (style === undefined) return wrapped(text, before, screen.width)
       // Whether colours are wanted is decided once, in `screen`, since versions of Node differ in what they check.
       return screen.colours ? styleText(style, text, { validateStream: false }) : text
@@ -36,20 +49,20 @@ const COPIED = /^\s*(?:[{["\]}]|curl |docker |node |np[mx] |workspace-emulator )
 
 /** A sentence that continues below its own beginning. @param start the column of its first character */
 function wrapped(text: string, start: number, width = Number.POSITIVE_INFINITY): string {
-  if (start + text.length <= width || COPIED.test(text)) return text
+  if (start + columnsOf(text) <= width || COPIED.test(text)) return text
   const head = /^(?:.*\s{2})?\s*/.exec(text.slice(0, width / 2))?.[0] ?? ''
-  const indent = start + head.length
+  const indent = start + columnsOf(head)
   const rest = text.slice(head.length)
   const room = Math.max(MIN_WIDTH, width - indent)
   // The method and the path of a request, for example: a line end before the path would not make it fit.
-  if (unbroken(rest).length === 1 && rest.split(' ').some(({ length }) => length > room)) return text
+  if (unbroken(rest).length === 1 && rest.split(' ').some((word) => columnsOf(word) > room)) return text
   const lines = filled(rest, room)
   return head + lines.join(`\n${' '.repeat(indent)}`)
 }
 
 /** Words in lines of a width. A word that is longer has a line of its own. */
 function filled(text: string, width: number): string[] {
-  return Object.assign(new Help(), { minWidthToWrap: 0 }).boxWrap(text, width).split('\n')
+  return wrapper()(text, width).split('\n')
 }
 
 /** A table with a title for each column. */
@@ -78,11 +91,11 @@ function tableLines({ head, rows }: TextTable, screen: Screen): string[] {
     const pieces = row.map(({ text }, n) =>
       unbroken(text).length > 1 ? filled(text, widths[n] ?? 0) : [text],
     )
-    return Array.from({ length: longest(pieces) }, (_, k) =>
+    return Array.from({ length: most(pieces.map(({ length }) => length)) }, (_, k) =>
       row
         .map(({ style }, n) => {
           const text = pieces[n]?.[k] ?? ''
-          const space = ' '.repeat(Math.max(0, (widths[n] ?? 0) - text.length) + GAP)
+          const space = ' '.repeat(Math.max(0, (widths[n] ?? 0) - columnsOf(text)) + GAP)
           return (style === undefined || text === '' ? text : rendered(styled(style, text), screen)) + space
         })
         .join('')
@@ -93,7 +106,7 @@ function tableLines({ head, rows }: TextTable, screen: Screen): string[] {
 
 /** A table that is too wide for the terminal: a line for each cell. */
 function records(head: readonly string[], rows: TextTable['rows'], screen: Screen): string[] {
-  const width = longest(head) + GAP
+  const width = widest(head) + GAP
   return rows.flatMap(([first = '', ...others]) => [
     rendered(styled('bold', escaped(first).text), screen),
     ...others.flatMap((cell, n) =>
@@ -117,15 +130,17 @@ function fitted(
   width: number,
   isTitled: boolean,
 ): readonly number[] {
-  const texts = Array.from({ length: longest(rows) }, (_, n) => rows.map((row) => row[n]?.text ?? ''))
-  const widths = texts.map(longest)
-  const least = texts.map((cells, n) =>
-    isTitled || n < texts.length - 1 ? longest(cells.flatMap(unbroken)) : 0,
+  const texts = Array.from({ length: most(rows.map(({ length }) => length)) }, (_, n) =>
+    rows.map((row) => row[n]?.text ?? ''),
   )
-  const reduced = (most: number) => widths.map((each, n) => Math.max(least[n] ?? 0, Math.min(each, most)))
-  let most = Math.max(MIN_WIDTH, longest(rows.flat().map(({ text }) => text)))
-  while (most > MIN_WIDTH && sum(reduced(most)) > width) most -= 1
-  return reduced(most)
+  const widths = texts.map(widest)
+  const least = texts.map((cells, n) =>
+    isTitled || n < texts.length - 1 ? widest(cells.flatMap(unbroken)) : 0,
+  )
+  const reduced = (limit: number) => widths.map((each, n) => Math.max(least[n] ?? 0, Math.min(each, limit)))
+  let limit = Math.max(MIN_WIDTH, most(widths))
+  while (limit > MIN_WIDTH && sum(reduced(limit)) > width) limit -= 1
+  return reduced(limit)
 }
 
 /** The parts of a cell that stay on one line. */
@@ -134,9 +149,13 @@ function unbroken(text: string): string[] {
   return words.length > MAX_WORDS ? words : [text]
 }
 
-/** The greatest length of some texts or lists. */
-function longest(all: readonly { readonly length: number }[]): number {
-  return all.reduce((most, { length }) => Math.max(most, length), 0)
+/** The columns of the widest of some texts. */
+function widest(texts: readonly string[]): number {
+  return most(texts.map(columnsOf))
+}
+
+function most(numbers: readonly number[]): number {
+  return numbers.reduce((greatest, each) => Math.max(greatest, each), 0)
 }
 
 /** The width of a table with columns of these widths. */

@@ -161,7 +161,7 @@ test.for([
 test.for([
   [['--', 'true'], ['--run', 'nothing/*'], 2, '--run: no case matches "nothing/*".'],
   [['true'], [], 2, 'Put -- in front of the command'],
-  [[], [], 2, 'needs <command>'],
+  [[], [], 2, "missing required argument 'command': "],
   [['--', 'true'], ['--clients', '0'], 2, '--clients: "0" is not a count.'],
   [['--', 'true'], ['--clients', '2', '--junit', 'f'], 2, 'not the cases: leave out --junit.'],
   [

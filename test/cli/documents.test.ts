@@ -62,7 +62,7 @@ test('the schema of a state accepts the state of an emulator that has been used,
   const { emulator, run } = await running({ fixtures: 'demo', settings: { 'status.conflict': 422 } })
   await run('faults', 'add', 'rate-limited')
   await run('webhook', 'add')
-  await run('stub', 'add', '{"method": "POST", "path": "/search", "body": {}}')
+  await run('call', 'POST', 'stubs', '{"method": "POST", "path": "/search", "body": {}}')
   await fetch(`${emulator.baseUrl}/data-views`)
   const state = JSON.parse(JSON.stringify(emulator.sandbox.document()))
   expect(refused('state', { ...state, wakes_at: null })).toEqual([])
@@ -129,7 +129,7 @@ test('every reader of JSON files accepts the key $schema, which has no effect', 
     ['sandbox', 'create', 'w1', '--settings', fileOf('settings.json', { 'status.conflict': 422 })],
     ['sandbox', 'create', 'w2', '--fixtures', fileOf('fixtures.json', { extends: 'empty' })],
     ['faults', 'add', fileOf('rule.json', { preset: 'rate-limited' })],
-    ['state', 'merge', fileOf('more.json', { collections: {} })],
+    ['call', 'POST', 'fixtures', fileOf('more.json', { collections: {} })],
     ['scenario', 'start', 'calm'],
     ['state', 'import', fileOf('state.json', emulator.sandbox.document())],
     ['validate', fileOf('state.json', emulator.sandbox.document())],

@@ -1,15 +1,56 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { allCommands } from '../../src/cli/command-line.ts'
 import { workspaceService } from '../../src/emulator/service.ts'
 import { controlRoutes } from '../../src/server/control/routes/index.ts'
 
-/** The folders that call the control interface for a user of the command line. */
-const FOLDERS = ['src/cli', 'src/terminal']
+/** Why each command exists. The rest of the control interface is reached by `call`. */
+const REASONS: Readonly<Record<string, readonly string[]>> = {
+  'it starts or ends an emulator, or prepares one': [
+    ...['start', 'stop', 'wait', 'status', 'doctor', 'open', 'init', 'completion', 'validate'],
+  ],
+  'it runs a program of the user with an emulator of its own': ['exec', 'certify', 'hunt', 'replay', 'mcp'],
+  'it prints a document without an emulator': ['openapi', 'schema'],
+  'it makes any call, also one without a command': ['call'],
+  'CI waits for its exit code': ['requests verify', 'requests wait', 'conduct', 'coverage'],
+  'it makes several calls, or adds to what one returns': [
+    ...['clock advance', 'events', 'explain', 'faults add', 'latency', 'scenario stop', 'webhook listen'],
+    ...['requests', 'sandbox create', 'settings get', 'webhook trigger', 'limits fill', 'limits set'],
+  ],
+  'it writes or reads a file': ['requests export', 'record', 'state export', 'state import', 'state put'],
+  'people type it many times a day': [
+    ...['reset', 'clock', 'clock freeze', 'clock rate', 'snapshot save', 'snapshot restore', 'settings set'],
+    ...['scenario start', 'faults clear', 'limits clear', 'state patch', 'state delete', 'snapshot delete'],
+    ...[
+      'sandbox delete',
+      'webhook add',
+      'webhook remove',
+      'webhook redeliver',
+      'batch hold',
+      'batch release',
+    ],
+    ...['batch fail', 'batch expire', 'batch complete', 'batch cleanup'],
+  ],
+  'its table shows what JSON hides': [
+    ...['snapshot list', 'sandbox list', 'faults list', 'faults presets', 'limits list', 'scenario list'],
+    ...['state', 'state list', 'state get', 'batch list', 'batch show', 'batch results', 'webhook list'],
+    ...['webhook deliveries', 'webhook inbox', 'assumptions'],
+  ],
+}
+
+const commands = await allCommands()
+
+test('there are few commands, and each has a reason', () => {
+  const explained = Object.values(REASONS).flat()
+  expect(explained.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
+  expect(commands.length).toBeLessThanOrEqual(80)
+})
 
 /** Every route that the code of the command line calls: its clients accept the route as a text, such as `GET /clock`. */
 const called = new Set(
-  FOLDERS.flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)))
+  ['src/cli', 'src/terminal']
+    .flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)))
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .flatMap((file) => [
       ...readFileSync(file, 'utf8').matchAll(/'((?:GET|POST|PUT|PATCH|DELETE) \/[^'$]*)'/g),
@@ -18,10 +59,6 @@ const called = new Set(
 )
 
 const routes = new Set(controlRoutes(workspaceService).map(({ method, path }) => `${method} ${path}`))
-
-test('every route of the control interface has a command', () => {
-  expect([...routes].filter((route) => !called.has(route))).toEqual([])
-})
 
 test('every call of a command uses a route that exists', () => {
   expect([...called].filter((route) => !routes.has(route))).toEqual([])

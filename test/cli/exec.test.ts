@@ -204,7 +204,7 @@ test('arguments after -- reach the command unchanged', async () => {
 const HELP = 'Run "workspace-emulator exec --help" for its arguments and flags.'
 
 const NO_COMMAND =
-  'workspace-emulator exec needs <command>: the program to run and its arguments, after --, without a shell: workspace-emulator exec -- npm test.'
+  "missing required argument 'command': the program to run and its arguments, after --, without a shell: workspace-emulator exec -- npm test"
 
 test.for([
   [['exec'], NO_COMMAND],
@@ -214,8 +214,8 @@ test.for([
     ['exec', 'npm', '--', 'test'],
     'Put -- in front of the command: workspace-emulator exec [flags] -- npm test',
   ],
-  [['exec', '--prot', '0', '--', 'true'], 'There is no flag --prot. Did you mean "--port"?'],
-  [['exec', '--url', 'x', '--', 'true'], 'There is no flag --url.'],
+  [['exec', '--prot', '0', '--', 'true'], "unknown option '--prot'\n(Did you mean --port?)"],
+  [['exec', '--url', 'x', '--', 'true'], "unknown option '--url'"],
 ] as const)('%j is misuse', async ([argv, first]) => {
   expect(await command(argv)).toEqual({ code: 2, out: '', err: `${first}\n${HELP}` })
 })

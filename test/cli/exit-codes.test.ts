@@ -1,22 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allCommands } from '../../src/cli/command-line.ts'
 import { command, temporaryDirectory, temporaryFile } from './in-process.ts'
-import { createBatch, openRunning, type Running, START } from './running.ts'
+import { createBatch, openRunning, type Running } from './running.ts'
 
 const commands = await allCommands()
 
 /** A port without a server, and that fetch does not block (it blocks port 1). */
 const SILENT = 'http://127.0.0.1:2'
-
-const STUB = '{"id": "search", "method": "GET", "path": "/search", "body": {"data": []}}'
-const CONNECTION = JSON.stringify({
-  id: 'c1',
-  teamspace_id: 'teamspace-harbor',
-  user_id: 'user-mara',
-  connector_id: null,
-  connection_provider_id: null,
-  created_at: START,
-})
 
 /** The arguments of each command that calls an emulator, and the command that has to run before it. */
 const CLIENTS: Readonly<
@@ -24,38 +14,28 @@ const CLIENTS: Readonly<
 > = {
   wait: {},
   status: {},
+  call: { argv: ['GET', '/clock'] },
   clock: {},
   'clock advance': { argv: ['1h'] },
-  'clock latest': {},
   'clock freeze': {},
-  'clock run': {},
   'clock rate': { argv: ['60'] },
   reset: {},
   requests: {},
   'requests export': {},
   'requests verify': { argv: ['{"method": "POST"}'] },
   'requests wait': { argv: ['{"method": "POST"}'] },
-  'requests resend': { argv: ['default-000001'] },
-  'requests clear': {},
   record: {},
   explain: {},
   events: {},
-  'events emit': { argv: ['file_sharing', 'File:created', '{"a": 1}'] },
   'snapshot list': {},
   'snapshot save': { argv: ['s'] },
   'snapshot restore': { argv: ['s'], before: ['snapshot', 'save', 's'] },
   'snapshot delete': { argv: ['s'], before: ['snapshot', 'save', 's'] },
-  'snapshot export': { argv: ['s'], before: ['snapshot', 'save', 's'] },
-  'snapshot import': { argv: ['copy', 'FILE'], before: ['snapshot', 'save', 's'] },
   'sandbox list': {},
-  'sandbox show': { argv: ['default'] },
   'sandbox create': { argv: ['w2'] },
   'sandbox delete': { argv: ['w1'], before: ['sandbox', 'create', 'w1'] },
   'faults list': {},
   'faults add': { argv: ['rate-limited'] },
-  'faults show': { argv: ['slow'], before: ['faults', 'add', 'slow'] },
-  'faults change': { argv: ['slow', '{"times": 2}'], before: ['faults', 'add', 'slow'] },
-  'faults reset': { argv: ['slow'], before: ['faults', 'add', 'slow'] },
   'faults clear': {},
   'faults presets': {},
   latency: { argv: ['20ms'] },
@@ -66,18 +46,15 @@ const CLIENTS: Readonly<
   state: {},
   'state list': { argv: ['pages'] },
   'state get': { argv: ['organizations', 'org-larkmoor'] },
-  'state schema': { argv: ['pages'] },
   'state put': { argv: ['organizations', 'o2', '{"id": "o2", "name": "Other"}'] },
   'state patch': { argv: ['organizations', 'org-larkmoor', '{"name": "Other"}'] },
   'state delete': { argv: ['pages', 'page-handbook'] },
   'state export': {},
   'state import': { argv: ['FILE'] },
-  'state merge': { argv: ['{}'] },
   'batch list': {},
   'batch show': { argv: ['BATCH'] },
   'batch hold': { argv: ['BATCH'] },
   'batch release': { argv: ['BATCH'] },
-  'batch change': { argv: ['BATCH', '{"pace": {"validating": "2s"}}'] },
   'batch fail': { argv: ['BATCH', 'The model is overloaded.'] },
   'batch expire': { argv: ['BATCH'] },
   'batch complete': { argv: ['BATCH'] },
@@ -91,23 +68,9 @@ const CLIENTS: Readonly<
   'settings get': { argv: ['batch.unknown_files'] },
   'settings set': { argv: ['batch.unknown_files', 'accept'] },
   assumptions: {},
-  'stub list': {},
-  'stub add': { argv: [STUB] },
-  'stub remove': {},
-  'stub show': { argv: ['search'], before: ['stub', 'add', STUB] },
-  'agent-runs': {},
-  join: { argv: ['teamspace-depot', 'user-mara'] },
-  oauth: { argv: ['mcp-weather', 'http://127.0.0.1:3000/callback'] },
-  connection: { argv: ['c1'], before: ['state', 'put', 'connections', 'c1', CONNECTION] },
-  api: {},
   coverage: {},
   conduct: {},
-  'api operations': {},
-  'api openapi': {},
-  'api problems': {},
   'scenario list': {},
-  'scenario refresh': {},
-  'scenario show': { argv: ['happy-path'] },
   'scenario start': { argv: ['happy-path'] },
   'webhook trigger': { argv: ['batch_prediction.completed'] },
   'scenario stop': { before: ['scenario', 'start', 'happy-path'] },
@@ -128,12 +91,9 @@ const OTHERS = [
   'doctor',
   'openapi',
   'schema',
-  'version',
   'completion',
   'webhook listen',
-  'webhook change',
   'webhook redeliver',
-  'webhook to-inbox',
 ]
 
 let shared: Running
@@ -176,7 +136,7 @@ test.for(Object.entries(CLIENTS))(
     expect(await command([...argv, '--jsn'])).toEqual({
       code: 2,
       out: '',
-      err: expect.stringMatching(/^There is no flag --jsn\. Did you mean "--json"\?\n/),
+      err: expect.stringMatching(/^unknown option '--jsn'\n\(Did you mean --json\?\)\n/),
     })
   },
 )
@@ -184,7 +144,7 @@ test.for(Object.entries(CLIENTS))(
 test.for(OTHERS)('%s has --json and treats an unknown flag as misuse', async (name) => {
   expect(commands.find((each) => each.name === name)?.options).toContain('json')
   const { code, err } = await command([...name.split(' '), '--jsn'])
-  expect([code, err]).toEqual([2, expect.stringContaining('Did you mean "--json"?')])
+  expect([code, err]).toEqual([2, expect.stringContaining('(Did you mean --json?)')])
 })
 
 test('doctor prints its findings as JSON for problems, too', async () => {

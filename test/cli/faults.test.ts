@@ -129,7 +129,7 @@ test.for([
   [['add', '{"preset": }'], 2, '<rule>: is not JSON: '],
   [['add', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
   [['add', '[{"preset": "slow-drip"}]', '--first', '1'], 2, 'Flags change one rule.'],
-  [['add'], 2, 'faults add needs <rule>: name of a preset, path of a JSON file, or JSON in quotes.'],
+  [['add'], 2, "missing required argument 'rule': name of a preset, path of a JSON file, or JSON in quotes"],
   [['add', 'slow-drip', '--first', '0'], 2, '--first: "0" is not a count.'],
   [['add', 'slow-drip', '--first', '1', '--always'], 2, 'Give --first or --always, not both.'],
   [['add', 'slow-drip', '--match', 'path'], 2, '--match: "path" is not FIELD=VALUE, such as path=/v1/pages.'],
@@ -137,7 +137,7 @@ test.for([
   [['add', 'slow-drip', '--operation', 'pages.creat'], 1, 'Did you mean "pages.create"?'],
   [['clear', 'x'], 1, 'There is no fault rule "x".'],
   [['presets', 'server-eror'], 1, 'Did you mean "server-error"?'],
-  [['ad'], 2, 'There is no command "faults ad". Did you mean "faults add"?'],
+  [['ad'], 2, "unknown command 'ad'\n(Did you mean add?)"],
 ] as const)('faults %j fails with code %i', async ([argv, code, message]) => {
   const { run } = await running()
   const outcome = await run('faults', ...argv)

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { workspaceService } from '../../src/emulator/service.ts'
+import { controlRoutes } from '../../src/server/control/routes/index.ts'
 import { serving } from '../support/http-server.ts'
 import { fakeControl } from './fake-control.ts'
 import { command, lastingCommand, temporaryDirectory, temporaryFile } from './in-process.ts'
@@ -18,7 +20,7 @@ test('the clock can be frozen, started, and accelerated', async () => {
   const { run } = await running()
   expect((await run('clock', 'rate', '60')).out).toBe(`${START}, rate 60\nnext: nothing is due`)
   expect((await run('clock', 'freeze')).out).toMatch(/, frozen\n/)
-  expect((await run('clock', 'run')).out).toMatch(/, rate 1\n/)
+  expect((await run('clock', 'rate', '1')).out).toMatch(/, rate 1\n/)
 })
 
 test('a batch can be held, released, and ended in each way', async () => {
@@ -31,9 +33,8 @@ test('a batch can be held, released, and ended in each way', async () => {
     'a',
     'b',
   ])
-  expect((await run('batch', 'change', id, '{"pace": {"validating": "1h"}}')).out).toContain(
-    'validating "1h"',
-  )
+  await run('call', 'PATCH', `batches/${id}`, '{"pace": {"validating": "1h"}}')
+  expect((await run('batch', 'show', id)).out).toContain('validating "1h"')
   expect((await run('batch', 'fail', id, 'The model is overloaded.')).out).toContain(`${id}: failed`)
   expect((await run('batch', 'cleanup', id)).code).toBe(0)
   expect((await run('batch', 'expire', id)).err).toContain('failed')
@@ -73,11 +74,11 @@ test.for([
     'The sandbox "default" has no snapshot "x". "workspace-emulator snapshot list" lists them; "workspace-emulator snapshot save <name>" saves one.',
   ],
   [
-    'join x user-mara',
+    'call POST teamspaces/x/join {"user_id":"user-mara"}',
     'There is no teamspace with the id "x". "workspace-emulator state list teamspaces" lists every teamspace.',
   ],
   [
-    'join teamspace-harbor x',
+    'call POST teamspaces/teamspace-harbor/join {"user_id":"x"}',
     'One field is not valid: /user_id: the organization of the teamspace has no user "x". "workspace-emulator state list users" lists every user',
   ],
   [
@@ -109,7 +110,7 @@ test('the whole state can be exported to a file and loaded again, and fixtures c
   expect((await run('state', 'import', file)).code).toBe(0)
   expect((await data('state', 'get', 'pages', 'page-handbook')).id).toBe('page-handbook')
   const fixtures = '{"collections": {"organizations": [{"id": "o2", "name": "Other"}]}}'
-  expect((await data('state', 'merge', fixtures)).written).toEqual({ organizations: 1 })
+  expect((await data('call', 'POST', 'fixtures', fixtures)).written).toEqual({ organizations: 1 })
 })
 
 test('rate windows can be filled and emptied, and limits set', async () => {
@@ -126,7 +127,7 @@ test('rate windows can be filled and emptied, and limits set', async () => {
   expect((await data('limits', 'clear')).removed).toEqual(['teamspace-harbor data-views.list'])
   expect((await run('limits', 'clear')).out).toBe('No window held a request.')
   expect((await run('limits', 'clear', 'data-views')).err).toContain(
-    'Did you mean "data-views.list"? "workspace-emulator api operations"',
+    'Did you mean "data-views.list"? "workspace-emulator call GET /operations"',
   )
 })
 
@@ -147,12 +148,26 @@ test('settings can be shown, changed and restored', async () => {
   })
 })
 
-test('a stub can be added, listed and removed', async () => {
-  const { run } = await running()
+test('call makes any call: with a query, a body, a file, and what the emulator refuses', async () => {
+  const { run, data } = await running({ fixtures: 'demo' })
   const stub = '{"method": "GET", "path": "/search", "body": {"data": []}}'
-  expect((await run('stub', 'add', stub)).out).toMatch(/stub +GET +\/search +200$/)
-  expect((await run('stub', 'remove', 'stub')).out).toBe('Removed: stub.')
-  expect((await run('stub', 'remove')).out).toBe('There is no stub.')
+  expect((await run('call', 'post', '/stubs', stub)).out).toContain('"path": "/search"')
+  expect((await data('call', 'GET', '__emulator/stubs')).data).toHaveLength(1)
+  expect((await data('call', 'GET', 'openapi.json?api=workspace')).info.title).toBe('Agent Workspace Service')
+  expect(await run('call', 'DELETE', 'requests')).toEqual({ code: 0, out: 'Done.', err: '' })
+  expect((await run('call', 'GET', '/stub')).err).toContain('Did you mean')
+  const file = temporaryFile('stub.json', '{\n  "method": "GET",\n  "path": 7\n}')
+  expect((await run('call', 'POST', 'stubs', file)).err).toContain('stub.json:3: /path: ')
+  const { code, err } = await run('call', 'GET', 'events')
+  expect([code, err]).toEqual([2, '/events never ends. "workspace-emulator events --follow" prints it.'])
+  expect((await run('call', 'POST', 'requests/verify', '{"match": {"method": "PUT"}}')).code).toBe(1)
+})
+
+test('call without arguments lists every call, also without an emulator', async () => {
+  const { code, out } = await command(['call', '--url', 'http://127.0.0.1:2'])
+  expect(code).toBe(0)
+  for (const { method, path } of controlRoutes(workspaceService))
+    expect(out).toMatch(new RegExp(`^${method} +${path.replaceAll(/[{}.]/g, '\\$&')} `, 'm'))
 })
 
 test('requests can be verified: a failure has exit code 1 and lists the nearest requests', async () => {
@@ -210,15 +225,9 @@ test('requests can be exported as HAR without keys and secrets', async () => {
   expect((await run('requests', 'export', '--status', '404', '--json')).out).toContain('"entries":[]')
 })
 
-test('an event of a provider can be emitted', async () => {
-  const { data } = await running({ fixtures: 'demo' })
-  const emitted = await data('events', 'emit', 'file_sharing', 'File:created', '{"a": 1}')
-  expect(emitted).toMatchObject({ source: 'file_sharing', event: 'File:created', fired: expect.any(Array) })
-})
-
 test('--json prints an empty object for a response without a body', async () => {
   const { url } = await fakeControl({})
-  expect((await command(['requests', 'clear', '--json', '--url', url])).out).toBe('{}')
+  expect((await command(['call', 'DELETE', 'requests', '--json', '--url', url])).out).toBe('{}')
 })
 
 test('webhook listen subscribes a receiver, prints deliveries, and removes the subscription', async () => {

@@ -72,9 +72,9 @@ test.for([
   [['start', 'strom'], 1, 'There is no scenario "strom". Did you mean "storm"?'],
   [['start', 'broken'], 1, 'The scenario "broken" is broken: '],
   [['stop'], 1, 'No scenario is active on this sandbox.'],
-  [['start'], 2, 'scenario start needs <name>: name of its file, without the extension.'],
-  [['start', 'a', 'b'], 2, 'scenario start does not accept "b".'],
-  [['sart', 'a'], 2, 'There is no command "scenario sart". Did you mean "scenario start"?'],
+  [['start'], 2, "missing required argument 'name': name of its file, without the extension"],
+  [['start', 'a', 'b'], 2, "too many arguments for 'start'."],
+  [['sart', 'a'], 2, "unknown command 'sart'\n(Did you mean start?)"],
 ] as const)('scenario %j fails with code %i', async ([argv, code, message]) => {
   const { run } = await withScenarios()
   const outcome = await run('scenario', ...argv)

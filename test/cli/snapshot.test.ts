@@ -1,7 +1,6 @@
-import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { temporaryDirectory, temporaryFile } from './in-process.ts'
+import { temporaryFile } from './in-process.ts'
 import { running, START } from './running.ts'
 
 test('a snapshot can be saved, listed, restored and deleted', async () => {
@@ -32,27 +31,16 @@ test('saving under an existing name reports that it was replaced', async () => {
   expect((await run('snapshot', 'save', 'a')).out).toContain('in place of the previous one')
 })
 
-test('a snapshot can be exported to a file and imported again', async () => {
+test('a snapshot can be exported and imported by calls', async () => {
   const { run, data } = await running()
-  const file = join(temporaryDirectory(), 'a.json')
   await run('snapshot', 'save', 'a')
-  expect((await run('snapshot', 'export', 'a', file)).out).toBe(`Snapshot a written to ${file}.`)
-  expect(statSync(file).mode & 0o777).toBe(0o600)
-  const text = readFileSync(file, 'utf8')
+  const text = (await run('call', 'GET', 'snapshots/a')).out
   expect(text).toContain('\n  "sandbox": "default",\n')
-  expect((await run('snapshot', 'import', 'b', file)).out).toBe(
-    `Snapshot b created from ${file}: 0 records, clock ${START}.`,
-  )
+  const file = temporaryFile('a.json', text)
+  expect((await data('call', 'PUT', 'snapshots/b', file)).name).toBe('b')
   const names = (await data('snapshot', 'list')).data.map(({ name }: { name: string }) => name)
   expect(names).toEqual(['a', 'b'])
-  expect(JSON.parse((await run('snapshot', 'export', 'b')).out)).toEqual(JSON.parse(text))
-})
-
-test('an export with --json is one line', async () => {
-  const { run, data } = await running()
-  await run('snapshot', 'save', 'a')
-  expect((await data('snapshot', 'export', 'a')).sandbox).toBe('default')
-  expect((await run('snapshot', 'export', 'a', '--json')).out).not.toContain('\n')
+  expect((await run('call', 'GET', 'snapshots/b')).out).toBe(text)
 })
 
 test('each sandbox has its own snapshots', async () => {
@@ -64,17 +52,16 @@ test('each sandbox has its own snapshots', async () => {
 
 test('an invalid document is refused with file and line', async () => {
   const { run } = await running()
-  const file = join(temporaryDirectory(), 'a.json')
   await run('snapshot', 'save', 'a')
-  await run('snapshot', 'export', 'a', file)
-  const broken = temporaryFile('b.json', readFileSync(file, 'utf8').replace('"rate": 0', '"rate": -1'))
+  const { out } = await run('call', 'GET', 'snapshots/a')
+  const broken = temporaryFile('b.json', out.replace('"rate": 0', '"rate": -1'))
   const line =
     readFileSync(broken, 'utf8')
       .split('\n')
       .findIndex((each) => each.includes('"rate"')) + 1
-  const { code, err } = await run('snapshot', 'import', 'b', broken)
+  const { code, err } = await run('call', 'PUT', 'snapshots/b', broken)
   expect(code).toBe(1)
-  expect(err).toMatch(/^The document is refused:\n/)
+  expect(err).toMatch(/^The body is refused:\n/)
   expect(err).toContain(`  ${broken}:${line}: /clock/rate: `)
 })
 
@@ -85,11 +72,9 @@ test.for([
     'The sandbox "default" has no snapshot "befor". Did you mean "before"?',
   ],
   [['snapshot', 'save', 'A'], 1, '/name: must be 1 to 63 lower-case letters'],
-  [['snapshot', 'save'], 2, 'snapshot save needs <name>'],
-  [['snapshot', 'import', 'x'], 2, 'snapshot import needs <file>: JSON file with a state document.'],
-  [['snapshot', 'import', 'x', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
-  [['snapshot', 'export', 'before', '/nowhere/x.json'], 1, '/nowhere/x.json cannot be written (ENOENT).'],
-  [['snapshot', 'sav', 'x'], 2, 'There is no command "snapshot sav". Did you mean "snapshot save"?'],
+  [['snapshot', 'save'], 2, "missing required argument 'name': lower-case letters"],
+  [['call', 'PUT', 'snapshots/x', '/nowhere.json'], 1, '/nowhere.json: there is no such file'],
+  [['snapshot', 'sav', 'x'], 2, "unknown command 'sav'\n(Did you mean save?)"],
 ] as const)('%j fails with code %i', async ([argv, code, message]) => {
   const { run } = await running()
   await run('snapshot', 'save', 'before')

@@ -132,7 +132,7 @@ test('a state document is accepted: of the control interface, of a snapshot, and
   const data = temporaryDirectory()
   const { url, run, emulator } = await running({ fixtures: 'demo', ephemeral: false, data })
   await run('snapshot', 'save', 's')
-  const saved = (await run('snapshot', 'export', 's')).out
+  const saved = (await run('call', 'GET', 'snapshots/s')).out
   const state = await (await fetch(`${url}/__emulator/state`)).text()
   await emulator.close()
   const files = [

@@ -105,7 +105,7 @@ export const FOLDERS: readonly Folder[] = [
     name: 'terminal',
     question: 'What does every command need?',
     answer: 'options, printing, signals, child processes, start',
-    packages: ['commander', 'pino', 'pino-pretty', 'zod', ANY_OF_NODE],
+    packages: ['commander', 'string-width', 'wrap-ansi', 'zod', ANY_OF_NODE],
   },
   {
     name: 'tools',

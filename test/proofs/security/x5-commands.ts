@@ -40,7 +40,7 @@ export async function commands(shown: Shown, folder: string, scale: Scale): Prom
     ['clock'],
     ['clock', 'advance', '1h'],
     ['doctor'],
-    ['snapshot', 'export', 'kept'],
+    ['call', 'GET', 'snapshots/kept'],
     ['faults', 'clear'],
   ]) {
     await command(shown, [...argv, ...at])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { JsonObject } from '../../../src/core/json.ts'
 import type { RunningEmulator } from '../../../src/emulator/emulator.ts'
 import { workspaceService } from '../../../src/emulator/service.ts'
-import { lazyLogger } from '../../../src/terminal/logger.ts'
+import { loggerTo } from '../../../src/terminal/logger.ts'
 import { baseCollections } from '../../support/base-state.ts'
 import { type Sent, send } from '../../support/send.ts'
 import { atLeast, type Figure, none, type Proof, type Scale, tried } from '../proof.ts'
@@ -145,7 +145,7 @@ async function readBack(shown: Shown, feed: string): Promise<number> {
 async function run(scale: Scale): Promise<readonly Figure[]> {
   const found: string[] = []
   const logged: string[] = []
-  const logger = lazyLogger({
+  const logger = loggerTo({
     level: 'debug',
     format: 'pretty',
     colours: false,
@@ -178,7 +178,6 @@ async function run(scale: Scale): Promise<readonly Figure[]> {
       ]
     })
   })
-  await logger.flush()
   const obeyed = logged.filter((line) => OBEYED.test(line.trimEnd()))
   found.push(...obeyed.map((line) => `logged ${around(line)}`))
   return [
