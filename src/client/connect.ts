@@ -10,7 +10,7 @@ export interface ConnectOptions {
   readonly controlToken?: string | undefined
   /** The key for the API; needed if the sandbox has no key of the shipped fixtures. */
   readonly apiKey?: string | undefined
-  /** Sends all requests. Default: the global `fetch` for the API, `node:http` for the control interface. */
+  /** Sends all requests. Default: the global `fetch` of when the library was imported for the API, `node:http` for the control interface. */
   readonly fetch?: typeof fetch | undefined
 }
 

@@ -1,7 +1,7 @@
 import type { EventType, SandboxEvent } from '../server/control/routes/events.ts'
 import { notAnEmulator, refusalIn } from './emulator-error.ts'
 import { controlHeaders, type EmulatorAddress, isLocked, lockedOut, noResponse } from './over-http.ts'
-import { controlPath, prefixOf } from './transport.ts'
+import { controlPath, prefixOf, realFetch } from './transport.ts'
 
 /** Options of a feed of events. */
 export interface EventOptions {
@@ -47,7 +47,7 @@ async function open(
   types: EventOptions['types'],
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const { url, controlToken, fetch = globalThis.fetch } = address
+  const { url, controlToken, fetch = realFetch } = address
   const query = types === undefined ? '' : `?types=${encodeURIComponent(types.join(','))}`
   const response = await fetch(`${url}${controlPath(sandbox)}/events${query}`, {
     headers: controlHeaders(controlToken),

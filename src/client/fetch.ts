@@ -1,5 +1,6 @@
 import { EmulatorError } from './emulator-error.ts'
 import type { EmulatorAddress } from './over-http.ts'
+import { realFetch } from './transport.ts'
 
 /** A request of the emulated API. */
 export interface ApiRequestInit extends RequestInit {
@@ -17,7 +18,7 @@ interface ApiAddress extends EmulatorAddress {
 
 /** Calls the emulated API. Rejects with {@link EmulatorError} (`foreign_url`) for a URL of another server. */
 export async function fetchApi(
-  { url, baseUrl, apiKey, fetch = globalThis.fetch }: ApiAddress,
+  { url, baseUrl, apiKey, fetch = realFetch }: ApiAddress,
   path: string,
   { json, ...init }: ApiRequestInit = {},
 ): Promise<Response> {

@@ -1,6 +1,6 @@
 import { VERSION_HEADER } from '../server/control/route.ts'
 import { EmulatorError, notAnEmulator } from './emulator-error.ts'
-import { type ControlCall, controlPath, jsonText, type Transport } from './transport.ts'
+import { type ControlCall, controlPath, jsonText, realFetch, type Transport } from './transport.ts'
 
 /** The address of an emulator, and its control token. */
 export interface EmulatorAddress {
@@ -39,7 +39,7 @@ export function overHttp(address: EmulatorAddress, fetch: Fetch | undefined = ad
       ...(body !== undefined && { body }),
       ...(signal && { signal }),
     }
-    const send = fetch ?? globalThis.fetch
+    const send = fetch ?? realFetch
     let [response, text]: [Awaited<ReturnType<Fetch>>?, string?] = []
     try {
       response = await send(`${url}${controlPath(sandbox)}${path}${query}`, init)

@@ -30,6 +30,9 @@ export interface ControlResponse {
 /** Sends calls to an emulator: over HTTP, or inside the process. Rejects only if there is no response. */
 export type Transport = (call: ControlCall) => Promise<ControlResponse>
 
+/** The global `fetch` of when the library was imported: a test may replace it with a mock later, which would answer for the emulator. */
+export const { fetch: realFetch } = globalThis
+
 /** The prefix of every path of a sandbox: `/@name`, or empty for the default one. */
 export function prefixOf(sandbox: string | undefined): string {
   return sandbox === undefined || sandbox === DEFAULT_SANDBOX ? '' : `/@${sandbox}`

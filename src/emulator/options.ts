@@ -203,9 +203,10 @@ function isReceiver(value: string): boolean {
 const origin = kind(
   'origin',
   z.string().refine((value) => ['*', 'null'].includes(value) || isOrigin(value), {
-    error: 'must be only scheme, host and port, such as https://app.example:8443, or *',
+    error:
+      'must be only scheme, host and port, such as https://app.example:8443, without a pattern, or * alone',
   }),
-  'is not an origin. Give only scheme, host and port, such as https://app.example:8443.',
+  'is not an origin. Give only scheme, host and port, such as https://app.example:8443 or capacitor://localhost, without a pattern; * alone allows every origin.',
 )
 
 /** The origin of the pages of one server. `*` and `null` would include pages of any site. */

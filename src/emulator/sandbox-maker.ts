@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { areUnchanged, type FilesRead, readFixtures } from '../adapters/fixtures.ts'
 import type { ScenarioRunner } from '../adapters/scenarios/runner.ts'
@@ -335,7 +336,11 @@ export async function lockData(options: InternalOptions): Promise<Lock | undefin
   if (options.ephemeral === true) return undefined
   const data = dataFolderOf(options)
   try {
-    return await Lock.take(data, noticesTo(options))
+    const isNew = !existsSync(data)
+    const lock = await Lock.take(data, noticesTo(options))
+    // The state is that of one machine, and holds keys. A folder of the user is left as it is.
+    if (isNew) writeFileSync(join(data, '.gitignore'), '*\n', { mode: 0o600 })
+    return lock
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error
     const user = process.getuid === undefined ? '' : ` (user id ${process.getuid()})`

@@ -12,6 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.json': 'application/json; charset=utf-8',
 }
 
 /** Scripts, styles and requests only from this origin: the page shows data of clients, which must stay text. */
@@ -45,7 +46,7 @@ interface PagesOptions {
 
 /**
  * Serves the dashboard: its page and assets, which contain no data and so need no control token. Browsers are redirected to it
- * from `/`. Other requests go to `next`. No file is read before the first request for one.
+ * from `/`; other clients get addresses there, since tools that wait for a server expect 200. Other requests go to `next`. No file is read before the first request for one.
  */
 export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
   let names: Promise<readonly string[]> | undefined
@@ -71,6 +72,7 @@ export function dashboardPages({ folder, guard, refuse }: PagesOptions) {
     const refusal = target === undefined ? undefined : guard(req)
     if (refusal !== undefined) refuse(req, res, refusal)
     else if (target === undefined) next()
+    else if (target === '') sendAddresses(req, res)
     else if (target.startsWith('/'))
       redirect(res, sandboxOf(req) + (query === undefined ? target : `${target}?${query}`))
     else void serve(target, req, res).then((served) => (served ? undefined : next()), next)
@@ -84,13 +86,24 @@ function sandboxOf(req: IncomingMessage): string {
   return mount + pathPrefixOf(originalUrl.slice(mount.length))
 }
 
-/** The name of a file, or a path to redirect to (with a slash); undefined when the request is not for the dashboard. */
+/** The name of a file, a path to redirect to (with a slash), or nothing for `/`; undefined when the request is not for these. */
 function targetOf(req: IncomingMessage, path: string): string | undefined {
   if (req.method !== 'GET' && req.method !== 'HEAD') return undefined
-  if (path === '/') return req.headers.accept?.includes('text/html') ? HOME : undefined
+  if (path === '/') return req.headers.accept?.includes('text/html') ? HOME : ''
   if (path === HOME.slice(0, -1)) return HOME
   if (path === HOME) return 'index.html'
   return path.startsWith(HOME) ? path.slice(HOME.length) || undefined : undefined
+}
+
+function sendAddresses(req: IncomingMessage, res: ServerResponse): void {
+  const at = sandboxOf(req)
+  const body = JSON.stringify({ api: `${at}/v1`, control: `${at}/__emulator`, dashboard: at + HOME })
+  res.writeHead(200, {
+    'Content-Type': TYPES['.json'],
+    'Content-Length': Buffer.byteLength(body),
+    Vary: 'Accept',
+  })
+  res.end(req.method === 'HEAD' ? undefined : body)
 }
 
 function redirect(res: ServerResponse, location: string): void {

@@ -112,7 +112,7 @@ test('the opaque origin is explained', async () => {
 })
 
 test.for([
-  ['chrome-extension://abc', "'*'"],
+  ['chrome-extension://abc', 'chrome-extension://abc'],
   ['http://a$(b).example', "'http://a$(b).example'"],
 ])('the fix for the origin %s is a flag that the command line accepts', async ([origin = '', shown]) => {
   const emulator = await testEmulator()

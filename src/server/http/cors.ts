@@ -62,7 +62,6 @@ function refusedOrigin(origin: string, isPreflight: boolean): CorsRefusal {
         'Open the page at http://localhost instead, or start the emulator with --cors-origin null, which allows all such pages.',
     }
   }
-  // The option accepts no other schemes than those whose origins URLs have, such as those of browser extensions.
   const allowed = isOrigin(origin) ? origin : '*'
   return {
     detail: `Pages of ${truncated(origin)} may not use the API, ${end}`,

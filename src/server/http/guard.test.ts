@@ -224,6 +224,7 @@ test('X2 an allowed origin is reflected, can read the quota headers, and gets no
   expect(headers.get('Access-Control-Allow-Origin')).toBe(ORIGIN)
   expect(headers.get('Vary')).toBe('Origin')
   expect(headers.get('Access-Control-Expose-Headers')?.split(', ')).toEqual([
+    'Date',
     'X-RateLimit-Limit',
     'X-RateLimit-Remaining',
     'X-RateLimit-Reset',

@@ -189,8 +189,9 @@ export const CORS_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
 const CONTROL_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 
-// By default, a page can read only a few headers. This list adds these.
+// By default, a page can read only a few headers. This list adds these: `Date` is the time of the virtual clock.
 const EXPOSED = [
+  'Date',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
