@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KeptBody, LogEntry } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
+import { bytesOf, type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
 
 /** A logical call: a request, and its repetitions after attempts that have failed. */
 export interface ObservedCall {
@@ -31,27 +33,44 @@ const HISTORY = 8
 /** Milliseconds by which two gaps of one pace may differ. */
 const UNEVEN = 20
 
+/** A call while its attempts are collected. */
+interface Attempts {
+  readonly attempts: Group<ObservedRequest>
+  isCertain: boolean
+}
+
 /** Groups requests into calls. A request belongs to an earlier one only if that has failed, and has ended before it came. */
 export function callsOf(requests: readonly ObservedRequest[], sandbox: Sandbox): ObservedCall[] {
-  const calls: { readonly attempts: ObservedRequest[]; isCertain: boolean }[] = []
-  const latest = new Map<string, (typeof calls)[number]>()
+  const calls: Attempts[] = []
+  const latest = new Map<string, Attempts>()
   for (const request of requests) {
-    const find = (names: readonly string[], isCertain: boolean) =>
-      names.map((name) => latest.get(name)).find((call) => follows(request, call?.attempts.at(-1), isCertain))
+    const find = (names: readonly string[], isCertain: boolean, fits = (_: Attempts) => true) =>
+      names
+        .map((name) => latest.get(name))
+        .find((call) => call && follows(request, call.attempts.at(-1), isCertain) && fits(call))
     const marks = marksOf(request)
     const signature = signatureOf(request)
     const certain = find(marks, true)
     // A request that was cut before it was read has no known caller.
-    const found = certain ?? find([signature, signatureOf(request, '')], false)
-    const call = found ?? { attempts: [], isCertain: false }
+    const found =
+      certain ??
+      find([signature, signatureOf(request, '')], false) ??
+      find(
+        [addressOf(request)],
+        false,
+        (call) =>
+          call.attempts.some(({ hasFailed }) => hasFailed) &&
+          changeOf(call.attempts[0], request) !== undefined,
+      )
+    const call = found ?? { attempts: [request], isCertain: false }
     if (found === undefined) calls.push(call)
-    call.attempts.push(request)
+    else call.attempts.push(request)
     call.isCertain ||= certain !== undefined
-    for (const name of [...marks, signature]) latest.set(name, call)
+    for (const name of [...marks, signature, addressOf(request)]) latest.set(name, call)
   }
   const rows = groupBy(requests, (request) => signatureOf(request))
   return calls.map(({ attempts, isCertain }) => {
-    const [first] = attempts as Group<ObservedRequest>
+    const [first] = attempts
     const repeats = gapsOf(attempts, sandbox)
     const isSteady = !isCertain && isPaced(repeats[0], rows.get(signatureOf(first)) ?? [], sandbox)
     return { first, last: attempts.at(-1) ?? first, attempts, repeats, isCertain, isPaced: isSteady }
@@ -70,6 +89,57 @@ function signatureOf(request: ObservedRequest, caller = request.caller): string 
   const { method, path, query, headers } = request.entry
   const client = [headers['user-agent'], headers.referer, headers.origin]
   return JSON.stringify([caller, client, method, path, query, request.content])
+}
+
+/** The client may have lost its key on the way, so that only its agent is the same. */
+function addressOf({ entry: { method, path, headers } }: ObservedRequest): string {
+  return JSON.stringify(['address', headers['user-agent'], method, path])
+}
+
+/**
+ * What a client has lost or changed between two attempts of one call, as the end of a sentence; an empty text for nothing.
+ * Undefined if the second request is another call: two different bodies are two calls.
+ */
+export function changeOf(first: ObservedRequest, next: ObservedRequest): string | undefined {
+  const [a, b] = [first.entry, next.entry]
+  const hasLostKey = next.caller === '' && first.caller !== ''
+  if (!hasLostKey && next.caller !== first.caller && first.caller !== '') return undefined
+  const [query, type] = [queryChange(a, b), b.headers['content-type'] ?? 'no type']
+  const sameBody = first.content === next.content
+  // Two reads with different queries are two calls.
+  if (query === undefined || (query !== '' && (!sameBody || (first.content === '' && query === OTHER_QUERY))))
+    return undefined
+  if (sameBody && hasLostKey) return 'without its Authorization header'
+  if (sameBody && query !== '') return query
+  const isRetyped = type !== (a.headers['content-type'] ?? 'no type')
+  if (sameBody) return isRetyped && first.content !== '' ? `as ${type}` : ''
+  if (first.content === '') return undefined
+  if (b.body.kind === 'none') return 'without its body'
+  if (isEncodedTwice(a.body, b.body)) return 'with its body encoded as JSON twice'
+  if (b.body.kind !== 'refused') return undefined
+  return isRetyped
+    ? `as ${type}`
+    : bytesOf(next) < bytesOf(first)
+      ? 'with a body that was cut off'
+      : undefined
+}
+
+const OTHER_QUERY = 'with another query'
+
+function queryChange({ query: first }: LogEntry, { query: next }: LogEntry): string | undefined {
+  const names = [...new Set([...Object.keys(first), ...Object.keys(next)])]
+  const changed = names.filter((name) => JSON.stringify(first[name]) !== JSON.stringify(next[name]))
+  if (changed.length === 0) return ''
+  return changed.every((name) => next[name] === undefined) ? 'without a part of its query' : OTHER_QUERY
+}
+
+function isEncodedTwice(first: KeptBody, next: KeptBody): boolean {
+  if (first.kind !== 'json' || next.kind !== 'json' || typeof next.value !== 'string') return false
+  try {
+    return isDeepStrictEqual(JSON.parse(next.value), first.value)
+  } catch {
+    return false
+  }
 }
 
 /** Whether a request can be a repetition. `isCertain`: the two have the same key or marker. */

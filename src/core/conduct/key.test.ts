@@ -184,3 +184,44 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
 ])('body.changed: %s', ([, steps, expected]) => {
   expect(only('body.changed', steps)).toEqual(expected)
 })
+
+const typed: Step = { body: { name: 'a' }, headers: { 'content-type': 'application/json' } }
+const broken: Step = { ...typed, status: 500 }
+
+test.for<[what: string, next: Step, finding: string, how: string]>([
+  ['encoded twice', { ...typed, body: '{"name":"a"}', status: 400 }, 'body.changed', 'encoded as JSON twice'],
+  ['empty', { headers: typed.headers ?? {}, status: 400 }, 'body.changed', 'without its body'],
+  [
+    'of another type',
+    { ...typed, headers: { 'content-type': 'text/plain' }, status: 415 },
+    'request.changed',
+    'as text/plain',
+  ],
+  [
+    'without a key',
+    { ...typed, caller: '', status: 401 },
+    'request.changed',
+    'without its Authorization header',
+  ],
+  ['with another query', { ...typed, query: { a: '1' } }, 'request.changed', 'with another query'],
+])('an attempt that is %s is found, and the call counts as repeated', ([, next, code, how]) => {
+  const { data, judged } = reportOn([broken, next], { retries: 1 })
+  expect(judged.calls).toBe(1)
+  const found = data.filter((each) => each.code === code)
+  expect(found.map(({ message }) => message)).toEqual([expect.stringContaining(how)])
+  expect(data.map((each) => each.code)).not.toContain('retry.missing')
+})
+
+test.for<[what: string, first: Step, next: Step]>([
+  ['another body', broken, { body: { name: 'b' }, headers: typed.headers ?? {} }],
+  ['another key after a 401', { ...typed, status: 401, caller: 'old' }, { ...typed, caller: 'new' }],
+  [
+    'another page of a list',
+    { operation: 'agents.list', query: { after: 'a' }, status: 500 },
+    { operation: 'agents.list', query: { after: 'b' } },
+  ],
+])('%s is another call', ([, first, next]) => {
+  const { data, judged } = reportOn([first, next])
+  expect(judged.calls).toBe(2)
+  expect(data.map(({ code }) => code).filter((code) => code.endsWith('.changed'))).toEqual([])
+})

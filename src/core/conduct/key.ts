@@ -1,4 +1,5 @@
-import { existing, type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
+import { changeOf, repeatsIn } from './calls.ts'
+import { bytesOf, existing, type Group, groupBy, type ObservedRequest } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** The repetitions of requests that may have taken effect, with the records that their call has created. */
@@ -50,28 +51,20 @@ export const repeatFamily = family({
   },
 })
 
-/** Whether the body of a failed request was replaced. Without a key, only an empty one shows that it is the same call. */
-const isReplaced = ({ from, to }: Gap): boolean =>
-  from.hasFailed && from.content !== to.content && (to.key !== undefined || to.entry.body.kind === 'none')
-
 const isConflict = ({ entry, isFaulted }: ObservedRequest): boolean =>
   entry.error?.code === 'idempotency_key_reused' && !isFaulted
 
 /** The requests of one client to one path with one key, or without a key. */
-const rowsOf = ({ requests, sandbox }: Observed) =>
+const rowsOf = ({ requests }: Observed) =>
   [...groupBy(requests, ({ reader, key }) => `${reader} ${key}`).values()].map((row) => ({
     row,
     key: row[0].key,
     name: row[0].name,
     bodies: new Set(row.map(({ content }) => content)).size,
     refused: row.filter(isConflict).length,
-    replaced: gapsOf(row, sandbox).filter(isReplaced),
   }))
 
-const bytesOf = (request: ObservedRequest | undefined): number =>
-  request?.entry.evidence?.body?.bytes ?? Buffer.byteLength(request?.content ?? '')
-
-/** Whether each call has a key of its own, and one body. */
+/** Whether each key stands for one call. */
 export const keyFamily = family({
   section: 'Limits',
   facts: rowsOf,
@@ -87,18 +80,42 @@ export const keyFamily = family({
       // Two bodies may be a test of the refusal.
       weigh: ([{ bodies }]) => (bodies > 2 ? 'warning' : 'note'),
     },
+  },
+})
+
+/** The repetitions that differ from the first attempt of their call. */
+const changedRepeats = (observed: Observed) =>
+  repeatsIn(observed).flatMap(({ from, to, call }) => {
+    const [first] = call.attempts as Group<ObservedRequest>
+    // One key with two bodies is one call, however the body has changed.
+    const isOther = first.content !== to.content
+    const how = changeOf(first, to) ?? (isOther && to.key !== undefined ? 'with another body' : '')
+    return how === '' || !from.hasFailed ? [] : [{ from, to, call, first, how, isOther }]
+  })
+
+/** Whether the attempts of a call are the same request. */
+export const changeFamily = family({
+  section: 'Limits',
+  facts: changedRepeats,
+  oneFor: ({ call, how }) => JSON.stringify([call.first.index, how]),
+  requests: ({ from, to }) => [from, to],
+  evidence: ([{ first, to, how }]) => ({ change: how, first_bytes: bytesOf(first), next_bytes: bytesOf(to) }),
+  verdicts: {
     'error body.changed': {
-      description: 'The client repeats a failed request with another body, for example an empty one.',
-      fix: 'A stream can be read once: keep the body in memory, or create the stream again for each attempt.',
-      isBad: ({ replaced }) => replaced.length > 0,
-      message: ([{ name, key }]) =>
-        `${name} failed, and the client sent it again ${key === undefined ? 'without a body' : 'with the same Idempotency-Key'}, but the body was another one.`,
-      weigh: ([{ key }]) => (key === undefined ? 'warning' : 'error'),
-      requests: ({ replaced }) => replaced.flatMap(({ from, to }) => [from, to]),
-      evidence: ([{ replaced }]) => ({
-        first_bytes: bytesOf(replaced[0]?.from),
-        next_bytes: bytesOf(replaced[0]?.to),
-      }),
+      description:
+        'The client repeats a failed request with another body: an empty one, or one that was cut or encoded again.',
+      fix: 'Keep the bytes of the body in memory, or create the stream again for each attempt, and send the same bytes every time.',
+      isBad: ({ isOther }) => isOther,
+      message: ([{ first, to, how }]) =>
+        `${first.name} failed, and the client sent it again ${to.key === undefined ? '' : 'with the same Idempotency-Key, but '}${how}.`,
+      weigh: ([{ to }]) => (to.key === undefined ? 'warning' : 'error'),
+    },
+    'warning request.changed': {
+      description:
+        'The client repeats a failed request with another type, with another query, or without its Authorization header.',
+      fix: 'Build the request once, headers included, and send the same one with each attempt.',
+      isBad: ({ isOther }) => !isOther,
+      message: ([{ first, how }]) => `${first.name} failed, and the client sent it again ${how}.`,
     },
   },
 })

@@ -23,7 +23,7 @@ export type ObservedRequest = ReturnType<typeof observe>
 export function observe(entry: LogEntry, operation: AnyOperation | undefined, index: number) {
   const { evidence, response, headers, method, path } = entry
   const outcome = outcomeOf(entry)
-  const caller = entry.caller?.key_id ?? ''
+  const caller = entry.caller?.key_id ?? entry.credential ?? ''
   const created = (entry.commit?.changes ?? [])
     .filter(({ table, before, after }) => before === undefined && after !== undefined && table[0] !== '$')
     .map(({ table, id }) => `${table}/${id}`)
@@ -63,6 +63,12 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
       return json
     },
   }
+}
+
+/** The bytes of the body of a request; undefined where they are not known. */
+export function bytesOf({ entry: { evidence, body }, content }: ObservedRequest): number {
+  const known = evidence?.body?.bytes ?? ('bytes' in body ? body.bytes : undefined)
+  return known ?? Buffer.byteLength(content)
 }
 
 /** Digest of the body of a request, or its value; empty without a body. */

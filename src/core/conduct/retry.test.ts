@@ -65,7 +65,7 @@ const conflict: Step = { key: 'k', status: 409, code: 'idempotency_key_reused', 
 const invalid: Step = { ...create, status: 400, code: 'validation_failed' }
 
 test.for<[what: string, steps: Step[], retries: number | undefined, expected: string[]]>([
-  ['a conflict of keys', [conflict, conflict], undefined, ['warning retry.pointless']],
+  ['a conflict of keys, once', [conflict, conflict], undefined, []],
   [
     'a conflict of keys again and again',
     [conflict, conflict, conflict],
@@ -116,4 +116,40 @@ test.for<[what: string, spread: number, wait: number, expected: string[]]>([
     ...clients.map((caller, n) => ({ ...list, caller, real: wait + n * spread, at: wait + n * spread })),
   ]
   expect(only('herd.lockstep', steps)).toEqual(expected)
+})
+
+const batch: Step = { operation: 'batch-predictions.retrieve', path: '/v1/batch-predictions/b1' }
+const gone: Step = { ...batch, status: 404, code: 'not_found' }
+const denied: Step = { ...list, status: 403, code: 'forbidden' }
+
+test.for<[what: string, steps: Step[], expected: string[]]>([
+  ...[50, 500, 1_000, 5_000, 20_000].map((pace): [string, Step[], string[]] => [
+    `a batch that is deleted, polled on every ${pace} ms`,
+    [...at(batch, ...series(3, pace)), ...at(gone, ...series(40, pace).map((ms) => ms + 3 * pace))],
+    ['warning retry.pointless'],
+  ]),
+  [
+    'a batch that is deleted, and read three more times',
+    [...at(batch, ...series(3, 1_000)), ...at(gone, ...series(4, 1_000).map((ms) => ms + 3_000))],
+    [],
+  ],
+  ['a record that is awaited every two seconds, for a minute', at(gone, ...series(31, 2_000)), []],
+  ['a record that appears at once', [...at(gone, 0, 100, 300, 700), ...at(batch, 1_500)], []],
+  ['a record that is awaited without a pause', at(gone, ...series(8, 5)), ['warning retry.pointless']],
+  ['a record that is awaited every half second', at(gone, ...series(20, 500)), ['warning retry.pointless']],
+  ['a record that is awaited for an hour', at(gone, ...series(60, 60_000)), ['warning retry.pointless']],
+  ['a missing permission, once more', at(denied, 0, 1_000), []],
+  ['a missing permission, again and again', at(denied, 0, 1_000, 3_000), ['warning retry.pointless']],
+  [
+    'a key that is replaced after each refusal',
+    ['a', 'b', 'c'].flatMap((caller, n) => at({ ...list, caller, status: 401 }, n * 1_000)),
+    [],
+  ],
+  [
+    'a key that is refused three times',
+    at({ ...list, status: 401 }, 0, 1_000, 2_000),
+    ['warning retry.pointless'],
+  ],
+])('retry.pointless after a final refusal: %s', ([, steps, expected]) => {
+  expect(only('retry.pointless', steps)).toEqual(expected)
 })

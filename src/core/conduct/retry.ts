@@ -21,10 +21,43 @@ function retriedCall(call: ObservedCall) {
     count: retries.length,
     /** The waits without a Retry-After, which the client has chosen itself. */
     waits: own.map(({ ms }) => ms),
-    pointless: call.repeats.filter(isPointless),
     instant: call.repeats[0]?.instant ?? 0,
   }
 }
+
+/** The calls with refusals that are final. A loop that goes on at its own pace is no retry, except after these. */
+function refusedCalls({ calls, requests }: Observed) {
+  const seen = new Map<string, number>()
+  for (const { outcome, reader, index } of requests)
+    if (outcome === 'success' && !seen.has(reader)) seen.set(reader, index)
+  return calls.flatMap((call) => {
+    const pointless = call.repeats.filter(isFinal)
+    const { status } = pointless[0]?.from.entry ?? {}
+    if (status === undefined || (call.isPaced && ![401, 403, 404].includes(status))) return []
+    const wasThere = (seen.get(call.first.reader) ?? Number.POSITIVE_INFINITY) < call.first.index
+    return [{ ...call, pointless, wasThere }]
+  })
+}
+
+/** Whether a client repeats what a repetition cannot change. */
+export const refusalFamily = family({
+  section: 'Errors / Standard error body',
+  facts: refusedCalls,
+  requests: ({ attempts }) => attempts,
+  evidence: ([{ attempts }]) => ({ attempts: attempts.length }),
+  verdicts: {
+    'warning retry.pointless': {
+      description: 'The client repeats a request unchanged after a refusal that a repetition cannot change.',
+      fix: 'Repeat only if the error has retryable: true, or the status is 408, 425, 429 or 5xx. Give up on 401 and 403, and on a 404 after a minute at most.',
+      isBad: (call, { retries = 0 }) => call.pointless.length > freeRepeats(call.pointless, call, retries),
+      message: ([{ first, pointless, wasThere }]) => {
+        const { status } = (pointless[0] as Gap).from.entry
+        const gone = wasThere && status === 404 ? ', after it had existed' : ''
+        return `${first.name} was refused with ${status}${gone}, which a repetition cannot change; the client sent it ${pointless.length + 1} times.`
+      },
+    },
+  },
+})
 
 /** The calls whose repetitions are retries, as far as the server can tell. Those of one herd come back together. */
 function retriedCalls({ calls }: Observed) {
@@ -34,13 +67,32 @@ function retriedCalls({ calls }: Observed) {
   return herds.flatMap((herd) => herd.map((call) => ({ ...call, herd })))
 }
 
-/** Whether a request is repeated after a refusal that cannot change. */
-function isPointless({ from, to }: Gap): boolean {
-  const { status, error } = from.entry
-  // A missing object may be created, and a permission may be given.
-  const canChange =
-    status === 409 ? error?.code !== 'idempotency_key_reused' : [401, 403, 404].includes(status)
-  return from.outcome === 'refused' && !canChange && from.content === to.content && from.key === to.key
+/** The first repetitions of a record that was not found, which may wait for it; then those of a slow poll. */
+const [APPEARING, MAX_POLLS, MAX_POLLING] = [5, 60, 10 * 60_000]
+
+/** Whether a request is repeated unchanged after a refusal that cannot change, or that rarely does. */
+function isFinal({ from, to }: Gap): boolean {
+  return from.outcome === 'refused' && from.content === to.content && from.key === to.key
+}
+
+/** How many repetitions after final refusals have a reason: another tab, a permission that was given, a record that appears. */
+function freeRepeats(
+  gaps: readonly Gap[],
+  { isCertain, wasThere }: Pick<ObservedCall, 'isCertain'> & { readonly wasThere: boolean },
+  retries: number,
+): number {
+  const { status = 0 } = gaps[0]?.from.entry ?? {}
+  if (status === 401 || status === 403) return 1
+  if (status !== 404) return status !== 409 && (isCertain || retries > 0) ? 0 : 1
+  if (wasThere) return 3
+  const waits = gaps.map(({ real = 0, virtual }) => Math.max(real, virtual))
+  let waited = 0
+  const beyond = waits.findIndex((wait, n) => {
+    waited += wait
+    if (n < APPEARING) return wait < LEAST_WAIT && wait <= (waits[n - 1] ?? 0)
+    return wait < 1_000 || n >= MAX_POLLS || waited > MAX_POLLING
+  })
+  return Math.max(1, beyond < 0 ? waits.length : beyond)
 }
 
 /** Whether a client that repeats calls has to repeat this request, and has no reason to give up. */
@@ -102,16 +154,6 @@ export const retryFamily = family({
       isBad: (call, { retries = 0 }) =>
         call.count >= Math.max(MANY, retries + 1) && call.count === call.repeats.length && !isPoll(call),
       message: ([{ first, attempts }]) => `${first.name} was sent ${attempts.length} times for one call.`,
-    },
-    'warning retry.pointless': {
-      description: 'The client repeats a request unchanged after a refusal that cannot change.',
-      section: 'Errors / Standard error body',
-      fix: 'Repeat only if the error has retryable: true, or the status is 408, 425, 429 or 5xx. A 409 for a key that was used with another body stays.',
-      // A test that sends the same wrong request twice looks the same.
-      isBad: ({ pointless, isCertain }, { retries = 0 }) =>
-        pointless.length > (isCertain || retries > 0 ? 0 : 1),
-      message: ([{ first, pointless }]) =>
-        `${first.name} was refused with ${pointless[0]?.from.entry.status}, which a repetition cannot change; the client sent it ${pointless.length + 1} times.`,
     },
     'note retry.no-growth': {
       description: 'The waits of the client between attempts without Retry-After do not grow.',

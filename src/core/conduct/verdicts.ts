@@ -1,16 +1,25 @@
 import { connectionFamily, responseFamily } from './connection.ts'
 import { faultFamily } from './fault.ts'
-import { keyFamily, repeatFamily } from './key.ts'
+import { changeFamily, keyFamily, repeatFamily } from './key.ts'
 import { pageFamily } from './page.ts'
 import { pollFamily } from './poll.ts'
 import { requestFamily } from './request.ts'
-import { retryFamily } from './retry.ts'
+import { refusalFamily, retryFamily } from './retry.ts'
 import type { ConductVerdict, Family } from './verdict.ts'
 import { waitFamily } from './wait.ts'
 import { effectFamily, receiverFamily } from './webhook.ts'
 
 export const families: readonly Family[] = [
-  ...[waitFamily, retryFamily, repeatFamily, keyFamily, connectionFamily, responseFamily],
+  ...[
+    waitFamily,
+    retryFamily,
+    refusalFamily,
+    repeatFamily,
+    keyFamily,
+    changeFamily,
+    connectionFamily,
+    responseFamily,
+  ],
   ...[pageFamily, pollFamily, requestFamily, receiverFamily, effectFamily, faultFamily],
 ]
 

@@ -4,7 +4,7 @@ import { isObject, type Json } from '../json.ts'
 import type { Call, CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
-import { REDACTED, withoutWords } from '../secrets.ts'
+import { REDACTED, seal, withoutWords } from '../secrets.ts'
 import { truncated } from '../words.ts'
 import { type KeptResponse, MAX_KEPT_BYTES } from './kept-response.ts'
 import { UNLOGGED_HEADERS } from './request-criteria.ts'
@@ -41,6 +41,7 @@ export function logEntry(
     overruled: exchange.overruled,
     caughtUp: exchange.caughtUp,
     caller: exchange.caller,
+    credential: credentialOf(exchange),
     window: exchange.window,
     admission,
     idempotency,
@@ -55,6 +56,12 @@ export function logEntry(
     cors: call.cors,
     evidence: call.evidence,
   }
+}
+
+// Verdicts ask whether a client has sent the same key again.
+function credentialOf({ caller, call }: Exchange): string | undefined {
+  const { authorization } = call.headers
+  return caller !== undefined || authorization === undefined ? undefined : seal(authorization)
 }
 
 /** The parts of a request that may be kept: no secrets, no keys, and no large body. */

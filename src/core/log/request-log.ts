@@ -99,6 +99,8 @@ export interface LogEntry {
   /** Number of due events that ran before the first step of the request. */
   readonly caughtUp: number
   readonly caller: Caller | undefined
+  /** Digest of the credential of a request without a known caller; undefined if it had none. */
+  readonly credential?: string | undefined
   /** The rate window of the request; undefined if it did not reach the limiter. */
   readonly window: KeptWindow | undefined
   /** The values in the rate-limit headers of the response. */
