@@ -147,7 +147,7 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_715,
-  cli: 3_182,
+  cli: 3_188,
   client: 1_845,
   core: 17_728,
   dashboard: 8_958,
@@ -161,7 +161,7 @@ const LINES: Readonly<Record<string, number>> = {
   terminal: 2_190,
   testing: 1_112,
   'tools/certify': 866,
-  tools: 3_040,
+  tools: 3_181,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
