@@ -147,21 +147,21 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_715,
-  cli: 2_995,
-  client: 1_845,
+  cli: 3_001,
+  client: 1_849,
   core: 17_728,
-  dashboard: 8_958,
-  emulator: 1_597,
+  dashboard: 8_841,
+  emulator: 1_603,
   'json-schema': 2_790,
+  server: 674,
   'server/control': 4_979,
   'server/http': 4_130,
-  server: 653,
   service: 8_439,
   src: 676,
-  terminal: 2_203,
+  terminal: 2_206,
   testing: 1_112,
+  tools: 3_181,
   'tools/certify': 866,
-  tools: 3_040,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
