@@ -20,18 +20,13 @@ export async function replayFile(
     throw new UsageError([
       `--until ${until}: the recording has only ${counted(bundle.inputs.length, 'input')}.`,
     ])
-  if (exportTo === 'vitest' || exportTo === 'curl') {
-    const { exportOf } = await import('./export.ts')
-    terminal.out(exportOf(bundle, exportTo, file))
+  if (exportTo === 'vitest') {
+    const { vitestOf } = await import('./export.ts')
+    terminal.out(vitestOf(bundle, file))
     return OK
   }
   const { folder, remove } = scenarioFiles(bundle)
   try {
-    if (exportTo === 'scenario') {
-      const { scenarioOf } = await import('./scenario.ts')
-      terminal.out(await scenarioOf(bundle, file, options.until, folder))
-      return OK
-    }
     const listen = options.until !== undefined
     const replayed = await replayBundle(bundle, { until, scenarios: folder, listen }).catch(
       async (error: unknown) => {
