@@ -161,6 +161,7 @@ const optionTable = {
     flag: 'to',
     variable: 'replay-to',
   },
+  runScripts: toggle('run the scripts in the recording, with the rights of your user: read them first'),
   exactly: optional(number, 'at least 1', 'how many requests must have come'),
   count: option(count, 1, { description: 'how many requests to wait for' }),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),

@@ -1,7 +1,7 @@
 import { packageVersion } from '../../adapters/package.ts'
-import type { RecordingBundle } from '../../core/record/bundle.ts'
+import { type RecordingBundle, scriptsOf } from '../../core/record/bundle.ts'
 import { counted } from '../../core/words.ts'
-import { FAILED, type Invocation, OK } from '../../terminal/command.ts'
+import { CommandFailed, FAILED, type Invocation, OK } from '../../terminal/command.ts'
 import { isNpmScript, UsageError } from '../../terminal/options.ts'
 import { show } from '../../terminal/print.ts'
 import { untilStopped } from '../../terminal/signals.ts'
@@ -10,7 +10,7 @@ import { type Replayed, replayBundle } from './run.ts'
 
 /** `replay`: repeats a recording, and ends with 1 if an output differs. */
 export async function replayFile(
-  invocation: Invocation<'until' | 'exportTo' | 'json' | 'noColor'>,
+  invocation: Invocation<'until' | 'exportTo' | 'runScripts' | 'json' | 'noColor'>,
 ): Promise<number> {
   const { options, terminal, env } = invocation
   const [file = ''] = invocation.args
@@ -25,6 +25,11 @@ export async function replayFile(
     terminal.out(vitestOf(bundle, file))
     return OK
   }
+  const scripts = scriptsOf(bundle)
+  if (scripts.length > 0 && !options.runScripts)
+    throw new CommandFailed(
+      `${file} contains scripts, which would run with the rights of your user: ${scripts.join(', ')}. Read them in its field "scenarios", then add --run-scripts.`,
+    )
   const { folder, remove } = scenarioFiles(bundle)
   try {
     const listen = options.until !== undefined
