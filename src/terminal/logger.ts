@@ -1,3 +1,4 @@
+import { withoutSecretsInText } from '../core/redaction.ts'
 import type { Logger } from '../emulator/options.ts'
 import { harmless } from './print.ts'
 
@@ -39,17 +40,6 @@ function loggerOf(method: (name: keyof Logger) => Logger['info']): Logger {
   return { info: method('info'), warn: method('warn'), error: method('error') }
 }
 
-// Fields that are redacted in every entry. `code` and `state` are too common to be redacted by name.
-const SECRETS = [
-  'authorization',
-  'Authorization',
-  'cookie',
-  'control_token',
-  'controlToken',
-  'token',
-  'claim_token',
-]
-
 /**
  * A logger that uses pino for both formats. Lines are formatted in this process, since pino's transports need a worker that
  * loads files, and this command is bundled.
@@ -65,10 +55,8 @@ export async function pinoLogger({ level, format, colours, write }: LogOptions):
       errorKey: 'error',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
-      // At the top and up to two levels down: { request: { headers: { authorization } } }.
-      redact: { paths: SECRETS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     },
-    { write: line },
+    { write: (text: string) => line(withoutSecretsInText(text)) },
   )
   return loggerOf(
     (method) =>
