@@ -146,10 +146,10 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_715,
+  adapters: 4_735,
   cli: 3_182,
   client: 1_845,
-  core: 17_728,
+  core: 18_015,
   dashboard: 8_958,
   emulator: 1_597,
   'json-schema': 2_790,
@@ -159,15 +159,15 @@ const LINES: Readonly<Record<string, number>> = {
   service: 8_439,
   src: 676,
   terminal: 2_190,
-  testing: 1_112,
+  testing: 1_115,
   'tools/certify': 866,
-  tools: 3_040,
+  tools: 2_720,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
 const PASSAGES: Readonly<Record<string, { readonly files: number; readonly switches: number }>> = {
-  'a page of users': { files: 50, switches: 139 },
-  'a batch is created': { files: 70, switches: 266 },
+  'a page of users': { files: 50, switches: 147 },
+  'a batch is created': { files: 70, switches: 278 },
 }
 
 const OVER_BUDGET =

@@ -1,6 +1,6 @@
+import { harmless } from '../core/quoted.ts'
 import { withoutSecretsInText } from '../core/redaction.ts'
 import type { Logger } from '../emulator/options.ts'
-import { harmless } from './print.ts'
 
 const SEVERITY = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const
 

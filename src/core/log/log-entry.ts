@@ -19,7 +19,7 @@ import { truncated } from '../words.ts'
 import { type KeptResponse, MAX_KEPT_BYTES } from './kept-response.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
-/** The log entry of a request that is over. @param words credentials that are masked wherever they are, as {@link wordsOf} finds them */
+/** The log entry of a request that is over. @param words credentials that are masked wherever they are, as {@link maskedWordsOf} finds them */
 export function logEntry(
   exchange: Exchange,
   status: number,
@@ -79,7 +79,11 @@ export function keptOf(
 }
 
 /** The credentials of a request that are masked in all its texts: keys wherever they are, and values of fields with such names. */
-export function wordsOf(call: Call, { authenticator }: Pick<Sandbox, 'authenticator'>, settings: Settings) {
+export function maskedWordsOf(
+  call: Call,
+  { authenticator }: Pick<Sandbox, 'authenticator'>,
+  settings: Settings,
+) {
   const { path, query, headers, body } = call
   const texts = [path]
   addTexts(query, texts)

@@ -119,11 +119,6 @@ export const recordingBundle = () =>
 
 export type RecordingBundle = ShapeOf<typeof recordingBundle>
 
-/** The files of a recording that are programs, by their paths. */
-export function scriptsOf({ scenarios }: Pick<RecordingBundle, 'scenarios'>): string[] {
-  return Object.keys(scenarios).filter((path) => !path.endsWith('.json'))
-}
-
 /** The facts about an emulator that a bundle contains. */
 export interface BundleFacts {
   readonly emulator: Omit<RecordingBundle['emulator'], 'auth' | 'limits' | 'strict' | 'revealFaults'>

@@ -1,7 +1,7 @@
 import { bodyReliances, CHALLENGE, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import type { Json } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
-import { logEntry, wordsOf } from '../log/log-entry.ts'
+import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { CorsCheck } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
@@ -39,7 +39,7 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
       : hooks.response(exchange, { content: content.headers, admission: found, own })
   const { status, text, lines } = content
   const { method, operation, cors } = exchange.call
-  const words = wordsOf(exchange.call, sandbox, exchange.settings)
+  const words = maskedWordsOf(exchange.call, sandbox, exchange.settings)
   const kept = new KeptResponse(status, headers, operation.secrets, words)
   if (text !== undefined && method !== 'HEAD') kept.write(text)
   const whole = {

@@ -1,5 +1,6 @@
 import { packageVersion } from '../../adapters/package.ts'
-import { type RecordingBundle, scriptsOf } from '../../core/record/bundle.ts'
+import type { RecordingBundle } from '../../core/record/bundle.ts'
+import { scriptsOf } from '../../core/record/replay-command.ts'
 import { counted } from '../../core/words.ts'
 import { CommandFailed, FAILED, type Invocation, OK } from '../../terminal/command.ts'
 import { isNpmScript, UsageError } from '../../terminal/options.ts'

@@ -1,4 +1,5 @@
 import { prefixOf } from '../../client/transport.ts'
+import { comment, literal } from '../../core/quoted.ts'
 import type { RecordedInput, RecordingBundle } from '../../core/record/bundle.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 
@@ -68,25 +69,25 @@ export function vitestOf(bundle: RecordingBundle, name: string): string {
   const steps = [...stepsOf(bundle)].map((step, n) => {
     const { title, base, path, method, headers, body, status, text } = step
     const init = { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) }
-    const url = `\`\${sandbox.${base}}${path.replaceAll(/[\\`$]/g, '\\$&')}\``
-    const call = `fetch(${url}, { ...${JSON.stringify(init)}, signal: AbortSignal.timeout(5_000) })`
-    const comment = `  // ${n + 1}. ${title.replaceAll(/[\r\n]/g, ' ')}`
-    if (status === undefined) return [comment, `  await ${call}`]
+    const url = `sandbox.${base} + ${literal(path)}`
+    const call = `fetch(${url}, { ...${literal(init)}, signal: AbortSignal.timeout(5_000) })`
+    const heading = `  ${comment(`${n + 1}. ${title}`)}`
+    if (status === undefined) return [heading, `  await ${call}`]
     if (status === 0)
-      return [comment, `  await expect(${call}.then((response) => response.text())).rejects.toThrow()`]
+      return [heading, `  await expect(${call}.then((response) => response.text())).rejects.toThrow()`]
     return [
-      comment,
+      heading,
       `  response = await ${call}`,
       `  expect(response.status).toBe(${status})`,
-      ...(text === undefined ? [] : [`  expect(await response.text()).toBe(${JSON.stringify(text)})`]),
+      ...(text === undefined ? [] : [`  expect(await response.text()).toBe(${literal(text)})`]),
     ]
   })
   return [
     "import { expect, test } from 'agent-workspace-emulator/vitest'",
     '',
-    `const state = ${JSON.stringify(frozen(bundle))}`,
+    `const state = ${literal(frozen(bundle))}`,
     '',
-    `test(${JSON.stringify(`repeats ${name}`)}, async ({ sandbox }) => {`,
+    `test(${literal(`repeats ${name}`)}, async ({ sandbox }) => {`,
     '  let response: Response',
     '  await sandbox.state.load({ ...state, sandbox: sandbox.name })',
     ...steps.flat(),
