@@ -66,7 +66,7 @@ test('each finding is written as fault rules, as a test and as a recording that 
   const base = 'data-views.list-html-error-page'
   expect(readdirSync(folder)).toEqual([`${base}.faults.json`, `${base}.recording.json`, `${base}.test.ts`])
   const recording = join(folder, `${base}.recording.json`)
-  expect(out).toContain(`Recording: npx workspace-emulator replay ${recording}`)
+  expect(out).toContain(`Recording: npx agent-workspace-emulator replay ${recording}`)
   expect(await command(['replay', recording])).toMatchObject({ code: 0 })
   const { inputs } = JSON.parse(readFileSync(recording, 'utf8')) as RecordingBundle
   const heads = inputs.map((input) => 'output' in input && input.output?.head.split('\n')[0])

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
+import { printable } from '../../core/quoted.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { openEmulator } from '../../emulator/emulator.ts'
@@ -13,7 +14,6 @@ import {
   OK,
 } from '../../terminal/command.ts'
 import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
-import { printable } from '../../terminal/print.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { readText, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand, type Setup } from '../client-process.ts'

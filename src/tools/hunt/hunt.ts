@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { findingLines, findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
-import { replayCommand } from '../../core/shell-word.ts'
+import { comment, literal, printable } from '../../core/quoted.ts'
+import { replayCommand, scriptsOf } from '../../core/record/replay-command.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { formatDuration, MINUTE, SECOND } from '../../core/time/instant.ts'
 import { repeatEvery } from '../../core/time/realtime.ts'
@@ -14,7 +15,6 @@ import {
   START_OPTIONS,
   UsageError,
 } from '../../terminal/options.ts'
-import { printable } from '../../terminal/print.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { requireWritable, writeRecording, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand } from '../client-process.ts'
@@ -34,6 +34,8 @@ interface HuntFinding extends HuntFailure, FaultPlan {
   readonly repeat: string
   /** The files of what the sandboxes have seen; empty without `--findings`. */
   readonly recordings: readonly string[]
+  /** Whether a recording contains scripts. */
+  readonly has_scripts: boolean
 }
 
 /** The least time of one run until it counts as a hang. */
@@ -207,6 +209,7 @@ class Search {
       repeat: repeatCommand('hunt', setup, [...HUNTED_OPTIONS, 'junit'], smallest.name),
       recordings:
         setup.options.findings === undefined ? [] : writeFinding(setup.options.findings, found, recordings),
+      has_scripts: recordings.some((bundle) => scriptsOf(bundle).length > 0),
     })
   }
 
@@ -244,9 +247,9 @@ function testOf({ name, kind, message, rules }: HuntFailure & FaultPlan): string
   return [
     `import { expect, test } from 'agent-workspace-emulator/vitest'`,
     '',
-    `// ${kind}: ${message}`,
-    `test(${JSON.stringify(`works under ${name}`)}, async ({ sandbox }) => {`,
-    ...rules.map((rule) => `  await sandbox.faults.arm(${JSON.stringify(rule)})`),
+    comment(`${kind}: ${message}`),
+    `test(${literal(`works under ${name}`)}, async ({ sandbox }) => {`,
+    ...rules.map((rule) => `  await sandbox.faults.arm(${literal(rule)})`),
     '  // Call your client here, with sandbox.baseUrl and sandbox.apiKey, and check its result.',
     '  await expect(sandbox).toHaveFiredAllFaults()',
     '  await expect(sandbox).toHaveBehaved()',
@@ -309,7 +312,7 @@ function detailsOf({ also, conduct, ...found }: HuntFinding): string[] {
     `Fault: ${found.rules.map((rule) => JSON.stringify(rule)).join(', then ')}`,
     ...(also.length > 0 ? [`Also under: ${also.slice(0, MAX_NAMED).join(', ')}${more}`] : []),
     `Again: ${found.repeat}`,
-    ...found.recordings.map((file) => `Recording: ${replayCommand(file)}`),
+    ...found.recordings.map((file) => `Recording: ${replayCommand(file, found.has_scripts)}`),
   ]
 }
 
