@@ -55,6 +55,6 @@ test('with recordFailures the failed test has a recording, which its error names
     expect.stringMatching(/^failing\.spec\.ts-fails-on-a-refusal-[0-9a-f]{8}\.json$/),
     [],
   ])
-  expect(output).toContain(`npx workspace-emulator replay ${join(recordings, name)}`)
+  expect(output).toContain(`npx agent-workspace-emulator replay ${join(recordings, name)}`)
   expect((await command(['replay', join(recordings, name)])).code).toBe(0)
 })

@@ -146,28 +146,28 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_715,
-  cli: 2_995,
-  client: 1_845,
-  core: 17_728,
-  dashboard: 8_958,
-  emulator: 1_597,
+  adapters: 4_734,
+  cli: 2_996,
+  client: 1_849,
+  core: 18_011,
+  dashboard: 8_842,
+  emulator: 1_602,
   'json-schema': 2_790,
+  server: 674,
   'server/control': 4_979,
   'server/http': 4_130,
-  server: 653,
   service: 8_439,
   src: 676,
-  terminal: 2_203,
-  testing: 1_112,
+  terminal: 2_181,
+  testing: 1_114,
+  tools: 2_857,
   'tools/certify': 866,
-  tools: 3_040,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
 const PASSAGES: Readonly<Record<string, { readonly files: number; readonly switches: number }>> = {
-  'a page of users': { files: 50, switches: 139 },
-  'a batch is created': { files: 70, switches: 266 },
+  'a page of users': { files: 50, switches: 147 },
+  'a batch is created': { files: 70, switches: 278 },
 }
 
 const OVER_BUDGET =

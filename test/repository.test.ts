@@ -19,7 +19,7 @@ test('every file that names the version names that of package.json', () => {
   const { name, version } = manifest
   const lock = JSON.parse(read('package-lock.json'))
   expect([lock.version, lock.packages[''].version]).toEqual([version, version])
-  expect(read('CHANGELOG.md').match(/^## (\S+)/m)?.[1]).toBe(version)
+  expect(read('CHANGELOG.md').match(/^## (\d\S*)/m)?.[1]).toBe(version)
   for (const page of ['README.md', 'docs/docker.md']) {
     const named = [...read(page).matchAll(/agent-workspace-emulator[-:](\d+\.\d+\.\d+)/g)].map(
       ([, found]) => found,
@@ -62,9 +62,9 @@ test('a release runs on a tag after CI, publishes without a token, and only its 
   const release = workflow('release.yml')
   expect(release.on).toEqual({ push: { tags: ['v*'] } })
   expect(release.permissions).toEqual({ contents: 'read' })
-  const { test: checks, npm, image } = release.jobs
+  const { test: checks, pack, npm, image } = release.jobs
   expect(checks.uses).toBe('./.github/workflows/ci.yml')
-  expect([npm.needs, image.needs]).toEqual(['test', 'npm'])
+  expect([pack.needs, npm.needs, image.needs]).toEqual(['test', 'pack', 'npm'])
   expect(npm.permissions).toEqual({ contents: 'read', 'id-token': 'write' })
   expect(image.permissions).toEqual({ contents: 'read', packages: 'write' })
   expect(read('.github/workflows/release.yml')).not.toMatch(/NPM_TOKEN|NODE_AUTH_TOKEN/)
@@ -90,5 +90,37 @@ test('every issue form has a name, a description, and elements with a label and 
       expect(ELEMENTS, file).toContain(type)
       expect(attributes[type === 'markdown' ? 'value' : 'label'], file).toMatch(/\w/)
     }
+  }
+})
+
+test('every action of the workflows of this repository is named by its commit', () => {
+  const names = readdirSync('.github/workflows')
+  const used = names.flatMap((name) =>
+    [...read(join('.github/workflows', name)).matchAll(/uses: (.+)/g)].map(([, use]) => use),
+  )
+  expect(used.length).toBeGreaterThan(5)
+  for (const use of used) expect(use).toMatch(/^(?:\.\/.+|[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/)
+})
+
+test('the job that publishes runs no script of a package, and nothing of the repository', () => {
+  const { jobs } = workflow('release.yml') as {
+    jobs: Record<string, { permissions?: object; steps?: { run?: string }[] }>
+  }
+  const trusted = Object.values(jobs).filter(({ permissions }) =>
+    Object.hasOwn(permissions ?? {}, 'id-token'),
+  )
+  expect(trusted.map(({ steps = [] }) => steps.flatMap(({ run }) => run ?? []))).toEqual([
+    ['npm publish ./*.tgz --ignore-scripts --provenance --access public'],
+  ])
+  for (const run of Object.values(jobs).flatMap(({ steps = [] }) => steps.flatMap(({ run }) => run ?? [])))
+    if (/npm (?:ci|install)/.test(run)) expect(run).toContain('--ignore-scripts')
+})
+
+test('SECURITY.md names the bundled SDK in the version of the lock file, as the package does', () => {
+  const { packages } = JSON.parse(read('package-lock.json'))
+  for (const name of ['@modelcontextprotocol/core', '@modelcontextprotocol/server']) {
+    const { version } = packages[`node_modules/${name}`]
+    expect(read('SECURITY.md')).toContain(`\`${name}\` ${version}`)
+    expect(read('dist/mcp-sdk-LICENSES.txt')).toContain(`${name} ${version} (`)
   }
 })

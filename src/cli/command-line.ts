@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { packageVersion } from '../adapters/package.ts'
+import { harmless } from '../core/quoted.ts'
 import {
   CommandFailed,
   type Command as Declaration,
@@ -23,7 +24,7 @@ import {
   usageOf,
   variableOf,
 } from '../terminal/options.ts'
-import { harmless, rendered } from '../terminal/print.ts'
+import { rendered } from '../terminal/print.ts'
 
 const NAME = 'workspace-emulator'
 

@@ -1,9 +1,9 @@
 import { callControlOver } from '../client/ask.ts'
 import { type ExplainedRequest, explainRequests } from '../client/explained.ts'
 import { requestsOver } from '../client/requests.ts'
+import { annotation, harmless } from '../core/quoted.ts'
 import { counted } from '../core/words.ts'
 import type { RunningEmulator } from '../emulator/emulator.ts'
-import { harmless } from '../terminal/print.ts'
 import { isFailure } from '../terminal/request-line.ts'
 
 /** Maximum number of requests in the report of a failed run; a workflow of GitHub shows as many annotations for a step. */
@@ -45,13 +45,3 @@ const linesOf = ({ line, reasons }: ExplainedRequest) => [
 
 const refusalAnnotation = ({ line, reasons }: ExplainedRequest) =>
   annotation('error', line, reasons.length > 0 ? reasons : [line])
-
-/** A message for the page of a GitHub workflow. */
-export function annotation(level: 'error' | 'notice', title: string, lines: readonly string[]): string {
-  const property = encoded(title).replaceAll(':', '%3A').replaceAll(',', '%2C')
-  return `::${level} title=${property}::${encoded(lines.join('\n'))}`
-}
-
-function encoded(text: string): string {
-  return text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
-}

@@ -1,10 +1,10 @@
 import type { AssumptionCatalog } from '../core/assumptions.ts'
 import { findingCounts, findingsFrom } from '../core/conduct/finding-lines.ts'
-import { replayCommand } from '../core/shell-word.ts'
+import { codeCell, codeSpan, plainMarkdown } from '../core/quoted.ts'
+import { replayCommand } from '../core/record/replay-command.ts'
 import { counted } from '../core/words.ts'
 import { type CoverageReport, percentOf } from '../server/control/coverage/report.ts'
 import type { ConductTally, SandboxFinding } from '../terminal/conduct-commands.ts'
-import { printable } from '../terminal/print.ts'
 import { type OperationCount, REQUEST_OUTCOMES, type Tally } from '../terminal/tally.ts'
 
 /** The summary of a run; `exec --json` prints it as one line. */
@@ -25,13 +25,18 @@ export interface Summary {
   readonly conduct: { readonly findings: readonly SandboxFinding[]; readonly omitted: number }
   /** With `--record-failures`, of a command that failed: the files that `replay` repeats. */
   readonly recordings?: readonly string[]
+  /** Those of them that contain scripts, which `replay` runs only with `--run-scripts`. */
+  readonly scripted?: readonly string[]
   /** With `--coverage`: the points of the contract that this run and the earlier ones in the file have met. */
   readonly coverage?: Omit<CoverageReport, 'object' | 'data'>
 }
 
 /** @param run the facts besides what was counted */
 export function summaryOf(
-  run: Pick<Summary, 'command' | 'exit_code' | 'signal' | 'duration_ms' | 'base_url' | 'recordings'>,
+  run: Pick<
+    Summary,
+    'command' | 'exit_code' | 'signal' | 'duration_ms' | 'base_url' | 'recordings' | 'scripted'
+  >,
   { operations, faults, assumed }: Tally,
   { findings, omitted }: ConductTally,
   { items }: AssumptionCatalog,
@@ -72,7 +77,7 @@ export function markdownOf(summary: Summary): string {
   const some = `${counted(requests, 'request')} to the emulator in ${time}.`
   const none = `No request came to the emulator in ${time}. Does the command read \`WORKSPACE_BASE_URL\`?`
   const parts = [
-    `### ${span(command.join(' '))} ${end}`,
+    `### ${codeSpan(short(command.join(' ')))} ${end}`,
     requests === 0 ? none : some,
     operationTable(summary.operations),
     section(
@@ -83,7 +88,9 @@ export function markdownOf(summary: Summary): string {
     section(
       'Assumptions that responses rely on',
       ['item', 'responses', 'what the specification leaves open'],
-      summary.assumptions.slice(0, MAX_ASSUMPTIONS).map(({ id, used, open }) => [id, used, escaped(open)]),
+      summary.assumptions
+        .slice(0, MAX_ASSUMPTIONS)
+        .map(({ id, used, open }) => [id, used, plainMarkdown(open)]),
       summary.assumptions.length,
     ),
     conductTable(summary.conduct),
@@ -91,7 +98,7 @@ export function markdownOf(summary: Summary): string {
     section(
       'Recordings of the sandboxes',
       ['to repeat what they have seen'],
-      (summary.recordings ?? []).map((file) => [code(replayCommand(file))]),
+      (summary.recordings ?? []).map((file) => [code(replayCommand(file, summary.scripted?.includes(file)))]),
     ),
   ]
   const present = parts.filter((part) => part !== '')
@@ -108,7 +115,7 @@ function conductTable({ findings, omitted }: Summary['conduct']): string {
       code(verdict),
       severity,
       code(sandbox),
-      escaped(printable(message)),
+      plainMarkdown(message),
     ]),
     shown.length + omitted,
   )
@@ -146,17 +153,11 @@ function section(
   return [...(title === '' ? [] : [`**${title}**\n`]), ...lines, ...more].join('\n')
 }
 
-// A bar ends a cell, also within a code span, unless it is escaped; outside of tables the backslash would be shown.
 function code(text: string): string {
-  return span(text).replaceAll('|', '\\|')
+  return codeCell(short(text))
 }
 
-// Names that users choose may contain any character, also the end of a code span.
-function span(text: string): string {
-  const plain = printable(text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text)
-  return plain === '' ? '' : `\`${plain.replaceAll('`', "'")}\``
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[|<>`*_[\]\\]/g, '\\$&')
+// Names that users choose may have any length.
+function short(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}...` : text
 }

@@ -1,6 +1,7 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { callControlOver } from '../client/ask.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
+import { printable } from '../core/quoted.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../core/time/clock.ts'
 import { later } from '../core/time/realtime.ts'
@@ -17,7 +18,6 @@ import {
   variablesOf,
 } from '../terminal/launch.ts'
 import { isNpmScript } from '../terminal/options.ts'
-import { printable } from '../terminal/print.ts'
 import { printRequests } from '../terminal/request-printer.ts'
 import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from '../terminal/signals.ts'
 import { Tally } from '../terminal/tally.ts'
@@ -73,7 +73,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     const all = covered && (await addToFile(coverage ?? '', covered))
     const run = {
       ...{ command, exit_code: code, signal, duration_ms, base_url: emulator.baseUrl },
-      ...(recorded && { recordings: recorded.files }),
+      ...(recorded && { recordings: recorded.files, scripted: recorded.scripted }),
     }
     await report(summaryOf(run, tally, conducts, emulator.sandbox.assumptions, all), invocation, logger)
     if (all !== undefined && !options.json)

@@ -58,9 +58,9 @@ export const localCommands = [
   command({
     name: 'hunt',
     description:
-      'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error',
+      'Search for failures that the tests after -- do not expect: run them under every single fault, then under two at a time; exit code 1 for a finding that is worse than a clear error, 3 if the most dangerous faults were not all run',
     ...otherCommand('hunt', 'npm test'),
-    options: ['budget', 'run', 'timeout', 'findings', ...HUNTED_OPTIONS, 'json', 'noColor'],
+    options: ['budget', 'run', 'timeout', 'findings', 'junit', ...HUNTED_OPTIONS, 'json', 'noColor'],
     help: {
       seed: { description: 'seed of the data, and of the order of the sequences of two faults' },
       run: { description: 'only faults with this name; * is any run of characters' },
@@ -68,6 +68,7 @@ export const localCommands = [
         description: 'real time for one run, after which the command hangs',
         shown: 'five times as long as without faults, at least 10s',
       },
+      junit: { description: 'JUnit XML that the command writes: its failures count, not the output' },
       json: { description: 'the findings as one line of JSON on stdout instead of text' },
     },
     run: async (invocation) => (await import('../tools/hunt/hunt.ts')).hunt(invocation),
@@ -77,7 +78,7 @@ export const localCommands = [
     description:
       'Repeat a recording without its client, and compare every output byte by byte: exit code 1 when one differs',
     args: { '<file>': 'as record writes it' },
-    options: ['until', 'exportTo', 'json', 'noColor'],
+    options: ['until', 'exportTo', 'runScripts', 'json', 'noColor'],
     run: async (invocation) => (await import('../tools/replay/command.ts')).replayFile(invocation),
   }),
   command({

@@ -7,13 +7,14 @@ import { FixturesError } from '../core/fixtures-error.ts'
 import { type Issue, isObject, type JsonObject } from '../core/json.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { checkDocument } from '../core/state/document.ts'
+import { counted } from '../core/words.ts'
 import {
   type CheckedScenario,
   checkScenarios,
   type InternalOptions,
   openEmulator,
 } from '../emulator/emulator.ts'
-import { FAILED, type Invocation, OK } from '../terminal/command.ts'
+import { FAILED, INCOMPLETE, type Invocation, OK } from '../terminal/command.ts'
 import {
   fixturesFile,
   isDirectory,
@@ -63,9 +64,11 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   }
   const found = scenarios.length === 0 ? alone : [...alone, ...(await scenarioVerdicts(scenarios, under))]
   const verdicts = found.map((verdict) => ({ ...verdict, issues: byLocation(verdict.issues) }))
-  const valid = verdicts.every(({ issues }) => issues.length === 0)
-  show(invocation, { valid, files: verdicts }, verdicts.flatMap(linesOf))
-  return valid ? OK : FAILED
+  const hasIssues = verdicts.some(({ issues }) => issues.length > 0)
+  const isIncomplete = verdicts.some(({ traffic }) => traffic && 2 * traffic.without_body > traffic.compared)
+  const code = hasIssues ? FAILED : isIncomplete ? INCOMPLETE : OK
+  show(invocation, { valid: code === OK, files: verdicts }, verdicts.flatMap(linesOf))
+  return code
 }
 
 /** Sorts issues by file, line and column. Files keep the order of their first issue. */
@@ -85,8 +88,10 @@ function inUse({ options, given }: ValidateInvocation): string[] {
 }
 
 function linesOf({ file, kind, issues, traffic }: Verdict): Line[] {
-  const lines: Line[] =
-    issues.length === 0 ? [[`${file}: `, styled('green', 'ok'), ` (${kind})`]] : issues.map(issueLine)
+  const { compared = 0, without_body = 0 } = traffic ?? {}
+  const missing = `no body in ${without_body} of ${counted(compared, 'exchange')}: record them with their content`
+  const result = without_body > 0 ? styled('yellow', missing) : styled('green', 'ok')
+  const lines: Line[] = issues.length === 0 ? [[`${file}: `, result, ` (${kind})`]] : issues.map(issueLine)
   return traffic === undefined ? lines : [...lines, ...trafficLines(traffic)]
 }
 

@@ -31,19 +31,6 @@ export function sealMembers<T extends object>(record: T, members: readonly strin
   return sealed
 }
 
-/** A copy of a JSON value with a mask in place of each of the words, wherever its strings contain them. */
-export function withoutWords<T>(value: T, words: readonly string[]): T
-export function withoutWords(value: unknown, words: readonly string[]): unknown {
-  if (words.length === 0) return value
-  if (typeof value === 'string') return words.reduce((text, word) => text.replaceAll(word, REDACTED), value)
-  if (Array.isArray(value)) return value.map((each) => withoutWords(each, words))
-  if (!isObject(value)) return value
-  const members = Object.entries(value)
-  return Object.fromEntries(
-    members.map(([name, each]) => [withoutWords(name, words), withoutWords(each, words)]),
-  )
-}
-
 /** A copy of a value without its secrets: the fields named `secret`, which sign webhooks, have a mask instead. */
 export function withoutSecret<T>(value: T): T
 export function withoutSecret(value: unknown): unknown {

@@ -1,3 +1,4 @@
+import { harmless, literal } from '../core/quoted.ts'
 import { shellWord } from '../core/shell-word.ts'
 import { pretty } from './format.ts'
 
@@ -48,43 +49,43 @@ const WRITERS: Readonly<Record<Language, (request: ShownRequest) => string>> = {
     return lines.join(' \\\n  ')
   },
   fetch: ({ method, url, headers, body, key }) => {
-    const token = key === undefined ? `\`Bearer \${process.env.WORKSPACE_API_KEY}\`` : quoted(`Bearer ${key}`)
+    const token =
+      key === undefined ? `\`Bearer \${process.env.WORKSPACE_API_KEY}\`` : literal(`Bearer ${key}`)
     const lines = [
-      ...(method === 'GET' ? [] : [`  method: ${quoted(method)},`]),
+      ...(method === 'GET' ? [] : [`  method: ${literal(method)},`]),
       `  headers: {\n    Authorization: ${token},`,
-      ...Object.entries(headers).map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`),
+      ...Object.entries(headers).map(([name, value]) => `    ${literal(name)}: ${literal(value)},`),
       '  },',
-      ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(pretty(body))}),`]),
+      ...(body === undefined ? [] : [`  body: JSON.stringify(${indented(harmless(pretty(body)))}),`]),
     ]
-    return `const response = await fetch(${quoted(url)}, {\n${lines.join('\n')}\n})\nconsole.log(response.status, await response.text())`
+    return `const response = await fetch(${literal(url)}, {\n${lines.join('\n')}\n})\nconsole.log(response.status, await response.text())`
   },
   python: ({ method, url, headers, body, key }) => {
-    const token = key === undefined ? '"Bearer " + os.environ["WORKSPACE_API_KEY"]' : quoted(`Bearer ${key}`)
+    const token = key === undefined ? '"Bearer " + os.environ["WORKSPACE_API_KEY"]' : literal(`Bearer ${key}`)
     const lines = [
-      `    ${quoted(method)},`,
-      `    ${quoted(url)},`,
+      `    ${literal(method)},`,
+      `    ${literal(url)},`,
       `    headers={\n        "Authorization": ${token},`,
-      ...Object.entries(headers).map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},`),
+      ...Object.entries(headers).map(([name, value]) => `        ${literal(name)}: ${literal(value)},`),
       '    },',
-      ...(body === undefined ? [] : [`    data=${quoted(JSON.stringify(body))}.encode(),`]),
+      ...(body === undefined ? [] : [`    data=${literal(JSON.stringify(body))}.encode(),`]),
     ]
     const imports = key === undefined ? 'import os\n\nimport requests' : 'import requests'
     return `${imports}\n\nresponse = requests.request(\n${lines.join('\n')}\n)\nprint(response.status_code, response.text)`
   },
   go: ({ method, url, headers, body, key }) => {
-    const token = key === undefined ? '"Bearer "+os.Getenv("WORKSPACE_API_KEY")' : quoted(`Bearer ${key}`)
-    const reader = body === undefined ? 'nil' : `strings.NewReader(${quoted(JSON.stringify(body))})`
+    const token = key === undefined ? '"Bearer "+os.Getenv("WORKSPACE_API_KEY")' : literal(`Bearer ${key}`)
+    const reader = body === undefined ? 'nil' : `strings.NewReader(${literal(JSON.stringify(body))})`
     return [
-      `req, err := http.NewRequest(${quoted(method)},\n\t${quoted(url)},\n\t${reader})`,
+      `req, err := http.NewRequest(${literal(method)},\n\t${literal(url)},\n\t${reader})`,
       'if err != nil {\n\tlog.Fatal(err)\n}',
       `req.Header.Set("Authorization", ${token})`,
-      ...Object.entries(headers).map(([name, value]) => `req.Header.Set(${quoted(name)}, ${quoted(value)})`),
+      ...Object.entries(headers).map(
+        ([name, value]) => `req.Header.Set(${literal(name)}, ${literal(value)})`,
+      ),
       'res, err := http.DefaultClient.Do(req)',
     ].join('\n')
   },
 }
-
-// The escapes of JSON strings mean the same in JavaScript, Python and Go.
-const quoted = (text: string) => JSON.stringify(text)
 
 const indented = (text: string) => text.replaceAll('\n', '\n  ')

@@ -77,7 +77,7 @@ async function openScenarios(options: InternalOptions) {
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
   if (scenarioSource !== undefined) {
     const runner = new ScenarioRunner({ source: scenarioSource, onNotice, returned })
-    return { runner, close: async () => runner.close() }
+    return { runner, textsOf: async () => ({}), close: async () => runner.close() }
   }
   const [{ ScenarioLibrary }, { ScenariosWithBuiltIn }] = await Promise.all([
     import('../adapters/scenarios/library.ts'),
@@ -89,6 +89,8 @@ async function openScenarios(options: InternalOptions) {
   const runner = new ScenarioRunner({ source, onNotice, returned })
   return {
     runner,
+    /** The scripts of scenarios, for a recording. */
+    textsOf: async (names: ReadonlySet<string>) => (names.size === 0 ? {} : library.textsOf(names)),
     close: async () => {
       runner.close()
       await library.close()
@@ -154,10 +156,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
         corsOrigins: [...(options.corsOrigins ?? [])],
         allowWebhooks: [...(options.allowWebhooks ?? [])],
       },
-      scenarios: async () => {
-        const { textsIn } = await import('../adapters/scenarios/folder.ts')
-        return textsIn(options.scenarios ?? startOptions.scenarios.default)
-      },
+      scenarios: scenarios.textsOf,
     },
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),

@@ -3,8 +3,8 @@ import { EmulatorError } from '../client/emulator-error.ts'
 import { nodeFetch } from '../client/node-fetch.ts'
 import { methodAndPath, networkReason, overHttp } from '../client/over-http.ts'
 import type { Issue } from '../core/json.ts'
+import { printable } from '../core/quoted.ts'
 import { CommandFailed } from './command.ts'
-import { printable } from './print.ts'
 
 /** Where an emulator is, and the token of its control interface. */
 export interface ControlAddress {

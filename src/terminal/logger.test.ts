@@ -58,9 +58,10 @@ test.for(['json', 'pretty'] as const)('X6 secrets never reach a log line: %s', (
   }
   logger.info('top', secrets)
   logger.info('below', { headers: secrets })
-  logger.info('further below', { request: { headers: secrets } })
+  logger.info('further below', { deep: { request: { headers: secrets } } })
+  logger.info('a target: http://127.0.0.1/hook?access_token=canary', { error: new Error('token: "canary"') })
   expect(lines.join('')).not.toContain('canary')
-  expect(lines.join('')).toContain('[redacted]')
+  expect(lines.join('')).toContain('(redacted)')
 })
 
 test('an error keeps its message and stack', () => {

@@ -1,9 +1,10 @@
 import { styleText } from 'node:util'
 import { isObject } from '../core/json.ts'
+import { harmless } from '../core/quoted.ts'
+import { withoutSecretsInText } from '../core/redaction.ts'
 import { hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import type { Logger } from '../emulator/options.ts'
-import { harmless } from './print.ts'
 
 const SEVERITY = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 } as const
 
@@ -26,7 +27,7 @@ export function loggerTo(options: LogOptions): Logger {
       if (SEVERITY[level] < SEVERITY[options.level]) return
       const time = formatInstant(hostTime())
       // Secrets are removed first, so that both formats show the same.
-      const entry = JSON.stringify({ level, time, ...fields, message }, plain)
+      const entry = withoutSecretsInText(JSON.stringify({ level, time, ...fields, message }, plain))
       options.write(
         options.format === 'json' ? harmless(entry) : pretty(JSON.parse(entry, shown), options.colours),
       )
@@ -34,11 +35,7 @@ export function loggerTo(options: LogOptions): Logger {
   return { info: method('info'), warn: method('warn'), error: method('error') }
 }
 
-// Fields that are redacted in every entry. `code` and `state` are too common to be redacted by name.
-const SECRETS = /^(?:authorization|cookie|control_?token|claim_token|token)$/i
-
-function plain(name: string, value: unknown): unknown {
-  if (SECRETS.test(name)) return '[redacted]'
+function plain(_: string, value: unknown): unknown {
   return value instanceof Error ? plainError(value) : value
 }
 

@@ -155,20 +155,13 @@ const optionTable = {
   har: text('file', 'HAR file to write; an existing one is replaced', 'stdout'),
   base: optional(baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
   output: { ...text('file', 'file to write; an existing one is replaced', 'stdout'), short: '-o' },
-  until: optional(
-    count,
-    'all',
-    'stop after this many inputs, with the dashboard open; a scenario starts there',
-  ),
+  until: optional(count, 'all', 'stop after this many inputs, with the dashboard open'),
   exportTo: {
-    ...optional(
-      choiceOption('form', ['vitest', 'curl', 'scenario']),
-      'none',
-      'print a test, a shell script or a scenario instead',
-    ),
+    ...optional(choiceOption('form', ['vitest']), 'none', 'print a test instead'),
     flag: 'to',
     variable: 'replay-to',
   },
+  runScripts: toggle('run the scripts in the recording, with the rights of your user: read them first'),
   exactly: optional(number, 'at least 1', 'how many requests must have come'),
   count: option(count, 1, { description: 'how many requests to wait for' }),
   secrets: toggle('show the secrets that sign webhooks instead of a mask'),

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { styleText } from 'node:util'
 import { once } from '../core/once.ts'
+import { printable } from '../core/quoted.ts'
 import { type Invocation, OK } from './command.ts'
 import { type Line, type Screen, type Style, Styled, styled, type TextTable } from './line.ts'
 
@@ -224,23 +225,6 @@ export function prettyLines(document: object): string[] {
 
 export function shortened(json: string): string {
   return json.length > MAX_VALUE ? `${json.slice(0, MAX_VALUE)}\u2026` : json
-}
-
-// Control characters, and the characters that change the direction of the text after them.
-const CONTROL = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu
-
-/** One line with control characters escaped: a path or a name may hold any character. */
-export function printable(line: string): string {
-  return line.replaceAll(CONTROL, (character) => {
-    const quoted = JSON.stringify(character).slice(1, -1)
-    // JSON escapes only the first 32 characters.
-    return quoted === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}` : quoted
-  })
-}
-
-/** A text of several lines with control characters escaped. JSON keeps its value. */
-export function harmless(text: string): string {
-  return text.split('\n').map(printable).join('\n')
 }
 
 /** The code of a system error, such as `EACCES`. */

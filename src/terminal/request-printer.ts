@@ -1,10 +1,11 @@
+import { harmless } from '../core/quoted.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import type { RunningEmulator } from '../emulator/emulator.ts'
 import type { Invocation, Terminal } from './command.ts'
 import type { StartOptions } from './launch.ts'
-import { harmless, rendered } from './print.ts'
+import { rendered } from './print.ts'
 import { isFailure, type LinedRequest, requestLines } from './request-line.ts'
 
 /**

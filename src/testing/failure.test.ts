@@ -32,7 +32,7 @@ test('the report of a failed test names its recording and the command that repea
   const [name = ''] = readdirSync(directory)
   const file = join(directory, name)
   expect(report).toContain(
-    `\n  to repeat its requests without the test: npx workspace-emulator replay ${file}\n`,
+    `\n  to repeat its requests without the test: npx agent-workspace-emulator replay ${file}\n`,
   )
   expect(await command(['replay', file])).toMatchObject({ code: 0, out: expect.stringMatching(/^2 inputs/) })
 })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { replayCommand } from '../core/shell-word.ts'
+import { replayCommand, scriptsOf } from '../core/record/replay-command.ts'
 import type { EmulatorClient, SandboxClient } from '../index.ts'
 import { unfiredFaults } from './fired-faults.ts'
 import { addReport, reportOn } from './report.ts'
@@ -60,12 +60,13 @@ async function failureReport(
 /** Writes the recording of a failed test. @returns its line in the report */
 async function recorded(sandbox: SandboxClient, directory: string, test: NamedTest): Promise<string> {
   try {
-    const text = `${JSON.stringify(await sandbox.record(), null, 2)}\n`
+    const bundle = await sandbox.record()
+    const text = `${JSON.stringify(bundle, null, 2)}\n`
     const file = join(directory, recordingName(test))
     mkdirSync(directory, { recursive: true })
     // Other users may not read it, as a file of the command record.
     writeFileSync(file, text, { mode: 0o600 })
-    return `  to repeat its requests without the test: ${replayCommand(file)}`
+    return `  to repeat its requests without the test: ${replayCommand(file, scriptsOf(bundle).length > 0)}`
   } catch (error) {
     const { message } = error as Error
     const fix =

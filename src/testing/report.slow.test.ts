@@ -115,7 +115,7 @@ test('with recordFailures each failed test has one recording, which its report n
   expect(names).toHaveLength(2)
   for (const name of names) {
     expect(name).toMatch(/^failing\.ts-with-recordFailures-fails-and-is-recorded-[0-9a-f]{8}\.json$/)
-    expect(output.default).toContain(`npx workspace-emulator replay ${join(recordings, name)}`)
+    expect(output.default).toContain(`npx agent-workspace-emulator replay ${join(recordings, name)}`)
     expect((await command(['replay', join(recordings, name)])).code).toBe(0)
   }
 })

@@ -1,5 +1,6 @@
 import { explainRequests, inSandbox } from '../client/explained.ts'
 import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
+import { printable } from '../core/quoted.ts'
 import { counted } from '../core/words.ts'
 import type { ActiveScenario, RequestEntry, SandboxClient } from '../index.ts'
 import { isUnfired } from './fired-faults.ts'
@@ -48,7 +49,7 @@ async function gathered(sandbox: SandboxClient): Promise<string> {
       .map((line) => inSandbox(sandbox, `  ${line}`)),
   ]
   const title = `The emulated service, as this test left it (sandbox ${sandbox.name}, ${clock.now}, rate ${clock.rate}):`
-  return [title, ...lines.map((line) => `  ${line}`)].join('\n')
+  return [title, ...lines.map((line) => `  ${printable(line)}`)].join('\n')
 }
 
 function requestsTitle(all: readonly RequestEntry[]): string {

@@ -52,7 +52,7 @@ test('with --record-failures a failed run writes what each sandbox has seen, and
   const other = join(directory, 'sandbox-w2.json')
   expect([code, err]).toEqual([
     3,
-    `Recordings of the sandboxes:\n  npx workspace-emulator replay ${file}\n  npx workspace-emulator replay ${other}`,
+    `Recordings of the sandboxes:\n  npx agent-workspace-emulator replay ${file}\n  npx agent-workspace-emulator replay ${other}`,
   ])
   for (const each of [file, other])
     expect(await command(['replay', each])).toMatchObject({
@@ -77,7 +77,7 @@ test('a recording is named in the summary, and in a GitHub workflow as an annota
     GITHUB_ACTIONS: 'true',
     GITHUB_STEP_SUMMARY: summary,
   })
-  const repeat = `npx workspace-emulator replay ${file}`
+  const repeat = `npx agent-workspace-emulator replay ${file}`
   expect(err).toBe(`::notice title=Recordings of the sandboxes::${repeat}`)
   expect(readFileSync(summary, 'utf8')).toContain(`| \`${repeat}\` |`)
 })

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
-import { command, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
+import { real } from '../../src/core/time/real.ts'
+import { command, lastingCommand, nodeClient, temporaryDirectory, temporaryFile } from './in-process.ts'
 
 /** Reads one page of data views, and checks that there are some. */
 const READER = `
@@ -65,7 +66,7 @@ test('each finding is written as fault rules, as a test and as a recording that 
   const base = 'data-views.list-html-error-page'
   expect(readdirSync(folder)).toEqual([`${base}.faults.json`, `${base}.recording.json`, `${base}.test.ts`])
   const recording = join(folder, `${base}.recording.json`)
-  expect(out).toContain(`Recording: npx workspace-emulator replay ${recording}`)
+  expect(out).toContain(`Recording: npx agent-workspace-emulator replay ${recording}`)
   expect(await command(['replay', recording])).toMatchObject({ code: 0 })
   const { inputs } = JSON.parse(readFileSync(recording, 'utf8')) as RecordingBundle
   const heads = inputs.map((input) => 'output' in input && input.output?.head.split('\n')[0])
@@ -135,8 +136,80 @@ test.for([
   expect(refused.err).toContain(message)
 })
 
-test('what the budget does not reach is counted', async () => {
-  const { code, out } = await hunt(['--budget', '1ms', '--timeout', '20s'], CAREFUL)
-  expect(code).toBe(0)
-  expect(out).toMatch(/^0 runs in \S+ s: 0 findings; 0 passed, \d\d+ were not run: raise --budget\.$/)
+test('what the budget does not reach is counted, and dangerous faults among it are the exit code 3', async () => {
+  const flags = ['--budget', '1ms', '--timeout', '20s']
+  const { code, out, err } = await hunt(flags, CAREFUL)
+  expect(code).toBe(3)
+  expect(err).toMatch(
+    /\n\d\d+ faults x \S+ s = \S+ (?:s|min); the budget reaches 0, the 3 most dangerous first\.$/,
+  )
+  expect(out).toMatch(
+    /^0 runs in \S+ s: 0 findings; 0 passed, (\d\d+) of \1 faults not run, 3 of them dangerous: raise --budget\.$/,
+  )
+  const others = await hunt([...flags, '--run', '*/slow*', '--json'], CAREFUL)
+  expect([others.code, JSON.parse(others.out)]).toMatchObject([
+    0,
+    { faults: 4, not_run: 4, dangerous_not_run: 0 },
+  ])
+})
+
+test('how far the search is, is reported every ten seconds', async () => {
+  let report = () => {}
+  const setInterval = vi.spyOn(real, 'setInterval')
+  onTestFinished(() => setInterval.mockRestore())
+  setInterval.mockImplementation(((call: () => void, ms: number) => {
+    if (ms === 10_000) call()
+    if (ms === 10_000) report = call
+    return globalThis.setTimeout(() => {}, 0)
+  }) as typeof globalThis.setInterval)
+  const argv = ['hunt', '--run', '*/{server-error,slow}', '--', ...nodeClient(CAREFUL)]
+  const search = lastingCommand(argv, { PATH: process.env.PATH ?? '' })
+  await search.hasSaid('most dangerous first.')
+  report()
+  const { err } = await search.ended
+  expect(err).toMatch(/^Running without faults\.\n[\s\S]*\n0 of 2 faults in [01] runs?, 0 findings\.$/)
+})
+
+test('Ctrl-C ends the search, and prints what was found', async () => {
+  // It hangs under the second fault.
+  const script = `${CARELESS.replace(
+    '.then(check)',
+    `.then(check, (error) => {
+    if (/end of JSON/.test(error.message)) return setTimeout(() => {}, 60_000)
+    throw error
+  })`,
+  )}`
+  const argv = ['hunt', '--run', '*/{rate-limited,empty-json-body}', '--', ...nodeClient(script)]
+  const search = lastingCommand(argv, { PATH: process.env.PATH ?? '' })
+  await search.hasSaid('Found: crash under data-views.list/rate-limited')
+  search.signal('SIGINT')
+  const { code, out } = await search.ended
+  expect(code).toBe(130)
+  expect(out).toContain('CRASH: data-views.list/rate-limited')
+  expect(out).toMatch(/; 0 passed, [12] of 2 faults not run, [01] of them dangerous: raise --budget\.$/)
+})
+
+test('failures are read from JUnit XML that the command writes, and not from a file that it has left', async () => {
+  const file = temporaryFile('junit.xml', '<failure>KeyError: left</failure>')
+  const writing = (message: string) =>
+    `${CAREFUL.replace('read(2)', 'read(0)')}.catch(() => {
+      console.error('TypeError: x is not a function')
+      process.exitCode = 1
+    }).then(() => require('node:fs').writeFileSync(${JSON.stringify(file)}, '<failure>${message}</failure>'))`
+  const kindOf = async (script: string) => {
+    const { out } = await hunt(['--run', '*/html-error-page', '--junit', file, '--json'], script)
+    return JSON.parse(out).findings[0]
+  }
+  expect(await kindOf(writing('assert 22 == 23'))).toMatchObject({
+    kind: 'wrong result',
+    message: 'assert 22 == 23',
+    repeat: expect.stringContaining(`--junit ${file} `),
+  })
+  const once = writing('ClientError: a').replace('=> require', '=> process.exitCode || require')
+  expect(await kindOf(once)).toMatchObject({ kind: 'crash' })
+  const { code, err } = await hunt(['--junit', file], CAREFUL)
+  expect([code, err]).toEqual([
+    1,
+    `--junit: the command has not written ${file}. Let its runner write it, such as with pytest --junitxml FILE.`,
+  ])
 })

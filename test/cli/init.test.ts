@@ -65,7 +65,7 @@ test('the next commands install what is missing, check the files and run the tes
   const next = out.slice(out.indexOf('Next:')).split('\n').slice(1)
   expect(next).toEqual([
     expect.stringMatching(/^ {2}npm install --save-dev agent-workspace-emulator-[\d.]+\.tgz$/),
-    '  npx workspace-emulator validate fixtures/workspace.json scenarios',
+    '  npx agent-workspace-emulator validate fixtures/workspace.json scenarios',
     '  npx vitest run workspace.test',
     '  docker compose up --detach --wait',
     'The CI job runs npm ci, which needs package-lock.json. Change that line for another package manager.',
@@ -78,7 +78,7 @@ test('what is installed is not installed again, and a lock file needs no hint', 
   const { out } = await init(folder, '--playwright', '--vitest', '--json')
   expect(JSON.parse(out).next).toEqual([
     'npm install --save-dev vitest',
-    'npx workspace-emulator validate fixtures/workspace.json scenarios',
+    'npx agent-workspace-emulator validate fixtures/workspace.json scenarios',
     'npx vitest run workspace.test',
     'npx playwright install chromium',
     'npx playwright test workspace.spec',

@@ -191,6 +191,56 @@ test('bodies in base64 are read, and bodies that were not recorded are not compa
   expect(compared(sandbox, har).differences).toEqual([])
 })
 
+/** A body as Playwright's recordHar writes it with `content: 'attach'`, in the file `traffic.har`. */
+const attached = { size: 74, mimeType: 'application/json', _file: '5f1c0ab1e3.json' }
+
+test.each([
+  ['body in a file of its own', attached],
+  ['body left out, or only in part', { size: -1, mimeType: 'application/json' }],
+  ['body left out, or only in part', { size: 74, mimeType: 'application/json', text: '{"object":"pa' }],
+])('%s: it is counted, and a file without most bodies is not ok: exit code 3', async (reason, content) => {
+  const { har } = await recorded()
+  const pages = entriesOf(har, 'pages.create', 200).slice(0, 1)
+  har.log.entries.splice(0, har.log.entries.length, ...pages)
+  for (const { response } of har.log.entries) response.content = content
+  const file = temporaryFile('traffic.har', JSON.stringify(har))
+  const { code, out } = await command(['validate', file])
+  expect([code, ...out.split('\n').slice(0, 2)]).toEqual([
+    3,
+    `${file}: no body in 1 of 1 exchange: record them with their content (HAR)`,
+    expect.stringContaining(`Left out: 1 entry: ${reason}.`),
+  ])
+  const { valid, files } = JSON.parse((await command(['validate', file, '--json'])).out)
+  expect([valid, files[0].traffic.without_body]).toEqual([false, 1])
+})
+
+test('a file with at least half of its bodies is compared: exit code 0 without a difference, 1 with one', async () => {
+  const { har } = await recorded()
+  const [page] = entriesOf(har, 'pages.create', 200)
+  if (page === undefined) throw new Error('there is one')
+  const other = structuredClone(page)
+  other.response.content = attached
+  har.log.entries.splice(0, har.log.entries.length, page, other)
+  const outcome = async () => {
+    const { code, out } = await command(['validate', temporaryFile('traffic.har', JSON.stringify(har))])
+    return `${code} ${out.split('\n')[0]?.replace(/^.*traffic\.har:/, '')}`
+  }
+  expect(await outcome()).toBe('0  no body in 1 of 2 exchanges: record them with their content (HAR)')
+  const { id: _, ...withoutId } = JSON.parse(page.response.content.text ?? '')
+  page.response.content.text = JSON.stringify(withoutId)
+  expect(await outcome()).toBe('1 1: /log/entries/0: POST /pages: body /id: is required')
+})
+
+test('a response that has no body misses none', async () => {
+  const { sandbox, har } = await recorded()
+  const all = compared(sandbox, har).traffic
+  expect(all?.without_body).toBe(0)
+  const empty = har.log.entries.filter(({ response }) => response.status === 204)
+  expect(empty.length).toBeGreaterThan(0)
+  for (const { response } of empty) response.content = { size: -1, mimeType: 'x-unknown' }
+  expect(compared(sandbox, { log: { entries: empty } }).traffic).toMatchObject({ without_body: 0 })
+})
+
 test('headers and timings that a tool left out or spelt differently are no difference', async () => {
   const { sandbox, har } = await recorded()
   const entries = har.log.entries.map(({ request, response }) => ({

@@ -562,7 +562,7 @@ test('the recording is saved as a file from the menu of requests and from the se
   const saved = async (press: () => Promise<void>) => {
     const [download] = await Promise.all([page.waitForEvent('download'), press()])
     await page
-      .getByText(`${file} is saved. To repeat it: npx workspace-emulator replay ${file}`)
+      .getByText(`${file} is saved. To repeat it: npx agent-workspace-emulator replay ${file}`)
       .first()
       .waitFor()
     const { recording, inputs } = JSON.parse(readFileSync(await download.path(), 'utf8'))

@@ -91,7 +91,9 @@ test('every command that is not run exists, with its flags', () => {
       const at = `${block.page}:${block.line}: ${line}`
       for (const [, script] of line.matchAll(/\bnpm run (?:-s |--silent )?([\w:-]+)/g))
         expect(scripts, at).toContain(script)
-      for (const [, call = ''] of line.matchAll(/\bnpx workspace-emulator(?= )(.*?)(?= -- |[;&|#>)`]|$)/g))
+      for (const [, call = ''] of line.matchAll(
+        /\bnpx agent-workspace-emulator(?= )(.*?)(?= -- |[;&|#>)`]|$)/g,
+      ))
         expectCall(call, at)
     }
   }
@@ -100,7 +102,7 @@ test('every command that is not run exists, with its flags', () => {
 test('the configurations of MCP clients name an existing command', () => {
   for (const block of blocks.filter(({ mark }) => mark === 'mcp')) {
     const { command, args } = JSON.parse(block.code).mcpServers.workspace
-    expect([command, args[0]]).toEqual(['npx', 'workspace-emulator'])
+    expect([command, args[0]]).toEqual(['npx', 'agent-workspace-emulator'])
     expectCall(args.slice(1).join(' '), `${block.page}:${block.line}`)
   }
 })
@@ -110,7 +112,7 @@ test('commands in the text exist, with their flags', () => {
     const prose = text
       .replace(/^```[\s\S]*?^```$/gm, '')
       .replace(/<!-- ([a-z]+) -->[\s\S]*?<!-- \/\1 -->/g, '')
-    for (const [, code = ''] of prose.matchAll(/`(?:npx )?workspace-emulator ([^`]*)`/g)) {
+    for (const [, code = ''] of prose.matchAll(/`(?:npx agent-)?workspace-emulator ([^`]*)`/g)) {
       expectCall(code.split(' -- ')[0] ?? '', `${page}: ${code}`)
     }
   }
@@ -152,4 +154,16 @@ test('commands that install the package use a tarball, while the registry has no
     .filter((line) => /npm (?:install|i) .*agent-workspace-emulator/.test(line))
   expect(installs.length).toBeGreaterThan(0)
   for (const line of installs) expect(line).toMatch(/agent-workspace-emulator-[\d.]+\.tgz/)
+})
+
+// npx asks the registry for a command that is not installed: with the name of the package it cannot get another one.
+test('every npx line of a page names the package', () => {
+  const all = [...pages, ['SECURITY.md', readFileSync('SECURITY.md', 'utf8')] as const]
+  const calls = all.flatMap(([page, text]) =>
+    [...text.matchAll(/npx (?:--?[\w-]+ )*([\w@/-]+)/g)].map(([, name]) => [page, name]),
+  )
+  expect(calls.length).toBeGreaterThan(50)
+  const { name: own, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
+  expect(calls.filter(([, name = '']) => name.includes('workspace-emulator') && name !== own)).toEqual([])
+  expect(Object.keys(bin)).toContain(own)
 })

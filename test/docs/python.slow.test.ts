@@ -100,7 +100,7 @@ test('without the package, the run ends at once with the command that shows the 
   const { code, out, err } = await run(folder, python, PYTEST)
   expect(code).toBe(1)
   expect(out + err).toContain(
-    'The emulator did not start. This command prints the reason: npx --offline workspace-emulator start',
+    'The emulator did not start. This command prints the reason: npx --offline agent-workspace-emulator start',
   )
 })
 

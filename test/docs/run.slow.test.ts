@@ -17,16 +17,27 @@ const runs = [...readPages()]
   .filter(({ blocks }) => blocks.some(isRun))
 
 // The blocks of a page run in order in one shell, so they share exported variables. Pages are isolated from each other.
-test.concurrent.for(runs)('the commands of $page run and print what it shows', async ({ blocks }) => {
+test.concurrent.for(runs)('the commands of $page run and print what it shows', ({ blocks }) =>
+  expectShown(blocks),
+)
+
+test('the commands of the README print what it shows on a clock that runs, however late they are typed', async () => {
+  await expectShown(runs.find(({ page }) => page === 'README.md')?.blocks ?? [], 1_000)
+})
+
+async function expectShown(blocks: readonly Block[], rate = 0): Promise<void> {
   const runnable = blocks.filter(isRun)
-  const printed = await runBlocks(runnable.map(({ code }) => code))
+  const printed = await runBlocks(
+    runnable.map(({ code }) => code),
+    { rate },
+  )
   for (const [index, block] of blocks.entries()) {
     const before = blocks[index - 1]
     if (block.language === 'output' && before !== undefined && isRun(before)) {
       expectOutput(block, printed[runnable.indexOf(before)] ?? '')
     }
   }
-})
+}
 
 test('every block of output follows the block that prints it', () => {
   for (const [page, text] of readPages()) {
@@ -55,14 +66,14 @@ test('with every setting given, no response of the tutorial names an assumption'
 /** The assumptions named in the responses to these commands. */
 async function namedIn(blocks: readonly string[], settings: JsonObject): Promise<string[]> {
   const tally = new Tally()
-  await runBlocks(blocks, settings, (sandbox) => tally.watch(sandbox))
+  await runBlocks(blocks, { settings }, (sandbox) => tally.watch(sandbox))
   return tally.assumed.map(([id]) => id).filter((id) => assumptions.items.get(id)?.reportedIn === 'response')
 }
 
 /** Runs blocks in one shell with a separate emulator. @returns the output of each block */
 async function runBlocks(
   blocks: readonly string[],
-  settings: JsonObject = {},
+  { settings = {}, rate = 0 }: { readonly settings?: JsonObject; readonly rate?: number } = {},
   onSandbox: (sandbox: Sandbox) => void = () => {},
 ): Promise<string[]> {
   if (spawnSync('curl', ['--version']).error !== undefined) {
@@ -72,7 +83,7 @@ async function runBlocks(
   }
   const emulator = await openEmulator({
     port: 0,
-    rate: 0,
+    rate,
     clock: '2026-03-01T09:00:00Z',
     ephemeral: true,
     scenarios: 'scenarios',
@@ -86,7 +97,7 @@ async function runBlocks(
     const script = blocks
       .join('\necho "=== next"\n')
       .replaceAll('127.0.0.1:4010', `127.0.0.1:${emulator.port}`)
-      .replaceAll('npx workspace-emulator', cli)
+      .replaceAll('npx agent-workspace-emulator', cli)
     const url = `export WORKSPACE_EMULATOR_URL=http://127.0.0.1:${emulator.port}\n`
     // A separate process, because the event loop of this one serves the requests.
     const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', url + script], {

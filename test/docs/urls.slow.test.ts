@@ -49,7 +49,7 @@ function tutorial(): string {
   return ['cd "$(mktemp -d)"', ...commands.map(({ code }) => code), 'rmdir "$PWD"']
     .join('\n')
     .replaceAll('http://127.0.0.1:4010', '$WORKSPACE_EMULATOR_URL')
-    .replaceAll('npx workspace-emulator', `'${process.execPath}' '${CLI}'`)
+    .replaceAll('npx agent-workspace-emulator', `'${process.execPath}' '${CLI}'`)
 }
 
 const exec = (...command: string[]) => [CLI, 'exec', '--', ...command]

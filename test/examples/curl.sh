@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A test of a shell script, or in any language that has no library here:
 #
-#   npx workspace-emulator exec -- bash curl.sh
+#   npx agent-workspace-emulator exec -- bash curl.sh
 #
 # exec starts an emulator on a free port, passes its address to the script, and ends with the script's exit code.
 set -euo pipefail

@@ -14,8 +14,8 @@ function tutorial(): string {
   return ['cd "$(mktemp -d)"', ...commands.map(({ code }) => code)]
     .join('\n')
     .replaceAll('http://127.0.0.1:4010', '$WORKSPACE_EMULATOR_URL')
-    .replace('npx workspace-emulator reset\n', '')
-    .replaceAll('npx workspace-emulator', `'${process.execPath}' '${CLI}'`)
+    .replace('npx agent-workspace-emulator reset\n', '')
+    .replaceAll('npx agent-workspace-emulator', `'${process.execPath}' '${CLI}'`)
 }
 
 test.concurrent.for<[what: string, command: readonly string[]]>([

@@ -27,7 +27,9 @@ afterAll(async () => {
 
 /** Runs `init` as its user does. @returns its result with `--json` */
 async function init(folder: string): Promise<{ written: readonly string[]; next: readonly string[] }> {
-  return JSON.parse((await succeed(folder, 'npx', ['--no', 'workspace-emulator', 'init', '--json'])).out)
+  return JSON.parse(
+    (await succeed(folder, 'npx', ['--no', 'agent-workspace-emulator', 'init', '--json'])).out,
+  )
 }
 
 /** The steps of a job that install something: the project of the test has it already. */

@@ -68,7 +68,7 @@ test('the OpenAPI document and the schemas can be imported by their names', asyn
 
 test('npx runs the command of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-  const said = await succeed(user.folder, 'npx', ['--offline', 'workspace-emulator', '--version'])
+  const said = await succeed(user.folder, 'npx', ['--offline', 'agent-workspace-emulator', '--version'])
   expect(said.out.trim()).toBe(version)
 })
 

@@ -3,7 +3,6 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { command, temporaryDirectory } from '../cli/in-process.ts'
-import { spawnEmulator } from '../cli/process.ts'
 import { recording } from './support.ts'
 
 /** Runs a program. @returns its exit code and its whole output */
@@ -39,14 +38,6 @@ async function vitest(change: (text: string) => string) {
   ])
 }
 
-/** Runs the script of a recording on another emulator. */
-async function curl(change: (text: string) => string) {
-  const folder = await written('curl', 'recorded.sh', change)
-  const { ready } = await spawnEmulator()
-  const url = `http://127.0.0.1:${ready.port}`
-  return output('sh', [join(folder, 'recorded.sh')], { WORKSPACE_EMULATOR_URL: url })
-}
-
 const same = (text: string) => text
 
 test('the test of a recording passes', async () => {
@@ -58,16 +49,6 @@ test('the test of a recording passes', async () => {
 test('the test of a recording fails when a response is another one', async () => {
   const [code, text] = await vitest((test) => test.replace('toBe(404)', 'toBe(405)'))
   expect([code, text]).toEqual([1, expect.stringContaining('expected 404 to be 405')])
-})
-
-test('the script of a recording ends with 0', async () => {
-  const [code, text] = await curl(same)
-  expect([code, text.split('\n').map((line) => line.slice(0, 3))]).toEqual([0, ['200', '404', '500', '']])
-})
-
-test('the script of a recording ends with 1 when a status is another one', async () => {
-  const [code, text] = await curl((script) => script.replace('request 404', 'request 405'))
-  expect([code, text]).toEqual([1, expect.stringContaining('recorded: 405')])
 })
 
 test('a replay that waits for something else than the recording has ends with an error', async () => {

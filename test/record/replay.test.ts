@@ -1,6 +1,6 @@
-import { writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { RecordingBundle } from '../../src/core/record/bundle.ts'
 import { startEmulator } from '../../src/index.ts'
 import { scenarioFiles } from '../../src/tools/replay/bundle-file.ts'
@@ -58,7 +58,7 @@ test('a recording that begins with an active scenario replays with its functions
   expect(bundle.inputs.map((input) => Object.keys(input).at(2))).toEqual(['control', 'returned', 'returned'])
   const file = join(temporaryDirectory(), 'recording.json')
   writeFileSync(file, JSON.stringify(bundle))
-  expect(await command(['replay', file])).toMatchObject({
+  expect(await command(['replay', file, '--run-scripts'])).toMatchObject({
     code: 0,
     out: '3 inputs repeated: every output is the same, byte for byte.',
   })
@@ -128,9 +128,11 @@ test('a script outside of the recording is refused', async () => {
   const file = changed(await recording(), ({ scenarios }) => {
     Object.assign(scenarios, { '../outside.ts': 'export default {}' })
   })
-  expect(await command(['replay', file])).toMatchObject({
+  expect(await command(['replay', file, '--run-scripts'])).toMatchObject({
     code: 1,
-    err: expect.stringContaining('a scenario outside of its directory: ../outside.ts'),
+    err: expect.stringContaining(
+      'The scenario "../outside.ts" of the recording cannot be written: is outside',
+    ),
   })
 })
 
@@ -152,4 +154,77 @@ test('--until beyond the recording is misuse', async () => {
     code: 2,
     err: expect.stringContaining('the recording has only 6 inputs'),
   })
+})
+
+test('a recording with scripts is a program only with --run-scripts: without, they are named and nothing runs', async () => {
+  const file = changed(await recording(), ({ scenarios }) => {
+    Object.assign(scenarios, { 'lib/_a.ts': 'export {}', 'b.mjs': 'globalThis.ran = true', 'c.json': '{}' })
+  })
+  const { code, out, err } = await command(['replay', file])
+  expect([code, out]).toEqual([1, ''])
+  expect(err).toContain('contains scripts, which would run with the rights of your user: lib/_a.ts, b.mjs.')
+  expect(err).toContain('Read them in its field "scenarios", then add --run-scripts.')
+  expect((globalThis as { ran?: boolean }).ran).toBeUndefined()
+  expect((await command(['replay', file, '--run-scripts'])).code).toBe(0)
+})
+
+const LAST = '9999-12-31T23:59:59.999Z'
+
+test.for<[what: string, change: (bundle: RecordingBundle) => unknown]>([
+  [
+    'an instant at the end of the clock',
+    ({ inputs: [input] }) => Object.assign(input as object, { at: LAST }),
+  ],
+  [
+    'an instant at the end of a clock that runs',
+    ({ state, inputs: [input] }) => {
+      Object.assign(state.clock, { rate: 1, wall: state.clock.now })
+      Object.assign(input as object, { at: LAST })
+    },
+  ],
+  ['a wall instant at its end', (bundle) => Object.assign(bundle, { wall: LAST })],
+  [
+    'a length of gigabytes',
+    ({ inputs: [input] }) => {
+      const { request } = input as { request: { head: string; body?: string } }
+      request.head = request.head.replace(/content-length: .*/i, 'content-length: 9999999999')
+      delete request.body
+    },
+  ],
+  [
+    'a name of a file that is none',
+    (bundle) => Object.assign(bundle, { scenarios: { 'a\u0000b.json': '{}' } }),
+  ],
+  [
+    'a file in the place of a folder',
+    (bundle) => Object.assign(bundle, { scenarios: { 'a.json': '{}', 'a.json/b.json': '{}' } }),
+  ],
+  [
+    'a request that is none',
+    ({ inputs: [input] }) => Object.assign((input as { request: object }).request, { head: 'x' }),
+  ],
+])('a recording with %s ends with at most a line, and leaves no folder', async ([, change]) => {
+  const file = changed(await recording(), change)
+  const folder = temporaryDirectory()
+  vi.stubEnv('TMPDIR', folder)
+  const { code, err } = await command(['replay', file])
+  vi.unstubAllEnvs()
+  expect([0, 1]).toContain(code)
+  expect(err).not.toContain('\n')
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('a recording with 20,000 levels is refused in one line', async () => {
+  const file = changed(await recording(), (bundle) => {
+    const control = { route: 'POST /faults', params: {}, body: 'DEEP' }
+    Object.assign(bundle, { inputs: [{ at: LAST, wall: LAST, control }] })
+  })
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace('"DEEP"', `${'['.repeat(20_000)}${']'.repeat(20_000)}`),
+  )
+  const { code, out, err } = await command(['replay', file])
+  expect([code, out]).toEqual([1, ''])
+  expect(err).toMatch(/recording\.json.*nest/)
+  expect(err).not.toContain('\n')
 })

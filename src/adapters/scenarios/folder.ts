@@ -1,5 +1,5 @@
 import { type Dirent, existsSync, realpathSync } from 'node:fs'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
 import { later } from '../../core/time/realtime.ts'
@@ -74,12 +74,24 @@ export async function readFolder(folder: string, others: Iterable<string> = []):
   return { files, prints: new Map(prints) }
 }
 
-/** The texts of the scripts below a folder, by their paths in it. */
-export async function textsIn(folder: string): Promise<Readonly<Record<string, string>>> {
-  const root = resolve(folder)
-  const scripts = (await walk(root)).map(pathOf).filter((path) => ENDINGS.includes(extname(path)))
-  const texts = scripts.map(async (path) => [relative(root, path), await readFile(path, 'utf8')] as const)
-  return Object.fromEntries(await Promise.all(texts))
+/** The texts of regular files below a folder, by their paths in it. Those that are elsewhere, also through links, are left out. */
+export async function textsIn(
+  folder: string,
+  files: Iterable<string>,
+): Promise<Readonly<Record<string, string>>> {
+  const texts: Record<string, string> = {}
+  for (const file of files) {
+    // It may have been removed since it was imported.
+    const real = await realpath(file).catch(() => '')
+    const path = within(await realpath(folder), real)
+    if (path !== undefined && (await stat(real)).isFile())
+      texts[within(resolve(folder), file) ?? path] = await readFile(real, 'utf8')
+  }
+  return texts
+}
+
+function within(folder: string, path: string): string | undefined {
+  return path.startsWith(`${folder}${sep}`) ? relative(folder, path) : undefined
 }
 
 /** Everything below a folder except folders. */

@@ -3,7 +3,7 @@ import type { FSWatcher } from 'chokidar'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import type { CallFunction, ScenarioEntry, ScenarioSource } from '../../core/scenarios/source.ts'
 import { later } from '../../core/time/realtime.ts'
-import { readFolder, watchFolder } from './folder.ts'
+import { readFolder, textsIn, watchFolder } from './folder.ts'
 import { type Candidate, callFunction, loadScenarios } from './load.ts'
 import { noticesOf, type OnScenarioNotice, ScenarioError } from './problem.ts'
 import { type ScenarioData, type ScenarioVersion, type ScenarioVocabulary, scenarioSchema } from './schema.ts'
@@ -78,6 +78,13 @@ export class ScenarioLibrary implements ScenarioSource {
   /** The version in force: the last that was valid. */
   get(name: string): ScenarioVersion | undefined {
     return this.#versions.get(name)?.scenario
+  }
+
+  /** The texts of the scenarios with these names, and of the files in the folder that they import, by their paths in it. */
+  async textsOf(names: ReadonlySet<string>): Promise<Readonly<Record<string, string>>> {
+    await this.load()
+    const used = this.#candidates.filter(({ name }) => names.has(name)).flatMap(({ files }) => [...files])
+    return textsIn(this.#folder, new Set(used))
   }
 
   /** Calls the listener after every swap, also after one that has brought only problems. @returns removes the listener */

@@ -131,7 +131,7 @@ function nextCommands(runners: readonly Runner[], installed: ReadonlySet<string>
   const packages = [...own, ...others]
   return [
     ...(packages.length === 0 ? [] : [`npm install --save-dev ${packages.join(' ')}`]),
-    'npx workspace-emulator validate fixtures/workspace.json scenarios',
+    'npx agent-workspace-emulator validate fixtures/workspace.json scenarios',
     ...runners.flatMap((runner) => RUNNERS[runner].commands),
     'docker compose up --detach --wait',
   ]

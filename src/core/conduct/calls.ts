@@ -60,7 +60,7 @@ export function callsOf(requests: readonly ObservedRequest[], sandbox: Sandbox):
         false,
         (call) =>
           call.attempts.some(({ hasFailed }) => hasFailed) &&
-          changeOf(call.attempts[0], request) !== undefined,
+          (changeOf(call.attempts[0], request) ?? '') !== '',
       )
     const call = found ?? { attempts: [request], isCertain: false }
     if (found === undefined) calls.push(call)

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import { type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import type { LogEntry } from '../log/request-log.ts'
+import { withoutSecrets } from '../redaction.ts'
 import { STEPS, type Step } from '../request/steps.ts'
 import { type Change, type Commit, diff, type Row } from '../state/commit.ts'
 import { maskedRow } from '../state/masked.ts'
@@ -109,7 +110,12 @@ function changeOf({ step, change }: { readonly step: Step; readonly change: Chan
   const { table, id, before, after } = change
   const action = before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed'
   const [from, to] = [before, after].map((row) => row && maskedRow(table, row))
-  return { step, ref: `${table}/${id}`, action, patch: jsonPatch(from, to) }
+  const patch = jsonPatch(from, to).map((each) => {
+    if (each.op === 'remove') return each
+    const name = each.path.slice(each.path.lastIndexOf('/') + 1)
+    return { ...each, value: withoutSecrets({ [name]: each.value })[name] as Json }
+  })
+  return { step, ref: `${table}/${id}`, action, patch }
 }
 
 function eventOf({ before, after }: Change): ShapeOf<typeof eventChange> {

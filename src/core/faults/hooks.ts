@@ -1,4 +1,4 @@
-import { keptOf, textsOf } from '../log/log-entry.ts'
+import { keptOf, maskedWordsOf } from '../log/log-entry.ts'
 import type { KeptBody, Sent } from '../log/request-log.ts'
 import type { Call, Content, Exchange, Hooks, RequestHooks, ResponseHead } from '../request/exchange.ts'
 import { withHeaders } from '../request/headers.ts'
@@ -203,7 +203,7 @@ function subjectOf(sandbox: Sandbox, call: Call): RequestSubject {
     caller: sandbox.authenticator.guessCall(call, sandbox.settings),
     connection: evidence && { id: evidence.connection.id, index: evidence.requests_before + 1 },
     resource: Object.values(params).at(-1) ?? null,
-    kept: () => keptOf(call, sandbox.authenticator.keysIn(textsOf(call), sandbox.settings)),
+    kept: () => keptOf(call, maskedWordsOf(call, sandbox, sandbox.settings)),
   }
 }
 

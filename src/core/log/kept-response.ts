@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import type { ShapeOf } from '../fields.ts'
+import { isSecretName, withoutSecretsInText, withoutWords } from '../redaction.ts'
 import type { HeaderList } from '../request/headers.ts'
-import { REDACTED, withoutWords } from '../secrets.ts'
+import { REDACTED } from '../secrets.ts'
 
 /** Maximum number of bytes that are kept of one body. */
 export const MAX_KEPT_BYTES = 16_384
@@ -59,7 +60,7 @@ export class KeptResponse {
   #status: number
   #headers: HeaderList
   readonly #secrets: readonly string[]
-  readonly #keys: readonly string[]
+  readonly #words: readonly string[]
   #body = ''
   #kept = 0
   #bytes = 0
@@ -71,15 +72,15 @@ export class KeptResponse {
 
   /**
    * @param secrets names of the fields of a JSON body whose values are masked
-   * @param keys words that are masked: an error response may quote a key from the request
+   * @param words credentials that are masked: an error response may quote one of the request
    */
   constructor(
     status: number,
     headers: HeaderList,
     secrets: readonly string[] = [],
-    keys: readonly string[] = [],
+    words: readonly string[] = [],
   ) {
-    this.#keys = keys
+    this.#words = words
     this.#status = status
     this.#headers = headers
     this.#secrets = secrets
@@ -94,7 +95,7 @@ export class KeptResponse {
       bodies.add(this)
     }
     const room = MAX_KEPT_BYTES - this.#kept
-    const shown = withoutWords(redacted(text, this.#secrets), this.#keys)
+    const shown = withoutWords(withoutSecretsInText(redacted(text, this.#secrets)), this.#words)
     this.crc32 = crc32(shown, this.crc32)
     if (room <= 0 || this.#isDropped) return
     const part = beginning(shown, room)
@@ -149,7 +150,10 @@ export class KeptResponse {
   show(): ShapeOf<typeof keptResponse> {
     return {
       status: this.#status,
-      headers: this.#headers.map(([name, value]) => ({ name, value })),
+      headers: this.#headers.map(([name, value]) => ({
+        name,
+        value: isSecretName(name) ? REDACTED : withoutWords(withoutSecretsInText(value), this.#words),
+      })),
       body: this.#bytes === 0 || this.#isDropped ? null : this.#body,
       body_kept: this.#bytes <= MAX_KEPT_BYTES && (this.#bytes === 0 || !this.#isDropped),
       body_bytes: this.#bytes,

@@ -65,7 +65,7 @@ test.for<[what: string, value: unknown]>([
 })
 
 test('a body without declared secrets is kept as the parsed value itself, not as a copy', () => {
-  const value = { token: 'public', list: [1] }
+  const value = { name: 'public', list: [1] }
   const { secrets: _, ...open } = claim
   const entry = entryOf({ operation: open, body: { kind: 'json', value, bytes: Buffer.alloc(40) } })
   expect(entry.body).toEqual({ kind: 'json', value, bytes: 40 })

@@ -1,36 +1,46 @@
+import type { Settings } from '../assumptions.ts'
 import type { Refusal } from '../errors.ts'
 import { isRemainder, MAX_ISSUES, problemCount } from '../issue-list.ts'
-import { isObject, type Json } from '../json.ts'
+import { isObject } from '../json.ts'
+import {
+  isDistinct,
+  secretsIn,
+  UNLOGGED_HEADERS,
+  withoutCredentials,
+  withoutFields,
+  withoutSecrets,
+  withoutWords,
+} from '../redaction.ts'
 import type { Call, CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
-import { REDACTED, seal, withoutWords } from '../secrets.ts'
+import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { seal } from '../secrets.ts'
 import { truncated } from '../words.ts'
 import { type KeptResponse, MAX_KEPT_BYTES } from './kept-response.ts'
-import { UNLOGGED_HEADERS } from './request-criteria.ts'
 import type { KeptBody, KeptError, LogEntry } from './request-log.ts'
 
-/** The log entry of a request that is over. @param keys keys in places where none belongs, which are masked */
+/** The log entry of a request that is over. @param words credentials that are masked wherever they are, as {@link maskedWordsOf} finds them */
 export function logEntry(
   exchange: Exchange,
   status: number,
   admission: Admission,
-  keys: readonly string[],
+  words: readonly string[],
   response?: KeptResponse,
 ): LogEntry {
   const { call, refusal, idempotency, assumed, mentioned } = exchange
   const { name, stub } = call.operation
-  const { query, headers, body } = keptOf(call, keys)
+  const { query, headers, body } = keptOf(call, words)
   return {
     id: exchange.id,
     at: exchange.at,
     method: call.method,
-    path: withoutWords(call.path, keys),
+    path: withoutWords(call.path, words),
     pathPrefix: call.pathPrefix,
     chosenBy: call.chosenBy,
     operation: name === '' ? undefined : name,
     stubbed: stub === undefined ? undefined : call.operation,
-    params: withoutWords(call.params, keys),
+    params: withoutWords(call.params, words),
     nearest: exchange.nearest,
     query,
     headers,
@@ -45,7 +55,7 @@ export function logEntry(
     window: exchange.window,
     admission,
     idempotency,
-    error: refusal && withoutWords(keptError(refusal), keys),
+    error: refusal && withoutWords(keptError(refusal), words),
     assumed: [...assumed],
     mentioned: [...mentioned].filter((id) => !assumed.has(id)),
     settings: exchange.settings,
@@ -64,26 +74,33 @@ function credentialOf({ caller, call }: Exchange): string | undefined {
   return caller !== undefined || authorization === undefined ? undefined : seal(authorization)
 }
 
-/** The parts of a request that may be kept: no secrets, no keys, and no large body. */
+/** The parts of a request that may be kept: no credentials, and no large body. */
 export function keptOf(
   { operation: { secrets }, query, headers, body }: Call,
-  keys: readonly string[],
+  words: readonly string[],
 ): Pick<LogEntry, 'query' | 'headers' | 'body'> {
-  const misplaced = Object.keys(query).filter((name) => MISPLACED.test(name))
   return {
-    query: withoutWords(withoutSecrets(withoutSecrets(query, secrets), misplaced), keys),
-    headers: withoutWords(withoutCredentials(headers), keys),
-    body: withoutWords(keptBody(body, secrets), keys),
+    query: withoutWords(withoutSecrets(withoutFields(query, secrets)), words),
+    headers: withoutWords(withoutCredentials(headers), words),
+    body: withoutWords(keptBody(body, secrets), words),
   }
 }
 
-/** The texts of a request in which the log could keep a key. */
-export function textsOf({ path, query, headers, body }: Call): readonly string[] {
+/** The credentials of a request that are masked in all its texts: keys wherever they are, and values of fields with such names. */
+export function maskedWordsOf(
+  call: Call,
+  { authenticator }: Pick<Sandbox, 'authenticator'>,
+  settings: Settings,
+) {
+  const { path, query, headers, body } = call
   const texts = [path]
   addTexts(query, texts)
   for (const name in headers) if (!UNLOGGED_HEADERS.has(name)) texts.push(headers[name] ?? '')
-  if (body.kind === 'json' && (body.bytes?.length ?? 0) <= MAX_KEPT_BYTES) addTexts(body.value, texts)
-  return texts
+  const isKept = body.kind === 'json' && (body.bytes?.length ?? 0) <= MAX_KEPT_BYTES
+  if (isKept) addTexts(body.value, texts)
+  const found = [...secretsIn(query), ...(isKept ? secretsIn(body.value) : [])].filter(isDistinct)
+  const keys = authenticator.keysIn(texts, settings)
+  return found.length === 0 ? keys : [...keys, ...found]
 }
 
 function addTexts(value: unknown, texts: string[]): void {
@@ -102,39 +119,12 @@ function decidedBy({ refusal, injected, step, idempotency, call }: Exchange): St
   return idempotency === 'replay' ? 'replay' : 'handle'
 }
 
-type Headers = LogEntry['headers']
-
-/** The headers of a request without those that contain credentials; values with a similar name are redacted. */
-export function withoutCredentials(headers: Headers): Headers {
-  const kept: Record<string, string | undefined> = {}
-  for (const name in headers) {
-    if (!UNLOGGED_HEADERS.has(name)) kept[name] = MISPLACED.test(name) ? REDACTED : headers[name]
-  }
-  return kept
-}
-
-// Names under which other services accept credentials: a client that was written for one of them may send ours there.
-const MISPLACED =
-  /^(?:.*[-_])?(?:authorization|(?:access|auth|api|control|bearer|claim)[-_]?(?:token|key)|token|secret|password)$/i
-
-function withoutSecrets<T extends object>(value: T, secrets: readonly string[] | undefined): T {
-  if (secrets === undefined) return value
-  const present = secrets.filter((name) => Object.hasOwn(value, name))
-  if (present.length === 0) return value
-  return { ...value, ...Object.fromEntries(present.map((name) => [name, REDACTED])) }
-}
-
 // Large bodies are left out: a full log of the largest would be 100 GiB.
 function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
   if (body.kind !== 'json') return { kind: body.kind }
   const bytes = body.bytes?.length
   if ((bytes ?? JSON.stringify(body.value).length) > MAX_KEPT_BYTES) return { kind: 'large', bytes }
-  return { kind: 'json', value: secrets === undefined ? body.value : redacted(body.value, secrets), bytes }
-}
-
-// If an object with secrets is expected, any other value may itself be a secret.
-function redacted(value: Json, secrets: readonly string[]): Json {
-  return isObject(value) ? withoutSecrets(value, secrets) : REDACTED
+  return { kind: 'json', value: withoutSecrets(withoutFields(body.value, secrets)), bytes }
 }
 
 function keptError({ code, message, options }: Refusal): KeptError {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { nonEmptyText } from '../fields.ts'
 import { isPointer, type Json, same } from '../json.ts'
+import { UNLOGGED_HEADERS } from '../redaction.ts'
 import { regexProblem } from '../regex.ts'
 import { either, form, json, mapOf, nameAmong, strictObject } from '../strict-input.ts'
 import { fitsGlob } from './glob.ts'
@@ -66,14 +67,6 @@ function refuseTwice(headers: Readonly<Record<string, string>>, context: z.Refin
  * of RE2 that must match somewhere.
  */
 export type PathMatch = string | { readonly regex: string }
-
-/** Headers that are never kept: they contain credentials, or (`host`) only the port of this run. */
-export const UNLOGGED_HEADERS: ReadonlySet<string> = new Set([
-  'authorization',
-  'proxy-authorization',
-  'cookie',
-  'host',
-])
 
 /** Whether the value at a place of a body fits the rule. `found` is undefined when there is none. */
 export function fitsBodyRule(found: Json | undefined, { equals, exists, glob }: BodyRule): boolean {

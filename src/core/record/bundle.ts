@@ -2,7 +2,15 @@ import { crc32 } from 'node:zlib'
 import * as z from 'zod'
 import { type ShapeOf, timestamp } from '../fields.ts'
 import type { JsonObject } from '../json.ts'
-import { withoutCredentials } from '../log/log-entry.ts'
+import {
+  isDistinct,
+  isSecretName,
+  mapCredentials,
+  mapSecretsInText,
+  UNLOGGED_HEADERS,
+  withoutSecrets,
+  withoutSecretsInText,
+} from '../redaction.ts'
 import { servicePrefix, userPrefix } from '../request/auth.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { documentOf } from '../sandboxes/snapshots.ts'
@@ -104,7 +112,7 @@ export const recordingBundle = () =>
     wall: timestamp(),
     /** The state at the start: records, settings, seed, clock, faults and limits. Secrets are placeholders. */
     state: stateDocument(),
-    /** The user's own scenarios by file name; empty when no scenario was active. */
+    /** The user's own scenarios that were active, and the files that they import, by their paths in the folder. */
     scenarios: z.record(z.string(), z.string()),
     inputs: z.array(recordedInput()),
   })
@@ -115,7 +123,9 @@ export type RecordingBundle = ShapeOf<typeof recordingBundle>
 export interface BundleFacts {
   readonly emulator: Omit<RecordingBundle['emulator'], 'auth' | 'limits' | 'strict' | 'revealFaults'>
   /** Reads the user's scenarios. */
-  readonly scenarios: () => Promise<Readonly<Record<string, string>>>
+  readonly scenarios: (names: ReadonlySet<string>) => Promise<Readonly<Record<string, string>>>
+  /** Whether it is the recording of a replay: all that was repeated has placeholders. */
+  readonly isReplay?: boolean
 }
 
 /** The length of all texts of outputs in a bundle; the newest have precedence. */
@@ -127,7 +137,7 @@ const LAST_TURNS = 10
 /** The recording of a sandbox as a bundle. Begins the recording if there was no input yet. */
 export async function bundleOf(
   sandbox: Sandbox,
-  { emulator, scenarios }: BundleFacts,
+  { emulator, scenarios, isReplay = false }: BundleFacts,
 ): Promise<RecordingBundle> {
   const { recording, service, options } = sandbox
   recording.begin()
@@ -137,7 +147,11 @@ export async function bundleOf(
   const items = parts.flatMap((part) => part.items)
   for (let turn = 0; turn < LAST_TURNS && !items.every(hasEnded); turn++) await nextTurn()
   const open = items.filter((item) => !hasEnded(item)).length
-  const secrets = secretsOf(sandbox, state, items)
+  const names = new Set(state.scenario === null ? [] : [state.scenario.name])
+  for (const item of items)
+    if ('control' in item && item.control.params.name) names.add(item.control.params.name)
+  const texts = await scenarios(names)
+  const secrets = isReplay ? new Placeholders(true) : secretsOf(sandbox, state, items, Object.values(texts))
   const inputs = items.map((item) => inputOf(item, secrets))
   let room = MAX_TEXTS
   for (const input of inputs.toReversed()) {
@@ -145,9 +159,6 @@ export async function bundleOf(
     room -= output.text?.length ?? 0
     if (room < 0) delete output.text
   }
-  const usesScenario =
-    state.scenario !== null ||
-    inputs.some((each) => 'control' in each && each.control.route.includes(' /scenarios'))
   return {
     recording: BUNDLE_FORMAT,
     emulator: {
@@ -166,7 +177,7 @@ export async function bundleOf(
     ],
     wall: formatInstant(first?.wall ?? options.host()),
     state: secrets.inside(state),
-    scenarios: usesScenario ? secrets.inside(await scenarios()) : {},
+    scenarios: Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, secrets.inSent(text)])),
     inputs,
   }
 }
@@ -176,7 +187,8 @@ function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
   if ('request' in item) {
     const { request, caughtUp: events } = item
     const { method, target, version, headers, body } = request
-    const head = secrets.in(`${method} ${target} HTTP/${version}${headerLines(headers)}`)
+    const line = secrets.inSent(`${method} ${target} HTTP/${version}`)
+    const head = line + headerLines(headers, (value) => secrets.inSent(value), secrets.inPlace)
     const { id: connection } = item.evidence.connection
     const content = body instanceof Uint8Array && body.length > 0 && { body: bodyOf(body, secrets) }
     const before = item.evidence.requests_before
@@ -187,21 +199,25 @@ function inputOf(item: Recorded, secrets: Placeholders): RecordedInput {
     const { ifMatch: if_match, query, ...call } = item.control
     const given = Object.keys(Object(query)).length > 0 ? { query } : {}
     const { status, body } = item.output ?? {}
-    const text = body === undefined ? '' : JSON.stringify(secrets.inside(body), withoutRealTime)
+    const text =
+      body === undefined ? '' : JSON.stringify(withoutSecrets(secrets.inside(body)), withoutRealTime)
     const output = item.output && { output: outputOf(String(status), text) }
     return { ...times, control: secrets.inside({ ...call, ...given, if_match }), ...output } as RecordedInput
   }
   if ('attempt' in item) {
     const { url, headers, body } = item.sent()
-    const head = secrets.in(`${url}${headerLines(Object.entries(headers).flat())}`)
+    const head = withoutSecretsInText(secrets.in(`${url}${headerLines(Object.entries(headers).flat())}`))
     return {
       ...times,
       attempt: item.attempt,
-      output: outputOf(head.replace(SIGNATURE, '(signature)'), secrets.in(body.toString())),
+      output: outputOf(
+        head.replace(SIGNATURE, '(signature)'),
+        withoutSecretsInText(secrets.in(body.toString())),
+      ),
     }
   }
   const { at: _, wall: __, ...rest } = item
-  return { ...times, ...rest }
+  return { ...times, ...secrets.inside(rest) }
 }
 
 // It depends on the secret.
@@ -237,41 +253,70 @@ function outputOf(head: string, text: string): RecordedOutput {
   return { head, bytes: Buffer.byteLength(text), crc32: crc32(text), ...(text !== '' && { text }) }
 }
 
-function headerLines(headers: readonly string[]): string {
+function headerLines(
+  headers: readonly string[],
+  shown: (value: string) => string = String,
+  credential?: (secret: string) => string,
+): string {
   let lines = ''
-  for (let at = 0; at < headers.length; at += 2) lines += `\n${headers[at]}: ${headers[at + 1]}`
+  for (let at = 0; at < headers.length; at += 2) {
+    const [name = '', value = ''] = [headers[at], headers[at + 1]]
+    const isOwn = credential !== undefined && isCredential(name)
+    lines += `\n${name}: ${shown(isOwn ? mapCredentials(value, credential) : value)}`
+  }
   return lines
+}
+
+function isCredential(header: string): boolean {
+  const name = header.toLowerCase()
+  return name !== 'host' && (UNLOGGED_HEADERS.has(name) || isSecretName(name))
 }
 
 function bodyOf(body: Uint8Array, secrets: Placeholders): string | { base64: string } {
   const buffer = Buffer.from(body)
   const text = buffer.toString()
-  return Buffer.from(text).equals(buffer) ? secrets.in(text) : { base64: buffer.toString('base64') }
+  return Buffer.from(text).equals(buffer) ? secrets.inSent(text) : { base64: buffer.toString('base64') }
 }
 
-/** The secrets that users have given: keys of requests, and the secrets that sign webhooks. */
-function secretsOf(sandbox: Sandbox, state: object, items: readonly Recorded[]): Placeholders {
-  const { settings, authenticator, service } = sandbox
+/** The secrets that users have given: keys and other credentials of requests and documents, and the secrets that sign webhooks. */
+function secretsOf(
+  { settings, authenticator, service }: Sandbox,
+  state: object,
+  items: readonly Recorded[],
+  scripts: readonly string[],
+): Placeholders {
   const secrets = new Placeholders()
   const prefixes = [settings.get(userPrefix), settings.get(servicePrefix)]
+  const add = (secret: string): string => {
+    if (isDistinct(secret)) secrets.add(secret, prefixes)
+    return secret
+  }
   secrets.addFields(state, ['secret'])
+  secrets.addAll(state, prefixes)
+  for (const text of scripts) mapSecretsInText(text, add)
   const before = JSON.stringify(state)
   // Secrets that the emulator issues follow from its seed: they stay, or a replay would issue others.
   const isGiven = (secret: string): boolean => before.includes(seal(secret))
   for (const item of items) {
-    if ('control' in item) secrets.addFields(item.control.body, ['secret', 'token'])
+    if ('control' in item) {
+      secrets.addFields(item.control.body, ['secret', 'token'])
+      secrets.addAll([item.control.body, item.control.query, item.control.params], prefixes)
+    }
     if (!('request' in item)) continue
     const { headers, target, body } = item.request
     for (let at = 0; at < headers.length; at += 2) {
-      const [name = '', value = ''] = [headers[at]?.toLowerCase(), headers[at + 1]]
-      if (name === 'host' || withoutCredentials({ [name]: value })[name] === value) continue
-      const word = value.split(/[\s,;=]+/).at(-1) ?? ''
-      secrets.add(word.replace(/@[^@]*$/, ''), prefixes)
+      const [name = '', value = ''] = [headers[at], headers[at + 1]]
+      if (isCredential(name)) mapCredentials(value, add)
+      else mapSecretsInText(value, add)
     }
     const text = body instanceof Uint8Array ? Buffer.from(body).toString() : ''
     for (const key of authenticator.keysIn([target, ...headers, text], settings)) secrets.add(key, prefixes)
     const names = service.operations.get(item.operation ?? '')?.secrets ?? []
-    if (names.length > 0) secrets.addFields(parsedOrNothing(text), names, isGiven)
+    const sent = parsedOrNothing(text)
+    if (names.length > 0) secrets.addFields(sent, names, isGiven)
+    else mapSecretsInText(text, add)
+    mapSecretsInText(target, add)
+    secrets.addAll({ ...sent, ...Object.fromEntries(names.map((name) => [name, undefined])) }, prefixes)
   }
   return secrets
 }

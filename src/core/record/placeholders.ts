@@ -1,4 +1,5 @@
 import { isObject } from '../json.ts'
+import { isDistinct, mapSecretsInText, secretsIn } from '../redaction.ts'
 import { isSealed, seal } from '../secrets.ts'
 
 /** A secret with fewer characters is only replaced where it is a whole word. */
@@ -7,19 +8,36 @@ const SHORT = 8
 /** Replaces secrets by placeholders of the same length, and their digests by the digests of the placeholders. */
 export class Placeholders {
   readonly #placeholders = new Map<string, string>()
+  /** The secrets that are replaced wherever they are. */
+  readonly #everywhere = new Map<string, string>()
+  readonly #isOff: boolean
   #pattern: RegExp | undefined
 
-  /** @param prefixes starts of secrets that placeholders keep */
+  /** @param isOff whether nothing is replaced: a replay has placeholders only */
+  constructor(isOff = false) {
+    this.#isOff = isOff
+  }
+
+  /** Adds a secret, which is then replaced wherever it is. @param prefixes starts of secrets that placeholders keep */
   add(secret: string, prefixes: readonly string[] = []): void {
-    if (secret === '' || isSealed(secret) || this.#placeholders.has(secret)) return
-    const kept = prefixes.find((each) => secret.startsWith(each)) ?? ''
-    const number = (this.#placeholders.size / 2 + 1).toString(36)
-    const name = `${kept}secret-${number}`
-    const placeholder = name.length > secret.length ? `${number}${'-'.repeat(secret.length)}` : name
-    const own = placeholder.slice(0, secret.length).padEnd(secret.length, '-')
-    this.#placeholders.set(secret, own)
-    this.#placeholders.set(seal(secret), seal(own))
+    if (secret === '' || isSealed(secret) || this.#everywhere.has(secret)) return
+    const own = this.of(secret, prefixes)
+    this.#everywhere.set(secret, own).set(seal(secret), seal(own))
     this.#pattern = undefined
+  }
+
+  /** The placeholder of a secret. It is as {@link isDistinct} as the secret, so that a replay masks the same texts. */
+  readonly of = (secret: string, prefixes: readonly string[] = []): string => {
+    const known = this.#placeholders.get(secret)
+    if (known !== undefined || this.#isOff || isSealed(secret)) return known ?? secret
+    const kept = prefixes.find((each) => secret.startsWith(each)) ?? ''
+    const number = this.#placeholders.size / 2 + 1
+    const names = isDistinct(secret) ? [`${kept}secret-${number}`, `s${number}-`] : [`${number}`]
+    const name = names.find(({ length }) => length <= secret.length) ?? `${number}`
+    const own = name.slice(0, secret.length).padEnd(secret.length, '-')
+    // A placeholder is its own: the text around it may be searched again.
+    this.#placeholders.set(secret, own).set(own, own)
+    return own
   }
 
   /** Adds the strings of all fields with one of these names, anywhere in a value. */
@@ -35,11 +53,28 @@ export class Placeholders {
     }
   }
 
+  /** Adds the credentials in a JSON value. A rule of faults names a key by its id, which is none. */
+  addAll(value: unknown, prefixes: readonly string[]): void {
+    if (value === undefined) return
+    const json = JSON.stringify(value, (name, each) =>
+      name === 'match' && isObject(each) ? { ...each, api_key: undefined } : each,
+    )
+    for (const secret of secretsIn(JSON.parse(json))) if (isDistinct(secret)) this.add(secret, prefixes)
+  }
+
+  /** A credential in its own place, where a short one or a common word is replaced, too; the others wait for {@link in}. */
+  readonly inPlace = (secret: string): string => (isDistinct(secret) ? secret : this.of(secret))
+
+  /** A text that a client has sent, with placeholders. */
+  inSent(text: string): string {
+    return this.in(mapSecretsInText(text, this.inPlace))
+  }
+
   /** A text with placeholders. */
   in(text: string): string {
-    if (this.#placeholders.size === 0) return text
+    if (this.#everywhere.size === 0) return text
     this.#pattern ??= new RegExp(
-      [...this.#placeholders.keys()]
+      [...this.#everywhere.keys()]
         .sort((a, b) => b.length - a.length)
         .map((each) => {
           const literal = each.replace(/[^\w]/g, '\\$&')
@@ -48,7 +83,7 @@ export class Placeholders {
         .join('|'),
       'g',
     )
-    return text.replace(this.#pattern, (each) => this.#placeholders.get(each) ?? each)
+    return text.replace(this.#pattern, (each) => this.#everywhere.get(each) ?? each)
   }
 
   /** A copy of a JSON value with placeholders in all its strings. */

@@ -1,5 +1,5 @@
 import { type ErrorCode, type ErrorFormat, Refusal, refuse } from '../errors.ts'
-import { logEntry, textsOf } from '../log/log-entry.ts'
+import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { AnyOperation } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { authenticate, authorizeCall, rateLimit } from './access.ts'
@@ -85,8 +85,8 @@ export function cutOff(sandbox: Sandbox, call: Call, hasArrived: boolean): void 
   exchange.step = 'faultsBefore'
   exchange.injected = true
   const untouched = noWindow(sandbox.limitOf(call.operation.name), sandbox.limiterNow())
-  const keys = sandbox.authenticator.keysIn(textsOf(call), exchange.settings)
-  sandbox.log.add(logEntry(exchange, 0, exchange.window?.admission ?? untouched, keys))
+  const words = maskedWordsOf(call, sandbox, exchange.settings)
+  sandbox.log.add(logEntry(exchange, 0, exchange.window?.admission ?? untouched, words))
 }
 
 type Known = 'method' | 'path' | 'chosenBy'

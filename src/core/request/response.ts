@@ -1,7 +1,7 @@
 import { bodyReliances, CHALLENGE, errorFacts, problemBody, type Refusal, standardBody } from '../errors.ts'
 import type { Json } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
-import { logEntry, textsOf } from '../log/log-entry.ts'
+import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { CorsCheck } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
@@ -39,14 +39,14 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
       : hooks.response(exchange, { content: content.headers, admission: found, own })
   const { status, text, lines } = content
   const { method, operation, cors } = exchange.call
-  const keys = sandbox.authenticator.keysIn(textsOf(exchange.call), exchange.settings)
-  const kept = new KeptResponse(status, headers, operation.secrets, keys)
+  const words = maskedWordsOf(exchange.call, sandbox, exchange.settings)
+  const kept = new KeptResponse(status, headers, operation.secrets, words)
   if (text !== undefined && method !== 'HEAD') kept.write(text)
   const whole = {
     request: exchange.rawBody,
     response: hooks === undefined ? exchange.reply?.body : undefined,
   }
-  sandbox.log.add(logEntry(exchange, status, admission, keys, kept), whole)
+  sandbox.log.add(logEntry(exchange, status, admission, words, kept), whole)
   const copied = lines && kept.copying(lines)
   return { status, headers, text, lines: copied, kept, ...(cors && { cors }), ...(hooks && { hooks }) }
 }

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { ErrorFormat } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
-import { withoutCredentials } from '../log/log-entry.ts'
 import type { AnyOperation, Reply, Request } from '../operation.ts'
+import { withoutCredentials } from '../redaction.ts'
 import type { Stub } from './stub.ts'
 import { filled } from './stub.ts'
 

@@ -101,7 +101,7 @@ function NotCounted() {
         icon="ok"
         title="Coverage is not counted"
         text="Start the emulator with --count-coverage, or run the tests with exec --coverage FILE, to see which statuses, errors, values and events of the contract your client has met."
-        code="npx workspace-emulator start --count-coverage"
+        code="npx agent-workspace-emulator start --count-coverage"
       />
     </>
   )

@@ -28,6 +28,8 @@ export function caseLines({ result, reason, stderr, repeat, ...each }: CaseResul
   const codes = [...new Set(serious.map(({ code }) => code))].join(', ')
   const word = result === 'failed' ? 'FAILED' : wordFor(result)
   const more = serious.flatMap(({ message, fix }) => [message, `Fix: ${fix}`])
+  // What the log shows is said although the case does not count.
+  if (result === 'not_reached') more.push(...each.findings.map(({ message }) => message))
   if (result !== 'passed' && stderr !== '')
     more.push(`Its standard error ends with: ${stderr.split('\n').at(-1)}`)
   if (result === 'failed') more.push(`Again: ${repeat}`)

@@ -1,14 +1,16 @@
 import type { Finding } from '../../core/conduct/finding.ts'
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
-import { conductOf } from '../../core/conduct/report.ts'
+import { conductOf, observedIn } from '../../core/conduct/report.ts'
+import { isWorthRepeating } from '../../core/conduct/retry.ts'
 import { verdicts } from '../../core/conduct/verdicts.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
+import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { formatDuration, SECOND } from '../../core/time/instant.ts'
 import { later } from '../../core/time/realtime.ts'
 import { type CaseStage, CLIENT_TIMEOUT, onStage, type Setup, startClient } from '../client-process.ts'
 import { type Concluded, conclusions, OUTCOMES, prepared } from './commands.ts'
 import type { Case } from './programme.ts'
-import { isCutOrOpen } from './verdicts.ts'
+import { conclusionVerdicts, isCutOrOpen } from './verdicts.ts'
 
 /** The least severe findings that make a case fail. */
 export const SERIOUS = 'warning'
@@ -34,8 +36,10 @@ export function runCase(setup: Setup, each: Case) {
       const judgement = await judged(setup, stage, each, client.isLate(), concluded)
       await client.over()
       const { code, ms, output } = await client.end()
+      const crash = adapter || client.isLate() || code === 0 ? [] : crashIn(output)
       return {
         ...judgement,
+        findings: [...judgement.findings, ...crash],
         /** Null if the client was ended at its time limit. */
         exit_code: client.isLate() ? null : code,
         /** Real milliseconds. */
@@ -75,7 +79,7 @@ async function judged(
     notReached(each, fired, entries) ??
     (isLate && !waitsAsTold(last, limit)
       ? `The client still ran after ${formatDuration(limit)}, and no response had told it to wait. Raise --timeout, or shorten its pauses.`
-      : null)
+      : neverSucceeded(sandbox, entries))
   return { result: reason === null ? 'passed' : 'not_reached', reason, findings } as const
 }
 
@@ -83,11 +87,49 @@ async function judged(
 function notReached({ rule, faults, hasKey }: Case, fired: number, entries: readonly LogEntry[]) {
   if (rule === undefined) return undefined
   if (fired === 0) return 'The fault never fired: the client sent no such request.'
-  if (fired < faults.length)
-    return `Only ${fired} of ${faults.length} failures happened: the client did not retry.`
+  if (fired < faults.length) {
+    const last = entries.at(-1)
+    const end =
+      last === undefined
+        ? ''
+        : ` Its last request was ${last.method} ${last.path} (${last.status || 'cut off'}).`
+    return `Only ${fired} of ${faults.length} failures happened: the client sent no further request that they match.${end}`
+  }
   const hit = entries.filter((entry) => (entry.faults?.fired.length ?? 0) > 0)
   const isMet = hit.some(({ headers }) => (headers['idempotency-key'] !== undefined) === hasKey)
   return hasKey === undefined || isMet ? undefined : `The create had ${hasKey ? 'no' : 'an'} Idempotency-Key.`
+}
+
+/** Why the client has no result, although it could have one: no attempt of a call that failed has succeeded; null otherwise. */
+function neverSucceeded(sandbox: Sandbox, entries: readonly LogEntry[]): string | null {
+  const { requests, calls } = observedIn(sandbox, entries)
+  const isLost = ({ attempts, last }: (typeof calls)[number]) =>
+    attempts.some(({ hasFailed }) => hasFailed) &&
+    // A client may be right to give up after the last failure, but not to send a request that the service refuses.
+    (isWorthRepeating(last) || (last.outcome === 'refused' && !last.isFaulted)) &&
+    !requests.some(
+      ({ name, outcome, index }) => name === last.name && outcome === 'success' && index > last.index,
+    )
+  const lost = calls.find(isLost)
+  if (lost === undefined) return null
+  const { name, entry } = lost.last
+  return `No attempt of ${name} succeeded (the last one: ${entry.status || 'cut off'}). A client that gives up shows nothing about its retries.`
+}
+
+/** How standard error of the usual languages shows that a program has crashed. */
+const CRASH =
+  /^(?:Traceback \(most recent|panic: |Uncaught |Unhandled |Exception in thread|thread '.*' panicked|\s+at .+:\d+:\d+\)?$)/m
+
+/** A note about a client that has ended with an error that nobody caught. */
+function crashIn(stderr: string): Finding[] {
+  if (!CRASH.test(stderr)) return []
+  const line = stderr.trimEnd().split('\n').at(-1) ?? ''
+  return conclusionVerdicts
+    .filter(({ code }) => code === 'client.ended')
+    .map(({ code, section, fix }) => {
+      const message = `The process ended with an error that it did not catch: ${line.slice(0, MAX_STDERR)}`
+      return { code, severity: 'note', message, requests: [], evidence: {}, section, fix }
+    })
 }
 
 /** Waits a little for the connections of a process that has ended: they may close later. */

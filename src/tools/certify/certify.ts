@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { didYouMean } from '../../core/did-you-mean.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
+import { printable } from '../../core/quoted.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { openEmulator } from '../../emulator/emulator.ts'
@@ -13,7 +14,6 @@ import {
   OK,
 } from '../../terminal/command.ts'
 import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
-import { printable } from '../../terminal/print.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { readText, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand, type Setup } from '../client-process.ts'
@@ -25,7 +25,7 @@ import { type Case, programmeOf } from './programme.ts'
 /** Real time for one case, and for many copies under one limit. */
 const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
 
-const SKIPPED = { result: 'skipped', findings: [], exit_code: null, ms: 0, stderr: '' } as const
+const SKIPPED = { exit_code: null, ms: 0, stderr: '' }
 
 /** The options that count for one case. */
 const REPEATED = ['adapter', 'retries', 'timeout'] as const
@@ -67,7 +67,10 @@ async function runProgramme(setup: Setup): Promise<number> {
   const results: CaseResult[] = []
   const resultOf = async (each: Case): Promise<CaseResult> => {
     const reason = skipReason(each.name)
-    const outcome = reason === undefined ? await runCase(setup, each) : { ...SKIPPED, reason }
+    const outcome =
+      reason === undefined
+        ? await runCase(setup, each)
+        : { ...SKIPPED, result: 'skipped' as const, findings: [], reason }
     const faults = each.faults.map(({ name }) => name)
     const repeat = repeatCommand('certify', setup, REPEATED, each.name)
     return { case: each.name, class: each.class, faults, ...outcome, repeat }

@@ -153,7 +153,9 @@ function* callProblems({ command, answer, entries, faults, truth }: Conclusion):
   if (answer?.error !== undefined && hasStatus && answer.error.status !== status)
     yield ['error.status-hidden', `The response had the status ${status}, and ${said}`]
   const hasFailed = answer === undefined || (answer.error !== undefined && answer.error.kind !== 'timeout')
-  if (!hasFailed || status !== 200 || uses(faults, isInvalid)) return
+  // Pages that lead back are valid, but a client that notices it cannot have the whole list.
+  const leadsBack = faults.some(({ actions }) => actions !== undefined)
+  if (!hasFailed || status !== 200 || leadsBack || uses(faults, isInvalid)) return
   if (isStream) yield ['stream.framing', `The stream was valid, but ${said}`]
   if (haveAllFailed) yield ['job.all-failed', `All items have errors, and ${said}`]
   if (answer !== undefined && !isStream && !haveAllFailed)

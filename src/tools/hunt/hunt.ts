@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { findingLines, findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { fitsGlob } from '../../core/log/glob.ts'
-import { replayCommand } from '../../core/shell-word.ts'
+import { comment, literal, printable } from '../../core/quoted.ts'
+import { replayCommand, scriptsOf } from '../../core/record/replay-command.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
-import { formatDuration, SECOND } from '../../core/time/instant.ts'
+import { formatDuration, MINUTE, SECOND } from '../../core/time/instant.ts'
+import { repeatEvery } from '../../core/time/realtime.ts'
 import { counted } from '../../core/words.ts'
-import { CommandFailed, commandAfterDashes, FAILED, OK } from '../../terminal/command.ts'
+import { CommandFailed, commandAfterDashes, FAILED, INCOMPLETE, OK } from '../../terminal/command.ts'
 import {
   HUNTED_OPTIONS,
   isNpmScript,
@@ -13,7 +15,6 @@ import {
   START_OPTIONS,
   UsageError,
 } from '../../terminal/options.ts'
-import { printable } from '../../terminal/print.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { requireWritable, writeRecording, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand } from '../client-process.ts'
@@ -33,6 +34,8 @@ interface HuntFinding extends HuntFailure, FaultPlan {
   readonly repeat: string
   /** The files of what the sandboxes have seen; empty without `--findings`. */
   readonly recordings: readonly string[]
+  /** Whether a recording contains scripts. */
+  readonly has_scripts: boolean
 }
 
 /** The least time of one run until it counts as a hang. */
@@ -48,24 +51,33 @@ export async function hunt(invocation: HuntInvocation): Promise<number> {
   const setup: HuntSetup = { ...invocation, command, start }
   if (folder !== undefined) requireWritable(folder, 'findings')
   const say = (text: string): void => (json ? undefined : terminal.err(printable(text)))
-  // Child processes end with this one.
-  const stopListening = onSignals((signal) => process.exit(EXIT_CODES[signal]), isNpmScript(env))
+  // Nothing is found before the search begins. Child processes end with this one.
+  let stop = (code: number): void => process.exit(code)
+  const stopListening = onSignals((signal) => stop(EXIT_CODES[signal]), isNpmScript(env))
+  let search: Search | undefined
+  const stopReporting = repeatEvery(10 * SECOND, () => say(search?.progress ?? 'Running without faults.'))
   try {
     const began = elapsedTime()
     const clean = await cleanRun(setup, given.has('timeout') ? timeout : budget)
     const limit = given.has('timeout') ? timeout : Math.max(MIN_LIMIT, 5 * clean.ms)
-    const search = new Search({ setup, clean, limit, until: began + budget, say })
+    search = new Search({ setup, clean, limit, until: began + budget, say })
     const met = metIn(clean)
     say(
       `Without faults: ${counted(clean.entries.length, 'request')} to ${counted(met.operations.size, 'operation')} in ${seconds(clean.ms)}.`,
     )
-    await search.all(singles(clean.service, met))
+    const stopped = new Promise<number>((resolve) => {
+      stop = resolve
+    })
+    const code = await Promise.race([search.all(singles(clean.service, met)), stopped])
     const report = reportOf(search, Math.round(elapsedTime() - began))
     if (json) terminal.out(JSON.stringify(report))
     else for (const line of linesOf(report)) terminal.out(printable(line))
+    if (typeof code === 'number') return code
     const isSerious = report.findings.some(({ kind }) => kind !== 'clear error')
-    return isSerious || report.without_faults.conduct.length > 0 ? FAILED : OK
+    if (isSerious || report.without_faults.conduct.length > 0) return FAILED
+    return report.dangerous_not_run > 0 ? INCOMPLETE : OK
   } finally {
+    stopReporting()
     stopListening()
   }
 }
@@ -79,6 +91,10 @@ async function cleanRun(setup: HuntSetup, limit: number): Promise<Trial> {
   if (clean.exit_code !== 0)
     throw new CommandFailed(
       `The command fails without faults (exit code ${clean.exit_code}), so that faults would show nothing. Its output ends with:\n${clean.output.trimEnd().split('\n').slice(-10).join('\n')}`,
+    )
+  if (setup.options.junit !== undefined && !clean.hasJunit)
+    throw new CommandFailed(
+      `--junit: the command has not written ${setup.options.junit}. Let its runner write it, such as with pytest --junitxml FILE.`,
     )
   if (clean.entries.length === 0)
     throw new CommandFailed(
@@ -101,16 +117,18 @@ interface SearchOptions {
 class Search {
   readonly options: SearchOptions
   readonly findings: HuntFinding[] = []
-  readonly counts = { runs: 0, passed: 0, never_fired: 0, not_run: 0 }
+  readonly counts = { faults: 0, runs: 0, passed: 0, never_fired: 0 }
+  /** The single faults that have not run yet. */
+  waiting: readonly FaultPlan[] = []
   readonly #failures = new Map<string, HuntFailure | undefined>()
 
   constructor(options: SearchOptions) {
     this.options = options
   }
 
-  /** Runs with every single fault, then with sequences of two until the time is over. */
+  /** Runs with every single fault, the dangerous ones first, then with sequences of two until the time is over. */
   async all(single: readonly FaultPlan[]): Promise<void> {
-    const { say, setup } = this.options
+    const { say, setup, clean, until } = this.options
     const { run: pattern = '*', seed } = setup.options
     const parts = pattern.split('+')
     const chosen = single.filter(({ name }) => parts.some((part) => fitsGlob(part, name)))
@@ -119,16 +137,20 @@ class Search {
         `--run: no fault matches "${pattern}". Names are OPERATION/PRESET, such as ${single[0]?.name}, with /lasting behind it for a fault without an end, and with + between two of them.`,
       ])
     const survived: FaultPlan[] = parts.length > 1 ? chosen : []
-    for (const [n, each] of (parts.length > 1 ? [] : chosen).entries()) {
-      if (n > 0 && n % 20 === 0)
-        say(`${n} of ${counted(chosen.length, 'fault')}, ${counted(this.findings.length, 'finding')}.`)
+    this.waiting = parts.length > 1 ? [] : chosen
+    this.counts.faults = this.waiting.length
+    if (this.waiting.length > 1)
+      say(
+        `${counted(chosen.length, 'fault')} x ${seconds(clean.ms)} = ${roughly(chosen.length * clean.ms)}; the budget reaches ${Math.max(0, Math.min(chosen.length, Math.ceil((until - elapsedTime()) / clean.ms)))}, the ${dangerousIn(chosen)} most dangerous first.`,
+      )
+    for (const each of this.waiting) {
+      if (this.#isOver) return
       if (await this.#survives(each)) survived.push(each)
+      this.waiting = this.waiting.slice(1)
     }
     if (parts.length === 1 && pattern !== '*') return
-    const sequences = pairs(survived, seed).filter(({ name }) => fitsGlob(pattern, name))
-    for (const [n, each] of sequences.entries()) {
-      if (this.#isOver) break
-      if (n % 20 === 0) say(`${n} sequences of two faults.`)
+    for (const each of pairs(survived, seed).filter(({ name }) => fitsGlob(pattern, name))) {
+      if (this.#isOver) return
       await this.#survives(each)
     }
   }
@@ -137,12 +159,13 @@ class Search {
     return elapsedTime() >= this.options.until
   }
 
+  get progress(): string {
+    const { waiting, findings, counts } = this
+    return `${counts.faults - waiting.length} of ${counted(counts.faults, 'fault')} in ${counted(counts.runs, 'run')}, ${counted(findings.length, 'finding')}.`
+  }
+
   /** Whether the command passes although all the faults have happened. A failure becomes a finding. */
   async #survives(candidate: FaultPlan): Promise<boolean> {
-    if (this.#isOver) {
-      this.counts.not_run++
-      return false
-    }
     const { trial, failure, isFired } = await this.#run(candidate)
     if (!isFired) this.counts.never_fired++
     else if (failure === undefined) this.counts.passed++
@@ -183,9 +206,10 @@ class Search {
       ms,
       isRepeated,
       also: [],
-      repeat: repeatCommand('hunt', setup, HUNTED_OPTIONS, smallest.name),
+      repeat: repeatCommand('hunt', setup, [...HUNTED_OPTIONS, 'junit'], smallest.name),
       recordings:
         setup.options.findings === undefined ? [] : writeFinding(setup.options.findings, found, recordings),
+      has_scripts: recordings.some((bundle) => scriptsOf(bundle).length > 0),
     })
   }
 
@@ -223,9 +247,9 @@ function testOf({ name, kind, message, rules }: HuntFailure & FaultPlan): string
   return [
     `import { expect, test } from 'agent-workspace-emulator/vitest'`,
     '',
-    `// ${kind}: ${message}`,
-    `test(${JSON.stringify(`works under ${name}`)}, async ({ sandbox }) => {`,
-    ...rules.map((rule) => `  await sandbox.faults.arm(${JSON.stringify(rule)})`),
+    comment(`${kind}: ${message}`),
+    `test(${literal(`works under ${name}`)}, async ({ sandbox }) => {`,
+    ...rules.map((rule) => `  await sandbox.faults.arm(${literal(rule)})`),
     '  // Call your client here, with sandbox.baseUrl and sandbox.apiKey, and check its result.',
     '  await expect(sandbox).toHaveFiredAllFaults()',
     '  await expect(sandbox).toHaveBehaved()',
@@ -237,7 +261,7 @@ function testOf({ name, kind, message, rules }: HuntFailure & FaultPlan): string
 /** What a search has found, as `--json` prints it. */
 export type HuntReport = ReturnType<typeof reportOf>
 
-function reportOf({ options: { setup, clean }, findings, counts }: Search, ms: number) {
+function reportOf({ options: { setup, clean }, findings, counts, waiting }: Search, ms: number) {
   return {
     object: 'hunt' as const,
     command: setup.command,
@@ -250,17 +274,21 @@ function reportOf({ options: { setup, clean }, findings, counts }: Search, ms: n
       conduct: findingsFrom(clean.findings, 'warning'),
     },
     ...counts,
+    /** The single faults that the budget did not reach, and how many of them are dangerous. */
+    not_run: waiting.length,
+    dangerous_not_run: dangerousIn(waiting),
     findings: findings.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind)),
   }
 }
 
 function linesOf({ findings, without_faults, ...counts }: HuntReport): string[] {
-  const { runs, passed, never_fired, not_run, ms } = counts
+  const { faults, runs, passed, never_fired, not_run, dangerous_not_run, ms } = counts
   const { conduct } = without_faults
+  const left = `${not_run} of ${counted(faults, 'fault')} not run, ${dangerous_not_run} of them dangerous`
   const rest = [
     `${passed} passed`,
     ...(never_fired > 0 ? [`${never_fired} could not happen`] : []),
-    ...(not_run > 0 ? [`${not_run} were not run: raise --budget`] : []),
+    ...(not_run > 0 ? [`${left}: raise --budget`] : []),
   ]
   return [
     ...(conduct.length === 0 ? [] : ['Without faults:', ...conduct.flatMap(findingLines).map(indented)]),
@@ -284,9 +312,12 @@ function detailsOf({ also, conduct, ...found }: HuntFinding): string[] {
     `Fault: ${found.rules.map((rule) => JSON.stringify(rule)).join(', then ')}`,
     ...(also.length > 0 ? [`Also under: ${also.slice(0, MAX_NAMED).join(', ')}${more}`] : []),
     `Again: ${found.repeat}`,
-    ...found.recordings.map((file) => `Recording: ${replayCommand(file)}`),
+    ...found.recordings.map((file) => `Recording: ${replayCommand(file, found.has_scripts)}`),
   ]
 }
 
 const indented = (text: string): string => `    ${text}`
 const seconds = (ms: number): string => `${(ms / SECOND).toFixed(1)} s`
+const dangerousIn = (plans: readonly FaultPlan[]): number =>
+  plans.filter(({ isDangerous }) => isDangerous).length
+const roughly = (ms: number): string => (ms < 100 * SECOND ? seconds(ms) : `${Math.ceil(ms / MINUTE)} min`)

@@ -3,6 +3,7 @@ import { anEntry, type Step } from '../../../test/support/observed-log.ts'
 import type { FaultDraft } from '../../core/faults/rule.ts'
 import { workspaceService } from '../../emulator/service.ts'
 import { failureOf } from './judge.ts'
+import { reportedErrors } from './runner-errors.ts'
 import type { Trial } from './trial.ts'
 
 const passed: Trial = {
@@ -11,6 +12,8 @@ const passed: Trial = {
   isLate: false,
   ms: 100,
   output: '',
+  errors: [],
+  hasJunit: false,
   entries: [],
   findings: [],
   deliveries: 0,
@@ -41,7 +44,7 @@ function failure(
   return failureOf({ ...passed, ...trial }, comparison)
 }
 
-const failed = (output: string): Partial<Trial> => ({ exit_code: 1, output })
+const failed = (output: string): Partial<Trial> => ({ exit_code: 1, errors: reportedErrors(output) })
 
 test.for<[what: string, kind: string | undefined, trial: Partial<Trial>, clean?: Partial<Trial>]>([
   ['it passes', undefined, {}],
@@ -56,7 +59,7 @@ test.for<[what: string, kind: string | undefined, trial: Partial<Trial>, clean?:
   ['an error of the program itself', 'crash', failed('TypeError: x is not a function')],
   ['a response that is not JSON', 'crash', failed(' SyntaxError: Unexpected token < in JSON')],
   ['a panic', 'crash', failed('panic: runtime error: invalid memory address')],
-  ['an error of the program that passes', undefined, { output: 'TypeError: x is not a function' }],
+  ['an error of the program that passes', undefined, { ...failed('TypeError: x'), exit_code: 0 }],
   ['an error of fetch', 'clear error', failed('TypeError: fetch failed')],
   [
     'an error with a cause',

@@ -70,10 +70,10 @@ const CHECKS: Readonly<Record<Exclude<FailureKind, 'conduct'>, Check>> = {
         : `Its last request was ${last.method} ${last.path}, ${isCutOrOpen(last) ? 'which has no whole response' : `with the status ${last.status}`}.`
     return `The command still ran after ${formatDuration(limit)}. ${about}`
   },
-  crash: ({ signal, isLate, exit_code, output }) => {
+  crash: ({ signal, isLate, exit_code, errors }) => {
     if (isLate || exit_code === 0) return undefined
-    const line = lineWith(output, DEFECT)
-    return line ?? (signal === null ? undefined : `The command was ended by ${signal}.`)
+    const defect = errors.find(({ kind }) => kind === 'crash')?.message
+    return defect ?? (signal === null ? undefined : `The command was ended by ${signal}.`)
   },
   duplicate: (trial, { clean }) => {
     const [before, now] = [creations(clean), creations(trial)]
@@ -89,18 +89,18 @@ const CHECKS: Readonly<Record<Exclude<FailureKind, 'conduct'>, Check>> = {
   },
   'wrong result': (trial, { clean, rules }) => {
     if (trial.isLate || rules.some((rule) => changesData(rule, trial.service))) return undefined
-    if (trial.exit_code !== 0) return lineWith(trial.output, ASSERTION)
+    if (trial.exit_code !== 0) return trial.errors.find(({ kind }) => kind === 'wrong result')?.message
     const [before, now] = [perOperation(clean), perOperation(trial)]
     const [lost] = [...before].filter(([operation, count]) => (now.get(operation) ?? 0) < count)
     if (lost === undefined) return undefined
     const [operation, count] = lost
     return `The command passed, although ${operation} took effect ${counted(now.get(operation) ?? 0, 'time')} instead of ${count}.`
   },
-  'clear error': ({ exit_code, isLate, output }, { limit }) => {
+  'clear error': ({ exit_code, isLate, errors: [first] }, { limit }) => {
     if (isLate)
       return `The command still waited after ${formatDuration(limit)}, as the last response had asked.`
     if (exit_code === 0) return undefined
-    return lineWith(output, ERROR) ?? `The command ended with the exit code ${exit_code}.`
+    return first?.message ?? `The command ended with the exit code ${exit_code}.`
   },
 }
 
@@ -111,25 +111,6 @@ function newConduct({ findings }: Trial, { clean, known }: RunComparison) {
     .filter(({ code }) => !usual.has(code))
     .map((each) => ({ ...each, defect: `${each.code} at ${each.operation}` }))
   return all.sort((a, b) => Number(known.has(a.defect)) - Number(known.has(b.defect)))
-}
-
-/** An error of the program itself, in the runtimes of JavaScript and Python, and in Go. `fetch` reports its failures as TypeError. */
-const DEFECT =
-  /^(?:TypeError\b[^:]*: (?!fetch failed|terminated|Failed to fetch|Load failed|NetworkError)|(?:[\w.]+\.)?(?:ReferenceError|RangeError|SyntaxError|AttributeError|KeyError|IndexError|UnicodeDecodeError|JSONDecodeError)\b|panic: )|Unhandled (?:Promise )?Rejection/
-const ASSERTION = /^AssertionError\b|^assert /
-const ERROR = /^(?:[\w.]+\.)?\w*(?:Error|Exception)\b[^:]*: .|^error: ./i
-
-/** An error that another one has as its cause: in JavaScript below it, in Python above it. */
-const CAUSES =
-  /^.*(?:\[cause\]|Caused by): .*$|^Traceback (?:(?!Traceback)[\s\S])*?\n\n(?=The above exception|During handling)/gm
-
-/** What test runners write in front of an error. */
-const MARGIN = /^(?:E {2,}|[\s│|#✖×→])*(?:Uncaught )?/
-
-/** The first line of the output that a pattern matches, apart from causes. */
-function lineWith(output: string, pattern: RegExp): string | undefined {
-  const lines = output.replaceAll(CAUSES, '').split('\n')
-  return lines.map((line) => line.replace(MARGIN, '').slice(0, 200)).find((line) => pattern.test(line))
 }
 
 /** How often each request that creates records has done so, by its operation and content. */

@@ -33,6 +33,36 @@ test('a fault of any request is tried at each operation that was met, first once
   ])
 })
 
+test('the faults that do most harm come first, at each operation: of those about writes only at writes', () => {
+  const create = 'batch-predictions.create'
+  const met = {
+    operations: new Set(['data-views.list', create]),
+    keyed: new Set([create]),
+    hasWebhooks: false,
+  }
+  const all = singles(workspaceService, met)
+  const first = all.slice(0, 8).map(({ name }) => name)
+  expect(first).toEqual([
+    `${create}/lost-response-after-commit`,
+    `${create}/ambiguous-gateway-5xx`,
+    'data-views.list/rst-before-headers',
+    `${create}/rst-before-headers`,
+    'data-views.list/rate-limited',
+    `${create}/rate-limited`,
+    'data-views.list/unavailable-with-retry-after',
+    `${create}/unavailable-with-retry-after`,
+  ])
+  expect(all.filter(({ isDangerous }) => isDangerous).map(({ name }) => name)).toEqual(first)
+  const names = all.map(({ name }) => name)
+  expect(names).toContain('data-views.list/ambiguous-gateway-5xx')
+  expect(new Set(names).size).toBe(names.length)
+  const [torn] = singles(workspaceService, {
+    ...met,
+    operations: new Set(['batch-predictions.results']),
+  }).filter(({ name }) => name.includes('/ndjson-abort'))
+  expect(torn?.isDangerous).toBe(true)
+})
+
 test('a fault of one operation is left out when that was not met', () => {
   expect(namesFor('pages.create')).not.toContain('teamspace-users.list/page-empty-has-more')
   expect(namesFor('teamspace-users.list')).toContain('teamspace-users.list/page-empty-has-more')

@@ -11,7 +11,15 @@ export interface FaultPlan {
   /** `pages.create/rate-limited`; with `/lasting` behind it, the fault does not end; with `+` between them, two faults. */
   readonly name: string
   readonly rules: readonly FaultDraft[]
+  /** Whether it is one of those that do most harm. */
+  readonly isDangerous?: boolean
 }
+
+/** The faults that do most harm: a write that may have taken effect, a lost connection, 429, 503 and a torn stream. */
+const DANGEROUS = [
+  ...['lost-response-after-commit', 'ambiguous-gateway-5xx', 'rst-before-headers', 'rate-limited'],
+  ...['unavailable-with-retry-after', 'ndjson-abort-mid-stream'],
+]
 
 /** What the command does without faults. */
 export function metIn({ entries, deliveries }: Pick<Trial, 'entries' | 'deliveries'>) {
@@ -28,13 +36,22 @@ export function metIn({ entries, deliveries }: Pick<Trial, 'entries' | 'deliveri
 
 type Met = ReturnType<typeof metIn>
 
-/** Every single fault that can apply: first those that end, then the same ones without an end. */
+/** Every single fault that can apply: first the dangerous ones, then the others that end, then those without an end. */
 export function singles(service: Service, met: Met): FaultPlan[] {
   const all = [...service.operations.values()]
   const presets = [...service.presets.values()]
   const plans = (some: readonly Preset[], isLasting: boolean) =>
     some.flatMap((preset) => operationsFor(preset, all, met).map((each) => planOf(preset, each, isLasting)))
-  return [...plans(presets, false), ...plans(presets.filter(isEndless), true)]
+  const ending = plans(presets, false)
+  const reads = all.flatMap(({ name, method }) => (method === 'GET' ? `${name}/ambiguous-gateway-5xx` : []))
+  const dangerous = DANGEROUS.flatMap((preset) =>
+    ending.filter(({ name }) => name.endsWith(`/${preset}`) && !reads.includes(name)),
+  )
+  return [
+    ...dangerous.map((each) => ({ ...each, isDangerous: true })),
+    ...ending.filter((each) => !dangerous.includes(each)),
+    ...plans(presets.filter(isEndless), true),
+  ]
 }
 
 /** Sequences of two faults that the command survives one at a time, in an order that depends on the seed. */

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import type { Finding } from '../../core/conduct/finding.ts'
 import { conductOf } from '../../core/conduct/report.ts'
 import { arm } from '../../core/faults/arm.ts'
@@ -12,11 +13,13 @@ import type { Invocation } from '../../terminal/command.ts'
 import { launch, type StartOptions, variablesOf } from '../../terminal/launch.ts'
 import type { HUNTED_OPTIONS } from '../../terminal/options.ts'
 import { Tally } from '../../terminal/tally.ts'
+import { readText } from '../../terminal/text-file.ts'
 import { settled } from '../certify/case.ts'
 import { startClient } from '../client-process.ts'
+import { reportedErrors } from './runner-errors.ts'
 
 export type HuntInvocation = Invocation<
-  (typeof HUNTED_OPTIONS)[number] | 'budget' | 'run' | 'timeout' | 'findings' | 'json'
+  (typeof HUNTED_OPTIONS)[number] | 'budget' | 'run' | 'timeout' | 'findings' | 'junit' | 'json'
 >
 
 /** How the command is run. */
@@ -63,10 +66,16 @@ export async function tryOut(setup: HuntSetup, rules: readonly FaultDraft[], lim
     for (const { sandbox } of emulator.sandboxes.list()) prepare(sandbox)
     emulator.sandboxes.onMade(prepare)
     const variables = await variablesOf(emulator, start, SILENT)
+    const junitTime = () => statSync(options.junit ?? '', { throwIfNoEntry: false })?.mtimeMs
+    const before = junitTime()
     const client = startClient(command, { ...env, ...variables }, limit, 'kept')
     await client.over()
     const isLate = client.isLate()
     const { code: exit_code, signal, ms, output } = await client.end()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences of colours begin with one.
+    const plain = output.replaceAll(/\u001b\[[\d;]*m/g, '')
+    const hasJunit = junitTime() !== before
+    const junit = hasJunit && options.junit ? readText(options.junit, 'Let the command write a file.') : ''
     await settled(entries)
     const recordings = await Promise.all(faulted(seen).map((each) => emulator.record(each)))
     await emulator.close()
@@ -78,8 +87,9 @@ export async function tryOut(setup: HuntSetup, rules: readonly FaultDraft[], lim
       /** Real milliseconds. */
       ms,
       /** The end of its output, both streams, without colours. */
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences of colours begin with one.
-      output: output.replaceAll(/\u001b\[[\d;]*m/g, ''),
+      output: plain,
+      errors: reportedErrors(plain, junit),
+      hasJunit,
       /** The requests to all sandboxes, in order. */
       entries,
       /** The findings about its client, each with the operation of its first request. */

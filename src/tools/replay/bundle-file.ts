@@ -20,9 +20,14 @@ export async function readBundle(file: string): Promise<RecordingBundle> {
     throw new CommandFailed(
       `${file} was written by a newer emulator: it has the format ${recording}, and version ${packageVersion()} reads ${BUNDLE_FORMAT}. Install the version in its field "emulator", or a later one.`,
     )
-  const { data, error } = parsed(recordingBundle(), document)
-  if (error === undefined) return data
-  throw damaged(file, text, [...zodIssues(error, '')])
+  try {
+    const { data, error } = parsed(recordingBundle(), document)
+    if (error === undefined) return data
+    throw damaged(file, text, [...zodIssues(error, '')])
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new CommandFailed(`${file} is damaged: it is nested too deeply for a recording.`)
+  }
 }
 
 /** The refusal of the state of a recording as an error about its file; other errors are returned unchanged. */
@@ -37,15 +42,22 @@ function damaged(file: string, text: string, issues: Parameters<typeof located>[
   return new CommandFailed(listed('The recording is damaged:', located(file, text, issues)))
 }
 
-/** Writes the scenarios of a recording into a directory of its own. `remove` deletes it. */
+/** Writes the scenarios of a recording into a directory of its own. `remove` deletes it. Throws {@link CommandFailed}. */
 export function scenarioFiles({ scenarios }: RecordingBundle): { readonly folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-emulator-replay-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
   for (const [name, text] of Object.entries(scenarios)) {
     const file = resolve(folder, name)
-    if (!file.startsWith(folder + sep))
-      throw new CommandFailed(`The recording has a scenario outside of its directory: ${name}.`)
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, text)
+    try {
+      if (!file.startsWith(folder + sep)) throw new Error('is outside of its directory')
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, text)
+    } catch (error) {
+      remove()
+      throw new CommandFailed(
+        `The scenario ${JSON.stringify(name)} of the recording cannot be written: ${(error as Error).message}.`,
+      )
+    }
   }
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) }
+  return { folder, remove }
 }

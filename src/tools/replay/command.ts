@@ -1,7 +1,8 @@
 import { packageVersion } from '../../adapters/package.ts'
 import type { RecordingBundle } from '../../core/record/bundle.ts'
+import { scriptsOf } from '../../core/record/replay-command.ts'
 import { counted } from '../../core/words.ts'
-import { FAILED, type Invocation, OK } from '../../terminal/command.ts'
+import { CommandFailed, FAILED, type Invocation, OK } from '../../terminal/command.ts'
 import { isNpmScript, UsageError } from '../../terminal/options.ts'
 import { show } from '../../terminal/print.ts'
 import { untilStopped } from '../../terminal/signals.ts'
@@ -10,7 +11,7 @@ import { type Replayed, replayBundle } from './run.ts'
 
 /** `replay`: repeats a recording, and ends with 1 if an output differs. */
 export async function replayFile(
-  invocation: Invocation<'until' | 'exportTo' | 'json' | 'noColor'>,
+  invocation: Invocation<'until' | 'exportTo' | 'runScripts' | 'json' | 'noColor'>,
 ): Promise<number> {
   const { options, terminal, env } = invocation
   const [file = ''] = invocation.args
@@ -20,18 +21,18 @@ export async function replayFile(
     throw new UsageError([
       `--until ${until}: the recording has only ${counted(bundle.inputs.length, 'input')}.`,
     ])
-  if (exportTo === 'vitest' || exportTo === 'curl') {
-    const { exportOf } = await import('./export.ts')
-    terminal.out(exportOf(bundle, exportTo, file))
+  if (exportTo === 'vitest') {
+    const { vitestOf } = await import('./export.ts')
+    terminal.out(vitestOf(bundle, file))
     return OK
   }
+  const scripts = scriptsOf(bundle)
+  if (scripts.length > 0 && !options.runScripts)
+    throw new CommandFailed(
+      `${file} contains scripts, which would run with the rights of your user: ${scripts.join(', ')}. Read them in its field "scenarios", then add --run-scripts.`,
+    )
   const { folder, remove } = scenarioFiles(bundle)
   try {
-    if (exportTo === 'scenario') {
-      const { scenarioOf } = await import('./scenario.ts')
-      terminal.out(await scenarioOf(bundle, file, options.until, folder))
-      return OK
-    }
     const listen = options.until !== undefined
     const replayed = await replayBundle(bundle, { until, scenarios: folder, listen }).catch(
       async (error: unknown) => {

@@ -1,12 +1,7 @@
 import { prefixOf } from '../../client/transport.ts'
+import { comment, literal } from '../../core/quoted.ts'
 import type { RecordedInput, RecordingBundle } from '../../core/record/bundle.ts'
-import { shellWord } from '../../core/shell-word.ts'
 import { CommandFailed } from '../../terminal/command.ts'
-
-/** A recording as a test or a shell script. @param name of the recording */
-export function exportOf(bundle: RecordingBundle, form: 'vitest' | 'curl', name: string): string {
-  return form === 'vitest' ? vitestOf(bundle, name) : curlOf(bundle, name)
-}
 
 const NEVER_SENT = /^(?:host|connection|content-length|transfer-encoding|expect|x-emulator-sandbox)$/i
 
@@ -69,63 +64,33 @@ function frozen({ state }: RecordingBundle) {
   return { ...state, clock: { ...state.clock, rate: 0, wall: null } }
 }
 
-function vitestOf(bundle: RecordingBundle, name: string): string {
+/** A recording as a test. @param name of the recording */
+export function vitestOf(bundle: RecordingBundle, name: string): string {
   const steps = [...stepsOf(bundle)].map((step, n) => {
     const { title, base, path, method, headers, body, status, text } = step
     const init = { method, headers: Object.fromEntries(headers), ...(body !== undefined && { body }) }
-    const url = `\`\${sandbox.${base}}${path.replaceAll(/[\\`$]/g, '\\$&')}\``
-    const call = `fetch(${url}, { ...${JSON.stringify(init)}, signal: AbortSignal.timeout(5_000) })`
-    const comment = `  // ${n + 1}. ${title.replaceAll(/[\r\n]/g, ' ')}`
-    if (status === undefined) return [comment, `  await ${call}`]
+    const url = `sandbox.${base} + ${literal(path)}`
+    const call = `fetch(${url}, { ...${literal(init)}, signal: AbortSignal.timeout(5_000) })`
+    const heading = `  ${comment(`${n + 1}. ${title}`)}`
+    if (status === undefined) return [heading, `  await ${call}`]
     if (status === 0)
-      return [comment, `  await expect(${call}.then((response) => response.text())).rejects.toThrow()`]
+      return [heading, `  await expect(${call}.then((response) => response.text())).rejects.toThrow()`]
     return [
-      comment,
+      heading,
       `  response = await ${call}`,
       `  expect(response.status).toBe(${status})`,
-      ...(text === undefined ? [] : [`  expect(await response.text()).toBe(${JSON.stringify(text)})`]),
+      ...(text === undefined ? [] : [`  expect(await response.text()).toBe(${literal(text)})`]),
     ]
   })
   return [
     "import { expect, test } from 'agent-workspace-emulator/vitest'",
     '',
-    `const state = ${JSON.stringify(frozen(bundle))}`,
+    `const state = ${literal(frozen(bundle))}`,
     '',
-    `test(${JSON.stringify(`repeats ${name}`)}, async ({ sandbox }) => {`,
+    `test(${literal(`repeats ${name}`)}, async ({ sandbox }) => {`,
     '  let response: Response',
     '  await sandbox.state.load({ ...state, sandbox: sandbox.name })',
     ...steps.flat(),
     '})',
-  ].join('\n')
-}
-
-function curlOf(bundle: RecordingBundle, name: string): string {
-  const calls = [...stepsOf(bundle)].map(({ base, path, method, headers, body, status }) => {
-    const url = base === 'baseUrl' ? `/v1${path}` : `/__emulator${path}`
-    const args = [
-      status === undefined ? '-' : String(status).padStart(3, '0'),
-      `"$EMULATOR/@replay"${shellWord(url)}`,
-      `-X ${method}`,
-      ...headers.map(([key, value]) => `-H ${shellWord(`${key}: ${value}`)}`),
-      ...(body === undefined ? [] : [`--data-binary ${shellWord(body)}`]),
-    ]
-    return `request ${args.join(' ')}`
-  })
-  return [
-    '#!/bin/sh',
-    `# Repeats ${name.replaceAll(/[\r\n]/g, ' ')} in the sandbox "replay" of an emulator that runs. Exit code 1: a status differs.`,
-    `EMULATOR="\${WORKSPACE_EMULATOR_URL:-http://127.0.0.1:4010}"`,
-    'failed=0',
-    'request() {',
-    '  recorded="$1"; shift',
-    '  status="$(curl -sS -o /dev/null -w "%{http_code}" --max-time 5 "$@")" || status=000',
-    '  [ "$recorded" = - ] || echo "$status $1"',
-    '  [ "$recorded" = - ] || [ "$status" = "$recorded" ] || { echo "  recorded: $recorded"; failed=1; }',
-    '}',
-    'curl -sS -f -o /dev/null -X PUT -H "Content-Type: application/json" --data-binary @- "$EMULATOR/@replay/__emulator/state" <<\'STATE\' || exit 1',
-    JSON.stringify(frozen(bundle)),
-    'STATE',
-    ...calls,
-    'exit "$failed"',
   ].join('\n')
 }

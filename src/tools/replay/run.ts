@@ -4,6 +4,7 @@ import { DEFAULT_SANDBOX } from '../../core/sandboxes/name.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { scenarioCalls } from '../../core/scenarios/row.ts'
 import type { HostTime } from '../../core/time/clock.ts'
+import { formatInstant } from '../../core/time/instant.ts'
 import { nextTurn } from '../../core/time/real.ts'
 import { type Cancel, type Later, later } from '../../core/time/realtime.ts'
 import { runBacklog } from '../../core/time/run-events.ts'
@@ -37,7 +38,7 @@ export async function replayBundle(bundle: RecordingBundle, options: RunOptions)
     throw error
   }
   const { emulator, sandbox } = run
-  const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}) }
+  const facts = { emulator: { ...bundle.emulator }, scenarios: async () => ({}), isReplay: true }
   const repeated = await bundleOf(sandbox, facts)
   /** `difference`: the first output that differs. */
   return { emulator, sandbox, difference: differenceOf(inputs, repeated.inputs) }
@@ -192,6 +193,9 @@ function take<T>(map: Map<string, T>, key: string): T | undefined {
   return value
 }
 
+/** No longer body is read by any operation. */
+const MAX_FILL = 101 * 1024 * 1024
+
 /** The bytes of a request. A body that was not read is filled up: its content had no effect. */
 function bytesOf({ head, body = '' }: Extract<RecordedInput, { request: unknown }>['request']): Buffer {
   const start = Buffer.from(`${head.replaceAll('\n', '\r\n')}\r\n\r\n`, 'latin1')
@@ -202,11 +206,18 @@ function bytesOf({ head, body = '' }: Extract<RecordedInput, { request: unknown 
     return Buffer.concat(content.length === 0 ? [start, end.subarray(2)] : [start, size, content, end])
   }
   const length = Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0)
-  return Buffer.concat([start, content, Buffer.alloc(Math.max(0, length - content.length))])
+  return Buffer.concat([
+    start,
+    content,
+    Buffer.alloc(Math.max(0, Math.min(length, MAX_FILL) - content.length)),
+  ])
 }
 
 /** A part of a real millisecond by which the clock is moved until rounding has reached an instant. */
 const STEP = 0.01
+
+/** Far more parts than rounding needs. */
+const MAX_STEPS = 10_000
 
 /** Turns of the event loop after which nothing more happens by itself. */
 const QUIET_TURNS = 4
@@ -248,7 +259,9 @@ class ReplayTime {
     else if (sandbox.running === undefined) {
       const before = this.#elapsed
       this.#elapsed += clock.realUntil(at) ?? 0
-      while (clock.due() < at) this.#elapsed += STEP / clock.rate
+      for (let n = 0; clock.due() < at && n < MAX_STEPS; n++) this.#elapsed += STEP / clock.rate
+      if (clock.due() < at)
+        throw new CommandFailed(`The clock of the recording cannot reach ${formatInstant(at)}.`)
       this.#wall += this.#elapsed - before
     }
   }

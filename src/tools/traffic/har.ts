@@ -19,11 +19,13 @@ export interface HarExchange extends RecordedExchange, Place {
   readonly key: string | undefined
   /** `invalid`: the body of the response is not JSON; `unknown`: the file has no body, or only a part of it. */
   readonly body: 'json' | 'none' | 'invalid' | 'unknown'
+  /** Why the body of the response is not compared, although it must have one. */
+  readonly missing: string | undefined
   /** Type of that body without parameters. */
   readonly media: string
 }
 
-/** The exchanges of a HAR file, and how many entries are not compared, by reason. */
+/** The exchanges of a HAR file, and how many entries, or only their bodies, are not compared, by reason. */
 export interface Traffic {
   readonly base: string
   readonly exchanges: readonly HarExchange[]
@@ -40,6 +42,8 @@ const content = () =>
     encoding: z.string().optional(),
     size: z.number().optional(),
     mimeType: z.string().optional(),
+    // Of Playwright: the body is in a file of its own.
+    _file: z.string().optional(),
   })
 const harEntry = z.looseObject({
   startedDateTime: z.string().catch(''),
@@ -79,9 +83,13 @@ export function readTraffic(
     const path = place.startsWith(`${base}/`) ? place.slice(base.length) : undefined
     const match = har && path !== undefined ? routes.match(har.request.method, path) : undefined
     const reason = whyNot(har, match)
-    if (reason !== undefined) skipped[reason] = (skipped[reason] ?? 0) + 1
-    else if (har && match?.kind === 'route') exchanges.push(exchangeOf(entry, har, match.route))
-    else unrouted.push({ entry, request: `${har?.request.method} ${masked(path ?? '')}` })
+    const isRoute = reason === undefined && har && match?.kind === 'route'
+    const exchange = isRoute ? exchangeOf(entry, har, match.route) : undefined
+    const missing = reason ?? exchange?.missing
+    if (missing !== undefined) skipped[missing] = (skipped[missing] ?? 0) + 1
+    if (exchange !== undefined) exchanges.push(exchange)
+    else if (reason === undefined)
+      unrouted.push({ entry, request: `${har?.request.method} ${masked(path ?? '')}` })
   }
   if (exchanges.length + unrouted.length > 0) return { base, exchanges, unrouted, skipped }
   return `has no exchange with ${base || 'the service'} (${skippedText(skipped)}). Give the base URL with --base, such as https://api.example.com/v1.`
@@ -136,11 +144,15 @@ function exchangeOf(
   const headers = byName(response.headers)
   const [media = ''] = (headers['content-type'] ?? response.content.mimeType ?? '').split(';')
   const received = request.method === 'HEAD' ? UNKNOWN : bodyOf(response.content, media === declared.media)
+  const { status } = response
+  const mustHaveBody = status >= 400 || (status < 300 && status !== 204 && declared.output !== undefined)
+  const why =
+    response.content._file === undefined ? 'body left out, or only in part' : 'body in a file of its own'
   const start = Date.parse(har.startedDateTime)
   const { searchParams: query } = request.url
   return {
     ...{ entry, request: `${declared.method} ${declared.path}`, declared, operation: declared.name },
-    ...{ status: response.status, headers },
+    ...{ status, headers },
     ...{ start, end: start + Math.max(0, har.time), media: media.trim().toLowerCase() },
     query: Object.fromEntries(
       [...query].map(([name, value]) => [name, query.getAll(name).length > 1 ? query.getAll(name) : value]),
@@ -149,6 +161,7 @@ function exchangeOf(
     sent: bodyOf(request.postData, false).value,
     received: received.value,
     body: received.body,
+    missing: mustHaveBody && received.body === 'unknown' ? why : undefined,
   }
 }
 

@@ -10,6 +10,8 @@ import { readTraffic, skippedText, type Traffic } from './har.ts'
 export interface TrafficReport extends Pick<Traffic, 'base' | 'skipped'>, Omit<Comparison, 'differences'> {
   /** Number of exchanges that were compared. */
   readonly compared: number
+  /** How many of these have a body that is not compared. */
+  readonly without_body: number
 }
 
 /** Compares a HAR file with the contract. Each issue is one difference, or why the file cannot be compared. */
@@ -22,7 +24,9 @@ export function checkTraffic(
   if (typeof read === 'string') return { issues: [{ pointer: '', detail: read }] }
   const { differences, ...found } = compareTraffic(read, sandbox)
   const { base, skipped, exchanges } = read
-  return { issues: differences, traffic: { base, compared: exchanges.length, skipped, ...found } }
+  const without_body = exchanges.filter(({ missing }) => missing !== undefined).length
+  const traffic = { base, compared: exchanges.length, without_body, skipped, ...found }
+  return { issues: differences, traffic }
 }
 
 /** The report, after the differences. */
