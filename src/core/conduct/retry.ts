@@ -96,7 +96,7 @@ function freeRepeats(
 }
 
 /** Whether a client that repeats calls has to repeat this request, and has no reason to give up. */
-export function isWorthRepeating(request: ObservedRequest): boolean {
+function isWorthRepeating(request: ObservedRequest): boolean {
   const { status, method, evidence, faults } = request.entry
   const end = evidence?.end ?? faults?.sent?.end
   if (!request.hasFailed || status === 409 || end === 'left' || end === 'held') return false

@@ -69,9 +69,9 @@ export function logEntry(
 }
 
 // Verdicts ask whether a client has sent the same key again.
-function credentialOf({ caller, call }: Exchange): string | undefined {
+function credentialOf({ refusal, call }: Exchange): string | undefined {
   const { authorization } = call.headers
-  return caller !== undefined || authorization === undefined ? undefined : seal(authorization)
+  return refusal?.code !== 'unauthorized' || authorization === undefined ? undefined : seal(authorization)
 }
 
 /** The parts of a request that may be kept: no credentials, and no large body. */

@@ -1,7 +1,6 @@
 import type { Finding } from '../../core/conduct/finding.ts'
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
 import { conductOf, observedIn } from '../../core/conduct/report.ts'
-import { isWorthRepeating } from '../../core/conduct/retry.ts'
 import { verdicts } from '../../core/conduct/verdicts.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
@@ -105,15 +104,16 @@ function neverSucceeded(sandbox: Sandbox, entries: readonly LogEntry[]): string 
   const { requests, calls } = observedIn(sandbox, entries)
   const isLost = ({ attempts, last }: (typeof calls)[number]) =>
     attempts.some(({ hasFailed }) => hasFailed) &&
-    // A client may be right to give up after the last failure, but not to send a request that the service refuses.
-    (isWorthRepeating(last) || (last.outcome === 'refused' && !last.isFaulted)) &&
+    // A client may be right to give up after a failure, but not to send another request, which the service refuses.
+    last.outcome === 'refused' &&
+    !last.isFaulted &&
     !requests.some(
       ({ name, outcome, index }) => name === last.name && outcome === 'success' && index > last.index,
     )
   const lost = calls.find(isLost)
   if (lost === undefined) return null
   const { name, entry } = lost.last
-  return `No attempt of ${name} succeeded (the last one: ${entry.status || 'cut off'}). A client that gives up shows nothing about its retries.`
+  return `No attempt of ${name} succeeded: the service refused the last one with ${entry.status}, without a fault.`
 }
 
 /** How standard error of the usual languages shows that a program has crashed. */
