@@ -149,7 +149,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_734,
   cli: 2_996,
   client: 1_849,
-  core: 18_011,
+  core: 18_170,
   dashboard: 8_842,
   emulator: 1_602,
   'json-schema': 2_790,
@@ -161,7 +161,7 @@ const LINES: Readonly<Record<string, number>> = {
   terminal: 2_181,
   testing: 1_114,
   tools: 2_857,
-  'tools/certify': 866,
+  'tools/certify': 915,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
