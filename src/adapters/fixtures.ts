@@ -8,6 +8,7 @@ import { FixturesError } from '../core/fixtures-error.ts'
 import { IssueList } from '../core/issue-list.ts'
 import { type Immutable, isObject, type JsonObject } from '../core/json.ts'
 import { lineAndColumn, syntaxIssue } from '../core/json-text.ts'
+import { parseKeepingDigits } from '../core/request/exact-numbers.ts'
 import { keysIn, knownKeys, type PlainKey } from '../core/request/plain-keys.ts'
 import { endpointOf, type StubDraft } from '../core/scenarios/stub.ts'
 import type { Fixtures, ReadyRecords } from '../core/state/starting-state.ts'
@@ -114,7 +115,8 @@ function digestOf(bytes: Uint8Array): string {
 
 function parse(file: string, text: string): unknown {
   const issue = syntaxIssue(text)
-  if (issue === undefined) return JSON.parse(text)
+  // A record without contract may have longer integers than a double.
+  if (issue === undefined) return parseKeepingDigits(text)
   const { line, column } = lineAndColumn(text, issue.offset)
   const detail = `is not JSON: line ${line}, column ${column}: ${issue.detail}`
   throw new FixturesError(file, [{ pointer: '', detail }])
