@@ -17,6 +17,7 @@ import { strictObject } from '../core/strict-input.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
 import { shippedFile } from './package.ts'
 import { specialFile } from './special-file.ts'
+import { textOf } from './text.ts'
 
 /** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
@@ -106,14 +107,20 @@ async function readDocument(
     throw new FixturesError(file, [{ pointer: '', detail }])
   }
   files?.set(file, digestOf(bytes))
-  return { name: file, document: parse(file, bytes.toString()) }
+  return { name: file, document: parse(file, bytes) }
 }
 
 function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-function parse(file: string, text: string): unknown {
+function parse(file: string, bytes: Buffer): unknown {
+  let text: string
+  try {
+    text = textOf(bytes)
+  } catch (error) {
+    throw new FixturesError(file, [{ pointer: '', detail: (error as Error).message }])
+  }
   const issue = syntaxIssue(text)
   // A record without contract may have longer integers than a double.
   if (issue === undefined) return parseKeepingDigits(text)

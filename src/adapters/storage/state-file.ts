@@ -1,9 +1,9 @@
-import { isUtf8 } from 'node:buffer'
 import { dirname } from 'node:path'
 import type { SyncAdapter } from 'lowdb'
 import { type Issue, isObject } from '../../core/json.ts'
 import { lineAndColumn, locationsIn, syntaxIssue } from '../../core/json-text.ts'
 import { type Document, FORMAT } from '../../core/state/state.ts'
+import { textOf } from '../text.ts'
 import { errorMessage, type FileStat, type Files, replace, sameStat } from './files.ts'
 import type { JournalWriter } from './journal.ts'
 import { digestOf, readJournal } from './journal-format.ts'
@@ -98,9 +98,7 @@ export function parseState(
   path: string,
   bytes: Buffer,
 ): { readonly document: unknown; readonly text: string } {
-  if (!isUtf8(bytes)) throw new UnusableState(`${path}: it is not UTF-8 text`, undefined, true)
-  // Some editors add a byte order mark, which is not part of the text.
-  const text = bytes.toString().replace(/^\uFEFF/, '')
+  const text = readable(path, bytes)
   const document = parseJson(path, text)
   const format = isObject(document) ? document.format : undefined
   if (typeof format === 'number' && format !== FORMAT) {
@@ -108,6 +106,14 @@ export function parseState(
     throw new UnusableState(`${path}:${line}: its format is ${format}; this version reads ${FORMAT}`, line)
   }
   return { document, text }
+}
+
+function readable(path: string, bytes: Buffer): string {
+  try {
+    return textOf(bytes)
+  } catch (error) {
+    throw new UnusableState(`${path}: ${errorMessage(error)}`, undefined, true)
+  }
 }
 
 function parseJson(path: string, text: string): unknown {
