@@ -17,7 +17,7 @@ import { strictObject } from '../core/strict-input.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
 import { shippedFile } from './package.ts'
 import { specialFile } from './special-file.ts'
-import { textOf } from './text.ts'
+import { decodedText } from './text.ts'
 
 /** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
@@ -117,7 +117,7 @@ function digestOf(bytes: Uint8Array): string {
 function parse(file: string, bytes: Buffer): unknown {
   let text: string
   try {
-    text = textOf(bytes)
+    text = decodedText(bytes)
   } catch (error) {
     throw new FixturesError(file, [{ pointer: '', detail: (error as Error).message }])
   }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { textOf } from './text.ts'
+import { decodedText } from './text.ts'
 
 const utf16 = Buffer.from('{"a": 1}', 'utf16le')
 
 test('a byte order mark is not part of the text', () => {
-  expect(textOf(Buffer.from('\uFEFF{"a": "\u00e9\uFEFF"}'))).toBe('{"a": "\u00e9\uFEFF"}')
+  expect(decodedText(Buffer.from('\uFEFF{"a": "\u00e9\uFEFF"}'))).toBe('{"a": "\u00e9\uFEFF"}')
 })
 
 test.each<[Buffer, string]>([
@@ -17,10 +17,10 @@ test.each<[Buffer, string]>([
   [Buffer.from('PK\x03\x04rest'), 'is a zip archive, not UTF-8 text; unpack it first'],
   [Buffer.from('{\n"a": "\xe9"}', 'latin1'), 'has bytes in line 2 that are not UTF-8; save it as UTF-8'],
 ])('%# bytes that are no UTF-8 text are named: %s', (bytes, message) => {
-  expect(() => textOf(bytes)).toThrow(message)
+  expect(() => decodedText(bytes)).toThrow(message)
 })
 
 test('any text in UTF-8 is read unchanged', () => {
   for (const text of ['', '\n', '{}\r\n', '\u{1f600}', 'PK', 'BZh', '\u00ff\u00fe'])
-    expect(textOf(Buffer.from(text))).toBe(text)
+    expect(decodedText(Buffer.from(text))).toBe(text)
 })

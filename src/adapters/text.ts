@@ -18,7 +18,7 @@ const KINDS: readonly (readonly [first: RegExp, kind: string])[] = [
 export class UnreadableText extends Error {}
 
 /** The text of bytes that a user can give, without a byte order mark. Throws {@link UnreadableText}. */
-export function textOf(bytes: Buffer): string {
+export function decodedText(bytes: Buffer): string {
   const first = bytes.toString('hex', 0, 8)
   const kind = KINDS.find(([expression]) => expression.test(first))?.[1]
   if (kind !== undefined) {
@@ -33,5 +33,5 @@ export function textOf(bytes: Buffer): string {
 
 /** Reads a text file that a user can give. Throws {@link UnreadableText} and the errors of `readFileSync`. */
 export function readTextFile(file: string): string {
-  return textOf(readFileSync(file))
+  return decodedText(readFileSync(file))
 }

@@ -3,7 +3,7 @@ import type { SyncAdapter } from 'lowdb'
 import { type Issue, isObject } from '../../core/json.ts'
 import { lineAndColumn, locationsIn, syntaxIssue } from '../../core/json-text.ts'
 import { type Document, FORMAT } from '../../core/state/state.ts'
-import { textOf } from '../text.ts'
+import { decodedText } from '../text.ts'
 import { errorMessage, type FileStat, type Files, replace, sameStat } from './files.ts'
 import type { JournalWriter } from './journal.ts'
 import { digestOf, readJournal } from './journal-format.ts'
@@ -110,7 +110,7 @@ export function parseState(
 
 function readable(path: string, bytes: Buffer): string {
   try {
-    return textOf(bytes)
+    return decodedText(bytes)
   } catch (error) {
     throw new UnusableState(`${path}: ${errorMessage(error)}`, undefined, true)
   }
