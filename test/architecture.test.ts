@@ -152,7 +152,7 @@ const LINES: Readonly<Record<string, number>> = {
   core: 17_790,
   dashboard: 8_958,
   emulator: 1_600,
-  'json-schema': 2_990,
+  'json-schema': 2_956,
   'server/control': 4_979,
   'server/http': 4_160,
   server: 653,
@@ -161,7 +161,7 @@ const LINES: Readonly<Record<string, number>> = {
   terminal: 2_226,
   testing: 1_112,
   'tools/certify': 866,
-  tools: 3_040,
+  tools: 3_045,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

@@ -115,12 +115,9 @@ function digestOf(bytes: Uint8Array): string {
 }
 
 function parse(file: string, bytes: Buffer): unknown {
-  let text: string
-  try {
-    text = decodedText(bytes)
-  } catch (error) {
-    throw new FixturesError(file, [{ pointer: '', detail: (error as Error).message }])
-  }
+  const text = decodedText(bytes, (detail) => {
+    throw new FixturesError(file, [{ pointer: '', detail }])
+  })
   const issue = syntaxIssue(text)
   // A record without contract may have longer integers than a double.
   if (issue === undefined) return parseKeepingDigits(text)

@@ -34,9 +34,8 @@ export async function refusalsOf(
     for (const each of await explainRequests({ name: sandbox.name, requests }, last)) explained.push(each)
   }
   if (total === 0) {
-    const likely =
-      proxy && ` ${proxy} is set: a client that ignores NO_PROXY sends its requests to that proxy.`
-    return `No request came to the emulator. Does the command read WORKSPACE_BASE_URL?${likely ?? ''}`
+    const likely = `${proxy} is set: a client that ignores NO_PROXY sends its requests to that proxy.`
+    return `No request came to the emulator. Does the command read WORKSPACE_BASE_URL?${proxy ? ` ${likely}` : ''}`
   }
   if (refused === 0) return undefined
   const shown = explained.slice(-MAX_REFUSED)

@@ -7,7 +7,7 @@ const load = createRequire(import.meta.url)
 
 let agent: Agent | undefined
 
-/** Connects without the proxy of the environment, which the global agent of Node uses with NODE_USE_ENV_PROXY. */
+/** Connects without the proxy of the environment, which Node's global agent may use. */
 export function directAgent(): Agent {
   const { Agent: Direct } = load('node:http') as typeof import('node:http')
   agent ??= new Direct({ keepAlive: true, scheduling: 'lifo', timeout: 5_000 })

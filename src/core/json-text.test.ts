@@ -36,7 +36,12 @@ test.each([
     1,
     'unexpected the invisible character U+200B; strings and property names need double quotes',
   ],
-  ['[1 \u{e0001}]', 1, 4, 'unexpected the invisible character U+E0001; strings and property names need double quotes'],
+  [
+    '[1 \u{e0001}]',
+    1,
+    4,
+    'unexpected the invisible character U+E0001; strings and property names need double quotes',
+  ],
 ])('a syntax error in %j is reported with line, column and cause', (text, line, column, detail) => {
   const issue = syntaxIssue(text)
   expect(issue?.detail).toBe(detail)

@@ -128,8 +128,7 @@ export class Child {
 
 /** This machine is reached without the proxy of the environment. Programs read either form of the name. */
 function withoutProxy(env: Environment): Environment {
-  const own = env.NO_PROXY || env.no_proxy
-  const names = [...(own ? [own] : []), 'localhost', '127.0.0.1', '::1'].join(',')
+  const names = [env.NO_PROXY || env.no_proxy, 'localhost,127.0.0.1,::1'].filter(Boolean).join(',')
   return { ...env, NO_PROXY: names, no_proxy: names }
 }
 

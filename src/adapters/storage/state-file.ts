@@ -98,7 +98,9 @@ export function parseState(
   path: string,
   bytes: Buffer,
 ): { readonly document: unknown; readonly text: string } {
-  const text = readable(path, bytes)
+  const text = decodedText(bytes, (problem) => {
+    throw new UnusableState(`${path}: ${problem}`, undefined, true)
+  })
   const document = parseJson(path, text)
   const format = isObject(document) ? document.format : undefined
   if (typeof format === 'number' && format !== FORMAT) {
@@ -106,14 +108,6 @@ export function parseState(
     throw new UnusableState(`${path}:${line}: its format is ${format}; this version reads ${FORMAT}`, line)
   }
   return { document, text }
-}
-
-function readable(path: string, bytes: Buffer): string {
-  try {
-    return decodedText(bytes)
-  } catch (error) {
-    throw new UnusableState(`${path}: ${errorMessage(error)}`, undefined, true)
-  }
 }
 
 function parseJson(path: string, text: string): unknown {

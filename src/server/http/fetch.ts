@@ -2,6 +2,7 @@ import { Agent, ClientRequest, type IncomingMessage, type RequestOptions, type S
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+import { urlToHttpOptions } from 'node:url'
 import type { ClientConnection } from '../../core/log/evidence.ts'
 import type { FetchHandler } from '../handlers.ts'
 import { connectionOf } from './connections.ts'
@@ -70,20 +71,14 @@ const OwnRequest = ClientRequest.prototype.constructor as new (options: RequestO
 
 function exchange(request: Request, agent: Agent): Promise<Response> {
   const { method, url, body, signal } = request
-  const { pathname, search, host, hostname, port } = new URL(url)
+  const { host } = new URL(url)
+  const { hostname, port, path } = urlToHttpOptions(new URL(url))
   const headers: Record<string, string> = { host, ...Object.fromEntries(request.headers) }
   // Node would send a body of unknown length without its end, with a method that usually has none.
   if (body !== null && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
-    const sent = new OwnRequest({
-      method,
-      hostname: hostname.replace(/^\[|\]$/g, ''),
-      port,
-      path: pathname + search,
-      headers,
-      agent,
-    })
+    const sent = new OwnRequest({ method, hostname, port, path, headers, agent } as RequestOptions)
     const onAbort = (): void => void sent.destroy()
     const failure = (message: string, cause: unknown): unknown =>
       signal.aborted ? signal.reason : new TypeError(message, { cause })

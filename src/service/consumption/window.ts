@@ -120,21 +120,15 @@ export function endAfter({ ms, finer, dateOnly }: ParsedInstant): ExactInstant {
   return dateOnly ? { ms: ms + DAY, finer } : { ms, finer: `${finer}0` }
 }
 
-/** What a report covers: the instants from `from` on, before `until`. */
-interface Window {
-  readonly from: ExactInstant
-  readonly until: ExactInstant
-}
-
 /**
- * The virtual instants that a report covers; undefined for one without rows. Both dates are inclusive: a date alone starts at
+ * The virtual instants that a report covers, without `until`; undefined for one without rows. Both dates are inclusive: a date alone starts at
  * UTC midnight, and as an end covers its whole day. Depending on settings, it refuses a window that is too long, or whose end
  * is before its start. Specification: List consumption breakdown.
  */
 export function windowOf(
   { start, end }: Dates,
   { now, assume }: Pick<Request<object, unknown>, 'now' | 'assume'>,
-): Window | undefined {
+): { readonly from: ExactInstant; readonly until: ExactInstant } | undefined {
   refuseInvalid([
     ...dateIssues('/query/start_date', start, assume),
     ...dateIssues('/query/end_date', end, assume),
