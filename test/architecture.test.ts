@@ -146,21 +146,21 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_734,
-  cli: 2_996,
-  client: 1_849,
-  core: 18_170,
+  adapters: 4_773,
+  cli: 3_002,
+  client: 1_889,
+  core: 18_229,
   dashboard: 8_842,
-  emulator: 1_602,
-  'json-schema': 2_790,
+  emulator: 1_603,
+  'json-schema': 2_956,
   server: 674,
   'server/control': 4_979,
-  'server/http': 4_130,
-  service: 8_439,
+  'server/http': 4_151,
+  service: 8_459,
   src: 676,
-  terminal: 2_181,
+  terminal: 2_201,
   testing: 1_114,
-  tools: 2_857,
+  tools: 2_862,
   'tools/certify': 915,
 }
 

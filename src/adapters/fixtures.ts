@@ -8,6 +8,7 @@ import { FixturesError } from '../core/fixtures-error.ts'
 import { IssueList } from '../core/issue-list.ts'
 import { type Immutable, isObject, type JsonObject } from '../core/json.ts'
 import { lineAndColumn, syntaxIssue } from '../core/json-text.ts'
+import { parseKeepingDigits } from '../core/request/exact-numbers.ts'
 import { keysIn, knownKeys, type PlainKey } from '../core/request/plain-keys.ts'
 import { endpointOf, type StubDraft } from '../core/scenarios/stub.ts'
 import type { Fixtures, ReadyRecords } from '../core/state/starting-state.ts'
@@ -16,6 +17,7 @@ import { strictObject } from '../core/strict-input.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
 import { shippedFile } from './package.ts'
 import { specialFile } from './special-file.ts'
+import { decodedText } from './text.ts'
 
 /** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
@@ -105,16 +107,20 @@ async function readDocument(
     throw new FixturesError(file, [{ pointer: '', detail }])
   }
   files?.set(file, digestOf(bytes))
-  return { name: file, document: parse(file, bytes.toString()) }
+  return { name: file, document: parse(file, bytes) }
 }
 
 function digestOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-function parse(file: string, text: string): unknown {
+function parse(file: string, bytes: Buffer): unknown {
+  const text = decodedText(bytes, (detail) => {
+    throw new FixturesError(file, [{ pointer: '', detail }])
+  })
   const issue = syntaxIssue(text)
-  if (issue === undefined) return JSON.parse(text)
+  // A record without contract may have longer integers than a double.
+  if (issue === undefined) return parseKeepingDigits(text)
   const { line, column } = lineAndColumn(text, issue.offset)
   const detail = `is not JSON: line ${line}, column ${column}: ${issue.detail}`
   throw new FixturesError(file, [{ pointer: '', detail }])

@@ -15,10 +15,12 @@ const WHOLE_LOG = 100_000
 /**
  * The report of a failed run: the last requests that were refused in any sandbox that still exists, with their reasons.
  * Undefined when none was refused.
+ * @param proxy the variable with a proxy, which may have got the requests instead
  */
 export async function refusalsOf(
   { sandboxes, control }: RunningEmulator,
   isWorkflow: boolean,
+  proxy: string | undefined,
 ): Promise<string | undefined> {
   const explained: ExplainedRequest[] = []
   let [total, refused] = [0, 0]
@@ -31,7 +33,10 @@ export async function refusalsOf(
     const last = failures.slice(-MAX_REFUSED)
     for (const each of await explainRequests({ name: sandbox.name, requests }, last)) explained.push(each)
   }
-  if (total === 0) return 'No request came to the emulator. Does the command read WORKSPACE_BASE_URL?'
+  if (total === 0) {
+    const likely = `${proxy} is set: a client that ignores NO_PROXY sends its requests to that proxy.`
+    return `No request came to the emulator. Does the command read WORKSPACE_BASE_URL?${proxy ? ` ${likely}` : ''}`
+  }
   if (refused === 0) return undefined
   const shown = explained.slice(-MAX_REFUSED)
   const title = `The emulator refused ${refused} of ${counted(total, 'request')}${refused > shown.length ? `; the last ${shown.length}` : ''}:`

@@ -8,7 +8,7 @@ import { later } from '../core/time/realtime.ts'
 import type { Logger } from '../emulator/options.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from '../terminal/command.ts'
 import { ConductTally, type SandboxFinding } from '../terminal/conduct-commands.ts'
-import { Child, type Ended, GRACE } from '../terminal/exec-child.ts'
+import { Child, type Ended, GRACE, proxyVariable } from '../terminal/exec-child.ts'
 import {
   closeWithReport,
   generatedToken,
@@ -63,7 +63,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
       coverage === undefined ? undefined : await callControlOver(emulator.control)('GET /coverage')
     const isWorkflow = (env.GITHUB_ACTIONS ?? '') !== ''
     const isReported = !options.json && code !== OK && failure === undefined && signal === null
-    const refusals = isReported ? await refusalsOf(emulator, isWorkflow) : undefined
+    const refusals = isReported ? await refusalsOf(emulator, isWorkflow, proxyVariable(env)) : undefined
     const recorded =
       folder === undefined || code === OK ? undefined : await recordFailures(emulator, folder, logger)
     await closeWithReport(emulator, logger)

@@ -1,3 +1,4 @@
+import { directFetch } from '../client/direct.ts'
 import { type EventOptions, followEvents } from '../client/events.ts'
 import { DEFAULT_SANDBOX } from '../core/sandboxes/name.ts'
 import type { SandboxEvent } from '../index.ts'
@@ -15,7 +16,7 @@ export async function follow(
 ): Promise<number> {
   const { controlToken, sandbox = namedIn(options) ?? DEFAULT_SANDBOX } = options
   try {
-    const address = { url: emulatorOrigin(options), controlToken }
+    const address = { url: emulatorOrigin(options), controlToken, fetch: directFetch }
     for await (const event of followEvents(address, sandbox, { types, signal })) {
       await onEvent(event)
       if (event.type === 'dropped')

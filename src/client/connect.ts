@@ -1,4 +1,5 @@
 import { refuseUnknownOptions } from './ask.ts'
+import { directFetch } from './direct.ts'
 import { type EmulatorOf, emulatorClient } from './emulator.ts'
 import { nodeFetch } from './node-fetch.ts'
 import { overHttp } from './over-http.ts'
@@ -24,7 +25,7 @@ export function connectTo<Sandbox extends SandboxOf<never>>(
   const { controlToken, apiKey, fetch } = options
   const [, root = '', name] = EMULATOR_URL.exec(url) ?? refuseUrl(url)
   if (!URL.canParse(root)) refuseUrl(url)
-  const address = { url: new URL(root).href.replace(/\/$/, ''), controlToken, fetch }
+  const address = { url: new URL(root).href.replace(/\/$/, ''), controlToken, fetch: fetch ?? directFetch }
   const transport = overHttp(address, fetch ?? nodeFetch)
   return emulatorClient({ address, transport, extend, fixtures: 'demo', apiKey, name })
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { directAgent, isLocal } from './direct.ts'
 import type { Fetch } from './over-http.ts'
 
 /**
@@ -12,7 +13,13 @@ export const nodeFetch: Fetch = async (url, { method, headers, body, signal }) =
   try {
     const { request } = url.startsWith('https:') ? await import('node:https') : await import('node:http')
     const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
-    const sent = request(url, { method, headers: { ...headers, ...length }, ...(signal && { signal }) })
+    const agent = url.startsWith('http:') && isLocal(url) ? { agent: directAgent() } : {}
+    const sent = request(url, {
+      method,
+      headers: { ...headers, ...length },
+      ...(signal && { signal }),
+      ...agent,
+    })
     sent.end(body)
     const [response] = (await once(sent, 'response')) as [IncomingMessage]
     const read = await text(response)

@@ -200,7 +200,7 @@ export const coreAssumptions: Assumptions = {
     unnamedItem(
       'T05',
       'What X-RateLimit-Reset means in a sliding window.',
-      'The second at which the oldest admitted request leaves it, rounded up, but never more than the length of the window from now. Retry-After, the whole seconds until then, is always a wait that is enough.',
+      'The second at which the oldest admitted request leaves it, rounded up. Retry-After is the seconds until that request leaves, rounded up: at least 1, never more than the window. So X-RateLimit-Reset may be a second later than Date and Retry-After together, and later than Date by the window and one second. A client that waits until either is admitted.',
       'It is the meaning of a header that every response carries.',
     ),
     unnamedItem(

@@ -302,7 +302,13 @@ export const errorTypeBase = setting({
   item: 'U066',
   description:
     'Sets the beginning of the type URL of a problem; a slash and the code follow. {emulator} is replaced by the URL of the control interface of the sandbox, at the origin of the request.',
-  schema: () => nonEmptyText(),
+  schema: () =>
+    z
+      .string()
+      .refine((base) => URL.canParse(base.replace(EMULATOR, 'http://localhost')) && !/[?#\s]/.test(base), {
+        error:
+          'must be an absolute URL without query and fragment, such as https://errors.example.com, or begin with {emulator}',
+      }),
   default: `${EMULATOR}/problems`,
   observe: ({ received }) => {
     const base = /^(https?:\/\/[^?#]+)\/[^/?#]+$/.exec(String(valueAt(received, '/type')))?.[1]

@@ -24,6 +24,24 @@ test.each([
   ['1.e3', 1, 1, 'this number has no digits where they are needed'],
   ['-', 1, 1, 'unexpected "-"; strings and property names need double quotes'],
   ['[1] // end', 1, 5, 'JSON has no comments'],
+  [
+    '[1,\u00a02]',
+    1,
+    4,
+    'unexpected the invisible character U+00A0; strings and property names need double quotes',
+  ],
+  [
+    '\u200b[1]',
+    1,
+    1,
+    'unexpected the invisible character U+200B; strings and property names need double quotes',
+  ],
+  [
+    '[1 \u{e0001}]',
+    1,
+    4,
+    'unexpected the invisible character U+E0001; strings and property names need double quotes',
+  ],
 ])('a syntax error in %j is reported with line, column and cause', (text, line, column, detail) => {
   const issue = syntaxIssue(text)
   expect(issue?.detail).toBe(detail)

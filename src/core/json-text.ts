@@ -128,10 +128,17 @@ const EXPECTED: Readonly<Record<string, string>> = {
 function detailOf(code: string, text: string, offset: number): string {
   if (code === 'UnexpectedEndOfString' && !text.includes('\n', offset)) return 'the text ends in this string'
   const point = text.codePointAt(offset)
-  const found = point === undefined ? undefined : JSON.stringify(String.fromCodePoint(point))
+  const found = point === undefined ? undefined : shown(point)
   const expected = EXPECTED[code]
   if (expected === undefined) return PROBLEMS[code] ?? `unexpected ${found}; ${UNQUOTED}`
   return `expected ${expected}, ${found === undefined ? 'but the text ends' : `found ${found}`}`
+}
+
+/** A character in quotes; one that a screen does not show, or shows as a blank, by its code point. */
+function shown(point: number): string {
+  const character = String.fromCodePoint(point)
+  if (character === ' ' || !/[\p{C}\p{M}\p{Z}]/u.test(character)) return JSON.stringify(character)
+  return `the invisible character U+${point.toString(16).toUpperCase().padStart(4, '0')}`
 }
 
 function parses(text: string): boolean {

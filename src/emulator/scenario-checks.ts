@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { readFixtures } from '../adapters/fixtures.ts'
 import type { Candidate } from '../adapters/scenarios/load.ts'
 import type { Check, ScenarioVocabulary } from '../adapters/scenarios/schema.ts'
 import { sourceLocation } from '../adapters/scenarios/source-places.ts'
+import { readTextFile } from '../adapters/text.ts'
 import { Settings } from '../core/assumptions.ts'
 import { Refusal } from '../core/errors.ts'
 import { checkDraft } from '../core/faults/arm.ts'
@@ -74,7 +74,7 @@ async function checked({ file, data, problems }: Candidate, sandbox: Sandbox): P
   if (data?.fixtures === undefined) return { file, problems }
   const issues = await fixturesIssues(data.fixtures, data.settings ?? {}, sandbox)
   if (issues.length === 0) return { file, problems }
-  const text = await readFile(file, 'utf8')
+  const text = readTextFile(file)
   const locate = file.endsWith('.json')
     ? locationsIn(text)
     : (pointer: string) => sourceLocation(text, pointer)

@@ -1,4 +1,5 @@
 import { shippedFile } from '../adapters/package.ts'
+import { directFetch } from '../client/direct.ts'
 import { emulatorClient } from '../client/emulator.ts'
 import { EmulatorError } from '../client/emulator-error.ts'
 import { KnownKeys } from '../client/keys.ts'
@@ -40,7 +41,7 @@ export async function startWith<Sandbox extends SandboxOf<never>>(
     if (closing !== undefined) throw hasBeenClosed()
     return running.fetch(...given)
   }
-  const address = { url: running.url, controlToken, ...(options.listen === false && { fetch }) }
+  const address = { url: running.url, controlToken, fetch: options.listen === false ? fetch : directFetch }
   const client = emulatorClient({ address, transport, extend, fixtures, keys })
   return {
     ...client,

@@ -19,6 +19,7 @@ export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
 /** Levels of nested containers, including the outermost one. */
 const MAX_LEVELS = 512
 const MAX_ISSUES = 1_000
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER
 
 /** A text for the valid values of a keyword, and a function that returns the path of the first invalid value, or undefined. */
 type Rule = readonly [expected: string, wrong: (value: Json) => readonly PropertyKey[] | undefined]
@@ -117,7 +118,7 @@ export function schemaIssues(schema: unknown, at: string): Issue[] {
     return [
       { pointer: at, detail: `output_schema is nested more than ${MAX_LEVELS} levels deep; flatten it` },
     ]
-  const issues = rootIssues(schema, at)
+  const issues = [...rootIssues(schema, at), ...inexactNumbers(schema, at)]
   const pending = [{ schema, at }]
   for (let next = pending.pop(); next !== undefined && issues.length < MAX_ISSUES; next = pending.pop()) {
     const isRoot = next.at === at
@@ -153,6 +154,19 @@ function rootIssues({ $schema, type }: JsonObject, at: string): Issue[] {
       detail: `$schema has to be ${VERSION}, the only supported version of JSON Schema, or left out`,
     })
   return issues
+}
+
+/** Numbers that JSON readers do not agree on, since a double keeps only integers up to 2^53 - 1 apart. */
+function* inexactNumbers(value: Json, at: string): Generator<Issue> {
+  if (typeof value === 'number') {
+    const isInexact = Number.isInteger(value) && !Number.isSafeInteger(value) && !String(value).includes('e')
+    if (isInexact || !Number.isFinite(value))
+      yield {
+        pointer: at,
+        detail: `is a number that readers of JSON round: integers must be from ${-MAX_INTEGER} to ${MAX_INTEGER}, other numbers less than 1.8e308; use a string for longer ones`,
+      }
+  } else if (typeof value === 'object' && value !== null)
+    for (const [key, inner] of Object.entries(value)) yield* inexactNumbers(inner, at + pointer(key))
 }
 
 function* keywordIssues(schema: JsonObject, at: string): Generator<Issue> {

@@ -120,6 +120,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   ],
   [/\b(country|nation)\b.*\bcode\b/, { text: 'country_code' }],
   [/\bcountry\b/, { text: 'country' }],
+  [/\bcountry\b/, { text: 'country_code' }],
   [/\b(city|town)\b/, { text: 'city' }],
   [/\b(zip|postal|postcode)\b/, { text: 'zip' }],
   [/\b(state|province|region)\b/, { text: 'state' }],
@@ -133,7 +134,7 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/\b(user|login)( ?name)?$/, { text: 'user' }],
   [/\b(file|document) ?name\b/, { text: 'file' }],
   [
-    /\b(vendor|supplier|seller|company|customer|client|buyer|employer|bank|issuer|organi[sz]ation|payee|payer|carrier)\b/,
+    /\b(vendor|supplier|seller|merchant|shop|store|company|customer|client|buyer|employer|bank|issuer|organi[sz]ation|payee|payer|carrier)\b/,
     { text: 'company' },
   ],
   [
@@ -142,13 +143,12 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   ],
   [/\b(job|role|position|occupation)\b/, { text: 'job' }],
   [/\b(department|category|division)\b/, { text: 'department' }],
-  [/\b(product|item|article|goods|material)\b/, { text: 'product' }],
+  [/\bmaterial\b/, { text: among('steel', 'aluminium', 'oak', 'PVC') }],
+  [/\b(product|item|article|goods)\b/, { text: 'product' }],
   [/\b(summary|description|notes?|comments?|remarks?|details|text)\b/, { text: 'sentence' }],
   [/\b(title|subject|headline|topic|project)\b/, { text: 'phrase' }],
-  [
-    /\bpayment (terms|method)\b/,
-    { text: among('30 days net', '14 days net', 'bank transfer', 'direct debit') },
-  ],
+  [/\bpayment terms\b/, { text: among('30 days net', '14 days net', 'due on receipt') }],
+  [/\bpayment method\b/, { text: among('bank transfer', 'direct debit', 'card') }],
   [/\bstatus\b/, { text: among('open', 'paid', 'overdue', 'closed') }],
   [/\bunit$|\buom\b/, { text: among('pcs', 'kg', 'h', 'm', 'l') }],
   [/\blanguage\b/, { text: among('en', 'de', 'fr', 'es') }],
@@ -163,14 +163,81 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
     { range: [50, 9_500, 2] },
   ],
   [/\bage\b/, { range: [18, 90, 0] }],
+  [/\b(years|hours)\b/, { range: [1, 20, 0] }],
   [/\b(days|weeks|months|hours|minutes|duration)\b/, { range: [1, 60, 0] }],
   [/\b(weight|length|width|height|distance|area)\b/, { range: [1, 250, 1] }],
   [/\blat(itude)?\b/, { range: [-60, 60, 5] }],
   [/\b(lon|lng|longitude)\b/, { range: [-150, 150, 5] }],
 ]
 
+const hex =
+  (...counts: readonly number[]) =>
+  ({ chance }: Draw): string =>
+    counts
+      .map((count) =>
+        chance
+          .int(0, 16 ** count - 1)
+          .toString(16)
+          .padStart(count, '0'),
+      )
+      .join('-')
+
+const network = (draw: Draw): string => `198.51.${digits(draw, 1)}.0/24`
+
+/** The formats that generators of schemas write beside those of the standard. Validators ignore them. */
+const FORMAT_HINTS: ReadonlyMap<string, TextHint> = new Map<string, TextHint>([
+  ...[1, 3, 4, 5, 6, 7, 8].map(
+    (n) =>
+      [`uuid${n}`, (draw: Draw) => `${hex(8, 4)(draw)}-${n}${hex(3)(draw)}-a${hex(3, 12)(draw)}`] as const,
+  ),
+  ['ulid', (draw) => `01J${digits(draw, 10)}${digits(draw, 13)}`],
+  ['cuid', (draw) => `c${hex(12)(draw)}${hex(12)(draw)}`],
+  ['cuid2', (draw) => `c${hex(12)(draw)}${hex(11)(draw)}`],
+  ['e164', 'phone'],
+  ['phone', 'phone'],
+  ['cidrv4', network],
+  ['ipv4network', network],
+  ['file-path', (draw) => `/documents/${fake(draw, 'file')}`],
+  ['name-email', (draw) => `${fake(draw, 'person')} <${fake(draw, 'email')}>`],
+])
+
+/** As {@link hintedText}, by a format that is not of the standard. */
+export function formatHint(formats: readonly string[]): TextHint | undefined {
+  return formats.map((name) => FORMAT_HINTS.get(name)).find((hint) => hint !== undefined)
+}
+
+/** A text of a hint. */
+export function hinted(draw: Draw, hint: TextHint): string {
+  return typeof hint === 'function' ? hint(draw) : fake(draw, hint)
+}
+
+const ISO_DATE = /^\d{4}-\d\d-\d\d$/
+
+/** Texts that a property with a pattern may have, the most likely first: of its hint, dates in other forms, numbers of its range. */
+export function plausibleTexts(
+  draw: Draw,
+  hint: TextHint | undefined,
+  range: ReturnType<typeof plausibleRange>,
+  pattern: string,
+): string[] {
+  const text = hint === undefined ? '' : hinted(draw, hint)
+  const isDated = /(\\d|\[0-9\])\{4\}/.test(pattern) && /(\\d|\[0-9\])\{2\}|0\[1-9\]/.test(pattern)
+  const texts = text === '' ? [] : [text]
+  if (ISO_DATE.test(text) || isDated) {
+    const date = ISO_DATE.test(text) ? text : dateIn(draw, -120, 0)
+    const [year, month, day] = date.split('-')
+    texts.push(date, `${date}T09:15:00Z`, `${date} 09:15`)
+    for (const sign of ['/', '.', '-'])
+      texts.push([day, month, year].join(sign), [month, day, year].join(sign), [year, month, day].join(sign))
+    texts.push(`${year}${month}${day}`, `${year}-${month}`, `${month}/${year}`)
+  }
+  if (range === undefined) return texts
+  const number = range.from + draw.chance.next() * (range.to - range.from)
+  return [...texts, number.toFixed(range.decimals), number.toFixed(2), number.toFixed(0)]
+}
+
 /** `invoiceDate`, `invoice_date` and `Invoice date` are the same words. */
-function wordsOf(text: string): string {
+export function nameWords(text: string): string {
   return text
     .slice(0, 200)
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
@@ -183,12 +250,17 @@ function wordsOf(text: string): string {
 /** The hints of a name, then those of a description. */
 function hintsFor(...texts: readonly string[]): Hint[] {
   const fitting = (words: string) => HINTS.filter(([expression]) => expression.test(words))
-  return texts.map(wordsOf).flatMap((words) => fitting(words).map(([, hint]) => hint))
+  return texts.map(nameWords).flatMap((words) => fitting(words).map(([, hint]) => hint))
 }
 
 /** How to make the text of a property, by its name or else its description; undefined when neither has a hint. */
 export function hintedText(name: string, description: string): TextHint | undefined {
-  return hintsFor(name, description).find(({ text }) => text !== undefined)?.text
+  return hintedTexts(name, description)[0]
+}
+
+/** All of these, the most likely first: a short text may need another one. */
+export function hintedTexts(name: string, description: string): TextHint[] {
+  return hintsFor(name, description).flatMap(({ text }) => text ?? [])
 }
 
 /** The range that the numbers of a property usually have, and their decimals. */

@@ -98,23 +98,21 @@ function usual(
 function stepsOf(multiples: readonly number[]) {
   const by = commonMultiple(multiples)
   const scale = 10 ** decimalsOf(by)
-  const isRound = (value: number) => multiples.every((multiple) => isMultiple(value, multiple))
-  const roundAt = (count: number): number => Math.round(count * by * scale) / scale + 0
+  // Some validators compare the quotient of doubles, which is not whole for every multiple: 7141.98 / 0.01.
+  const isAgreed = (value: number) =>
+    multiples.every((multiple) => isMultiple(value, multiple) && Number.isInteger(value / multiple))
   const at = (count: number): number => {
-    const rounded = roundAt(count)
-    return isRound(rounded) ? rounded : count * by + 0
+    const rounded = Math.round(count * by * scale) / scale + 0
+    return Number.isFinite(rounded) ? rounded : count * by + 0
   }
   const draw = ({ chance }: Draw, from: number, to: number): number => {
     const first = Math.ceil(from / by)
     const last = Math.max(first, Math.floor(to / by))
     const count = Math.floor(first + chance.next() * (last - first + 1))
-    // 7141.98 / 0.01 is not whole, so a validator accepts only 7141.9800000000005, and one that compares decimal digits only
-    // 7141.98. Both accept a round number whose quotient is whole.
     for (const offset of NEAR) {
       const step = count + offset
       if (step < first || step * by > to) continue
-      const round = roundAt(step)
-      if (isRound(round)) return round
+      if (isAgreed(at(step))) return at(step)
     }
     return at(count)
   }

@@ -99,15 +99,24 @@ export function canonical(value: Json): string {
 }
 
 /**
- * Computed as validators do: a quotient of 1e21 or more does not count as whole. Beyond 2^53 every quotient is whole, so both
- * the number and its digits in JSON have to be multiples.
+ * Whether a number is a multiple of another by their decimal digits: each is the shortest text that parses to its double, which
+ * is the text in JSON. The quotient of doubles is no measure: 19.99 / 0.01 is 1998.9999999999998.
  */
 export function isMultiple(value: number, multiple: number): boolean {
-  const quotient = value / multiple
-  if (!Number.isInteger(quotient) || Math.abs(quotient) >= 1e21) return false
-  if (Number.isSafeInteger(quotient) || !Number.isInteger(multiple)) return true
-  const digits = String(value)
-  return value % multiple === 0 && (digits.includes('e') || BigInt(digits) % BigInt(multiple) === 0n)
+  if (Number.isSafeInteger(value) && Number.isSafeInteger(multiple)) return value % multiple === 0
+  const [a, b] = [decimal(value), decimal(multiple)]
+  if (a === undefined || b === undefined) return false
+  const exponent = Math.min(a.exponent, b.exponent)
+  const units = (each: typeof a) => each.digits * 10n ** BigInt(each.exponent - exponent)
+  return units(a) % units(b) === 0n
+}
+
+/** A number as whole digits and their power of ten; undefined for one that JSON cannot have. */
+function decimal(value: number): { readonly digits: bigint; readonly exponent: number } | undefined {
+  if (!Number.isFinite(value)) return undefined
+  const [mantissa = '', power = '0'] = String(value).split('e')
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  return { digits: BigInt(whole + fraction), exponent: Number(power) - fraction.length }
 }
 
 /** The properties whose presence applies a schema, each with its keyword. */

@@ -10,7 +10,7 @@ import {
   nameOf,
 } from './draw.ts'
 import { formatOf, formattedText } from './formats.ts'
-import { fake, hintedText } from './hints.ts'
+import { fake, formatHint, hinted, hintedText, hintedTexts, plausibleRange, plausibleTexts } from './hints.ts'
 import { compilePattern } from './pattern.ts'
 import { draftText, extentOf, letters } from './pattern-text.ts'
 
@@ -30,7 +30,9 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
   const names = textsOf(clauses, 'format').filter((name) => formatOf(name) !== undefined)
   if (sources.length === 0 && names.length === 0) return plainText(clauses, lengths)
   const place = clauses[0]?.at ?? ''
-  const hint = hintedText(nameOf(clauses).name, '')
+  const { name, description } = nameOf(clauses)
+  const hint = hintedText(name, '')
+  const own = formatHint(textsOf(clauses, 'format')) ?? hintedText(name, description)
   const isChecked =
     names.length > 1 || (names.length > 0 && (sources.length > 0 || min > 0 || max < Infinity))
   const compiled = sources.map(compilePattern)
@@ -43,7 +45,13 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
     const [pattern, format] = [draw.oneOf(patterns), formatOf(draw.oneOf(names) ?? '')]
     const made = format && formattedText(format, draw, hint, lengths, tries)
     if (pattern === undefined) return made
-    if (format === undefined) return draftText(pattern, draw.chance, min, max)
+    if (format === undefined) {
+      // Characters by the pattern are the last choice: they have the form of a date, but are none.
+      const range = plausibleRange(name, description)
+      const texts = tries > 0 ? [] : plausibleTexts(draw, own, range, sources.join(' '))
+      const isRight = (text: string) => fits(text, lengths) && patterns.every((each) => each.test(text))
+      return texts.find(isRight) ?? draftText(pattern, draw.chance, min, max)
+    }
     const way = tries % 4
     if (way === 0) return made
     if (way === 1) return draftText(pattern, draw.chance, min, max)
@@ -91,18 +99,22 @@ function textsOf(clauses: Clauses, keyword: string): string[] {
 function plainText(clauses: Clauses, [min, max]: Lengths): Maker {
   const at = clauses[0]?.at ?? ''
   const { name, description } = nameOf(clauses)
-  const hint = hintedText(name, description)
+  const own = formatHint(textsOf(clauses, 'format'))
+  const hints = own === undefined ? hintedTexts(name, description) : [own]
   const make = (draw: Draw): Json => {
     const text =
       max < 4
-        ? letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max))
+        ? (short(draw) ?? letters(draw.chance, draw.chance.int(Math.max(min, Math.min(1, max)), max)))
         : lengthened(draw, suggested(draw), min, max)
     draw.count(at, bytesOf(text))
     return text
   }
+  const short = (draw: Draw): string | undefined =>
+    hints.map((hint) => hinted(draw, hint)).find((text) => text.length >= min && text.length <= max)
   const suggested = (draw: Draw): string => {
+    const [hint] = hints
     if (hint === undefined) return `${fake(draw, 'word')} ${fake(draw, 'word')}`
-    return typeof hint === 'function' ? hint(draw) : fake(draw, hint)
+    return hinted(draw, hint)
   }
   // Short texts are counted by letters of other scripts, since ASCII has too few.
   const nth = (n: number): string | undefined => {

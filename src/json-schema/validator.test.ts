@@ -79,12 +79,32 @@ test('a property that only `dependencies` names is unevaluated, since 2020-12 no
 })
 
 test.each([
-  ['number and digits', 300_000_000_000_000_000_000, true],
-  ['the number alone', 100_000_000_000_000_570_000, false],
-  ['the digits alone', 100_000_000_000_000_110_000, false],
-  ['neither, although the quotient of doubles is whole', 100_588_628_019_439_060_000, false],
-])('a multiple of 3 beyond 2^53 is one both as a number and by its digits in JSON: %s', (_, v, accepted) => {
-  expect(accepts(object({ v: { multipleOf: 3 } }), { v })).toBe(accepted)
+  [19.99, 0.01, true],
+  [19.995, 0.01, false],
+  [0.3, 0.1, true],
+  [-4.35, 0.05, true],
+  [1e-7, 1e-8, true],
+  [1e21, 7, false],
+  [7e21, 7, true],
+  [1, 5e-324, true],
+  [5e-324, 1, false],
+  [Number.MAX_VALUE, 0.5, true],
+  [300_000_000_000_000_000_000, 3, true],
+  [100_000_000_000_000_570_000, 3, false],
+  [100_588_628_019_439_060_000, 3, false],
+])(
+  'numbers are compared by the digits that JSON has: %d, a multiple of %d: %s',
+  (v, multipleOf, accepted) => {
+    expect(accepts(object({ v: { multipleOf } }), { v })).toBe(accepted)
+  },
+)
+
+test('every amount with two decimals is a multiple of 0.01', () => {
+  const validator = new SchemaValidator(object({ v: { multipleOf: 0.01 } }))
+  const refused = []
+  for (let cents = 0; cents <= 99_999; cents++)
+    if (!validator.accepts({ v: cents / 100 })) refused.push(cents / 100)
+  expect(refused).toEqual([])
 })
 
 /** Values of all shapes: the known values of other schemas, also with one field more or less. */

@@ -79,7 +79,10 @@ const createPage = operation({
   path: '/pages',
   summary: 'Create a page',
   section: 'Create page',
-  output: () => pageRecord().extend({ parent: anyObject().nullable().optional() }),
+  output: (settings) =>
+    settings.get(missingParent) === 'null'
+      ? pageRecord().extend({ parent: anyObject().nullable().optional() })
+      : pageRecord(),
   input: ({ object }, settings) => {
     const onPage = object({
       type: z.string().refine((type) => type === 'page', OTHER_TYPE),

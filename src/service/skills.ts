@@ -110,6 +110,7 @@ const promoteSkill = operation({
   summary: 'Promote a skill from its author to the company',
   section: 'Promote skill to company',
   permissionShown: true,
+  refusals: ['validation_failed'],
   output: skillRecord,
   find: ({ tx, caller, params }) => {
     const skill = requireVisible(tx, skills, params.skill_id, (each) => isInReach(each, caller))

@@ -111,7 +111,7 @@ export class Child {
       try {
         this.#process = spawn(file, args, {
           stdio: this.#onStarted === undefined ? 'inherit' : 'pipe',
-          env,
+          env: withoutProxy(env),
           windowsHide: true,
           detached: this.#hasGroup,
         })
@@ -124,6 +124,17 @@ export class Child {
       }
     })
   }
+}
+
+/** This machine is reached without the proxy of the environment. Programs read either form of the name. */
+function withoutProxy(env: Environment): Environment {
+  const names = [env.NO_PROXY || env.no_proxy, 'localhost,127.0.0.1,::1'].filter(Boolean).join(',')
+  return { ...env, NO_PROXY: names, no_proxy: names }
+}
+
+/** The variable that sends the requests of clients to a proxy, if it is set. */
+export function proxyVariable(env: Environment): string | undefined {
+  return ['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'].find((name) => env[name])
 }
 
 function endOf(code: number | null, signal: NodeJS.Signals | null): Ended {

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { SHIPPED_FIXTURES } from '../adapters/fixtures.ts'
 import { shippedFile } from '../adapters/package.ts'
 import { specialFile } from '../adapters/special-file.ts'
+import { readTextFile, UnreadableText } from '../adapters/text.ts'
 import { type Issue, isObject, type Json, type JsonObject } from '../core/json.ts'
 import { lineAndColumn, locationsIn, syntaxIssue } from '../core/json-text.ts'
 import { CommandFailed } from './command.ts'
@@ -31,15 +31,21 @@ export class UnusableFile extends CommandFailed {
 }
 
 /** Reads a file that holds any JSON. Throws {@link UnusableFile}. */
-async function readJson(file: string): Promise<{ readonly text: string; readonly value: Json }> {
-  const read = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new UnusableFile(file, 0, unreadable(codeOf(error)))
-  })
-  const text = read.replace(/^\uFEFF/, '')
+function readJson(file: string): { readonly text: string; readonly value: Json } {
+  const text = readable(file)
   const syntax = syntaxIssue(text)
   if (syntax === undefined) return { text, value: JSON.parse(text) as Json }
   const { line } = lineAndColumn(text, Math.min(syntax.offset, text.trimEnd().length))
   throw new UnusableFile(file, line, `is not JSON: ${syntax.detail}`)
+}
+
+function readable(file: string): string {
+  try {
+    return readTextFile(file)
+  } catch (error) {
+    const detail = error instanceof UnreadableText ? error.message : unreadable(codeOf(error))
+    throw new UnusableFile(file, 0, detail)
+  }
 }
 
 function unreadable(code: string): string {
@@ -54,7 +60,7 @@ export async function requireJsonFile(
 ): Promise<{ readonly text: string; readonly document: JsonObject }> {
   const special = await specialFile(file)
   if (special !== undefined) throw new UnusableFile(file, 0, special)
-  const { text, value } = await readJson(file)
+  const { text, value } = readJson(file)
   if (!isObject(value)) throw new UnusableFile(file, 1, 'must be a JSON object')
   const { $schema, ...document } = value
   return { text, document: typeof $schema === 'string' ? document : value }
@@ -80,7 +86,7 @@ export interface JsonSource {
  */
 export async function readSource(name: string, text: string): Promise<JsonSource> {
   if (/^\s*[[{]/.test(text)) return { value: inlineJson(name, text) }
-  const read = await readJson(text)
+  const read = readJson(text)
   return { value: read.value, file: { path: text, text: read.text } }
 }
 

@@ -1,4 +1,5 @@
-import { accessSync, constants, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, writeFileSync } from 'node:fs'
+import { readTextFile, UnreadableText } from '../adapters/text.ts'
 import type { RecordingBundle } from '../core/record/bundle.ts'
 import { CommandFailed } from './command.ts'
 import { flagOf, type OptionName } from './options.ts'
@@ -7,8 +8,9 @@ import { codeOf } from './print.ts'
 /** Reads a text file. Throws {@link CommandFailed}. @param fix the last sentence of the message */
 export function readText(file: string, fix: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readTextFile(file)
   } catch (error) {
+    if (error instanceof UnreadableText) throw new CommandFailed(`${file} ${error.message}. ${fix}`)
     throw new CommandFailed(`${file} cannot be read (${codeOf(error)}). ${fix}`)
   }
 }

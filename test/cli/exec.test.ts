@@ -164,6 +164,19 @@ test('the command gets the address and keys in its environment, in addition to t
   expect(found).not.toHaveProperty('WORKSPACE_EMULATOR_CONTROL_TOKEN')
 })
 
+test('under a proxy the command gets a NO_PROXY for this machine, which keeps the names that were in it', async () => {
+  const names = 'localhost,127.0.0.1,::1'
+  const { NO_PROXY, no_proxy } = await execScript('write(process.env)', [], { no_proxy: 'intern.example' })
+  expect([NO_PROXY, no_proxy]).toEqual([`intern.example,${names}`, `intern.example,${names}`])
+  expect((await execScript('write(process.env)')).NO_PROXY).toBe(names)
+})
+
+test('a failed run without requests names the proxy that may have got them', async () => {
+  const proxy = { HTTP_PROXY: 'http://proxy.example:3128' }
+  const { err } = await exec([], nodeClient('process.exit(3)'), proxy)
+  expect(err).toContain('HTTP_PROXY is set: a client that ignores NO_PROXY sends its requests to that proxy.')
+})
+
 test('the address and the key work, and exec accepts the flags of start', async () => {
   const script = `
     const { WORKSPACE_BASE_URL: api, WORKSPACE_API_KEY: key } = process.env

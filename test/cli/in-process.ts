@@ -140,7 +140,7 @@ export function temporaryDirectory(): string {
 }
 
 /** A file that is removed after the test. */
-export function temporaryFile(name: string, content: string): string {
+export function temporaryFile(name: string, content: string | Uint8Array): string {
   const file = join(temporaryDirectory(), name)
   writeFileSync(file, content)
   return file

@@ -164,3 +164,10 @@ for (const [name, { fault, ...given }] of Object.entries(FAILURES)) {
     expect(FENCED.exec(text)?.[1]).toContain(`sandbox.fetch("/pages", {`)
   })
 }
+
+test('an unknown argument gets the nearest name', async () => {
+  const { call } = await connected()
+  const { text, isError } = await call('list_requests', { limits: 3 })
+  expect(isError).toBe(true)
+  expect(text).toMatch(/\/limits is not a known field\. Did you mean "limit"\?/)
+})

@@ -1,4 +1,6 @@
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { aBatch, batchEmulator, createBatch, linesOf } from '../support/batches.ts'
 import { consumptionRow } from '../support/consumption-row.ts'
@@ -29,6 +31,93 @@ test.for<[start: string, rows: readonly string[], named: boolean]>([
   const { status, body, assumed } = await (await reportEmulator()).get(`${REPORT}?start_date=${start}`)
   expect([status, assumed.includes('U077')]).toEqual([200, named])
   expect(body.data.map(({ resource }: { resource: string }) => resource)).toEqual(rows)
+})
+
+test('rows finer than a millisecond are compared and ordered exactly', async () => {
+  const instants = ['.000Z', '.0004Z', '.00041Z', '.0005Z', '.001Z'].map((end) => `2026-02-01T00:00:00${end}`)
+  // The ids are in the opposite order, so that they do not decide it.
+  const consumption_rows = instants.map((at, n) => consumptionRow(`row-${9 - n}`, at))
+  const emulator = await testEmulator({ collections: { consumption_rows } })
+  const rows = async (start: string, end: string) => {
+    const { body } = await emulator.get(
+      `${REPORT}?start_date=2026-02-01T00:00:00${start}&end_date=2026-02-01T00:00:00${end}`,
+    )
+    return body.data.map(({ created_at }: { created_at: string }) => created_at)
+  }
+  expect(await rows('Z', '.001Z')).toEqual(instants.toReversed())
+  expect(await rows('.0004Z', '.00040Z')).toEqual([instants[1]])
+  expect(await rows('.00040001Z', '.0005Z')).toEqual([instants[3], instants[2]])
+  expect(await rows('Z', 'Z')).toEqual([instants[0]])
+})
+
+test('a cursor of a report is accepted with the same dates in another form, and only with the same', async () => {
+  const emulator = await reportEmulator()
+  const page = (start: string, cursor = '') => emulator.get(`${REPORT}?start_date=${start}&limit=1${cursor}`)
+  const first = await page('2026-02-01')
+  const after = `&after=${first.body.last_id}`
+  for (const start of [
+    '20260201',
+    '2026-02-01T00:00Z',
+    '2026-02-01T01:00:00.0000%2B01:00',
+    '2026-01-31T24:00Z',
+  ]) {
+    const { status, body } = await page(start, after)
+    expect([start, status, body.data?.[0].resource]).toEqual([start, 200, 'row-1'])
+  }
+  expect((await page('2026-02-01T00:00:00.0001Z', after)).status).toBe(400)
+})
+
+test('bytes that are no request get a problem on batch paths, and the standard error body elsewhere', async () => {
+  const { baseUrl } = await testEmulator()
+  const answer = async (bytes: string) => {
+    const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
+    socket.end(bytes)
+    return text(socket)
+  }
+  for (const path of ['/v1/batch-predictions', '/@default/v1/batch-predictions/b1/results?limit=1']) {
+    const malformed = await answer(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n`)
+    const broken = await answer(
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    )
+    for (const response of [malformed, broken]) {
+      expect(response).toMatch(/^HTTP\/1\.1 400 .*content-type: application\/problem\+json.*"status":400/is)
+      expect(response).not.toContain('status_code')
+    }
+  }
+  const standard = await answer('POST /v1/pages HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n')
+  expect(standard).toMatch(/^HTTP\/1\.1 400 .*content-type: application\/json.*"status_code":400/is)
+})
+
+test.for([
+  'errors',
+  '/problems',
+  'https://',
+  'https://a.example/x?y',
+  'https://a.example/#x',
+  'https://a.example/ b',
+])('errors.type_base cannot be %s, which is no base of a URL', async (base) => {
+  const emulator = await testEmulator()
+  const { status, text: body } = await emulator.control('PATCH', '/settings', { 'errors.type_base': base })
+  expect([status, body]).toEqual([400, expect.stringContaining('must be an absolute URL')])
+})
+
+test.for(['https://errors.example.com/v1', 'urn:problems', '{emulator}/other'])(
+  'errors.type_base can be %s',
+  async (base) => {
+    const emulator = await testEmulator()
+    const { status } = await emulator.control('PATCH', '/settings', { 'errors.type_base': base })
+    expect(status).toBe(200)
+  },
+)
+
+test('a page shows parent as null only under its setting, in the OpenAPI document too; promote has a 400', async () => {
+  const emulator = await testEmulator()
+  const document = async () => (await emulator.control('GET', '/openapi.json?api=workspace')).body
+  const isNullable = async () => JSON.stringify((await document()).components.schemas.Page.properties.parent)
+  expect(await isNullable()).not.toContain('null')
+  await emulator.control('PATCH', '/settings', { 'page.parent.missing': 'null' })
+  expect(await isNullable()).toContain('null')
+  expect((await document()).paths['/skills/{skill_id}/promote'].post.responses).toHaveProperty('400')
 })
 
 test.for(['2026-W05', '2026-032', '2026-02', '2026-02-30', '2026-02-01T24:01Z', '2026-0201', '20260201T25Z'])(

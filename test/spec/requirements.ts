@@ -370,7 +370,7 @@ const SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     R258: 'An endpoint can have its own limit, which is enforced and shown in `X-RateLimit-Limit`.',
     R259: 'Every answer, errors of the HTTP parser included, has integer `X-RateLimit-Limit`, `-Remaining` and `-Reset` headers.',
     R260: '`X-RateLimit-Remaining` falls by one per admitted request and stops at zero.',
-    R261: '`X-RateLimit-Reset` is a Unix second between now and a minute ahead.',
+    R261: '`X-RateLimit-Reset` is a Unix second between now and a minute ahead, rounded up.',
     R262: '`Retry-After` is present exactly when nothing remains, on the last admitted request as well, and is at least 1.',
     R263: 'Waiting the seconds of `Retry-After` is enough for the next request to pass, and waiting a second less is not.',
     R264: 'A 429 of an ordinary endpoint has the standard body with `rate_limit_exceeded`, `retryable: true` and a `Retry-After`.',

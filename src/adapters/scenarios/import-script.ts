@@ -1,10 +1,11 @@
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createRequire, isBuiltin, SourceMap } from 'node:module'
 import { dirname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import type { createJiti, JitiOptions } from 'jiti'
 import { later } from '../../core/time/realtime.ts'
+import { readTextFile } from '../text.ts'
 import { defineScenario } from './define-scenario.ts'
 import { problemOf, registerPlaces, ScenarioError } from './problem.ts'
 
@@ -101,7 +102,7 @@ class Modules {
 function readRegular(file: string): string {
   // Reading a FIFO could block the process forever.
   if (!statSync(file).isFile()) throw new Error(`${file} is not a regular file`)
-  return readFileSync(file, 'utf8')
+  return readTextFile(file)
 }
 
 const PACKAGE = 'agent-workspace-emulator'

@@ -1,5 +1,4 @@
 import { statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { type Issue, isObject, pointer } from '../../core/json.ts'
 import { lineAndColumn, locationsIn, type SourceLocation, syntaxIssue } from '../../core/json-text.ts'
@@ -7,6 +6,7 @@ import type { FunctionRef } from '../../core/scenarios/row.ts'
 import type { ScenarioCommand, ScenarioSnapshot, ScriptProblem } from '../../core/scenarios/source.ts'
 import { parsed, zodIssues } from '../../core/zod-issues.ts'
 import { specialFile } from '../special-file.ts'
+import { readTextFile } from '../text.ts'
 import type { Scenario } from './define-scenario.ts'
 import { readFolder, scenarioName } from './folder.ts'
 import { importScript } from './import-script.ts'
@@ -77,7 +77,7 @@ function nameProblem(file: string, files: readonly string[]): string | undefined
 }
 
 async function loadJson(file: string, schema: Schema): Promise<Content> {
-  const text = await readFile(file, 'utf8')
+  const text = readTextFile(file)
   const syntax = syntaxIssue(text)
   if (syntax !== undefined) {
     const message = text.trim() === '' ? 'is empty' : `is not JSON: ${syntax.detail}`
@@ -92,7 +92,7 @@ async function loadJson(file: string, schema: Schema): Promise<Content> {
 }
 
 async function loadScript(file: string, imported: Set<string>, schema: Schema): Promise<Content> {
-  const source = await readFile(file, 'utf8')
+  const source = readTextFile(file)
   if (source.trim() === '') throw new Error('is empty')
   const scenario = exportOf(await importScript(file, imported))
   const { data, issues } = plainData(scenario, mayBeFunction)

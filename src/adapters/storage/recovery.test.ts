@@ -142,7 +142,7 @@ test('--discard-journal keeps a journal that continues its file', async () => {
 const FILES: readonly (readonly [string, (text: string) => string, RegExp])[] = [
   ['that is cut', (text) => text.slice(0, 100), /sandbox\.json:\d+:\d+: .*the text ends/],
   ['that is empty', () => '', /sandbox\.json:1:1: expected a value, but the text ends/],
-  ['that is not UTF-8', (text) => `${text}\xff`, /sandbox\.json: it is not UTF-8 text/],
+  ['that is not UTF-8', (text) => `${text}\xff`, /sandbox\.json: has bytes in line \d+ that are not UTF-8/],
   ...['null', '0', '[]'].map(
     (text) => [`that is ${text}`, () => text, /sandbox\.json:1: \/: must be a JSON object/] as const,
   ),

@@ -138,7 +138,7 @@ const DAMAGES: readonly [name: string, damage: (text: string) => string | Buffer
   [
     'not UTF-8',
     (text) => Buffer.from(text.replace('one', '\xff'), 'latin1'),
-    /base\.json: it is not UTF-8 text/,
+    /base\.json: has bytes in line \d+ that are not UTF-8/,
   ],
 ]
 

@@ -1,9 +1,9 @@
-import { isUtf8 } from 'node:buffer'
 import { dirname } from 'node:path'
 import type { SyncAdapter } from 'lowdb'
 import { type Issue, isObject } from '../../core/json.ts'
 import { lineAndColumn, locationsIn, syntaxIssue } from '../../core/json-text.ts'
 import { type Document, FORMAT } from '../../core/state/state.ts'
+import { decodedText } from '../text.ts'
 import { errorMessage, type FileStat, type Files, replace, sameStat } from './files.ts'
 import type { JournalWriter } from './journal.ts'
 import { digestOf, readJournal } from './journal-format.ts'
@@ -98,9 +98,9 @@ export function parseState(
   path: string,
   bytes: Buffer,
 ): { readonly document: unknown; readonly text: string } {
-  if (!isUtf8(bytes)) throw new UnusableState(`${path}: it is not UTF-8 text`, undefined, true)
-  // Some editors add a byte order mark, which is not part of the text.
-  const text = bytes.toString().replace(/^\uFEFF/, '')
+  const text = decodedText(bytes, (problem) => {
+    throw new UnusableState(`${path}: ${problem}`, undefined, true)
+  })
   const document = parseJson(path, text)
   const format = isObject(document) ? document.format : undefined
   if (typeof format === 'number' && format !== FORMAT) {

@@ -25,7 +25,7 @@ const anyQuota: fc.Arbitrary<QuotaFault> = fc.record(
 )
 
 const anyAdmission: fc.Arbitrary<Admission> = fc.nat({ max: 200 }).map((remaining) => {
-  const found = { admitted: true, limit: 200, remaining, reset: Math.ceil(NOW / 1000) + 60 }
+  const found = { admitted: true, limit: 200, remaining, reset: Math.ceil(NOW / 1000) + 60, wait: 60 }
   return remaining === 0 ? { ...found, retryAfter: 60 } : found
 })
 

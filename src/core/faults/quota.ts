@@ -109,9 +109,9 @@ export function claimed(fault: QuotaFault, found: Admission, now: number): Admis
   const remaining = fault.remaining ?? (reject ? 0 : Math.max(0, limit - used))
   const admitted = found.admitted && !reject
   const reset = seconds === undefined ? found.reset : Math.ceil(now / SECOND + seconds)
-  const claim = { admitted, limit, remaining, reset }
+  const wait = seconds ?? found.wait
+  const claim = { admitted, limit, remaining, reset, wait }
   if (admitted && remaining > 0 && fault.retry_after === undefined) return claim
-  const wait = seconds ?? found.retryAfter ?? Math.max(1, Math.ceil(found.reset - now / SECOND))
   return { ...claim, retryAfter: wait }
 }
 
@@ -124,8 +124,7 @@ export function quotaFields(
   syntax?: PolicySyntax,
 ): HeaderList {
   const { fields = 'x-ratelimit', policy = 'default', window_s, unit } = fault
-  const { limit, remaining } = admission
-  const wait = fault.reset_in_s ?? admission.reset - now / SECOND
+  const { limit, remaining, wait } = admission
   const headers: [string, string][] = []
   if (fields === 'x-ratelimit' || fields === 'both') {
     headers.push(
@@ -152,7 +151,7 @@ function retryAfter(fault: QuotaFault, admission: Admission, now: number): strin
   return httpDate(now + admission.retryAfter * SECOND, form)
 }
 
-function resetText(fault: QuotaFault, { reset }: Admission, now: number): string {
+function resetText(fault: QuotaFault, { reset, wait }: Admission, now: number): string {
   const seconds = fault.reset_in_s
   const instant = seconds === undefined ? reset * SECOND : now + seconds * SECOND
   switch (fault.reset_format ?? 'epoch-seconds') {
@@ -161,7 +160,7 @@ function resetText(fault: QuotaFault, { reset }: Admission, now: number): string
     case 'epoch-milliseconds':
       return digits(Math.round(instant))
     case 'seconds':
-      return digits(seconds ?? Math.ceil(reset - now / SECOND))
+      return digits(wait)
     case 'http-date':
       return httpDate(instant)
     case 'iso':

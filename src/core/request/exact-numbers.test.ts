@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Json } from '../json.ts'
-import { withExactNumbers } from './exact-numbers.ts'
+import { parseKeepingDigits, withExactNumbers } from './exact-numbers.ts'
 
 const big = '9007199254740993'
 
@@ -58,4 +58,13 @@ test('a power of ten of any length is compared, and a long number takes linear t
   expect(withExactNumbers(`1e${far}`)).not.toBe(withExactNumbers(`1e${far}9`))
   const [zeros, others] = ['0'.repeat(1_000_000), `${'0'.repeat(999_999)}1`]
   expect(withExactNumbers(`1${zeros}1`)).not.toBe(withExactNumbers(`1${others}1`))
+})
+
+test.each<[text: string, value: Json]>([
+  ['{"n":9007199254740993}', { n: '9007199254740993' }],
+  ['[-12345678901234567890, 9007199254740991]', ['-12345678901234567890', 9007199254740991]],
+  ['[1e400, -1.5e+999, 1e300, 0.1000000000000000055]', ['1e400', '-1.5e+999', 1e300, 0.1]],
+  ['{"9007199254740993":"9007199254740993 \\" 1e400"}', { '9007199254740993': '9007199254740993 " 1e400' }],
+])('%s: numbers that no double keeps become strings of their digits', (text, value) => {
+  expect(parseKeepingDigits(text)).toEqual(value)
 })

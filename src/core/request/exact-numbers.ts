@@ -1,3 +1,5 @@
+import type { Json } from '../json.ts'
+
 /** A number of JSON as it is written. */
 const NUMBER = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
@@ -11,21 +13,38 @@ const SUSPECT = /[\d.]{16}|[eE][+-]?\d{3}/
  */
 export function withExactNumbers(text: string): string | undefined {
   if (!SUSPECT.test(text)) return undefined
-  let [exact, isInexact] = ['', false]
-  const asText = (number: string): string => {
+  let isInexact = false
+  const exact = replaced(text, 's', (number) => {
     const decimal = decimalOf(number)
     isInexact ||= SUSPECT.test(number) && decimal !== decimalOf(String(Number(number)))
     return `"n${decimal}"`
-  }
+  })
+  return isInexact ? exact : undefined
+}
+
+/**
+ * Parses JSON in which integers beyond 2^53 - 1, and numbers beyond every double such as 1e400, become strings of their digits.
+ * @param text valid JSON
+ */
+export function parseKeepingDigits(text: string): Json {
+  if (!SUSPECT.test(text)) return JSON.parse(text) as Json
+  const isLost = (number: string) =>
+    /[.eE]/.test(number) ? !Number.isFinite(Number(number)) : !Number.isSafeInteger(Number(number))
+  return JSON.parse(replaced(text, '', (number) => (isLost(number) ? `"${number}"` : number))) as Json
+}
+
+/** Replaces every number of a JSON text, and begins every other string and key with a prefix. */
+function replaced(text: string, prefix: string, replacement: (number: string) => string): string {
+  let result = ''
   for (let at = 0; at < text.length; ) {
     const open = text.indexOf('"', at)
     const before = text.slice(at, open === -1 ? undefined : open)
-    exact += before.replaceAll(NUMBER, asText)
+    result += before.replaceAll(NUMBER, replacement)
     if (open === -1) break
     at = closingQuote(text, open + 1) + 1
-    exact += `"s${text.slice(open + 1, at)}`
+    result += `"${prefix}${text.slice(open + 1, at)}`
   }
-  return isInexact ? exact : undefined
+  return result
 }
 
 /** The index of the quote that ends the string whose first character is at `from`. */

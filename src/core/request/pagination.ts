@@ -3,6 +3,7 @@ import { choice, setting } from '../assumptions.ts'
 import { intBetween, queryInt, queryText } from '../fields.ts'
 import { valueAt } from '../json.ts'
 import { chanceOf } from '../random.ts'
+import { compareInstants, parseInstant } from '../time/instant.ts'
 
 export const defaultPageSize = setting({
   key: 'lists.default_limit',
@@ -113,25 +114,21 @@ export function ordered<T extends { readonly id: string; readonly created_at?: s
       .map(({ record }) => record)
   }
   const direction = order === 'newest' ? -1 : 1
-  return [...records].sort((a, b) => direction * (compareInstants(a, b) || compare(a.id, b.id)))
+  return [...records].sort((a, b) => direction * (compareCreation(a, b) || compare(a.id, b.id)))
 }
 
 // Timestamps of the emulator sort as text; only others, from a fixture, have to be parsed.
-function compareInstants(
+function compareCreation(
   { created_at: a = '' }: { created_at?: string },
   { created_at: b = '' }: { created_at?: string },
 ): number {
   if (a.length === 24 && b.length === 24 && a.endsWith('Z') && b.endsWith('Z')) return compare(a, b)
-  return compare(instantOf(a), instantOf(b))
+  // A record without a valid timestamp counts as older than all others.
+  const oldest = { ms: Number.MIN_SAFE_INTEGER, finer: '' }
+  return compareInstants(parseInstant(a) ?? oldest, parseInstant(b) ?? oldest)
 }
 
-// A record without a valid timestamp counts as older than all others.
-function instantOf(text: string): number {
-  const ms = Date.parse(text)
-  return Number.isNaN(ms) ? Number.NEGATIVE_INFINITY : ms
-}
-
-/** Compares numbers, and strings by code unit, so that the order does not depend on the host's language. */
-function compare<T extends string | number>(a: T, b: T): number {
+/** Compares strings by code unit, so that the order does not depend on the host's language. */
+function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }

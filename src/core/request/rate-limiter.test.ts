@@ -42,19 +42,20 @@ test('Retry-After is present exactly when nothing remains, also on the last admi
   expect(responses[200]).toMatchObject({ admitted: false, retryAfter: 60 })
 })
 
-test('reset is the whole second at which the oldest request leaves the window, but never beyond the window', {
+test('reset is the whole second at which the oldest request has left the window, Retry-After the seconds until it leaves', {
   tags: ['R261', 'T05'],
 }, () => {
   const limiter = new RateLimiter()
-  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 1).reset).toBe(T0 / 1000 + 60)
-  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 999).reset).toBe(T0 / 1000 + 60)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 1).reset).toBe(T0 / 1000 + 61)
+  expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 999).reset).toBe(T0 / 1000 + 61)
   expect(limiter.admit('w', DEFAULT_LIMIT, T0 + 30_000).reset).toBe(T0 / 1000 + 61)
-  expect(noWindow(DEFAULT_LIMIT, T0 + 999).reset).toBe(T0 / 1000 + 60)
+  expect(noWindow(DEFAULT_LIMIT, T0 + 999)).toMatchObject({ reset: T0 / 1000 + 61, wait: 60 })
   expect(noWindow(DEFAULT_LIMIT, T0)).toEqual({
     admitted: true,
     limit: 200,
     remaining: 200,
     reset: T0 / 1000 + 60,
+    wait: 60,
   })
 })
 
@@ -118,17 +119,18 @@ test('the limiter agrees with the reference for any arrivals, and Retry-After is
         now += gap
         const admission = limiter.admit('w', rule, now)
         expect(admission.admitted).toBe(reference.admit(limit, 60_000, now))
-        const untilReset = admission.reset - now / 1000
-        expect(untilReset).toBeGreaterThan(0)
-        expect(untilReset).toBeLessThanOrEqual(60)
+        expect(admission.reset * 1000).toBeGreaterThanOrEqual(now + (admission.wait - 1) * 1000)
+        expect(admission.reset).toBeLessThanOrEqual(Math.ceil(now / 1000) + 60)
+        expect(admission.wait).toBeGreaterThanOrEqual(1)
+        expect(admission.wait).toBeLessThanOrEqual(60)
         if (admission.retryAfter === undefined) continue
-        expect(admission.retryAfter).toBe(Math.ceil(untilReset))
-        expect(admission.retryAfter).toBeLessThanOrEqual(60)
+        expect(admission.retryAfter).toBe(admission.wait)
         const copy = new RateLimiter()
         copy.load(limiter.save())
-        // Whole seconds round up twice (the second of the reset, the seconds until it): two seconds earlier is too early.
-        expect(copy.peek('w', rule, now + Math.max(0, admission.retryAfter - 2) * 1000).admitted).toBe(false)
-        expect(copy.peek('w', rule, now + admission.retryAfter * 1000).admitted).toBe(true)
+        // The wait is the shortest in whole seconds: one second less is too early.
+        expect(copy.peek('w', rule, now + (admission.wait - 1) * 1000).admitted).toBe(false)
+        expect(copy.peek('w', rule, now + admission.wait * 1000).admitted).toBe(true)
+        expect(copy.peek('w', rule, admission.reset * 1000).admitted).toBe(true)
       }
     }),
     { numRuns: 1_000 },

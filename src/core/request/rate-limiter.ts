@@ -13,10 +13,23 @@ export interface Admission {
   readonly limit: number
   /** Requests that the window still admits after this one; never negative. */
   readonly remaining: number
-  /** Unix epoch second at which the next place becomes free, at most the length of the window from now. */
+  /** Unix epoch second, rounded up, at which the next place becomes free. */
   readonly reset: number
-  /** Whole seconds until `reset`, at least 1; present exactly when nothing remains. */
+  /** Seconds until the next place becomes free, rounded up: from 1 to the length of the window. */
+  readonly wait: number
+  /** `wait`, present exactly when nothing remains. */
   readonly retryAfter?: number
+}
+
+/**
+ * The two forms of an instant that headers have (T05). Each is rounded up by itself: a client that waits until either one has
+ * waited long enough. So `reset` may be a second later than `now` and `wait` together.
+ */
+export function roundedUp(instant: number, now: number): Pick<Admission, 'reset' | 'wait'> {
+  return {
+    reset: Math.ceil(instant / SECOND),
+    wait: Math.max(1, Math.ceil((instant - now) / SECOND)),
+  }
 }
 
 /** The decision about a request that tried to take a place. `free`: places that were free before it; never negative. */
@@ -165,8 +178,6 @@ function admission(
 ): Admission {
   const remaining = Math.max(0, limit - hits.length)
   const frees = (hits[hits.length - limit] ?? hits[0] ?? now) + window
-  // Rounded up, a place that has just been taken would be free only after more than the window.
-  const reset = Math.min(Math.ceil(frees / SECOND), Math.floor((now + window) / SECOND))
-  if (remaining > 0) return { admitted, limit, remaining, reset }
-  return { admitted, limit, remaining, reset, retryAfter: Math.max(1, Math.ceil(reset - now / SECOND)) }
+  const decision = { admitted, limit, remaining, ...roundedUp(frees, now) }
+  return remaining > 0 ? decision : { ...decision, retryAfter: decision.wait }
 }

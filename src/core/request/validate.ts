@@ -2,11 +2,12 @@ import type * as z from 'zod'
 import type { Reliance } from '../assumptions.ts'
 import { bodyLimit } from '../core-assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
-import type { Issue } from '../json.ts'
-import { inputOf } from '../operation.ts'
+import type { Issue, Json } from '../json.ts'
+import { type AnyOperation, inputOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { parsed, REQUIRED, zodIssues } from '../zod-issues.ts'
-import type { Exchange } from './exchange.ts'
+import { parseKeepingDigits } from './exact-numbers.ts'
+import type { CallBody, Exchange } from './exchange.ts'
 
 /** Parses query and body, or refuses the request with the issues of all fields. */
 export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
@@ -30,13 +31,20 @@ export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
         issues: [{ pointer: '', detail: 'a body is required' }],
         mitigation: 'Send a JSON object with "Content-Type: application/json".',
       })
-  } else exchange.body = read(exchange, input.body, '', call.body.value, found)
+  } else exchange.body = read(exchange, input.body, '', bodyOf(call.operation, call.body), found)
   for (const { pointer, detail } of found) {
     if (detail !== REQUIRED) continue
     const flag = sandbox.assumptions.settings.get(`required.${call.operation.name}.${pointer.slice(1)}`)
     exchange.note('U015', ...(flag === undefined ? [] : [flag]))
   }
   refuseInvalid(found)
+}
+
+/** The body; without a contract no number of it has a known meaning, so that one which no double keeps stays a text. */
+function bodyOf({ contract }: AnyOperation, { value, bytes }: CallBody & { kind: 'json' }): Json {
+  return contract === false && bytes !== undefined
+    ? parseKeepingDigits(new TextDecoder().decode(bytes))
+    : value
 }
 
 function read(

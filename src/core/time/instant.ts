@@ -31,15 +31,26 @@ export function formatDuration(ms: number): string {
 }
 
 const PATTERN =
-  /^(\d{4}-(?:0[1-9]|1[0-2])-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/i
+  /^(\d{4}-(?:0[1-9]|1[0-2])-(\d\d))(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/i
 
 // The form that `formatInstant` writes, with a day that every month has: always valid, without further checks.
 const USUAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
-/** An instant as a caller wrote it. */
-export interface ParsedInstant {
+/** An instant, exactly. */
+export interface ExactInstant {
   /** Milliseconds since the Unix epoch, rounded down. */
   readonly ms: number
+  /** The digits of the fraction below the millisecond, without zeros at the end. */
+  readonly finer: string
+}
+
+/** Negative when the first instant is earlier, 0 when both are the same. */
+export function compareInstants(a: ExactInstant, b: ExactInstant): number {
+  return a.ms - b.ms || Number(a.finer > b.finer) - Number(a.finer < b.finer)
+}
+
+/** An instant as a caller wrote it. */
+export interface ParsedInstant extends ExactInstant {
   /** True for `2024-03-01`: the caller named a whole UTC day. */
   readonly dateOnly: boolean
 }
@@ -49,12 +60,13 @@ export interface ParsedInstant {
  * accepts them. Without an offset a date-time is UTC (T24), never the host's zone. Undefined when refused.
  */
 export function parseInstant(text: string): ParsedInstant | undefined {
-  if (USUAL.test(text)) return { ms: Date.parse(text), dateOnly: false }
-  const [, date, day, zone] = PATTERN.exec(text) ?? []
+  if (USUAL.test(text)) return { ms: Date.parse(text), finer: '', dateOnly: false }
+  const [, date, day, fraction = '', zone] = PATTERN.exec(text) ?? []
   // A day that the month does not have becomes one of the next month.
   if (date === undefined || new Date(date).getUTCDate() !== Number(day)) return undefined
   const dateOnly = text === date
-  return { ms: Date.parse(dateOnly || zone !== undefined ? text.toUpperCase() : `${text}Z`), dateOnly }
+  const ms = Date.parse(dateOnly || zone !== undefined ? text.toUpperCase() : `${text}Z`)
+  return { ms, finer: fraction.slice(3).replace(/0+$/, ''), dateOnly }
 }
 
 /** Writes an instant in the form that is used everywhere: UTC, milliseconds, `Z` (U013). */

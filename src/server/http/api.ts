@@ -80,7 +80,7 @@ export function createServer(api: Api, loadApp: () => Promise<RequestListener>):
       }
     },
     {
-      renderParserError: (problem, evidence) => api.responseTo(problem, evidence),
+      renderParserError: (problem, evidence, target) => api.responseTo(problem, evidence, target),
       refuse: (req, res, { code, status, detail }) =>
         void api.refuse(req, res, new Refusal(code, { detail, status })),
       accepted: (socket, id) => api.accept(socket, id),
@@ -309,11 +309,13 @@ export class Api {
   }
 
   /** The response to bytes that are not a valid request. */
-  responseTo({ code, detail, status }: WireProblem, evidence: Evidence): RawResponse {
-    const nothing = { method: '', path: '', errorFormat: 'standard', chosenBy: 'default' } as const
+  responseTo({ code, detail, status }: WireProblem, evidence: Evidence, target: string): RawResponse {
+    const { path } = splitTarget(target)
+    const pathPrefix = pathPrefixOf(path)
+    const errorFormat = this.#errorFormatOf(path.slice(pathPrefix.length + BASE.length))
     const { headers, text = '' } = respondUnrouted(
       this.#default,
-      { ...nothing, evidence },
+      { method: '', path, pathPrefix, errorFormat, chosenBy: 'default', evidence },
       new Refusal(code, { detail, status }),
     )
     return { headers, body: text }

@@ -2,6 +2,7 @@ import { Agent, ClientRequest, type IncomingMessage, type RequestOptions, type S
 import type { Socket } from 'node:net'
 import { type Duplex, pipeline, Readable } from 'node:stream'
 import type { ReadableStream as NodeReadableStream } from 'node:stream/web'
+import { urlToHttpOptions } from 'node:url'
 import type { ClientConnection } from '../../core/log/evidence.ts'
 import type { FetchHandler } from '../handlers.ts'
 import { connectionOf } from './connections.ts'
@@ -13,14 +14,20 @@ import { MemorySocket } from './memory-socket.ts'
  */
 export function fetchFrom(server: Server): FetchHandler {
   const agents = new Map<string, MemoryAgent>()
+  return fetchOver((url) => {
+    const agent = agents.get(url.origin) ?? new MemoryAgent(server, new URL(url.origin))
+    agents.set(url.origin, agent)
+    return agent
+  })
+}
+
+/** A `fetch` through the connections of an agent; it follows no redirects. */
+export function fetchOver(agentOf: (url: URL) => Agent): FetchHandler {
   return async (given, init) => {
     const isUrl = typeof given === 'string' || given instanceof URL
     // Other frameworks give their own second parameter to a handler of a Request.
     const request = isUrl ? new Request(given, init) : given
-    const { origin } = new URL(request.url)
-    const agent = agents.get(origin) ?? new MemoryAgent(server, new URL(origin))
-    agents.set(origin, agent)
-    return exchange(request, agent)
+    return exchange(request, agentOf(new URL(request.url)))
   }
 }
 
@@ -64,13 +71,14 @@ const OwnRequest = ClientRequest.prototype.constructor as new (options: RequestO
 
 function exchange(request: Request, agent: Agent): Promise<Response> {
   const { method, url, body, signal } = request
-  const { pathname, search, host } = new URL(url)
+  const { host } = new URL(url)
+  const { hostname, port, path } = urlToHttpOptions(new URL(url))
   const headers: Record<string, string> = { host, ...Object.fromEntries(request.headers) }
   // Node would send a body of unknown length without its end, with a method that usually has none.
   if (body !== null && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
-    const sent = new OwnRequest({ method, path: pathname + search, headers, agent })
+    const sent = new OwnRequest({ method, hostname, port, path, headers, agent } as RequestOptions)
     const onAbort = (): void => void sent.destroy()
     const failure = (message: string, cause: unknown): unknown =>
       signal.aborted ? signal.reason : new TypeError(message, { cause })

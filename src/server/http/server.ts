@@ -29,8 +29,11 @@ export interface RawResponse {
 }
 
 interface HttpServerOptions {
-  /** Renders the response to bytes that are not a request: standard error body, rate-limit headers. Must not throw. */
-  readonly renderParserError: (problem: WireProblem, evidence: Evidence) => RawResponse
+  /**
+   * Renders the response to bytes that are not a request: error body, rate-limit headers. Must not throw. The target is that
+   * of the request line, empty where it is not known.
+   */
+  readonly renderParserError: (problem: WireProblem, evidence: Evidence, target: string) => RawResponse
   /** Responds to a request that is refused before it reaches the listener, through the caller's usual error path. */
   readonly refuse: (req: IncomingMessage, res: ServerResponse, problem: WireProblem) => void
   /** Called with each new connection, before a byte of it is read: its id is unique on this server. */
@@ -93,27 +96,35 @@ export function createHttpServer(listener: RequestListener, options: HttpServerO
     // The rest of a request cannot arrive in time while its connection is not being read.
     if (problem === REQUEST_TIMEOUT && waiting > 1) return
     if (problem === undefined) socket.destroy()
-    else respondRaw(socket as Socket, problem)
+    else respondRaw(socket as Socket, problem, brokenTarget(socket as Socket, error))
   })
   server.on('connect', (_req, socket) => {
     // Node has removed its own listeners; without one, a reset of this connection would end the process.
     socket.on('error', () => socket.destroy())
-    respondRaw(socket as Socket, CONNECT_REFUSED)
+    respondRaw(socket as Socket, CONNECT_REFUSED, '')
   })
   return server
 
-  function respondRaw(socket: Socket, problem: WireProblem): void {
+  function respondRaw(socket: Socket, problem: WireProblem, target: string): void {
     connections.writeLast(socket, (evidence) => {
       if (!socket.writable) {
         socket.destroy()
         return
       }
-      const raw = rawResponse(problem, options.renderParserError(problem, evidence))
+      const raw = rawResponse(problem, options.renderParserError(problem, evidence, target))
       evidence.sent_bytes = Buffer.byteLength(raw)
       socket.end(raw, () => socket.destroy())
       noteEnd(evidence, 'whole')
     })
   }
+}
+
+/** The target of the request that could not be parsed: one whose body is incomplete, or the last request line of the bytes. */
+function brokenTarget(socket: Socket, { rawPacket }: Error & { readonly rawPacket?: Buffer }): string {
+  const req = connectionOf.get(socket)?.latest?.req
+  if (req?.complete === false) return req.url ?? ''
+  const lines = rawPacket?.toString('latin1').matchAll(/^[A-Z]+ (\/\S*)/gm) ?? []
+  return [...lines].at(-1)?.[1] ?? ''
 }
 
 /**

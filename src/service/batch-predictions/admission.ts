@@ -4,7 +4,7 @@ import { policySyntax } from '../../core/core-assumptions.ts'
 import { refuse } from '../../core/errors.ts'
 import { intBetween, timestamp } from '../../core/fields.ts'
 import type { Request } from '../../core/operation.ts'
-import { type PolicyState, policyFields } from '../../core/request/rate-limiter.ts'
+import { type PolicyState, policyFields, roundedUp } from '../../core/request/rate-limiter.ts'
 import { SECOND } from '../../core/time/instant.ts'
 import { batches } from './batches.ts'
 import { countsAt } from './outcomes.ts'
@@ -74,7 +74,9 @@ export const globalCapacityPolicy = setting({
 })
 
 /** A policy whose limit the batch would exceed. */
-interface Shortage extends PolicyState {
+interface Shortage extends Omit<PolicyState, 'wait'> {
+  /** The instant from which a retry may succeed, in milliseconds. */
+  readonly frees: number
   readonly description: string
   /** What helps besides waiting. */
   readonly advice?: string
@@ -89,18 +91,19 @@ type Ask = Pick<Request<object, unknown>, 'tx' | 'now' | 'caller' | 'settings'>
 export function admitBatch(ask: Ask, items: number): void {
   const shortage = concurrency(ask) ?? enqueuedItems(ask, items) ?? createRate(ask) ?? globalCapacity(ask)
   if (shortage === undefined) return
-  const { limit, wait, description, advice = '' } = shortage
+  const { limit, frees, description, advice = '' } = shortage
+  const times = roundedUp(frees, ask.now)
   refuse('rate_limit_exceeded', {
     detail: description,
-    mitigation: `Wait ${wait} s, the value of Retry-After. If the virtual clock is frozen, advance it.${advice}`,
-    headers: policyFields(shortage, ask.settings.get(policySyntax)),
+    mitigation: `Wait ${times.wait} s, the value of Retry-After. If the virtual clock is frozen, advance it.${advice}`,
+    headers: policyFields({ ...shortage, wait: times.wait }, ask.settings.get(policySyntax)),
     admission: {
       admitted: false,
       limit,
       // Not the places of the policy: Retry-After is present when nothing remains for the request.
       remaining: 0,
-      reset: Math.floor(ask.now / SECOND) + wait,
-      retryAfter: wait,
+      ...times,
+      retryAfter: times.wait,
     },
     assumed: [[policySyntax.item, policySyntax]],
   })
@@ -109,24 +112,24 @@ export function admitBatch(ask: Ask, items: number): void {
 function concurrency(ask: Ask): Shortage | undefined {
   const bound = ask.settings.get(concurrencyPolicy)
   if (bound === null) return undefined
-  const { limit, wait } = read(bound)
+  const { limit, frees } = read(bound, ask)
   const unfinished = ofOrganization(ask).filter(isUnfinished).length
   if (unfinished < limit) return undefined
   const description = `The organization has ${unfinished} unfinished batches; the maximum is ${limit}.`
-  return { policy: 'org-concurrency', limit, remaining: 0, wait, unit: CONCURRENT, description }
+  return { policy: 'org-concurrency', limit, remaining: 0, frees, unit: CONCURRENT, description }
 }
 
 function enqueuedItems(ask: Ask, items: number): Shortage | undefined {
   const bound = ask.settings.get(enqueuedItemsPolicy)
   if (bound === null) return undefined
-  const { limit, wait } = read(bound)
+  const { limit, frees } = read(bound, ask)
   const enqueued = ofOrganization(ask)
     .filter(isUnfinished)
     .reduce((sum, batch) => sum + countsAt(batch, ask.now).processing, 0)
   if (enqueued + items <= limit) return undefined
   const description = `The organization has ${enqueued} unfinished items and requests ${items} more; the maximum is ${limit}.`
   const remaining = Math.max(0, limit - enqueued)
-  const shortage = { policy: 'org-enqueued-items', limit, remaining, wait, description }
+  const shortage = { policy: 'org-enqueued-items', limit, remaining, frees, description }
   if (items <= limit) return shortage
   const way = `raise the limit, or split it into batches of at most ${limit} items`
   return { ...shortage, advice: ` The batch alone has more items than the limit: ${way}.` }
@@ -142,18 +145,17 @@ function createRate(ask: Ask): Shortage | undefined {
     .sort((a, b) => a - b)
   if (created.length < limit) return undefined
   const frees = (created[created.length - limit] ?? ask.now) + window * SECOND
-  const wait = Math.max(1, Math.ceil((frees - ask.now) / SECOND))
   const description = `The organization created ${created.length} batches within ${window} s; the maximum is ${limit}.`
-  return { policy: 'org-create-rate', limit, remaining: 0, wait, window, description }
+  return { policy: 'org-create-rate', limit, remaining: 0, frees, window, description }
 }
 
 function globalCapacity(ask: Ask): Shortage | undefined {
   const capacity = ask.settings.get(globalCapacityPolicy)
   if (capacity === null) return undefined
   const until = typeof capacity === 'number' ? undefined : capacity.until
-  const over = until === undefined ? undefined : Date.parse(until) - ask.now
-  if (over !== undefined && over <= 0) return undefined
-  const { limit, wait } = read(capacity)
+  const end = until === undefined ? undefined : Date.parse(until)
+  if (end !== undefined && end <= ask.now) return undefined
+  const { limit, frees } = read(capacity, ask)
   const unfinished = [...ask.tx.in(batches)].filter(isUnfinished).length
   if (unfinished < limit) return undefined
   return {
@@ -161,14 +163,14 @@ function globalCapacity(ask: Ask): Shortage | undefined {
     limit,
     remaining: 0,
     unit: CONCURRENT,
-    wait: over === undefined ? wait : Math.ceil(over / SECOND),
+    frees: end ?? frees,
     description: 'The service has no capacity for more batches.',
   }
 }
 
-function read(bound: Bound): { readonly limit: number; readonly wait: number } {
-  if (typeof bound === 'number') return { limit: bound, wait: RETRY_AFTER }
-  return { limit: bound.limit, wait: bound.retry_after_s ?? RETRY_AFTER }
+function read(bound: Bound, { now }: Ask): { readonly limit: number; readonly frees: number } {
+  const { limit, retry_after_s } = typeof bound === 'number' ? { limit: bound } : bound
+  return { limit, frees: now + (retry_after_s ?? RETRY_AFTER) * SECOND }
 }
 
 function ofOrganization({ tx, caller }: Ask): Batch[] {

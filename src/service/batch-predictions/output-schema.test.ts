@@ -361,3 +361,22 @@ test('any number of items are compared by value', { tags: ['R100'] }, () => {
   expect(validateOutput(schema, { a: [1, '1', [1], { 1: 1 }, null, 'null'] })).toEqual([])
   expect(validateOutput(schema, { a: Array.from({ length: 100_000 }, (_, n) => ({ n })) })).toEqual([])
 })
+
+test.for<[text: string, place: string]>([
+  ['{"maximum": 9007199254740993}', '/maximum'],
+  ['{"minimum": -1e400}', '/minimum'],
+  ['{"enum": [1, {"a": 12345678901234567890}]}', '/enum/1/a'],
+])('%s has a number that a double does not keep', { tags: ['R200'] }, ([text, place]) => {
+  const found = check(object({ a: JSON.parse(text) }))
+  expect(found).toEqual([
+    {
+      pointer: `/output_schema/properties/a${place}`,
+      detail: expect.stringContaining('integers must be from -9007199254740991 to 9007199254740991'),
+    },
+  ])
+})
+
+test('numbers that doubles keep are accepted in a schema', { tags: ['R200'] }, () => {
+  const bounds = { minimum: -Number.MAX_SAFE_INTEGER, maximum: 3.4028234663852886e38, multipleOf: 5e-324 }
+  expect(check(object({ a: bounds }))).toEqual([])
+})

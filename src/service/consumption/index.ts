@@ -6,7 +6,7 @@ import { hash } from '../../core/random.ts'
 import { listOrder, ordered } from '../../core/request/pagination.ts'
 import type { Resource } from '../../core/service.ts'
 import { collection } from '../../core/state/collection.ts'
-import { DAY } from '../../core/time/instant.ts'
+import { compareInstants, DAY, type ExactInstant, parseInstant } from '../../core/time/instant.ts'
 import { listResponse, pageQuery, readPage, type Spot } from '../cursor-page.ts'
 import { organizations } from '../organizations.ts'
 import { refersTo } from '../records.ts'
@@ -15,6 +15,7 @@ import {
   type Dates,
   dateForms,
   dayCount,
+  endAfter,
   queryInstant,
   startAfterEnd,
   tooLong,
@@ -31,14 +32,13 @@ const FORM = /^v1:(0|[1-9]\d{0,14}):/
  * of another row (U022). Specification: List consumption breakdown.
  */
 export function toCursor(position: number, dates: Dates = {}): string {
-  return Buffer.from(`v1:${position}:${hash(0, instantOf(dates.start), instantOf(dates.end))}`).toString(
-    'base64url',
-  )
+  const [start, end] = [textOf(dates.start), textOf(dates.end && endAfter(dates.end))]
+  return Buffer.from(`v1:${position}:${hash(0, start, end)}`).toString('base64url')
 }
 
-// Equal for all forms of one date.
-function instantOf(date: Dates['start']): string {
-  return date === undefined ? '' : `${date.ms} ${date.dateOnly} ${date.finer}`
+// Equal for all forms of one instant.
+function textOf(instant: ExactInstant | undefined): string {
+  return instant === undefined ? '' : `${instant.ms} ${instant.finer}`
 }
 
 /**
@@ -125,8 +125,9 @@ const listConsumption = operation({
       const window = windowOf(dates, request)
       const isWanted = ({ created_at, _emulator }: ConsumptionRow): boolean => {
         if (window === undefined || _emulator.organization_id !== caller.organization_id) return false
-        const ms = Date.parse(created_at)
-        return window.from <= ms && ms < window.until
+        const instant = parseInstant(created_at)
+        if (instant === undefined) return false
+        return compareInstants(window.from, instant) <= 0 && compareInstants(instant, window.until) < 0
       }
       return ordered(tx.in(consumptionRows).filter(isWanted), settings.get(listOrder), seed)
     }

@@ -24,7 +24,10 @@ function read(start?: string, end?: string, values: object = {}) {
 }
 
 const spanOf = (window: ReturnType<typeof windowOf>) =>
-  window && [formatInstant(window.from), formatInstant(window.until - 1)]
+  window && [
+    formatInstant(window.from.ms),
+    formatInstant(window.until.ms - (window.until.finer === '' ? 1 : 0)),
+  ]
 
 test.for([
   ['2024-03-01', '2024-03-01', '2024-03-01T00:00:00.000Z', '2024-03-01T23:59:59.999Z'],

@@ -3,7 +3,14 @@ import { choice, type Reliance } from '../../core/assumptions.ts'
 import { refuseInvalid } from '../../core/errors.ts'
 import type { Issue } from '../../core/json.ts'
 import type { Request } from '../../core/operation.ts'
-import { DAY, type ParsedInstant, parseInstant, startOfDay } from '../../core/time/instant.ts'
+import {
+  compareInstants,
+  DAY,
+  type ExactInstant,
+  type ParsedInstant,
+  parseInstant,
+  startOfDay,
+} from '../../core/time/instant.ts'
 import type { Assume } from '../records.ts'
 
 /** The most UTC calendar days that a report may span. Specification: Field and parameter bounds. */
@@ -61,8 +68,6 @@ interface QueryInstant extends ParsedInstant {
   readonly zoned: boolean
   /** True for the form of RFC 3339; other forms of ISO 8601 are accepted, too (U077). */
   readonly exact: boolean
-  /** True for an instant with digits below the millisecond. */
-  readonly finer: boolean
 }
 
 // The form of RFC 3339, and the other calendar forms of ISO 8601.
@@ -78,15 +83,14 @@ function readIso(text: string): QueryInstant | undefined {
   const [date, exact] = [`${year}-${month}-${day}`, RFC_3339.test(text)]
   const midnight = parseInstant(date)
   if (midnight === undefined) return undefined
-  if (hour === undefined) return { ...midnight, zoned: true, exact, finer: false }
+  if (hour === undefined) return { ...midnight, zoned: true, exact }
   const isNextDay = hour === '24' && Number(minute) + Number(second) + Number(fraction) === 0
   const digits = offset.replace(':', '')
   const zone = digits.length < 3 ? digits || 'Z' : `${digits.slice(0, 3)}:${digits.slice(3) || '00'}`
   const instant = parseInstant(`${date}T${isNextDay ? '00' : hour}:${minute}:${second}.${fraction}${zone}`)
   if (instant === undefined) return undefined
-  const finer = /[1-9]/.test(fraction.slice(3))
   const ms = instant.ms + (isNextDay ? DAY : 0)
-  return { ms, dateOnly: false, zoned: offset !== '', exact: exact && !isNextDay, finer }
+  return { ...instant, ms, zoned: offset !== '', exact: exact && !isNextDay }
 }
 
 /** A query parameter that is an ISO 8601 date or date-time. */
@@ -109,28 +113,37 @@ export interface Dates {
 }
 
 /**
- * The virtual milliseconds that a report covers, without `until`; undefined for one without rows. Both dates are inclusive: a date alone starts at UTC
- * midnight, and as an end covers its whole day. Instants are compared in milliseconds. Depending on settings, it refuses a
- * window that is too long, or whose end is before its start. Specification: List consumption breakdown.
+ * The first instant after a date that is inclusive: the next midnight after a date alone. After an instant it is the same one
+ * with a digit 0, which sorts between it and all later ones.
+ */
+export function endAfter({ ms, finer, dateOnly }: ParsedInstant): ExactInstant {
+  return dateOnly ? { ms: ms + DAY, finer } : { ms, finer: `${finer}0` }
+}
+
+/**
+ * The virtual instants that a report covers, without `until`; undefined for one without rows. Both dates are inclusive: a date alone starts at
+ * UTC midnight, and as an end covers its whole day. Depending on settings, it refuses a window that is too long, or whose end
+ * is before its start. Specification: List consumption breakdown.
  */
 export function windowOf(
   { start, end }: Dates,
   { now, assume }: Pick<Request<object, unknown>, 'now' | 'assume'>,
-): { readonly from: number; readonly until: number } | undefined {
+): { readonly from: ExactInstant; readonly until: ExactInstant } | undefined {
   refuseInvalid([
     ...dateIssues('/query/start_date', start, assume),
     ...dateIssues('/query/end_date', end, assume),
   ])
-  const until = end === undefined ? now + 1 : end.ms + (end.dateOnly ? DAY : 1)
-  const lastDay = startOfDay(until - 1)
-  const earliest = lastDay - (MAX_DAYS - 1) * DAY
-  const from = start === undefined ? earliest : start.ms + (start.finer ? 1 : 0)
-  if (from >= until) {
+  const last = end ?? { ms: now, finer: '', dateOnly: false }
+  const until = endAfter(last)
+  const lastDay = startOfDay(last.ms)
+  const earliest = { ms: lastDay - (MAX_DAYS - 1) * DAY, finer: '' }
+  const from: ExactInstant = start ?? earliest
+  if (compareInstants(from, until) >= 0) {
     if (assume(startAfterEnd) === 'reject')
       refuseInvalid([{ pointer: '/query/start_date', detail: 'must not be after end_date' }])
     return undefined
   }
-  const days = (lastDay - startOfDay(from)) / DAY + 1
+  const days = (lastDay - startOfDay(from.ms)) / DAY + 1
   if (days <= MAX_DAYS) return { from, until }
   // The two ways of counting differ only at this length, so only here the response depends on the setting.
   if (days === MAX_DAYS + 1 && assume(dayCount) === 'difference') return { from, until }

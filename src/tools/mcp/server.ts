@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { packageVersion, shippedFile } from '../../adapters/package.ts'
 import { EmulatorError } from '../../client/emulator-error.ts'
 import { NAME_PATTERN } from '../../core/sandboxes/name.ts'
+import { strictObject } from '../../core/strict-input.ts'
 import { parsed, zodIssues } from '../../core/zod-issues.ts'
 import { CommandFailed } from '../../terminal/command.ts'
 import { controlOf } from '../../terminal/control-client.ts'
@@ -29,24 +30,28 @@ export function mcpServer({ readOnly, find }: ServerOptions): McpServer {
   const offered = tools.filter(({ effect }) => !readOnly || effect === 'reads')
   for (const each of offered) {
     const { name, description, effect } = each
-    const input = z.strictObject({ ...each.input, sandbox })
+    const input = { ...each.input, sandbox }
     const annotations = {
       readOnlyHint: effect === 'reads',
       destructiveHint: effect === 'destroys',
       openWorldHint: false,
     }
-    server.registerTool(name, { description, inputSchema: unchecked(input), annotations }, async (given) => {
-      try {
-        const { sandbox, ...checked } = requireValid(input, given, name)
-        const emulator = await find()
-        const address = sandbox === undefined ? emulator : { ...emulator, sandbox }
-        const lines = await each.run(controlOf(address), checked as never, address)
-        const text = lines.map((line) => rendered(line, { colours: false })).join('\n')
-        return { content: [{ type: 'text', text }] }
-      } catch (error) {
-        return { isError: true, content: [{ type: 'text', text: inTools(messageOf(error), offered) }] }
-      }
-    })
+    server.registerTool(
+      name,
+      { description, inputSchema: unchecked(z.strictObject(input)), annotations },
+      async (given) => {
+        try {
+          const { sandbox, ...checked } = requireValid(strictObject(input), given, name)
+          const emulator = await find()
+          const address = sandbox === undefined ? emulator : { ...emulator, sandbox }
+          const lines = await each.run(controlOf(address), checked as never, address)
+          const text = lines.map((line) => rendered(line, { colours: false })).join('\n')
+          return { content: [{ type: 'text', text }] }
+        } catch (error) {
+          return { isError: true, content: [{ type: 'text', text: inTools(messageOf(error), offered) }] }
+        }
+      },
+    )
   }
   for (const path of pages()) addPage(server, path)
   return server

@@ -21,12 +21,11 @@ export class ReferenceWindow {
     const admitted = this.#inside(now).length < this.#limit
     if (admitted) this.admitted.push(now)
     const inside = this.#inside(now)
-    // The first whole second at which an admitted request has left the window; there is always one, at least the present request.
-    // It is never more than the length of the window from now (R261).
-    const last = Math.floor((now + this.#window) / 1000)
-    const reset = Math.min(last, ...inside.map((each) => Math.ceil((each + this.#window) / 1000)))
+    // The instant at which an admitted request has left the window; there is always one, at least the present request.
+    const frees = Math.min(...inside.map((each) => each + this.#window))
+    const reset = Math.ceil(frees / 1000)
     const remaining = this.#limit - inside.length
-    const retryAfter = remaining > 0 ? undefined : Math.max(1, Math.ceil(reset - now / 1000))
+    const retryAfter = remaining > 0 ? undefined : Math.max(1, Math.ceil((frees - now) / 1000))
     return { admitted, remaining, reset, retryAfter }
   }
 

@@ -116,3 +116,15 @@ test('an endpoint without a contract is rate limited like any other', { tags: ['
   expect((await emulator.get('/search')).status).toBe(501)
   expect((await emulator.get('/search')).status).toBe(429)
 })
+
+test('a number that no double keeps is text in a record without contract', {
+  tags: ['R223', 'U011'],
+}, async () => {
+  const emulator = await testEmulator({ collections: sampleRecords })
+  const raw = '{"name":"n","order":9007199254740993,"limit":1e400,"count":3}'
+  const created = await emulator.request('POST', '/agents/agent-1/automations', { raw })
+  expect(created.status).toBe(200)
+  const expected = { order: '9007199254740993', limit: '1e400', count: 3 }
+  expect(created.body).toMatchObject(expected)
+  expect((await emulator.get(`/agents/agent-1/automations/${created.body.id}`)).body).toMatchObject(expected)
+})

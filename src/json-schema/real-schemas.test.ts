@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { NOW, outputOf, seeded } from '../../test/support/output-schemas.ts'
+import { REAL_SCHEMAS } from '../../test/support/real-schemas.ts'
+import { outputsOf } from './outputs.ts'
+
+/** Forty outputs of each schema of a kind. */
+function* outputsFor(...titles: readonly string[]) {
+  for (const title of titles) {
+    const [outputs, chance] = [outputsOf(REAL_SCHEMAS[title] ?? {}), seeded(7)]
+    for (let n = 0; n < 40; n++) yield outputOf(outputs, chance) ?? {}
+  }
+}
+
+/** The instant of a date in any form that the schemas have. */
+function instantOf(text: unknown): number {
+  const date = String(text)
+    .replace(/^(\d{2})[./](\d{2})[./](\d{4})$/, '$3-$2-$1')
+    .replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3')
+  return Date.parse(date)
+}
+
+test('a date with a pattern is a date near now, in the form of the pattern', () => {
+  const titles = [
+    'pydantic payment',
+    'pydantic order',
+    'zod invoice',
+    'zod contract',
+    'written invoice',
+    'written letter',
+    'written meter',
+  ]
+  for (const output of outputsFor(...titles)) {
+    const dates = Object.entries(output).filter(([name]) => /date|_on$|month/i.test(name))
+    expect(dates.length).toBeGreaterThan(0)
+    for (const [name, text] of dates)
+      expect(Math.abs(instantOf(text) - NOW), `${name} ${text}`).toBeLessThan(400 * 86_400_000)
+  }
+})
+
+test.for([
+  ['pydantic contract', 'start_date', 'end_date'],
+  ['pydantic lease', 'valid_from', 'valid_until'],
+  ['pydantic order', 'order_date', 'delivery_date'],
+  ['pydantic timesheet', 'start_time', 'end_time'],
+  ['pydantic invoice', 'tax_amount', 'subtotal'],
+  ['pydantic invoice', 'subtotal', 'total_amount'],
+  ['zod invoice', 'netAmount', 'grossAmount'],
+  ['zod contract', 'effectiveDate', 'expirationDate'],
+  ['zod booking', 'checkIn', 'checkOut'],
+  ['zod shipment', 'departureDate', 'arrivalDate'],
+  ['zod range', 'minSalary', 'maxSalary'],
+  ['zod statement', 'periodStart', 'periodEnd'],
+  ['written contract', 'start', 'end'],
+  ['written policy', 'from', 'to'],
+  ['written claim', 'opened_at', 'closed_at'],
+] as const)('%s: %s is not after %s', ([title, first, last]) => {
+  for (const output of outputsFor(title)) {
+    const [from, to] = [output[first], output[last]]
+    expect(from === to || (from as string) < (to as string), `${from} ${to}`).toBe(true)
+  }
+})
+
+test('formats of generators of schemas have values of their kind', () => {
+  for (const { id, network, host } of outputsFor('pydantic invoice', 'pydantic network')) {
+    if (id !== undefined)
+      expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+    if (network !== undefined)
+      expect([network, host]).toEqual([expect.stringMatching(/\/\d\d$/), expect.any(String)])
+  }
+  for (const { id, phone } of outputsFor('zod token', 'zod contact'))
+    expect(id ?? phone).toMatch(/^(01[\dA-Z]{24}|\+\d{6,15})$/)
+})
