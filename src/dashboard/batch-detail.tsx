@@ -77,23 +77,24 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
   return (
     <Detail label={`Batch ${batchName(batch)}`} head={head}>
       <p class="row-actions">
-        <Button icon={batch.held ? 'play' : 'pause'} disabled={lost ?? done} onClick={hold}>
-          {batch.held ? 'Release' : 'Hold'}
-        </Button>
-        <Button kind="primary" disabled={lost ?? done} onClick={() => advanceToEnd(batch)}>
-          Advance to done
-        </Button>
-        <span class="push wide-only" />
-        <Button disabled={lost ?? done} onClick={intervene('complete')}>
-          Complete
-        </Button>
-        <Button disabled={failable} onClick={intervene('fail')}>
-          Fail
-        </Button>
-        <Button disabled={failable} onClick={intervene('expire')}>
-          Expire
-        </Button>
         <Button
+          text={batch.held ? 'Release' : 'Hold'}
+          icon={batch.held ? 'play' : 'pause'}
+          disabled={lost ?? done}
+          onClick={hold}
+        />
+        <Button
+          text="Advance to done"
+          kind="primary"
+          disabled={lost ?? done}
+          onClick={() => advanceToEnd(batch)}
+        />
+        <span class="push wide-only" />
+        <Button text="Complete" disabled={lost ?? done} onClick={intervene('complete')} />
+        <Button text="Fail" disabled={failable} onClick={intervene('fail')} />
+        <Button text="Expire" disabled={failable} onClick={intervene('expire')} />
+        <Button
+          text="Clean up"
           disabled={
             lost ??
             (isOpen
@@ -103,9 +104,7 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
                 : undefined)
           }
           onClick={intervene('cleanup')}
-        >
-          Clean up
-        </Button>
+        />
       </p>
       <Phases batch={batch} />
       <ItemBar batch={batch} />
@@ -196,7 +195,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
     await ask('PATCH /batches/{id}', { params: { id }, body: { outcomes: outcomes as never } })
     onDone()
   }
-  const edit = canEdit && <Button onClick={() => setEditing(true)}>Edit</Button>
+  const edit = canEdit && <Button text="Edit" onClick={() => setEditing(true)} />
   return (
     <Card title="Outcome rules" hint="the first matching rule decides; for unfinished items" actions={edit}>
       <ul class="rows outcomes">
@@ -252,9 +251,7 @@ function Results({ batch, about }: { batch: BatchRow; about: string }) {
   const actions = (
     <>
       <FilterField label="Filter results" value={text} onInput={setText} />
-      <Button icon="download" onClick={save}>
-        NDJSON
-      </Button>
+      <Button text="NDJSON" icon="download" onClick={save} />
     </>
   )
   return (

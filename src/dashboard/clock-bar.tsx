@@ -242,7 +242,7 @@ function Advancing() {
         {state.label}
         {at !== undefined && `, now ${timeOfDay(at)}`}
       </span>
-      {state.isLong && <Button onClick={stopAdvance}>Stop</Button>}
+      {state.isLong && <Button text="Stop" onClick={stopAdvance} />}
     </div>
   )
 }
@@ -263,9 +263,7 @@ function Next() {
         <strong class="cut">Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
         <span class="cut">{eventName(next)}</span>
       </p>
-      <Button disabled={isLost.value} onClick={advanceToNext} label="Go to the next event">
-        Go
-      </Button>
+      <Button text="Go" disabled={isLost.value} onClick={advanceToNext} label="Go to the next event" />
     </div>
   )
 }

@@ -84,11 +84,7 @@ export function Inbox(props: { messages: readonly Message[]; id: string | undefi
         title={isOn ? 'Nothing has arrived yet' : 'Use the inbox'}
         text="The built-in inbox receives webhooks, so you need no server. Faults and retries affect it like any receiver."
       >
-        {!isOn && (
-          <Button kind="primary" icon="inbox" onClick={subscribeInbox}>
-            Use the inbox
-          </Button>
-        )}
+        {!isOn && <Button text="Use the inbox" kind="primary" icon="inbox" onClick={subscribeInbox} />}
       </Empty>
     )
   }
@@ -182,8 +178,8 @@ function MessageDetail({ message }: { message: Message }) {
       </p>
       <p class="row-actions">
         <CopyButton text={() => pretty(body)}>Copy body</CopyButton>
-        <Button onClick={unread}>Mark unread</Button>
-        <Button onClick={() => goTo(linkTo('webhooks', [id]))}>Show the delivery</Button>
+        <Button text="Mark unread" onClick={unread} />
+        <Button text="Show the delivery" onClick={() => goTo(linkTo('webhooks', [id]))} />
       </p>
       {signature_problem !== null && (
         <Note tone="error">A receiver that checks signatures refuses this. {signature_problem}</Note>

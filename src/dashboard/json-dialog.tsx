@@ -38,10 +38,13 @@ export function JsonDialog(props: JsonDialogProps) {
   }
   const actions = (
     <>
-      <Button onClick={props.onClose}>Cancel</Button>
-      <Button kind="primary" disabled={syntax && 'The text is not valid JSON.'} onClick={() => void submit()}>
-        {props.action}
-      </Button>
+      <Button text="Cancel" onClick={props.onClose} />
+      <Button
+        text={props.action}
+        kind="primary"
+        disabled={syntax && 'The text is not valid JSON.'}
+        onClick={() => void submit()}
+      />
     </>
   )
   return (

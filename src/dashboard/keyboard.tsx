@@ -51,7 +51,7 @@ export function startKeyboard(): void {
       return
     }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-    if (document.querySelector('dialog[open]') !== null) return
+    if (document.querySelector('dialog[open], :popover-open') !== null) return
     const { key } = event
     if (key === 'Escape') {
       toasts.value = toasts.value.slice(0, -1)
@@ -114,7 +114,7 @@ export function KeyboardHelp() {
     <Dialog
       title="Keyboard"
       kind="wide keys"
-      actions={<Button onClick={close}>Close</Button>}
+      actions={<Button text="Close" onClick={close} />}
       onClose={close}
     >
       <dl>

@@ -37,7 +37,7 @@ export function NoMatch(props: {
       title={`No ${noun} matches the filter`}
       text={`The filter "${filter}" hides ${countOf(count, noun, nouns)}.`}
     >
-      <Button onClick={clear}>Clear filter</Button>
+      <Button text="Clear filter" onClick={clear} />
     </Empty>
   )
 }

@@ -4,12 +4,12 @@ import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'
 import { confirm } from './dialogs.tsx'
+import { RecordConflict } from './differences.tsx'
 import { dateTime, pretty, shortId, sizeOf } from './format.ts'
 import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { changed, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { here, linkTo, open } from './place.ts'
-import { RecordConflict } from './record-conflict.tsx'
 import { MissingFields, RecordForm } from './record-form.tsx'
 import { fieldsOf, MAX_EDITED, recordSchema } from './record-schema.ts'
 import { referencesIn } from './references.ts'
@@ -177,6 +177,7 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
       </div>
       <p class="row-actions">
         <Button
+          text="Save"
           kind="primary"
           disabled={
             syntax !== undefined
@@ -186,12 +187,8 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
                 : 'Nothing was changed.'
           }
           onClick={() => void save()}
-        >
-          Save
-        </Button>
-        <Button disabled={!isDirty} onClick={() => edit(stored.text, stored)}>
-          Discard changes
-        </Button>
+        />
+        <Button text="Discard changes" disabled={!isDirty} onClick={() => edit(stored.text, stored)} />
         <span class="push hint wide-only">
           <kbd>Ctrl S</kbd> saves
         </span>
@@ -252,9 +249,11 @@ function Large({ name, text }: { name: string; text: string }) {
         /__emulator/state/{name} changes it.
       </Note>
       <p class="row-actions">
-        <Button icon="download" onClick={() => download(`${name.replaceAll('/', '-')}.json`, text)}>
-          Download it
-        </Button>
+        <Button
+          text="Download it"
+          icon="download"
+          onClick={() => download(`${name.replaceAll('/', '-')}.json`, text)}
+        />
       </p>
       <Code label="Beginning of the record" text={text.slice(0, SHOWN)} />
     </>

@@ -115,12 +115,11 @@ export function MissingFields({ text, isValid, fields, onChange }: Omit<FormProp
       <span class="hint">Not set:</span>
       {missing.map(([name, field]) => (
         <Button
+          text={field.isRequired ? `${name}, required` : name}
           key={name}
           icon="plus"
           onClick={() => onChange(pretty({ ...record, [name]: initialValue(field) }))}
-        >
-          {field.isRequired ? `${name}, required` : name}
-        </Button>
+        />
       ))}
     </p>
   )

@@ -2,14 +2,13 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
-import { DiffLines } from './differences.tsx'
+import { comparable, DiffLines, RequestCompare } from './differences.tsx'
 import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { goTo, here, linkTo, open } from './place.ts'
-import { comparable, RequestCompare } from './request-compare.tsx'
 import type { LogRow } from './requests.ts'
 import { DEMO_KEYS, LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
@@ -110,15 +109,9 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
               <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
             )}
             <p class="row-actions">
-              <Button icon="copy" onClick={curl}>
-                Copy as curl
-              </Button>
-              <Button icon="again" disabled={off} onClick={resend}>
-                Send again
-              </Button>
-              <Button icon="bolt" onClick={fail}>
-                Make this fail
-              </Button>
+              <Button text="Copy as curl" icon="copy" onClick={curl} />
+              <Button text="Send again" icon="again" disabled={off} onClick={resend} />
+              <Button text="Make this fail" icon="bolt" onClick={fail} />
               <Menu
                 label="More about this request"
                 items={[

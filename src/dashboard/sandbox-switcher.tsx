@@ -69,8 +69,8 @@ export function MissingSandbox({ name, isWhole }: { name: string; isWhole: boole
   const text = `There is no sandbox ${name} yet. Its first request creates it.`
   const steps = (
     <>
-      <Button onClick={() => void make()}>Create it now</Button>
-      <Button onClick={() => goTo(linkIn('default', here.value.view))}>Open default</Button>
+      <Button text="Create it now" onClick={() => void make()} />
+      <Button text="Open default" onClick={() => goTo(linkIn('default', here.value.view))} />
     </>
   )
   if (isWhole)

@@ -227,7 +227,7 @@ function Banner() {
         Connection lost. Showing data from {seconds(pageTime() - since)} s ago. Next try in{' '}
         {seconds(nextTry - pageTime())} s.
       </p>
-      <Button onClick={retryNow}>Retry now</Button>
+      <Button text="Retry now" onClick={retryNow} />
     </div>
   )
 }
@@ -245,14 +245,13 @@ function Toasts() {
           <p>{text}</p>
           {action !== undefined && (
             <Button
+              text={action.label}
               kind="ghost"
               onClick={() => {
                 dismiss(id)
                 action.run()
               }}
-            >
-              {action.label}
-            </Button>
+            />
           )}
           <Button kind="ghost" icon="close" label="Close the message" onClick={() => dismiss(id)} />
         </div>
@@ -280,9 +279,7 @@ function TokenDialog() {
         </p>
         <TextField label="Token" type="password" required value={text} onInput={setText} />
         <div class="actions row">
-          <Button kind="primary" type="submit">
-            Continue
-          </Button>
+          <Button text="Continue" kind="primary" type="submit" />
         </div>
       </form>
     </div>

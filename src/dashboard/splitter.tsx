@@ -1,45 +1,33 @@
 import type { ComponentChildren } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { keep, kept } from './browser.ts'
+import { useSize } from './table.tsx'
 import { Missing } from './ui.tsx'
 
-const MIN = 320
 const STEP = 16
 
-/** A panel to the right of a list. The user changes its width by dragging its edge, or with arrow keys on it. */
+/** A panel to the right of a list. The user changes its width by dragging its corner, or with arrow keys on its edge. */
 export function Panel(props: { name: string; width: number; children: ComponentChildren }) {
-  const [width, setWidth] = useState(Number(kept(`width.${props.name}`)) || props.width)
-  const start = useRef<{ readonly x: number; readonly width: number } | undefined>(undefined)
-  const resize = (next: number) => {
-    const chosen = Math.round(Math.min(Math.max(next, MIN), innerWidth * 0.6))
-    setWidth(chosen)
-    keep(`width.${props.name}`, String(chosen))
-  }
+  const place = `width.${props.name}`
+  const panel = useRef<HTMLDivElement>(null)
+  const [first] = useState(() => Number.parseInt(kept(place) ?? '', 10) || props.width)
+  const { width } = useSize(panel, { width: first, height: 0 })
+  // The style has the width that the user has chosen; a narrow page makes the panel narrower than that.
+  useEffect(() => keep(place, panel.current?.style.width ?? ''), [width])
   return (
-    <div class="panel" style={{ width: `${width}px` }}>
+    <div class="panel" ref={panel} style={{ width: `${first}px` }}>
       <div
         class="splitter wide-only"
         role="separator"
         aria-orientation="vertical"
         aria-label="Width of the panel"
         aria-valuenow={width}
-        aria-valuemin={MIN}
-        aria-valuemax={Math.round(innerWidth * 0.6)}
         tabIndex={0}
         onKeyDown={(event) => {
-          if (event.key === 'ArrowLeft') resize(width + STEP)
-          if (event.key === 'ArrowRight') resize(width - STEP)
-          if (event.key.startsWith('Arrow')) event.stopPropagation()
-        }}
-        onPointerDown={(event) => {
-          start.current = { x: event.clientX, width }
-          event.currentTarget.setPointerCapture(event.pointerId)
-        }}
-        onPointerMove={(event) => {
-          if (start.current !== undefined) resize(start.current.width + start.current.x - event.clientX)
-        }}
-        onPointerUp={() => {
-          start.current = undefined
+          const step = { ArrowLeft: STEP, ArrowRight: -STEP }[event.key]
+          if (step === undefined || panel.current === null) return
+          event.stopPropagation()
+          panel.current.style.width = `${width + step}px`
         }}
       />
       {props.children}

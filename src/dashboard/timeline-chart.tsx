@@ -39,11 +39,7 @@ export function Chart({ batches, marks, axisIn, now, onPan }: ChartProps) {
     setPicked(instant > now ? { px: event.clientX - box.left, top: AXIS, instant } : undefined)
   }
   return (
-    <section
-      class="card chart"
-      aria-label="Batches over virtual time"
-      onKeyDown={(event) => event.key === 'Escape' && setPicked(undefined)}
-    >
+    <section class="card chart" aria-label="Batches over virtual time">
       <div class="chart-body">
         <Labels batches={inSight} first={first} count={batches.length} />
         <div
@@ -75,9 +71,17 @@ export function Chart({ batches, marks, axisIn, now, onPan }: ChartProps) {
             />
           ))}
           {picked !== undefined && (
-            <Popover picked={picked} now={now} width={width} onClose={() => setPicked(undefined)} />
+            <span class="picked" style={{ left: `${picked.px}px`, top: `${picked.top}px` }} />
           )}
         </div>
+        {picked !== undefined && (
+          <Popover
+            key={`${picked.px} ${picked.top}`}
+            picked={picked}
+            now={now}
+            onClose={() => setPicked((current) => (current === picked ? undefined : current))}
+          />
+        )}
       </div>
       <Legend />
     </section>

@@ -8,10 +8,11 @@ import { copy } from './toasts.ts'
 import { useKeys } from './view-keys.ts'
 
 interface ButtonProps {
-  readonly children?: ComponentChildren
+  /** Undefined for a button that shows an icon alone. */
+  readonly text?: ComponentChildren
   readonly icon?: IconName
   readonly kind?: 'primary' | 'ghost' | 'danger'
-  /** The name of a button that shows an icon alone. */
+  /** The name of a button without a text. */
   readonly label?: string
   /** The reason why the button cannot be used; undefined if it can. */
   readonly disabled?: string | boolean | undefined
@@ -22,12 +23,12 @@ interface ButtonProps {
 }
 
 export function Button(props: ButtonProps) {
-  const { children, icon, kind, label, disabled, pressed, busy, onClick, type = 'button' } = props
+  const { text, icon, kind, label, disabled, pressed, busy, onClick, type = 'button' } = props
   const isOff = disabled !== undefined && disabled !== false
   return (
     <button
       type={type}
-      class={`button ${kind ?? ''} ${children === undefined ? 'icon-only' : ''}`}
+      class={`button ${kind ?? ''} ${text === undefined ? 'icon-only' : ''}`}
       aria-label={label}
       title={typeof disabled === 'string' ? disabled : label}
       aria-disabled={isOff || undefined}
@@ -35,8 +36,8 @@ export function Button(props: ButtonProps) {
       aria-busy={busy || undefined}
       onClick={isOff ? (event) => event.preventDefault() : onClick}
     >
-      {icon !== undefined && <Icon name={icon} size={children === undefined ? 16 : 14} />}
-      {children}
+      {icon !== undefined && <Icon name={icon} size={text === undefined ? 16 : 14} />}
+      {text}
     </button>
   )
 }
@@ -94,16 +95,19 @@ export function Segments<T extends string>(props: {
 export const entriesOf = <T extends string, V>(record: Readonly<Record<T, V>>) =>
   Object.entries(record) as [T, V][]
 
-/** Moves the focus along the buttons of a group. */
-export function moveByArrows(event: KeyboardEvent & { readonly currentTarget: EventTarget | null }): void {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-  if (step === undefined || !(event.currentTarget instanceof HTMLElement)) return
-  const buttons = [...event.currentTarget.querySelectorAll('button')]
-  const next = buttons[buttons.indexOf(document.activeElement as HTMLButtonElement) + step]
-  if (next === undefined) return
+type KeyOnElement = KeyboardEvent & { readonly currentTarget: HTMLElement }
+
+/** Moves the focus along the fields and buttons of a group, from the last one to the first one, too. */
+const moveBy = (steps: Readonly<Record<string, number>>) => (event: KeyOnElement) => {
+  const step = steps[event.key]
+  if (step === undefined) return
+  const all = [...event.currentTarget.querySelectorAll<HTMLElement>('button, input')]
   event.preventDefault()
-  next.focus()
+  all.at((all.indexOf(document.activeElement as HTMLElement) + step) % all.length)?.focus()
 }
+
+export const moveByArrows = moveBy({ ArrowRight: 1, ArrowLeft: -1 })
+export const moveUpAndDown = moveBy({ ArrowDown: 1, ArrowUp: -1 })
 
 export function Switch(props: {
   on: boolean
@@ -139,9 +143,13 @@ export function CopyButton(props: { text: () => string; children?: ComponentChil
   const icon = isCopied ? 'check' : 'copy'
   const only = children === undefined ? { label: isCopied ? 'Copied' : 'Copy' } : {}
   return (
-    <Button icon={icon} {...(kind && { kind })} {...only} onClick={onClick}>
-      {children === undefined ? undefined : isCopied ? 'Copied' : children}
-    </Button>
+    <Button
+      text={children === undefined ? undefined : isCopied ? 'Copied' : children}
+      icon={icon}
+      {...(kind && { kind })}
+      {...only}
+      onClick={onClick}
+    />
   )
 }
 
@@ -265,7 +273,7 @@ export function Problem({ text, onRetry }: { text: string; onRetry?: (() => void
     <div class="note error" role="alert">
       <Icon name="error" />
       <p>{text}</p>
-      {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry !== undefined && <Button text="Try again" onClick={onRetry} />}
     </div>
   )
 }

@@ -258,7 +258,18 @@ test('a preset can be armed with a click and fails the next request; a custom ru
   const editor = page.getByLabel('Rule as JSON')
   await editor.fill('{"preset": "server-eror"}')
   await page.getByRole('alert').getByText('Did you mean "server-error"?').waitFor()
-  await editor.fill('{"preset": "server-error"}')
+  await editor.fill('{"match": {"operation": "pages.create"}, "times": 3, "preset": "server-error"}')
+  await page.getByLabel('Template').selectOption('cut')
+  await page.getByLabel('When').selectOption('Every second match')
+  expect(JSON.parse(await editor.inputValue())).toEqual({
+    match: { operation: 'pages.create' },
+    times: 3,
+    do: [{ cut: { at: 'before-head', how: 'rst' } }],
+    when: { every: 2 },
+  })
+  await page.getByLabel('Operation').selectOption('data-views.list')
+  await page.getByLabel('Template').selectOption('preset server-error')
+  await page.getByLabel('When').selectOption('Every match')
   await page.getByRole('button', { name: 'Arm rule' }).click()
   await page.getByText('The rule is armed.').waitFor()
   expect((await sandbox.fetch('/data-views')).status).toBe(500)

@@ -49,7 +49,7 @@ export default function ConductView() {
             title="No findings"
             text="A finding is something that the client did wrong: it waited too short, repeated a request without a key, left connections open. Arm a fault, and see how your client behaves."
           >
-            <Button onClick={() => goTo(linkTo('faults'))}>Arm a fault</Button>
+            <Button text="Arm a fault" onClick={() => goTo(linkTo('faults'))} />
           </Empty>
         ) : rows.length === 0 ? (
           <NoMatch count={data.length} noun="finding" />

@@ -166,9 +166,7 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
             ))}
           </select>
           <QueryFilter label={`Filter ${name}`} />
-          <Button icon="plus" onClick={() => open([name, 'new'])}>
-            New record
-          </Button>
+          <Button text="New record" icon="plus" onClick={() => open([name, 'new'])} />
         </div>
         {rows.length === 0 ? (
           all.length === 0 ? (
@@ -199,12 +197,12 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
             </span>
             {rows.length > PAGE && (
               <span class="row-actions">
-                <Button disabled={start === 0} onClick={() => setPage(page - 1)}>
-                  Previous
-                </Button>
-                <Button disabled={start + PAGE >= rows.length} onClick={() => setPage(page + 1)}>
-                  Next
-                </Button>
+                <Button text="Previous" disabled={start === 0} onClick={() => setPage(page - 1)} />
+                <Button
+                  text="Next"
+                  disabled={start + PAGE >= rows.length}
+                  onClick={() => setPage(page + 1)}
+                />
               </span>
             )}
           </p>

@@ -70,14 +70,8 @@ export default function Faults() {
         summary={`${countOf(presets.length, 'preset')} · ${rules.filter(({ status }) => status === 'armed').length} armed`}
       >
         <QueryFilter label="Search presets" />
-        {rules.length > 0 && (
-          <Button kind="danger" icon="trash" onClick={clear}>
-            Clear all
-          </Button>
-        )}
-        <Button kind="primary" icon="plus" onClick={() => open(['new'], {})}>
-          New rule
-        </Button>
+        {rules.length > 0 && <Button text="Clear all" kind="danger" icon="trash" onClick={clear} />}
+        <Button text="New rule" kind="primary" icon="plus" onClick={() => open(['new'], {})} />
       </ViewHead>
       <div class="split">
         <section class="list pad-all" tabIndex={0} aria-label="Rules and presets">

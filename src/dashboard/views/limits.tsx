@@ -56,9 +56,7 @@ export default function Limits() {
           }
         />
         {windows.length > 0 && (
-          <Button disabled={isLost.value} onClick={() => void clearAll()}>
-            Clear all
-          </Button>
+          <Button text="Clear all" disabled={isLost.value} onClick={() => void clearAll()} />
         )}
       </ViewHead>
       <section class="scroll" tabIndex={0} aria-label="Rate windows">
@@ -139,12 +137,11 @@ function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
       </span>
       <span class="row-actions">
         <Button
+          text="Fill"
           disabled={remaining === 0}
           onClick={() => void act(() => fill(window, 0), `${operation} is full. Next request: 429.`)}
-        >
-          Fill
-        </Button>
-        <Button onClick={() => void act(() => fill(window, limit), `${operation} is empty.`)}>Clear</Button>
+        />
+        <Button text="Clear" onClick={() => void act(() => fill(window, limit), `${operation} is empty.`)} />
         <Menu
           label={`Change the limit of ${operation}`}
           items={[10, 60, 200, 1_000].map((each) => ({

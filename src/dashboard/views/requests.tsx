@@ -113,12 +113,11 @@ export default function Requests() {
           onChoose={setKind}
         />
         <Button
+          text={waiting > 0 ? `${waiting} new` : 'Live'}
           pressed={paused === undefined}
           icon={paused === undefined ? 'pause' : 'play'}
           onClick={() => setPaused(paused === undefined ? entries : undefined)}
-        >
-          {waiting > 0 ? `${waiting} new` : 'Live'}
-        </Button>
+        />
         <Menu
           label="More"
           items={[

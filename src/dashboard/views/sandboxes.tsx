@@ -122,12 +122,11 @@ export default function SandboxesView() {
       >
         <QueryFilter label="Filter by name or failed" />
         <Button
+          text={`Delete ${removable.length} shown`}
           kind="danger"
           disabled={isLost.value || (removable.length === 0 && 'The default sandbox cannot be deleted.')}
           onClick={() => remove(removable)}
-        >
-          {`Delete ${removable.length} shown`}
-        </Button>
+        />
       </ViewHead>
       {notice}
       <div class="split">

@@ -26,15 +26,12 @@ export default function Scenarios() {
         summary={`${data.data.length - broken.length} valid · ${broken.length} with an error`}
       >
         <Button
+          text="Validate all"
           disabled={off}
           onClick={() => void act(() => ask('POST /scenarios'), 'The scripts are loaded again.')}
-        >
-          Validate all
-        </Button>
+        />
         {active !== null && (
-          <Button icon="pause" disabled={off} onClick={() => stop(active.name)}>
-            Stop
-          </Button>
+          <Button text="Stop" icon="pause" disabled={off} onClick={() => stop(active.name)} />
         )}
       </ViewHead>
       <div class="split">
@@ -144,20 +141,14 @@ function StartButtons({ scenario, off }: { scenario: Scenario; off: boolean }) {
       () => ask('POST /scenarios/{name}/start', { params: { name }, body: { reset } }),
       `${name} is active.`,
     )
-  if (scenario.active)
-    return (
-      <Button disabled={off} onClick={() => stop(name)}>
-        Stop
-      </Button>
-    )
+  if (scenario.active) return <Button text="Stop" disabled={off} onClick={() => stop(name)} />
   return (
     <>
       <Button
+        text="Start"
         disabled={off || (generation === null ? 'No version of this scenario was ever valid.' : undefined)}
         onClick={() => start(false)}
-      >
-        Start
-      </Button>
+      />
       <Menu
         label={`More ways to start ${name}`}
         disabled={off}

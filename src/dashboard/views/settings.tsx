@@ -48,9 +48,7 @@ export default function Settings() {
           value={which}
           onChoose={setWhich}
         />
-        <Button disabled={isLost.value} onClick={() => setEditing(true)}>
-          Edit as JSON
-        </Button>
+        <Button text="Edit as JSON" disabled={isLost.value} onClick={() => setEditing(true)} />
       </ViewHead>
       {isEditing && <SettingsDialog items={items} onClose={() => setEditing(false)} />}
       <section class="scroll" tabIndex={0} aria-label="Settings and assumptions">
@@ -66,13 +64,12 @@ export default function Settings() {
             text="Settings decide the questions that the specification leaves open. Show all to see every question."
           >
             <Button
+              text="Show all"
               onClick={() => {
                 setWhich('all')
                 refine({ filter: '' })
               }}
-            >
-              Show all
-            </Button>
+            />
           </Empty>
         ) : (
           <ul class="card rows settings">
@@ -196,12 +193,10 @@ function Value({ setting }: { setting: Setting }) {
         />
       )}
       {isEdited && (
-        <Button type="submit" disabled={issues.length > 0 && 'The value is not valid.'}>
-          Save
-        </Button>
+        <Button text="Save" type="submit" disabled={issues.length > 0 && 'The value is not valid.'} />
       )}
       {isChanged(setting) && text === undefined && (
-        <Button onClick={() => void save(null)}>Restore default</Button>
+        <Button text="Restore default" onClick={() => void save(null)} />
       )}
       {issues.length > 0 && (
         <p class="field-error" id={id}>

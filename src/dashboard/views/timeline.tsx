@@ -71,15 +71,14 @@ export default function Timeline() {
           onChoose={setZoom}
         />
         <Button
+          text="Follow"
           icon="flag"
           pressed={isFollowing}
           onClick={() => {
             setFollowing(!isFollowing)
             setOffset(0)
           }}
-        >
-          Follow
-        </Button>
+        />
       </ViewHead>
       <section
         class="scroll"
@@ -265,9 +264,11 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
       hint={`${durationText(Date.parse(last.to) - Date.parse(last.from))} · ${shortTime(last.from, now)} to ${shortTime(last.to, now)} · ${countOf(total, 'event')}`}
       actions={
         short.groups.length > 0 && (
-          <Button pressed={whole === last} onClick={() => setWhole(whole === last ? undefined : last)}>
-            List all
-          </Button>
+          <Button
+            text="List all"
+            pressed={whole === last}
+            onClick={() => setWhole(whole === last ? undefined : last)}
+          />
         )
       }
     >

@@ -72,13 +72,13 @@ export default function Webhooks() {
           onChoose={(next) => open([], { tab: next })}
         />
         {failures.length > 0 && (
-          <Button icon="check" onClick={() => acknowledge(failures, deliveries)}>
-            Acknowledge {countOf(failures.length, 'failure')}
-          </Button>
+          <Button
+            text={`Acknowledge ${countOf(failures.length, 'failure')}`}
+            icon="check"
+            onClick={() => acknowledge(failures, deliveries)}
+          />
         )}
-        <Button kind="primary" icon="plus" disabled={isLost.value} onClick={add}>
-          Add endpoint
-        </Button>
+        <Button text="Add endpoint" kind="primary" icon="plus" disabled={isLost.value} onClick={add} />
       </ViewHead>
       {notice}
       {tab === 'subscriptions' ? (
@@ -101,9 +101,7 @@ export default function Webhooks() {
               }
             >
               {subscriptions.length === 0 && (
-                <Button icon="inbox" onClick={subscribeInbox}>
-                  Use the inbox
-                </Button>
+                <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />
               )}
             </Empty>
           ) : (
@@ -166,15 +164,15 @@ function DeliveryDetail(props: {
       </p>
       <p class="row-actions">
         <Button
+          text="Redeliver now"
           kind="primary"
           icon="again"
           disabled={isLost.value || status === 'sending'}
           onClick={redeliver}
-        >
-          Redeliver now
-        </Button>
+        />
         {!isInbox(url) && (
           <Button
+            text="Send to inbox"
             icon="inbox"
             disabled={isLost.value}
             onClick={() =>
@@ -183,14 +181,15 @@ function DeliveryDetail(props: {
                 'The inbox has received it.',
               )
             }
-          >
-            Send to inbox
-          </Button>
+          />
         )}
         {retry_at !== null && (
-          <Button icon="step" disabled={isLost.value} onClick={() => goToInstant(retry_at, 'To the retry')}>
-            Advance to retry
-          </Button>
+          <Button
+            text="Advance to retry"
+            icon="step"
+            disabled={isLost.value}
+            onClick={() => goToInstant(retry_at, 'To the retry')}
+          />
         )}
       </p>
       <Chain current={id} about={ref} />
@@ -290,10 +289,8 @@ function NewSubscription({ onDone }: { onDone: () => void }) {
       />
       <TextField label="Signing secret (optional)" type="password" value={secret} onInput={setSecret} />
       <p class="row-actions">
-        <Button kind="primary" type="submit">
-          Subscribe
-        </Button>
-        <Button onClick={onDone}>Cancel</Button>
+        <Button text="Subscribe" kind="primary" type="submit" />
+        <Button text="Cancel" onClick={onDone} />
         <span class="hint">
           <Icon name="info" size={12} /> Receivers on this machine are allowed; others with --allow-webhook.
         </span>
