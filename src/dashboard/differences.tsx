@@ -18,7 +18,7 @@ const fieldsOf = (...given: readonly object[]) => [...new Set(given.flatMap((eac
  * The differences between two versions of one value. Fields inside fields are named by their path: `a/0/b`.
  * @param at the path of the value; empty for the whole value
  */
-export function differences(before: unknown, after: unknown, at = ''): Lines {
+function differences(before: unknown, after: unknown, at = ''): Lines {
   if (pretty(before) === pretty(after)) return []
   if (isBranch(before) && isBranch(after) && Array.isArray(before) === Array.isArray(after)) {
     const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
