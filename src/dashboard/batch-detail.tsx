@@ -7,7 +7,7 @@ import { advanceToEnd } from './clock-bar.tsx'
 import type { Column } from './columns.ts'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { JsonDialog } from './json-dialog.tsx'
+import { JsonDialog } from './json-editor.tsx'
 import { act, isLost, ticking } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { StateTag } from './status.tsx'
@@ -64,7 +64,6 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
     void act(() => ask('PATCH /batches/{id}', { params: { id }, body: { hold: !batch.held } }))
   const head = (
     <>
-      <h2>{batchName(batch)}</h2>
       <StateTag state={stateOf(batch)} />
       <code class="hint wide-only">{id}</code>
       <CopyButton text={() => id} />
@@ -75,7 +74,7 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
       ? lost
       : (done ?? `Not possible: the batch is ${batch.status}.`)
   return (
-    <Detail label={`Batch ${batchName(batch)}`} head={head}>
+    <Detail label={`Batch ${batchName(batch)}`} title={batchName(batch)} head={head}>
       <p class="row-actions">
         <Button
           text={batch.held ? 'Release' : 'Hold'}
@@ -198,7 +197,7 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
   const edit = canEdit && <Button text="Edit" onClick={() => setEditing(true)} />
   return (
     <Card title="Outcome rules" hint="the first matching rule decides; for unfinished items" actions={edit}>
-      <ul class="rows outcomes">
+      <ul class="rows">
         {rules.map((rule, index) => (
           <li key={index}>
             <span class="grow">{itemsOf(rule)}</span>
@@ -263,8 +262,6 @@ function Results({ batch, about }: { batch: BatchRow; about: string }) {
           rows={rows}
           columns={RESULTS}
           idOf={({ custom_id }) => custom_id}
-          onOpen={() => {}}
-          isQuiet
         />
       </div>
     </Card>

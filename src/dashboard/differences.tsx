@@ -83,14 +83,14 @@ function CompareDialog(props: {
   )
   return (
     <Dialog title={title} actions={actions} onClose={onClose}>
-      <div class="compare-choice">
+      <div class="columns pad">
         {fields.map((field) => (
           <ChoiceField key={field.label} {...field} />
         ))}
       </div>
       {loaded.notice}
       {loaded.data !== undefined && found.length === 0 && <Note>{`No ${noun} differs.`}</Note>}
-      <section class="diff" tabIndex={0} aria-label="Differences">
+      <section class={found.length === 0 ? '' : 'diff'} tabIndex={0} aria-label="Differences">
         {found.slice(0, MAX_DIFFERENCES).map(({ name, what, lines }) => (
           <section key={name}>
             <h3>
@@ -206,7 +206,7 @@ export function RecordConflict(props: {
       <Note tone="warn">
         The record was changed while you edited it. Your version was not saved: choose the version to keep.
       </Note>
-      <div class="diff conflict">
+      <div class="diff">
         <h3>Changed by others</h3>
         <DiffLines lines={differences(base, theirs)} />
         <h3>Changed by you</h3>

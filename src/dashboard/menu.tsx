@@ -68,7 +68,7 @@ export function Menu(props: {
             </li>
           ))}
         </ul>
-        {items.length === 0 && empty !== undefined && <p class="hint">{empty}</p>}
+        {items.length === 0 && empty !== undefined && <p class="hint pad">{empty}</p>}
       </div>
     </span>
   )

@@ -2,13 +2,11 @@ import { useState } from 'preact/hooks'
 import { shellWord } from '../core/shell-word.ts'
 import { ask, controlUrl } from './api.ts'
 import { ChoiceField } from './fields.tsx'
-import { pretty } from './format.ts'
-import { JsonEditor, jsonIssue } from './json-editor.tsx'
+import { asJson, pretty } from './format.ts'
+import { JsonEditor, jsonIssue, useVerdict } from './json-editor.tsx'
 import { act } from './live.ts'
-import { useLive } from './loaded.tsx'
-import { type RulePart, TEMPLATES, WHENS } from './rule-templates.ts'
+import { type RulePart, TEMPLATES } from './rule-templates.ts'
 import { Button, CopyButton, Detail, Note } from './ui.tsx'
-import { useVerdict } from './verdict.ts'
 
 /** The first text of a rule: from another rule, or from a preset and a request. */
 function startOf(rule: RulePart | undefined, start: Readonly<Record<string, string>>): RulePart {
@@ -31,7 +29,6 @@ export function RuleComposer(props: {
 }) {
   const { presets, rule, start, onClose } = props
   const [text, setText] = useState(() => pretty(startOf(rule as RulePart | undefined, start)))
-  const { data: operations } = useLive(() => ask('GET /operations'), [])
   const syntax = jsonIssue(text)
   const check = () => ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })
   const verdict = useVerdict(text, syntax === undefined ? check : undefined)
@@ -46,48 +43,35 @@ export function RuleComposer(props: {
   }
   const curl = () =>
     `curl -X POST ${shellWord(`${controlUrl()}/faults`)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(JSON.parse(text)))}`
-  const draft: RulePart = syntax === undefined ? JSON.parse(text) : {}
-  const { operation: _, ...others } = isObject(draft.match) ? draft.match : {}
-  const all = draft.preset === undefined ? 'everything' : undefined
-  const rest = pretty(others) === '{}' ? all : others
-  const primitives = Object.entries(TEMPLATES).map(([name, part]) => {
-    return [name, { preset: undefined, match: draft.match ?? 'everything', ...part }] as const
+  const draft: RulePart = Object(asJson(text))
+  const { match, when = { every: 1 }, preset: _, do: __, ...others } = draft
+  const primitives = Object.entries(TEMPLATES).map(([name, part]): [string, RulePart] => {
+    return [name, { match: match ?? 'everything', when, ...others, ...part }]
   })
+  const written = primitives.find(([, part]) => pretty(part.do) === pretty(draft.do))
   const ofPresets = presets.map(({ name }) => {
-    const match = isObject(draft.match) ? draft.match : undefined
-    return [`preset ${name}`, { preset: name, match, do: undefined }] as const
+    return [`preset ${name}`, { preset: name, ...(match !== 'everything' && { match }), ...others }] as const
   })
-  const names = operations?.data.map(({ name }) => name) ?? []
-  const parts: Readonly<Record<string, readonly (readonly [string, RulePart])[]>> = {
-    Template: [...primitives, ...(rule === undefined ? ofPresets : [])],
-    Operation: [
-      [all ?? 'from the preset', { match: rest }],
-      ...names.map((name) => [name, { match: { ...others, operation: name } }] as const),
-    ],
-    When: Object.entries(WHENS),
-  }
+  const templates = new Map<string, RulePart>([...primitives, ...(rule === undefined ? ofPresets : [])])
   return (
-    <Detail label="Rule" head={<h2>{rule === undefined ? 'New rule' : rule.id}</h2>} onClose={onClose}>
-      <div class="fields">
-        {Object.entries(parts).map(([label, choices]) => (
-          <ChoiceField
-            key={label}
-            label={label}
-            value={choices.find(([, part]) => isIn(part, draft))?.[0] ?? ''}
-            choices={[['', 'as written'], ...choices.map(([name]) => [name, name] as const)]}
-            onChoose={(chosen) =>
-              setText(pretty({ ...draft, ...choices.find(([name]) => name === chosen)?.[1] }))
-            }
-          />
-        ))}
-      </div>
+    <Detail label="Rule" title={rule?.id ?? 'New rule'} onClose={onClose}>
+      <ChoiceField
+        label="Template"
+        value={draft.preset === undefined ? (written?.[0] ?? '') : `preset ${draft.preset}`}
+        choices={[
+          ['', 'Start from a primitive or a preset'],
+          ...[...templates.keys()].map((name) => [name, name] as const),
+        ]}
+        onChoose={(name) => setText(pretty(templates.get(name) ?? draft))}
+      />
       <div class="field stack">
         <span class="label">JSON</span>
         <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
       </div>
       <Note>
-        {draft.preset === undefined ? 'A template is a start' : 'A preset is a rule with a name'}: values here
-        override it. Also possible are times, ttl and priority.
+        {draft.preset !== undefined && 'A preset is a rule with a name: values here override it. '}
+        <code>match</code> can have an operation, <code>when</code> one of nth, first, every and after, with
+        by. <code>times</code> and <code>ttl</code> end a rule.
       </Note>
       <p class="row-actions">
         <Button
@@ -101,9 +85,3 @@ export function RuleComposer(props: {
     </Detail>
   )
 }
-
-const isObject = (value: unknown): value is RulePart => typeof value === 'object' && value !== null
-
-/** Whether a rule has the fields of a part with the same values. */
-const isIn = (part: RulePart, rule: RulePart) =>
-  Object.entries(part).every(([field, value]) => pretty(value) === pretty(rule[field]))

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openEmulator } from '../emulator/emulator.ts'
-import { TEMPLATES, WHENS } from './rule-templates.ts'
+import { TEMPLATES } from './rule-templates.ts'
 
-test('the emulator accepts the template of each primitive, and each choice of matches', async () => {
+test('the emulator accepts the template of each primitive', async () => {
   const emulator = await openEmulator({ port: 0, ephemeral: true, rate: 0 })
   onTestFinished(() => emulator.close())
   const check = async (part: object) => {
@@ -12,9 +12,6 @@ test('the emulator accepts the template of each primitive, and each choice of ma
     const response = await fetch(url, { method: 'POST', headers, body })
     return response.ok ? [] : [`${body} ${await response.text()}`]
   }
-  const parts = [
-    ...Object.values(TEMPLATES),
-    ...Object.values(WHENS).map((when) => ({ ...TEMPLATES.pace, ...when })),
-  ]
+  const parts = Object.values(TEMPLATES).map((part) => ({ when: { every: 1 }, ...part }))
   expect((await Promise.all(parts.map(check))).flat()).toEqual([])
 })

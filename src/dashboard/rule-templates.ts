@@ -22,12 +22,3 @@ export const TEMPLATES: Readonly<Record<PrimitiveName, RulePart>> = {
   clock: { do: [{ clock: { advance: '1h' } }] },
   deliver: { match: { webhook: '*' }, do: [{ deliver: { copies: 2 } }] },
 }
-
-/** Which of the requests that match. */
-export const WHENS: Readonly<Record<string, RulePart>> = {
-  'Every match': { when: undefined },
-  'Only the first match': { when: { nth: 1 } },
-  'The first two matches of each API key': { when: { first: 2, by: 'api_key' } },
-  'Every second match': { when: { every: 2 } },
-  'After two matches': { when: { after: 2 } },
-}

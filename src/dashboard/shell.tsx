@@ -14,7 +14,7 @@ import { goTo, here, linkTo, sandboxName } from './place.ts'
 import { MissingSandbox, SandboxSwitcher } from './sandbox-switcher.tsx'
 import { nextTheme, theme } from './theme.ts'
 import { dismiss, toasts } from './toasts.ts'
-import { Button, Problem, Skeleton } from './ui.tsx'
+import { Button, Problem, Skeleton, showModal } from './ui.tsx'
 import { type View, viewNamed, views } from './views.ts'
 
 export function Shell() {
@@ -99,7 +99,7 @@ function Navigation() {
     <nav class="navigation" aria-label="Views">
       <p class="brand row wide-only">
         <span class="logo center">
-          <Icon name="clock" />
+          <Icon name="clock" size={14} />
         </span>
         <span class="desk-only">Workspace Emulator</span>
       </p>
@@ -263,10 +263,8 @@ function Toasts() {
 function TokenDialog() {
   const [text, setText] = useState('')
   return (
-    <div class="cover center">
+    <dialog {...{ ref: showModal, class: 'dialog', 'aria-label': 'Control token', closedby: 'none' }}>
       <form
-        class="dialog"
-        aria-label="Control token"
         onSubmit={(event) => {
           event.preventDefault()
           useToken(text)
@@ -282,6 +280,6 @@ function TokenDialog() {
           <Button text="Continue" kind="primary" type="submit" />
         </div>
       </form>
-    </div>
+    </dialog>
   )
 }

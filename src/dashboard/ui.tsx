@@ -68,26 +68,41 @@ export function Tag({ tone = 'neutral', icon = ICONS[tone], children }: TonedPro
   )
 }
 
-/** Buttons of which at most one is pressed. Arrow keys move between them. */
-export function Segments<T extends string>(props: {
-  label: string
+interface ChoiceProps<T extends string> {
+  readonly label: string
   /** Their labels by value. */
-  options: Readonly<Record<T, string>>
-  value: T
-  onChoose: (value: T) => void
-}) {
+  readonly options: Readonly<Record<T, string>>
+  readonly value: T
+  readonly onChoose: (value: T) => void
+}
+
+/** Buttons of which at most one is pressed. Arrow keys move between them. */
+export function Segments<T extends string>({ label, options, value, onChoose }: ChoiceProps<T>) {
   return (
-    <div class="segments" role="group" aria-label={props.label} onKeyDown={moveByArrows}>
-      {entriesOf(props.options).map(([value, label]) => (
-        <button
-          type="button"
-          key={value}
-          aria-pressed={props.value === value}
-          onClick={() => props.onChoose(value)}
-        >
-          {label}
+    <div class="segments" role="group" aria-label={label} onKeyDown={moveByArrows}>
+      {entriesOf(options).map(([each, text]) => (
+        <button type="button" key={each} aria-pressed={value === each} onClick={() => onChoose(each)}>
+          {text}
         </button>
       ))}
+    </div>
+  )
+}
+
+/** Tabs over one panel: arrow keys and `[` `]` move. */
+export function Tabs<T extends string>({ label, options, value, onChoose }: ChoiceProps<T>) {
+  return (
+    <div class="tabs fixed" role="tablist" aria-label={label} onKeyDown={moveByArrows}>
+      {entriesOf(options).map(([each, text]) => {
+        const isChosen = value === each
+        const tab = { role: 'tab', 'aria-selected': isChosen, tabIndex: isChosen ? 0 : -1 } as const
+        const choose = () => onChoose(each)
+        return (
+          <button type="button" key={each} {...tab} onFocus={isChosen ? undefined : choose} onClick={choose}>
+            {text}
+          </button>
+        )
+      })}
     </div>
   )
 }
@@ -153,33 +168,6 @@ export function CopyButton(props: { text: () => string; children?: ComponentChil
   )
 }
 
-/** Tabs over one panel: arrow keys and `[` `]` move. */
-export function Tabs<T extends string>(props: {
-  label: string
-  /** Their labels by value. */
-  tabs: Readonly<Record<T, string>>
-  value: T
-  onChoose: (value: T) => void
-}) {
-  return (
-    <div class="tabs" role="tablist" aria-label={props.label} onKeyDown={moveByArrows}>
-      {entriesOf(props.tabs).map(([value, label]) => (
-        <button
-          type="button"
-          key={value}
-          role="tab"
-          aria-selected={props.value === value}
-          tabIndex={props.value === value ? 0 : -1}
-          onFocus={() => props.value !== value && props.onChoose(value)}
-          onClick={() => props.onChoose(value)}
-        >
-          {label}
-        </button>
-      ))}
-    </div>
-  )
-}
-
 /** The head of a view: its title, a summary, and its actions. */
 export function ViewHead(props: {
   title: string
@@ -200,9 +188,10 @@ export function FilterField(props: {
   value: string
   onInput: (text: string) => void
   placeholder?: string
+  isWide?: boolean
 }) {
   return (
-    <span class="filter">
+    <span class={props.isWide === true ? 'filter grow' : 'filter'}>
       <Icon name="search" />
       <input
         type="search"
@@ -296,7 +285,7 @@ export function Card(props: {
   const id = useId()
   return (
     <section class="card" aria-labelledby={id}>
-      <header class="row">
+      <header class="row strip line-below">
         <h2 id={id}>{props.title}</h2>
         <p class="hint grow">{props.hint}</p>
         {props.actions}
@@ -311,7 +300,9 @@ const close = () => open(here.value.path.slice(0, -1))
 /** The panel of the opened item, next to a list. On phones it is the whole page. */
 export function Detail(props: {
   label: string
-  head: ComponentChildren
+  title: ComponentChildren
+  /** Shown after the title: a state, or actions. */
+  head?: ComponentChildren
   children: ComponentChildren
   /** Default: opens the list. */
   onClose?: () => void
@@ -324,6 +315,7 @@ export function Detail(props: {
         <span class="back">
           <Button icon="back" kind="ghost" label="Back to the list" onClick={onClose} />
         </span>
+        <h2>{props.title}</h2>
         {props.head}
         <Button icon="close" kind="ghost" label="Close" onClick={onClose} />
       </header>
@@ -337,23 +329,46 @@ export function Detail(props: {
 /** Shown instead of the detail of an item that does not exist. */
 export function Missing({ text }: { text: string }) {
   return (
-    <Detail label="Not found" head={<h2>Not found</h2>}>
+    <Detail label="Not found" title="Not found">
       <Problem text={text} />
     </Detail>
   )
 }
 
+interface FactListProps {
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  /** The names are keys of the keyboard. */
+  readonly areKeys?: boolean
+}
+
 /** Names with their values. */
-export function FactList({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
+export function FactList({ facts, areKeys = false }: FactListProps) {
   return (
     <dl class="facts stack small">
       {facts.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{areKeys ? <kbd>{name}</kbd> : name}</dt>
           <dd>{value}</dd>
         </div>
       ))}
     </dl>
+  )
+}
+
+/** Things with a link each, and what is said about them. */
+export function Links({
+  items,
+}: {
+  items: readonly (readonly [href: string, name: string, more?: string])[]
+}) {
+  return (
+    <ul class="links stack small dim">
+      {items.map(([href, name, more = '']) => (
+        <li key={name}>
+          <a href={href}>{name}</a> {more}
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -2,11 +2,11 @@ import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
 import { countOf, dateTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
+import { Panel } from '../list.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { here, linkTo } from '../place.ts'
-import { Panel } from '../splitter.tsx'
 import { Button, Card, Detail, Note, Problem, Tag, ViewHead } from '../ui.tsx'
 
 type Scenario = Output<'GET /scenarios'>['data'][number]
@@ -88,7 +88,7 @@ const loadDetail = async (name: string) => {
 
 function ScenarioDetail({ name, active }: { name: string; active: Active | null }) {
   const { data, notice } = useLive(() => loadDetail(name), ['scenario', 'request'], name)
-  const panel = { label: `Scenario ${name}`, head: <h2 class="mono">{name}</h2> }
+  const panel = { label: `Scenario ${name}`, title: <code>{name}</code> }
   if (data === undefined) return <Detail {...panel}>{notice}</Detail>
   const { scenario, rules, stubs } = data
   return (
@@ -170,9 +170,11 @@ function Broken({ scenario: { name, error, generation } }: { scenario: Scenario 
       }
       hint={generation === null ? 'not loaded' : 'not loaded; the last valid version is used'}
     >
-      <pre class="code wrap wrapped bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
-        {error}
-      </pre>
+      <div class="pad">
+        <pre class="code wrap bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
+          {error}
+        </pre>
+      </div>
     </Card>
   )
 }

@@ -1,8 +1,9 @@
 import { useId, useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
+import { Select, valuesOf } from '../fields.tsx'
 import { asJson, pretty } from '../format.ts'
 import { Icon } from '../icon.tsx'
-import { JsonDialog } from '../json-dialog.tsx'
+import { JsonDialog, useVerdict } from '../json-editor.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { refine } from '../place.ts'
@@ -10,7 +11,6 @@ import { filtered, filterText, QueryFilter } from '../query-filter.tsx'
 import { fieldOf, type JsonSchema } from '../record-schema.ts'
 import { chooseTheme, hasLetterKeys, setLetterKeys, theme } from '../theme.ts'
 import { Button, Card, Empty, Segments, Switch, Tag, ViewHead } from '../ui.tsx'
-import { useVerdict } from '../verdict.ts'
 
 type Item = Output<'GET /assumptions'>['data'][number]
 type Setting = Item['settings'][number]
@@ -130,7 +130,7 @@ function Question({ item }: { item: Item }) {
         ))}
         {item.settings.length === 0 && <span class="hint">fixed</span>}
       </span>
-      <span class="used">{item.used > 0 && `${item.used}×`}</span>
+      <span class="hint fixed">{item.used > 0 && `${item.used}×`}</span>
     </li>
   )
 }
@@ -168,18 +168,11 @@ function Value({ setting }: { setting: Setting }) {
       {field.kind === 'boolean' ? (
         <Switch on={value === true} label={key} hideLabel onToggle={() => void save(value !== true)} />
       ) : field.kind === 'choice' ? (
-        <select
+        <Select
           aria-label={key}
           disabled={isLost.value}
-          value={JSON.stringify(value)}
-          onChange={(event) => void save(JSON.parse(event.currentTarget.value))}
-        >
-          {field.choices.map((choice) => (
-            <option key={String(choice)} value={JSON.stringify(choice)}>
-              {String(choice)}
-            </option>
-          ))}
-        </select>
+          {...valuesOf(field.choices, value, (next) => void save(next))}
+        />
       ) : (
         <input
           class="mono"

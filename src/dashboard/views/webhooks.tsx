@@ -15,13 +15,13 @@ import {
   useDeliveries,
 } from '../deliveries.ts'
 import { TextField } from '../fields.tsx'
-import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
+import { countOf, durationText, pretty, shortTime } from '../format.ts'
 import { Icon } from '../icon.tsx'
-import { Inbox, subscribeInbox } from '../inbox.tsx'
+import { Inbox, subscribeInbox, TimedState } from '../inbox.tsx'
+import { List } from '../list.tsx'
 import { act, isLost, ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { here, linkTo, open } from '../place.ts'
-import { Opened } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { Button, Card, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
 
@@ -54,7 +54,6 @@ export default function Webhooks() {
   const deliveries = oldestFirst.toReversed()
   const failures = newFailures(deliveries)
   const tab = query.tab !== undefined && isTab(query.tab) ? query.tab : 'deliveries'
-  const opened = deliveries.find(({ id }) => id === path[0])
   const add = () => {
     open([], { tab: 'subscriptions' })
     setAdding(true)
@@ -90,48 +89,38 @@ export default function Webhooks() {
         <Inbox messages={messages} id={path[0]} isOn={subscriptions.some(({ url }) => isInbox(url))} />
       ) : (
         <div class="split">
-          {deliveries.length === 0 ? (
-            <Empty
-              icon="bell"
-              title="No deliveries yet"
-              text={
-                subscriptions.length === 0
-                  ? 'No endpoint is subscribed. Add one, then let a batch finish.'
-                  : 'A delivery appears here when a batch becomes terminal.'
-              }
-            >
-              {subscriptions.length === 0 && (
-                <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />
-              )}
-            </Empty>
-          ) : (
-            <section class="list" tabIndex={0} aria-label="Deliveries, newest first">
-              <ul class="deliveries">
-                {deliveries.map((delivery) => (
-                  <li key={delivery.id}>
-                    <button
-                      type="button"
-                      aria-current={delivery.id === path[0] ? 'true' : undefined}
-                      onClick={() => open([delivery.id])}
-                    >
-                      <strong class="mono">{delivery.type}</strong>
-                      <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
-                      <span>
-                        {subjectOf(delivery, batches).name}{' '}
-                        <span class="hint">to {receiverName(delivery.url)}</span>
-                      </span>
-                      <DeliveryTag delivery={delivery} now={now} />
-                    </button>
-                  </li>
-                ))}
-              </ul>
-            </section>
-          )}
-          <Opened name="delivery" width={648} id={path[0]} item={opened}>
+          <List
+            {...{ label: 'Deliveries, newest first', noun: 'delivery', nouns: 'deliveries', width: 648 }}
+            items={deliveries}
+            empty={
+              <Empty
+                icon="bell"
+                title="No deliveries yet"
+                text={
+                  subscriptions.length === 0
+                    ? 'No endpoint is subscribed. Add one, then let a batch finish.'
+                    : 'A delivery appears here when a batch becomes terminal.'
+                }
+              >
+                {subscriptions.length === 0 && (
+                  <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />
+                )}
+              </Empty>
+            }
+            idOf={({ id }) => id}
+            selected={path[0]}
+            phone={(delivery) => [
+              <strong class="mono">{delivery.type}</strong>,
+              `${subjectOf(delivery, batches).name} to ${receiverName(delivery.url)}`,
+              <TimedState at={delivery.created_at}>
+                <DeliveryTag delivery={delivery} now={now} />
+              </TimedState>,
+            ]}
+          >
             {(delivery) => (
               <DeliveryDetail delivery={delivery} subject={subjectOf(delivery, batches)} now={now} />
             )}
-          </Opened>
+          </List>
         </div>
       )}
     </>
@@ -146,16 +135,14 @@ function DeliveryDetail(props: {
   const { delivery, subject, now } = props
   const { id, ref, type, url, status, attempts, retry_at } = delivery
   const { attempts: _, ...rest } = delivery
-  const head = (
-    <>
-      <h2 class="mono">{type}</h2>
-      <DeliveryTag delivery={delivery} now={now} />
-    </>
-  )
   const redeliver = () =>
     void act(() => ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }), 'Sent again.')
   return (
-    <Detail label={`Delivery ${id}`} head={head}>
+    <Detail
+      label={`Delivery ${id}`}
+      title={<code>{type}</code>}
+      head={<DeliveryTag delivery={delivery} now={now} />}
+    >
       <p class="dim">
         About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}

@@ -1,8 +1,52 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { keep, kept } from './browser.ts'
-import { useSize } from './table.tsx'
+import { open } from './place.ts'
+import { filtered, NoMatch } from './query-filter.tsx'
+import { Table, type TableProps, useSize } from './table.tsx'
 import { Missing } from './ui.tsx'
+
+interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {
+  readonly items: readonly T[]
+  readonly noun: string
+  readonly nouns?: string
+  /** The text that the filter of the view searches. Default: the view has no filter. */
+  readonly textOf?: (item: T) => string
+  /** Shown instead of the rows while there is no item. */
+  readonly empty: ComponentChildren
+  /** Shown above the rows. */
+  readonly above?: ComponentChildren
+  /** The first width in px of the panel next to the list. */
+  readonly width?: number
+  /** The panel of the opened item. Default: items cannot be opened. */
+  readonly children?: (item: T) => ComponentChildren
+}
+
+/** The items of a view in a table, as far as its filter shows them, and the panel of the one that is opened. */
+export function List<T>(props: ListProps<T>) {
+  const { items, noun, nouns = `${noun}s`, textOf, empty, above, width = 464, children, ...table } = props
+  const { idOf, selected, onOpen = (id: string) => open([id]) } = table
+  const rows = textOf === undefined ? items : filtered(items, textOf)
+  return (
+    <>
+      <div class="records">
+        {above}
+        {items.length === 0 ? (
+          empty
+        ) : rows.length === 0 ? (
+          <NoMatch count={items.length} noun={noun} nouns={nouns} />
+        ) : (
+          <Table {...table} rows={rows} onOpen={children && onOpen} />
+        )}
+      </div>
+      {children !== undefined && (
+        <Opened name={noun} width={width} id={selected} item={items.find((each) => idOf(each) === selected)}>
+          {children}
+        </Opened>
+      )}
+    </>
+  )
+}
 
 const STEP = 16
 
