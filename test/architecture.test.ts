@@ -150,7 +150,7 @@ const LINES: Readonly<Record<string, number>> = {
   cli: 3_002,
   client: 1_889,
   core: 18_229,
-  dashboard: 8_842,
+  dashboard: 8_544,
   emulator: 1_603,
   'json-schema': 2_956,
   server: 674,

@@ -7,7 +7,7 @@ import { advanceToEnd } from './clock-bar.tsx'
 import type { Column } from './columns.ts'
 import { durationText, pretty, shortTime } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import { JsonDialog } from './json-dialog.tsx'
+import { JsonDialog } from './json-editor.tsx'
 import { act, isLost, ticking } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { StateTag } from './status.tsx'
@@ -64,7 +64,6 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
     void act(() => ask('PATCH /batches/{id}', { params: { id }, body: { hold: !batch.held } }))
   const head = (
     <>
-      <h2>{batchName(batch)}</h2>
       <StateTag state={stateOf(batch)} />
       <code class="hint wide-only">{id}</code>
       <CopyButton text={() => id} />
@@ -75,25 +74,26 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
       ? lost
       : (done ?? `Not possible: the batch is ${batch.status}.`)
   return (
-    <Detail label={`Batch ${batchName(batch)}`} head={head}>
+    <Detail label={`Batch ${batchName(batch)}`} title={batchName(batch)} head={head}>
       <p class="row-actions">
-        <Button icon={batch.held ? 'play' : 'pause'} disabled={lost ?? done} onClick={hold}>
-          {batch.held ? 'Release' : 'Hold'}
-        </Button>
-        <Button kind="primary" disabled={lost ?? done} onClick={() => advanceToEnd(batch)}>
-          Advance to done
-        </Button>
-        <span class="push wide-only" />
-        <Button disabled={lost ?? done} onClick={intervene('complete')}>
-          Complete
-        </Button>
-        <Button disabled={failable} onClick={intervene('fail')}>
-          Fail
-        </Button>
-        <Button disabled={failable} onClick={intervene('expire')}>
-          Expire
-        </Button>
         <Button
+          text={batch.held ? 'Release' : 'Hold'}
+          icon={batch.held ? 'play' : 'pause'}
+          disabled={lost ?? done}
+          onClick={hold}
+        />
+        <Button
+          text="Advance to done"
+          kind="primary"
+          disabled={lost ?? done}
+          onClick={() => advanceToEnd(batch)}
+        />
+        <span class="push wide-only" />
+        <Button text="Complete" disabled={lost ?? done} onClick={intervene('complete')} />
+        <Button text="Fail" disabled={failable} onClick={intervene('fail')} />
+        <Button text="Expire" disabled={failable} onClick={intervene('expire')} />
+        <Button
+          text="Clean up"
           disabled={
             lost ??
             (isOpen
@@ -103,9 +103,7 @@ export function BatchDetail({ batch }: { batch: BatchRow }) {
                 : undefined)
           }
           onClick={intervene('cleanup')}
-        >
-          Clean up
-        </Button>
+        />
       </p>
       <Phases batch={batch} />
       <ItemBar batch={batch} />
@@ -196,10 +194,10 @@ function Outcomes({ view, canEdit, onDone }: { view: View; canEdit: boolean; onD
     await ask('PATCH /batches/{id}', { params: { id }, body: { outcomes: outcomes as never } })
     onDone()
   }
-  const edit = canEdit && <Button onClick={() => setEditing(true)}>Edit</Button>
+  const edit = canEdit && <Button text="Edit" onClick={() => setEditing(true)} />
   return (
     <Card title="Outcome rules" hint="the first matching rule decides; for unfinished items" actions={edit}>
-      <ul class="rows outcomes">
+      <ul class="rows">
         {rules.map((rule, index) => (
           <li key={index}>
             <span class="grow">{itemsOf(rule)}</span>
@@ -252,9 +250,7 @@ function Results({ batch, about }: { batch: BatchRow; about: string }) {
   const actions = (
     <>
       <FilterField label="Filter results" value={text} onInput={setText} />
-      <Button icon="download" onClick={save}>
-        NDJSON
-      </Button>
+      <Button text="NDJSON" icon="download" onClick={save} />
     </>
   )
   return (
@@ -266,8 +262,6 @@ function Results({ batch, about }: { batch: BatchRow; about: string }) {
           rows={rows}
           columns={RESULTS}
           idOf={({ custom_id }) => custom_id}
-          onOpen={() => {}}
-          isQuiet
         />
       </div>
     </Card>

@@ -63,19 +63,13 @@ async function isBeyond(instant: string, error: unknown): Promise<boolean> {
 }
 
 const RATES = [0, 1, 10, 60, 600, 3_600]
-const JUMPS = [
-  ['+1 m', '1m'],
-  ['+1 h', '1h'],
-  ['+24 h', '24h'],
-  ['+29 d', '29d'],
+/** Durations by which a click advances, and their buttons: a phone has only +1 h, a tablet no day. */
+export const JUMPS = [
+  ['1m', '+1 m', 'wide-only'],
+  ['1h', '+1 h', ''],
+  ['24h', '+24 h', 'desk-only'],
+  ['29d', '+29 d', 'desk-only'],
 ] as const
-
-/** The jumps that are not in the bar of a phone, or of any page narrower than a desk. */
-const WIDTHS: Readonly<Record<string, string>> = {
-  '+1 m': 'wide-only',
-  '+24 h': 'desk-only',
-  '+29 d': 'desk-only',
-}
 
 export const rateLabel = (rate: number) => (rate === 0 ? 'frozen' : `${numberText(rate)}×`)
 
@@ -97,10 +91,9 @@ export function stepOnce(): void {
   void advanceBy('Step', { steps: 1 })
 }
 
-/** Advances by the duration of the button with this label: `+1 m`. */
-export function jump(label: string): void {
-  const found = JUMPS.find(([each]) => each === label)
-  if (found !== undefined) void advanceBy(label, { by: found[1] })
+/** Advances by a duration: `1m`. */
+export function jump(by: string): void {
+  void advanceBy(`+${by}`, { by })
 }
 
 export function advanceToNext(): void {
@@ -140,20 +133,28 @@ export function ClockBar() {
           run: () => void setRate(each),
         }))}
       >
-        {(close) => <OwnRate onDone={close} />}
+        {(close) => (
+          <MenuForm
+            {...{ label: 'Own rate', action: 'Set', pattern: '[0-9]+(\\.[0-9]+)?', placeholder: '30' }}
+            onSubmit={(text) => {
+              void setRate(Number(text))
+              close()
+            }}
+          />
+        )}
       </Menu>
       <div class="segments" role="group" aria-label="Advance" onKeyDown={moveByArrows}>
         <button type="button" aria-disabled={off !== undefined} onClick={stepOnce}>
           <Icon name="step" size={14} />
           Step
         </button>
-        {JUMPS.map(([label]) => (
+        {JUMPS.map(([by, label, width]) => (
           <button
             type="button"
-            key={label}
-            class={WIDTHS[label]}
+            key={by}
+            class={width}
             aria-disabled={off !== undefined}
-            onClick={() => jump(label)}
+            onClick={() => jump(by)}
           >
             {label}
           </button>
@@ -180,16 +181,6 @@ function Now() {
   )
 }
 
-function OwnRate({ onDone }: { onDone: () => void }) {
-  const choose = (text: string) => {
-    void setRate(Number(text))
-    onDone()
-  }
-  return (
-    <MenuForm label="Own rate" action="Set" pattern="[0-9]+(\.[0-9]+)?" placeholder="30" onSubmit={choose} />
-  )
-}
-
 function Until({ disabled }: { disabled: boolean }) {
   const { data = [] } = useBatches()
   const items = data.filter(isUnfinished).map((batch) => ({
@@ -211,19 +202,18 @@ function Until({ disabled }: { disabled: boolean }) {
         items={items}
         empty="There is no unfinished batch."
       >
-        {(close) => <OwnTarget onDone={close} />}
+        {(close) => (
+          <MenuForm
+            {...{ label: 'Duration or instant', action: 'Go', placeholder: '90s, 2h, 2026-12-01T09:00:00Z' }}
+            onSubmit={(text) => {
+              void advanceBy(text, parseDuration(text) === undefined ? { to: instantOf(text) } : { by: text })
+              close()
+            }}
+          />
+        )}
       </Menu>
     </span>
   )
-}
-
-function OwnTarget({ onDone }: { onDone: () => void }) {
-  const go = (text: string) => {
-    void advanceBy(text, parseDuration(text) === undefined ? { to: instantOf(text) } : { by: text })
-    onDone()
-  }
-  const example = '90s, 2h, 2026-12-01T09:00:00Z'
-  return <MenuForm label="Duration or instant" action="Go" placeholder={example} onSubmit={go} />
 }
 
 // Parses an instant in the format of the clock, which is in UTC.
@@ -242,7 +232,7 @@ function Advancing() {
         {state.label}
         {at !== undefined && `, now ${timeOfDay(at)}`}
       </span>
-      {state.isLong && <Button onClick={stopAdvance}>Stop</Button>}
+      {state.isLong && <Button text="Stop" onClick={stopAdvance} />}
     </div>
   )
 }
@@ -261,11 +251,9 @@ function Next() {
     <div class="next row push small wide-only">
       <p class="grow" title={next.description}>
         <strong class="cut">Next in {durationText(Math.max(0, Date.parse(next.at) - now))}</strong>
-        <span class="cut">{eventName(next)}</span>
+        <span class="cut dim">{eventName(next)}</span>
       </p>
-      <Button disabled={isLost.value} onClick={advanceToNext} label="Go to the next event">
-        Go
-      </Button>
+      <Button text="Go" disabled={isLost.value} onClick={advanceToNext} label="Go to the next event" />
     </div>
   )
 }

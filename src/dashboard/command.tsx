@@ -1,15 +1,14 @@
 import { useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { type BatchRow, batchName, isUnfinished, useBatches } from './batch-data.ts'
-import { advanceToEnd, jump, playOrPause, stepOnce } from './clock-bar.tsx'
+import { advanceToEnd, JUMPS, jump, playOrPause, stepOnce } from './clock-bar.tsx'
 import { isCommandOpen } from './dialogs.tsx'
 import { shortId } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { act } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { goTo, linkTo } from './place.ts'
-import { saveRecording } from './recording.ts'
-import { logRows } from './requests.ts'
+import { logRows, saveRecording } from './requests.ts'
 import { nextTheme } from './theme.ts'
 import { entriesOf, showModal } from './ui.tsx'
 import { views } from './views.ts'
@@ -35,9 +34,7 @@ function choicesOf(batches: readonly BatchRow[], presets: readonly string[]): re
     Actions: [
       ['Step to the next event', 'step', stepOnce],
       ['Run or freeze the clock', 'play', playOrPause],
-      ...['+1 m', '+1 h', '+24 h', '+29 d'].map(
-        (each): Offered => [`Advance ${each}`, 'step', () => jump(each)],
-      ),
+      ...JUMPS.map(([by, label]): Offered => [`Advance ${label}`, 'step', () => jump(by)]),
       ...batches
         .filter(isUnfinished)
         .map(
@@ -164,7 +161,7 @@ export function CommandDialog() {
         ))}
       </div>
       {shown.length === 0 && <p class="pad hint">Nothing matches "{text}".</p>}
-      <p class="keys-line hint">
+      <p class="strip line-above fixed hint">
         <kbd>↑</kbd> <kbd>↓</kbd> choose <kbd>Enter</kbd> run <kbd>Esc</kbd> close
       </p>
     </dialog>

@@ -47,10 +47,8 @@ export function Confirm() {
   }
   const actions = (
     <>
-      <Button onClick={close}>Cancel</Button>
-      <Button kind="danger" onClick={confirmed}>
-        {asked.action}
-      </Button>
+      <Button text="Cancel" onClick={close} />
+      <Button text={asked.action} kind="danger" onClick={confirmed} />
     </>
   )
   return (

@@ -1,63 +1,39 @@
-import type { ComponentProps } from 'preact'
+import { useState } from 'preact/hooks'
+import { ask, type Output } from './api.ts'
 import { ChoiceField } from './fields.tsx'
-import { countOf, pretty } from './format.ts'
-import type { Loaded } from './loaded.tsx'
+import { asJson, countOf, pretty, shortPath, timeOfDay } from './format.ts'
+import { type Loaded, useLive } from './loaded.tsx'
+import { linkTo } from './place.ts'
+import { type LogRow, logRows } from './requests.ts'
 import { Button, Dialog, Note } from './ui.tsx'
 
-interface Row {
-  readonly id: string
-  readonly [field: string]: unknown
-}
-
-/** Records by collection. */
-export type RecordsByCollection = Readonly<Record<string, readonly Row[]>>
-
-/** Fields that differ: `-` with the old value, `+` with the new one. */
+/** What differs: `-` with the old value, `+` with the new one. */
 type Lines = readonly (readonly ['+' | '-', string])[]
 
-interface Difference {
-  readonly ref: string
-  /** Such as `added`. */
-  readonly what: string
-  readonly lines: Lines
-}
+const isBranch = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-export function recordDifferences(before: RecordsByCollection, after: RecordsByCollection): Difference[] {
-  const names = new Set([...Object.keys(before), ...Object.keys(after)])
-  return [...names].flatMap((name) => {
-    const old = new Map((before[name] ?? []).map((row) => [row.id, row]))
-    const now = new Map((after[name] ?? []).map((row) => [row.id, row]))
-    const ids = new Set([...old.keys(), ...now.keys()])
-    return [...ids].flatMap((id) => difference(`${name}/${id}`, old.get(id), now.get(id)) ?? [])
-  })
-}
-
-function difference(ref: string, before: Row | undefined, after: Row | undefined): Difference | undefined {
-  if (before === undefined) return { ref, what: 'added', lines: [['+', pretty(after)]] }
-  if (after === undefined) return { ref, what: 'removed', lines: [['-', pretty(before)]] }
-  const lines = fieldDifferences(before, after)
-  return lines.length === 0 ? undefined : { ref, what: 'changed', lines }
-}
+const fieldsOf = (...given: readonly object[]) => [...new Set(given.flatMap((each) => Object.keys(each)))]
 
 /**
- * The differences between two versions of one object, field by field. Fields inside fields are named by their path: `a/0/b`.
- * @param at the path of the object, with a slash at its end
+ * The differences between two versions of one value. Fields inside fields are named by their path: `a/0/b`.
+ * @param at the path of the value; empty for the whole value
  */
-export function fieldDifferences(before: object, after: object, at = ''): Lines {
-  const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
-  return [...new Set([...old.keys(), ...now.keys()])].flatMap((field): Lines => {
-    const [was, is] = [old.get(field), now.get(field)]
-    if (pretty(was) === pretty(is)) return []
-    if (isBranch(was) && isBranch(is) && Array.isArray(was) === Array.isArray(is))
-      return fieldDifferences(was, is, `${at}${field}/`)
-    return [
-      ...(old.has(field) ? [['-', `${at}${field}: ${pretty(was)}`] as const] : []),
-      ...(now.has(field) ? [['+', `${at}${field}: ${pretty(is)}`] as const] : []),
-    ]
-  })
+function differences(before: unknown, after: unknown, at = ''): Lines {
+  if (pretty(before) === pretty(after)) return []
+  if (isBranch(before) && isBranch(after) && Array.isArray(before) === Array.isArray(after)) {
+    const [old, now] = [new Map(Object.entries(before)), new Map(Object.entries(after))]
+    return fieldsOf(before, after).flatMap((field) =>
+      differences(old.get(field), now.get(field), at === '' ? field : `${at}/${field}`),
+    )
+  }
+  const line = (value: unknown) => (at === '' ? pretty(value) : `${at}: ${pretty(value)}`)
+  const removed: Lines = before === undefined ? [] : [['-', line(before)]]
+  return after === undefined ? removed : [...removed, ['+', line(after)]]
 }
 
-const isBranch = (value: unknown): value is object => typeof value === 'object' && value !== null
+/** The differences of something that is only there before or after has this name. */
+const whatOf = (before: unknown, after: unknown) =>
+  before === undefined ? 'added' : after === undefined ? 'removed' : 'differs'
 
 export function DiffLines({ lines }: { lines: Lines }) {
   return (
@@ -71,46 +47,55 @@ export function DiffLines({ lines }: { lines: Lines }) {
   )
 }
 
+/** Two versions of the same things, by name. */
+type Versions = readonly [before: Readonly<Record<string, unknown>>, after: Readonly<Record<string, unknown>>]
+
 /** Maximum number of differences that are shown; more are only counted. */
 const MAX_DIFFERENCES = 200
 
 /** The differences between two things that the user chooses. */
-export function CompareDialog(props: {
+function CompareDialog(props: {
   title: string
-  fields: readonly ComponentProps<typeof ChoiceField>[]
-  loaded: Loaded<readonly Difference[]>
+  fields: readonly Parameters<typeof ChoiceField>[0][]
+  loaded: Loaded<Versions>
   /** What differs: `record`. */
   noun: string
-  linkOf: (ref: string) => string
+  linkOf: (name: string) => string
   onClose: () => void
 }) {
   const { title, fields, loaded, noun, linkOf, onClose } = props
-  const { data, notice } = loaded
-  const found = data ?? []
+  const [before, after] = loaded.data ?? [{}, {}]
+  const found = fieldsOf(before, after)
+    .map((name) => ({
+      name,
+      what: whatOf(before[name], after[name]),
+      lines: differences(before[name], after[name]),
+    }))
+    .filter(({ lines }) => lines.length > 0)
   const actions = (
     <>
       <span class="hint">
         {countOf(found.length, noun)} differ{found.length === 1 ? 's' : ''}
         {found.length > MAX_DIFFERENCES && `, the first ${MAX_DIFFERENCES} are shown`}
       </span>
-      <Button onClick={onClose}>Close</Button>
+      <Button text="Close" onClick={onClose} />
     </>
   )
   return (
     <Dialog title={title} actions={actions} onClose={onClose}>
-      <div class="compare-choice">
+      <div class="columns pad">
         {fields.map((field) => (
           <ChoiceField key={field.label} {...field} />
         ))}
       </div>
-      {notice}
-      {data !== undefined && found.length === 0 && <Note>{`No ${noun} differs.`}</Note>}
-      <section class="diff" tabIndex={0} aria-label="Differences">
-        {found.slice(0, MAX_DIFFERENCES).map(({ ref, what, lines }) => (
-          <section key={ref}>
+      {loaded.notice}
+      {loaded.data !== undefined && found.length === 0 && <Note>{`No ${noun} differs.`}</Note>}
+      <section class={found.length === 0 ? '' : 'diff'} tabIndex={0} aria-label="Differences">
+        {found.slice(0, MAX_DIFFERENCES).map(({ name, what, lines }) => (
+          <section key={name}>
             <h3>
-              <a href={linkOf(ref)} onClick={onClose}>
-                {ref}
+              <a href={linkOf(name)} onClick={onClose}>
+                {name}
               </a>{' '}
               {what}
             </h3>
@@ -119,5 +104,122 @@ export function CompareDialog(props: {
         ))}
       </section>
     </Dialog>
+  )
+}
+
+/** The present state, among the names of snapshots. No snapshot can have this name. */
+const NOW = ''
+
+/** The records of a snapshot, or of the present state, by `collection/id`. */
+async function recordsOf(name: string): Promise<Versions[0]> {
+  const { collections } =
+    name === NOW ? await ask('GET /state') : await ask('GET /snapshots/{name}', { params: { name } })
+  return Object.fromEntries(
+    Object.entries(collections as Record<string, readonly { readonly id: string }[]>).flatMap(
+      ([collection, rows]) => rows.map((row) => [`${collection}/${row.id}`, row]),
+    ),
+  )
+}
+
+/** The differences between two snapshots, or between one and the current state. */
+export function SnapshotCompare({ names, onClose }: { names: readonly string[]; onClose: () => void }) {
+  const [from, setFrom] = useState(names.at(-1) ?? NOW)
+  const [to, setTo] = useState(NOW)
+  const loaded = useLive(
+    async (): Promise<Versions> => [await recordsOf(from), await recordsOf(to)],
+    ['transition', 'write', 'event'],
+    `${from} ${to}`,
+  )
+  const choices = [...names.map((name) => [name, name] as const), [NOW, 'the current state'] as const]
+  const fields = [
+    { label: 'Before', value: from, choices, onChoose: setFrom },
+    { label: 'After', value: to, choices, onChoose: setTo },
+  ]
+  const linkOf = (ref: string) => linkTo('data', ref.split('/'))
+  return (
+    <CompareDialog {...{ title: 'Compare snapshots', fields, loaded, noun: 'record', linkOf, onClose }} />
+  )
+}
+
+/** The other requests of the log, newest first; those of the same operation come before the others. */
+export function comparable(id: string): readonly LogRow[] {
+  const { entries } = logRows.value
+  const own = entries.find((row) => row.id === id)?.operation
+  const rank = ({ operation }: LogRow) => Number(operation !== own)
+  return entries.filter((row) => row.id !== id).sort((a, b) => rank(a) - rank(b))
+}
+
+const NOT_KEPT = 'none, or not kept'
+
+/** What is compared of a request and its response. */
+async function exchangeOf(request_id: string): Promise<Versions[0]> {
+  const trace: Output<'GET /explain/{request_id}'> = await ask('GET /explain/{request_id}', {
+    params: { request_id },
+  })
+  const { method, path, query, headers, body, body_kept } = trace.request
+  const request = { method, path, query, headers, body: body_kept ? body : NOT_KEPT }
+  if (trace.response === null) return { request, response: { status: 'no response' } }
+  const { status, headers: named, body: text } = trace.response
+  const byName = Object.fromEntries(named.map(({ name, value }) => [name.toLowerCase(), value]))
+  return {
+    request,
+    response: { status, headers: byName, body: text === null ? NOT_KEPT : (asJson(text) ?? text) },
+  }
+}
+
+/** The differences between two requests, and between their responses. */
+export function RequestCompare(props: {
+  id: string
+  other: string
+  onChoose: (id: string) => void
+  onClose: () => void
+}) {
+  const { id, other, onChoose, onClose } = props
+  const loaded = useLive(
+    async (): Promise<Versions> => [await exchangeOf(id), await exchangeOf(other)],
+    [],
+    `${id} ${other}`,
+  )
+  const choices = comparable(id).map((row) => {
+    const { at, method, path, status } = row
+    return [row.id, `${row.id} · ${timeOfDay(at)} · ${method} ${shortPath(path)} ${status}`] as const
+  })
+  const fields = [{ label: 'With (+)', value: other, choices, onChoose }]
+  const linkOf = () => linkTo('requests', [other])
+  return <CompareDialog {...{ title: `Compare ${id} (−)`, fields, loaded, noun: 'part', linkOf, onClose }} />
+}
+
+/** Shows the changes of another client in a record that is edited here, and asks which version to keep. */
+export function RecordConflict(props: {
+  /** The text of the record when the user began to edit it. */
+  base: string
+  mine: string
+  /** Its text as it is stored now. */
+  theirs: string
+  onKeep: () => void
+  onTake: () => void
+}) {
+  const [base, theirs, mine] = [asJson(props.base), asJson(props.theirs), asJson(props.mine)]
+  const isSame = isBranch(mine) && differences(theirs, mine).length === 0
+  return (
+    <section role="alert">
+      <Note tone="warn">
+        The record was changed while you edited it. Your version was not saved: choose the version to keep.
+      </Note>
+      <div class="diff">
+        <h3>Changed by others</h3>
+        <DiffLines lines={differences(base, theirs)} />
+        <h3>Changed by you</h3>
+        {isBranch(mine) ? (
+          <DiffLines lines={differences(base, mine)} />
+        ) : (
+          <p class="pad hint">Your text is not valid JSON yet.</p>
+        )}
+      </div>
+      <p class="row-actions">
+        <Button text={isSame ? 'Continue' : 'Keep mine'} onClick={props.onKeep} />
+        <Button text="Take theirs" onClick={props.onTake} />
+      </p>
+    </section>
   )
 }

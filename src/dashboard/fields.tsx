@@ -51,24 +51,33 @@ export function TextField(props: {
   )
 }
 
-/** A field with a list of choices, each with its value and its text. */
-export function ChoiceField(props: {
-  label: string
-  value: string
-  choices: readonly (readonly [value: string, text: string])[]
-  onChoose: (value: string) => void
-}) {
+interface SelectProps {
+  readonly value: string
+  readonly choices: readonly (readonly [value: string, text: string])[]
+  readonly onChoose: (value: string) => void
+}
+
+/** A list of choices, each with its value and its text. Other properties are those of a select. */
+export function Select({ choices, onChoose, ...select }: SelectProps & Readonly<Record<string, unknown>>) {
   return (
-    <Field label={props.label}>
-      {(id) => (
-        <select id={id} value={props.value} onChange={(event) => props.onChoose(event.currentTarget.value)}>
-          {props.choices.map(([value, text]) => (
-            <option key={value} value={value}>
-              {text}
-            </option>
-          ))}
-        </select>
-      )}
-    </Field>
+    <select {...select} onChange={(event) => onChoose(event.currentTarget.value)}>
+      {choices.map(([value, text]) => (
+        <option key={value} value={value}>
+          {text}
+        </option>
+      ))}
+    </select>
   )
+}
+
+/** A list of values of JSON, with the properties of a {@link Select}. */
+export const valuesOf = (choices: Iterable<unknown>, value: unknown, onChoose: (value: unknown) => void) => ({
+  value: JSON.stringify(value),
+  choices: [...choices].map((each) => [JSON.stringify(each), String(each ?? 'none')] as const),
+  onChoose: (text: string) => onChoose(JSON.parse(text)),
+})
+
+/** A field with a list of choices. */
+export function ChoiceField({ label, ...select }: SelectProps & { label: string }) {
+  return <Field label={label}>{(id) => <Select {...select} id={id} />}</Field>
 }

@@ -1,15 +1,16 @@
 import { signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { type BatchRow, batchName } from './batch-data.ts'
 import { Code } from './code.tsx'
 import { dateTime, pretty, shortId, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
+import { List } from './list.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu } from './menu.tsx'
 import { goTo, linkTo, open } from './place.ts'
-import { Opened } from './splitter.tsx'
 import { Button, CopyButton, Detail, Empty, Note, Tabs, Tag } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
@@ -40,7 +41,7 @@ function ResponseChoice() {
   const { data } = useLive(() => ask('GET /settings'), [])
   const now = data?.values['webhooks.inbox_status'] ?? 200
   return (
-    <p class="inbox-head row dim">
+    <p class="row dim strip line-below">
       <Icon name="inbox" />
       <span class="grow">The built-in inbox</span>
       <Menu
@@ -77,53 +78,54 @@ export function subscribeInbox(): void {
 /** The messages of the built-in receiver, like a mailbox. */
 export function Inbox(props: { messages: readonly Message[]; id: string | undefined; isOn: boolean }) {
   const { messages, id, isOn } = props
-  if (messages.length === 0) {
-    return (
-      <Empty
-        icon="inbox"
-        title={isOn ? 'Nothing has arrived yet' : 'Use the inbox'}
-        text="The built-in inbox receives webhooks, so you need no server. Faults and retries affect it like any receiver."
-      >
-        {!isOn && (
-          <Button kind="primary" icon="inbox" onClick={subscribeInbox}>
-            Use the inbox
-          </Button>
-        )}
-      </Empty>
-    )
-  }
   return (
     <div class="split">
-      <section class="list" tabIndex={0} aria-label="Received webhooks, newest first">
-        <ResponseChoice />
-        <ul class="deliveries">
-          {messages.map((message) => (
-            <li key={message.id}>
-              <button
-                type="button"
-                class={read.value.has(message.id) ? 'read' : ''}
-                aria-current={message.id === id ? 'true' : undefined}
-                onClick={() => open([message.id])}
-              >
-                <strong class="mono">{message.type}</strong>
-                <time dateTime={message.received_at}>{timeOfDay(message.received_at)}</time>
-                <span class="hint cut">{subjectOf(message)}</span>
-                {message.copy_of !== null ? (
-                  <Tag tone="warn" icon="bolt">
-                    copy
-                  </Tag>
-                ) : (
-                  <Tag tone={message.status < 300 ? 'ok' : 'error'}>{message.status}</Tag>
-                )}
-              </button>
-            </li>
-          ))}
-        </ul>
-      </section>
-      <Opened name="message" width={648} id={id} item={messages.find((each) => each.id === id)}>
+      <List
+        {...{ label: 'Received webhooks, newest first', noun: 'message', width: 648 }}
+        items={messages}
+        above={messages.length > 0 && <ResponseChoice />}
+        empty={
+          <Empty
+            icon="inbox"
+            title={isOn ? 'Nothing has arrived yet' : 'Use the inbox'}
+            text="The built-in inbox receives webhooks, so you need no server. Faults and retries affect it like any receiver."
+          >
+            {!isOn && <Button text="Use the inbox" kind="primary" icon="inbox" onClick={subscribeInbox} />}
+          </Empty>
+        }
+        idOf={(message) => message.id}
+        selected={id}
+        phone={(message) => [
+          read.value.has(message.id) ? (
+            <code>{message.type}</code>
+          ) : (
+            <strong class="mono">{message.type}</strong>
+          ),
+          subjectOf(message),
+          <TimedState at={message.received_at}>
+            {message.copy_of !== null ? (
+              <Tag tone="warn" icon="bolt">
+                copy
+              </Tag>
+            ) : (
+              <Tag tone={message.status < 300 ? 'ok' : 'error'}>{message.status}</Tag>
+            )}
+          </TimedState>,
+        ]}
+      >
         {(message) => <MessageDetail key={id} message={message} />}
-      </Opened>
+      </List>
     </div>
+  )
+}
+
+/** The instant and the state at the end of a row. */
+export function TimedState({ at, children }: { at: string; children: ComponentChildren }) {
+  return (
+    <span class="row">
+      <time dateTime={at}>{timeOfDay(at)}</time>
+      {children}
+    </span>
   )
 }
 
@@ -145,7 +147,7 @@ function Raw({ raw: { headers, body } }: Pick<Message, 'raw'>) {
   const whole = `${lines.join('\n')}\n\n${body}`
   return (
     <>
-      <p class="row-actions pad-below">
+      <p class="row-actions">
         <CopyButton text={() => whole}>Copy headers and body</CopyButton>
         <CopyButton text={() => body}>Copy the bytes of the body</CopyButton>
       </p>
@@ -169,26 +171,20 @@ function MessageDetail({ message }: { message: Message }) {
     open([])
   }
   useKeys({ u: unread })
-  const head = (
-    <>
-      <h2 class="mono">{type}</h2>
-      <SignatureTag signature={signature} />
-    </>
-  )
   return (
-    <Detail label={`Message ${id}`} head={head}>
+    <Detail label={`Message ${id}`} title={<code>{type}</code>} head={<SignatureTag signature={signature} />}>
       <p class="dim">
         Received at {dateTime(received_at)} with attempt {attempt}. Responded {status}.
       </p>
       <p class="row-actions">
         <CopyButton text={() => pretty(body)}>Copy body</CopyButton>
-        <Button onClick={unread}>Mark unread</Button>
-        <Button onClick={() => goTo(linkTo('webhooks', [id]))}>Show the delivery</Button>
+        <Button text="Mark unread" onClick={unread} />
+        <Button text="Show the delivery" onClick={() => goTo(linkTo('webhooks', [id]))} />
       </p>
       {signature_problem !== null && (
         <Note tone="error">A receiver that checks signatures refuses this. {signature_problem}</Note>
       )}
-      <Tabs label="Message" tabs={{ body: 'Body', raw: 'Raw' }} value={tab} onChoose={setTab} />
+      <Tabs label="Message" options={{ body: 'Body', raw: 'Raw' }} value={tab} onChoose={setTab} />
       <div role="tabpanel" aria-label={tab}>
         {tab === 'body' ? <Code label="Body" text={pretty(body)} /> : <Raw raw={raw} />}
       </div>

@@ -1,9 +1,13 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { EmulatorError } from '../client/emulator-error.ts'
+import { after } from './browser.ts'
 import { coloured } from './code.tsx'
 import { humanName } from './format.ts'
 import { Icon } from './icon.tsx'
+import { changed } from './live.ts'
+import { toast } from './toasts.ts'
+import { Button, Dialog } from './ui.tsx'
 
 /** A problem of a JSON text: its place (JSON Pointer), and a description. */
 export interface EditorIssue {
@@ -113,5 +117,91 @@ export function JsonEditor(props: {
         </div>
       </div>
     </div>
+  )
+}
+
+/**
+ * The problems of a text according to the emulator, 150 ms after the last change of the text; undefined until then.
+ * @param check rejects for an invalid text; undefined while there is nothing to check
+ */
+export function useVerdict(
+  text: string | undefined,
+  check: (() => Promise<unknown>) | undefined,
+): readonly EditorIssue[] | undefined {
+  const [verdict, setVerdict] = useState<readonly EditorIssue[] | undefined>(undefined)
+  useEffect(() => {
+    setVerdict(undefined)
+    if (check === undefined) return
+    let isCurrent = true
+    const ask = () =>
+      check().then(
+        () => [],
+        (error) => issuesOf(error),
+      )
+    const cancel = after(150, () => void ask().then((found) => isCurrent && setVerdict(found)))
+    return () => {
+      isCurrent = false
+      cancel()
+    }
+  }, [text])
+  return verdict
+}
+
+interface JsonDialogProps {
+  readonly title: string
+  /** Explains the document and the effect of sending it. */
+  readonly text: string
+  /** The initial document. */
+  readonly value: string
+  readonly action: string
+  /** The place of the document in the sent body, as a JSON Pointer. Default: it is the body. */
+  readonly at?: string
+  /** The text of the toast after success. */
+  readonly done: string
+  readonly onSubmit: (value: unknown) => Promise<unknown>
+  readonly onClose: () => void
+}
+
+/** Edits a document before it is sent. If the emulator refuses it, the problems are shown at their lines and nothing changes. */
+export function JsonDialog(props: JsonDialogProps) {
+  const { at = '' } = props
+  const [value, setValue] = useState(props.value)
+  const [issues, setIssues] = useState<readonly EditorIssue[]>([])
+  const syntax = jsonIssue(value)
+  const submit = async () => {
+    try {
+      await props.onSubmit(JSON.parse(value))
+      toast('ok', props.done)
+      changed()
+      props.onClose()
+    } catch (error) {
+      const found = issuesOf(error)
+      setIssues(found.map((issue) => ({ ...issue, pointer: issue.pointer.replace(at, '') })))
+    }
+  }
+  const actions = (
+    <>
+      <Button text="Cancel" onClick={props.onClose} />
+      <Button
+        text={props.action}
+        kind="primary"
+        disabled={syntax && 'The text is not valid JSON.'}
+        onClick={() => void submit()}
+      />
+    </>
+  )
+  return (
+    <Dialog title={props.title} actions={actions} onClose={props.onClose}>
+      <p>{props.text}</p>
+      <JsonEditor
+        label={`${props.title} as JSON`}
+        value={value}
+        issues={syntax === undefined ? issues : [syntax]}
+        onChange={(next) => {
+          setValue(next)
+          setIssues([])
+        }}
+      />
+    </Dialog>
   )
 }

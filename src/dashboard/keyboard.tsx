@@ -3,7 +3,7 @@ import { isCommandOpen, isHelpOpen } from './dialogs.tsx'
 import { goTo, linkTo } from './place.ts'
 import { hasLetterKeys, nextTheme } from './theme.ts'
 import { toasts } from './toasts.ts'
-import { Button, Dialog } from './ui.tsx'
+import { Button, Dialog, FactList } from './ui.tsx'
 import { viewKeys } from './view-keys.ts'
 import { views } from './views.ts'
 
@@ -21,7 +21,7 @@ function isControl(target: EventTarget | null): boolean {
   )
 }
 
-const AFTER_PLUS: Readonly<Record<string, string>> = { m: '+1 m', h: '+1 h', d: '+24 h' }
+const AFTER_PLUS: Readonly<Record<string, string>> = { m: '1m', h: '1h', d: '24h' }
 
 const GLOBAL: Readonly<Record<string, () => void>> = {
   '?': () => {
@@ -51,7 +51,7 @@ export function startKeyboard(): void {
       return
     }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
-    if (document.querySelector('dialog[open]') !== null) return
+    if (document.querySelector('dialog[open], :popover-open') !== null) return
     const { key } = event
     if (key === 'Escape') {
       toasts.value = toasts.value.slice(0, -1)
@@ -69,7 +69,8 @@ export function startKeyboard(): void {
 }
 
 function second(before: string, key: string): (() => void) | undefined {
-  if (before === '+') return AFTER_PLUS[key] === undefined ? undefined : () => jump(AFTER_PLUS[key] as string)
+  const by = AFTER_PLUS[key]
+  if (before === '+') return by === undefined ? undefined : () => jump(by)
   const view = views.find((each) => each.key === key)
   return view && (() => goTo(linkTo(view.name)))
 }
@@ -114,19 +115,10 @@ export function KeyboardHelp() {
     <Dialog
       title="Keyboard"
       kind="wide keys"
-      actions={<Button onClick={close}>Close</Button>}
+      actions={<Button text="Close" onClick={close} />}
       onClose={close}
     >
-      <dl>
-        {[...TABLE, ...views.map((view) => [`g ${view.key}`, view.title] as const)].map(([keys, does]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{does}</dd>
-          </div>
-        ))}
-      </dl>
+      <FactList facts={[...TABLE, ...views.map(({ key, title }) => [`g ${key}`, title] as const)]} areKeys />
     </Dialog>
   )
 }

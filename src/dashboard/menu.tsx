@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
-import { Button } from './ui.tsx'
+import { Button, moveUpAndDown } from './ui.tsx'
 
 export interface MenuItem {
   readonly label: ComponentChildren
@@ -11,7 +11,7 @@ export interface MenuItem {
   readonly run: () => void
 }
 
-/** A button that opens a list of actions; arrow keys move, Escape closes. */
+/** A button that opens a list of actions; arrow keys move. The browser places the list, and closes it. */
 export function Menu(props: {
   label: string
   /** Absent: an icon of three dots. */
@@ -22,100 +22,56 @@ export function Menu(props: {
   disabled?: boolean
   empty?: string
 }) {
-  const [at, setAt] = useState<Position | undefined>(undefined)
-  const root = useRef<HTMLSpanElement>(null)
-  const close = () => {
-    setAt(undefined)
-    root.current?.querySelector('button')?.focus()
-  }
+  const { label, button, items, children, disabled = false, empty } = props
+  const id = useId()
+  const list = useRef<HTMLDivElement>(null)
+  const [isOpen, setOpen] = useState(false)
   useEffect(() => {
-    if (at === undefined) return
-    const leave = (event: Event) => {
-      if (!(event.target instanceof Node && root.current?.contains(event.target))) setAt(undefined)
-    }
-    document.addEventListener('pointerdown', leave)
-    const first = root.current?.querySelector<HTMLElement>('.menu input, .menu button')
-    first?.focus()
-    return () => document.removeEventListener('pointerdown', leave)
-  }, [at])
-  const toggle = () => setAt(at === undefined ? placeBelow(root.current as HTMLSpanElement) : undefined)
+    if (isOpen) list.current?.querySelector<HTMLElement>('input, button')?.focus()
+  }, [isOpen])
+  const close = () => list.current?.hidePopover()
   return (
-    <span
-      class="menu-root"
-      ref={root}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape' && at !== undefined) {
-          event.stopPropagation()
-          close()
-        }
-        moveUpAndDown(event)
-      }}
-    >
+    <span class="menu-root">
       <button
         type="button"
-        class={props.button === undefined ? 'button ghost icon-only' : 'button'}
+        class={button === undefined ? 'button ghost icon-only' : 'button'}
+        popovertarget={disabled ? undefined : id}
         aria-haspopup="true"
-        aria-expanded={at !== undefined}
-        aria-label={props.button === undefined ? props.label : undefined}
-        title={props.button === undefined ? props.label : undefined}
-        aria-disabled={props.disabled || undefined}
-        onClick={props.disabled === true ? undefined : toggle}
+        aria-expanded={isOpen}
+        aria-disabled={disabled || undefined}
+        {...(button === undefined && { 'aria-label': label, title: label })}
       >
-        {props.button === undefined ? <Icon name="more" /> : props.button}
-        {props.button !== undefined && <Icon name="down" size={14} />}
+        {button ?? <Icon name="more" />}
+        {button !== undefined && <Icon name="down" size={14} />}
       </button>
-      {at !== undefined && (
-        <div class="menu" style={at}>
-          {props.children?.(close)}
-          <ul aria-label={props.label}>
-            {props.items.map((item, index) => (
-              <li key={index}>
-                <button
-                  type="button"
-                  class={item.danger === true ? 'row danger' : 'row'}
-                  onClick={() => {
-                    close()
-                    item.run()
-                  }}
-                >
-                  {item.icon !== undefined && <Icon name={item.icon} size={14} />}
-                  <span>{item.label}</span>
-                  {item.hint !== undefined && <span class="hint push">{item.hint}</span>}
-                </button>
-              </li>
-            ))}
-          </ul>
-          {props.items.length === 0 && props.empty !== undefined && <p class="hint">{props.empty}</p>}
-        </div>
-      )}
+      <div
+        {...{ id, ref: list, class: 'menu', popover: 'auto' }}
+        onToggle={(event) => setOpen(event.newState === 'open')}
+        onKeyDown={moveUpAndDown}
+      >
+        {isOpen && children?.(close)}
+        <ul aria-label={label}>
+          {(isOpen ? items : []).map(({ label, hint, icon, danger, run }, index) => (
+            <li key={index}>
+              <button
+                type="button"
+                class={danger === true ? 'row danger' : 'row'}
+                onClick={() => {
+                  close()
+                  run()
+                }}
+              >
+                {icon !== undefined && <Icon name={icon} size={14} />}
+                <span>{label}</span>
+                {hint !== undefined && <span class="hint push">{hint}</span>}
+              </button>
+            </li>
+          ))}
+        </ul>
+        {items.length === 0 && empty !== undefined && <p class="hint pad">{empty}</p>}
+      </div>
     </span>
   )
-}
-
-type Position = {
-  readonly top?: string
-  readonly bottom?: string
-  readonly left?: string
-  readonly right?: string
-}
-
-function placeBelow(root: HTMLElement): Position {
-  const { top, bottom, left, right } = root.getBoundingClientRect()
-  const across = left > innerWidth / 2 ? { right: `${innerWidth - right}px` } : { left: `${left}px` }
-  return bottom > innerHeight * 0.7
-    ? { bottom: `${innerHeight - top + 4}px`, ...across }
-    : { top: `${bottom + 4}px`, ...across }
-}
-
-function moveUpAndDown(event: KeyboardEvent & { readonly currentTarget: EventTarget | null }): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-  if (step === undefined || !(event.currentTarget instanceof HTMLElement)) return
-  const items = [...event.currentTarget.querySelectorAll<HTMLElement>('.menu button, .menu input')]
-  const now = items.indexOf(document.activeElement as HTMLElement)
-  const next = items[(now + step + items.length) % items.length]
-  if (next === undefined) return
-  event.preventDefault()
-  next.focus()
 }
 
 interface MenuFormProps {
@@ -148,7 +104,7 @@ export function MenuForm({ label, action, onInput, onSubmit, ...field }: MenuFor
         {label}
         <input {...field} required value={text} onInput={(event) => change(event.currentTarget.value)} />
       </label>
-      <Button type="submit">{action}</Button>
+      <Button text={action} type="submit" />
     </form>
   )
 }

@@ -11,7 +11,7 @@ export function filtered<T>(items: readonly T[], textOf: (item: T) => string): r
   return items.filter((item) => textOf(item).toLowerCase().includes(text))
 }
 
-export function QueryFilter(props: { label: string; placeholder?: string }) {
+export function QueryFilter(props: { label: string; placeholder?: string; isWide?: boolean }) {
   return <FilterField {...props} value={filterText()} onInput={(filter) => refine({ filter })} />
 }
 
@@ -37,7 +37,7 @@ export function NoMatch(props: {
       title={`No ${noun} matches the filter`}
       text={`The filter "${filter}" hides ${countOf(count, noun, nouns)}.`}
     >
-      <Button onClick={clear}>Clear filter</Button>
+      <Button text="Clear filter" onClick={clear} />
     </Empty>
   )
 }

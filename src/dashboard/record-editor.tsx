@@ -1,21 +1,22 @@
+import type { JSX } from 'preact'
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks'
 import { EmulatorError } from '../client/emulator-error.ts'
 import { ask, callTagged } from './api.ts'
 import { download } from './browser.ts'
 import { Code } from './code.tsx'
 import { confirm } from './dialogs.tsx'
+import { RecordConflict } from './differences.tsx'
+import { Field, Select, valuesOf } from './fields.tsx'
 import { dateTime, pretty, shortId, sizeOf } from './format.ts'
 import { type EditorIssue, issuesOf, JsonEditor, jsonIssue } from './json-editor.tsx'
 import { changed, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
-import { here, linkTo, open } from './place.ts'
-import { RecordConflict } from './record-conflict.tsx'
-import { MissingFields, RecordForm } from './record-form.tsx'
-import { fieldsOf, MAX_EDITED, recordSchema } from './record-schema.ts'
+import { here, linkIn, linkTo, open } from './place.ts'
+import { type FieldSchema, fieldsOf, initialValue, MAX_EDITED, recordSchema } from './record-schema.ts'
 import { referencesIn } from './references.ts'
 import { logRows } from './requests.ts'
 import { toast } from './toasts.ts'
-import { Button, Detail, Note, Tabs, Tag } from './ui.tsx'
+import { Button, Detail, Links, Note, Problem, Tabs, Tag } from './ui.tsx'
 
 /** A record of any collection. */
 export interface AnyRecord {
@@ -121,7 +122,6 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
   })
   const head = (
     <>
-      <h2 class="mono">{record?.id ?? 'New record'}</h2>
       {isDirty && <Tag tone="warn">unsaved</Tag>}
       {record !== undefined && (
         <Button
@@ -134,10 +134,14 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
     </>
   )
   return (
-    <Detail label={`Record ${record?.id ?? 'new'}`} head={head}>
+    <Detail
+      label={`Record ${record?.id ?? 'new'}`}
+      title={<code>{record?.id ?? 'New record'}</code>}
+      head={head}
+    >
       <Tabs
         label="Ways to edit"
-        tabs={{ form: 'Form', json: 'JSON', history: 'History' }}
+        options={{ form: 'Form', json: 'JSON', history: 'History' }}
         value={tab}
         onChoose={setTab}
       />
@@ -177,6 +181,7 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
       </div>
       <p class="row-actions">
         <Button
+          text="Save"
           kind="primary"
           disabled={
             syntax !== undefined
@@ -186,12 +191,8 @@ function Editor(props: EditorProps & { readonly stored: Version }) {
                 : 'Nothing was changed.'
           }
           onClick={() => void save()}
-        >
-          Save
-        </Button>
-        <Button disabled={!isDirty} onClick={() => edit(stored.text, stored)}>
-          Discard changes
-        </Button>
+        />
+        <Button text="Discard changes" disabled={!isDirty} onClick={() => edit(stored.text, stored)} />
         <span class="push hint wide-only">
           <kbd>Ctrl S</kbd> saves
         </span>
@@ -222,7 +223,7 @@ function References({ record, collections }: { record: AnyRecord; collections: r
   const references = useMemo(() => referencesIn(record, collections), [record])
   if (references.length === 0) return null
   return (
-    <p class="row-actions pad-top">
+    <p class="row-actions">
       <span class="hint">Refers to</span>
       {references.slice(0, MAX_LINKS).map(({ collection, id }) => (
         <a
@@ -252,9 +253,11 @@ function Large({ name, text }: { name: string; text: string }) {
         /__emulator/state/{name} changes it.
       </Note>
       <p class="row-actions">
-        <Button icon="download" onClick={() => download(`${name.replaceAll('/', '-')}.json`, text)}>
-          Download it
-        </Button>
+        <Button
+          text="Download it"
+          icon="download"
+          onClick={() => download(`${name.replaceAll('/', '-')}.json`, text)}
+        />
       </p>
       <Code label="Beginning of the record" text={text.slice(0, SHOWN)} />
     </>
@@ -267,13 +270,115 @@ const SHOWN = 20_000
 function History({ name }: { name: string }) {
   const rows = logRows.value.entries.filter(({ changed: refs }) => refs.includes(name)).slice(0, 50)
   if (rows.length === 0) return <Note>No request in the log has changed this record.</Note>
+  const items = rows.map(({ id, at, method, path }) => {
+    const link = linkIn(id.replace(/-\d+$/, ''), 'requests', [id])
+    return [link, id, `${dateTime(at)} ${method} ${path}`] as const
+  })
+  return <Links items={items} />
+}
+
+interface FormProps {
+  readonly text: string
+  readonly isValid: boolean
+  readonly issues: readonly EditorIssue[]
+  /** Undefined until they are loaded. */
+  readonly fields: ReadonlyMap<string, FieldSchema> | undefined
+  readonly onChange: (text: string) => void
+}
+
+/** The fields of a record, each with the control that fits its schema. */
+function RecordForm({ text, isValid, issues, fields, onChange }: FormProps) {
+  if (!isValid) return <Note tone="warn">The text is not valid JSON. Correct it in the JSON tab first.</Note>
+  const record = JSON.parse(text) as Record<string, unknown>
+  const others = issues.filter(({ pointer }) => !Object.hasOwn(record, pointer.split('/')[1] ?? ''))
   return (
-    <ul class="links stack small dim">
-      {rows.map(({ id, at, method, path }) => (
-        <li key={id}>
-          <a href={`#/${id.replace(/-\d+$/, '')}/requests/${id}`}>{id}</a> {dateTime(at)} {method} {path}
-        </li>
+    <div class="fields">
+      {others.length > 0 && (
+        <Problem text={others.map(({ pointer, detail }) => `${pointer} ${detail}`.trim()).join('. ')} />
+      )}
+      {Object.entries(record).map(([name, value]) => {
+        const error = issues.find(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
+        return (
+          <Field key={name} label={name} error={error && `${error.pointer} ${error.detail}`}>
+            {(id, describedBy) => (
+              <Control
+                id={id}
+                describedBy={describedBy}
+                value={value}
+                field={fields?.get(name)}
+                onSet={(next) => onChange(pretty({ ...record, [name]: next }))}
+              />
+            )}
+          </Field>
+        )
+      })}
+    </div>
+  )
+}
+
+interface ControlProps {
+  readonly id: string
+  readonly describedBy: string | undefined
+  readonly value: unknown
+  readonly field: FieldSchema | undefined
+  readonly onSet: (value: unknown) => void
+}
+
+function Control({ id, describedBy, value, field, onSet }: ControlProps): JSX.Element {
+  const common = {
+    id,
+    'aria-describedby': describedBy,
+    'aria-invalid': describedBy !== undefined || undefined,
+  }
+  // The present value can always be chosen, even if the schema does not allow it.
+  if (field?.kind === 'choice')
+    return <Select {...common} {...valuesOf(new Set([...field.choices, value]), value, onSet)} />
+  if (typeof value === 'boolean')
+    return (
+      <input
+        {...common}
+        type="checkbox"
+        checked={value}
+        onChange={(event) => onSet(event.currentTarget.checked)}
+      />
+    )
+  const isNumber = typeof value === 'number' || (value === null && field?.kind === 'number')
+  if (isNumber || typeof value === 'string' || (value === null && field?.kind === 'text'))
+    return (
+      <input
+        {...common}
+        {...(isNumber && { type: 'number', step: 'any' })}
+        value={value ?? ''}
+        placeholder={value === null && !isNumber ? 'null' : ''}
+        onInput={({ currentTarget: { value: text } }) => {
+          const isNull = text === '' && field?.isNullable === true && (isNumber || value !== '')
+          onSet(isNull ? null : isNumber ? Number(text) : text)
+        }}
+      />
+    )
+  return (
+    <input {...common} class="mono" readOnly value={JSON.stringify(value)} title="Edit it in the JSON tab." />
+  )
+}
+
+/** The fields that a record can have but does not: a click adds one. */
+function MissingFields({ text, isValid, fields, onChange }: Omit<FormProps, 'issues'>) {
+  if (!isValid || fields === undefined) return null
+  const record: unknown = JSON.parse(text)
+  if (typeof record !== 'object' || record === null) return null
+  const missing = [...fields].filter(([name]) => !Object.hasOwn(record, name))
+  if (missing.length === 0) return null
+  return (
+    <p class="row-actions" role="group" aria-label="Fields that are not set">
+      <span class="hint">Not set:</span>
+      {missing.map(([name, field]) => (
+        <Button
+          text={field.isRequired ? `${name}, required` : name}
+          key={name}
+          icon="plus"
+          onClick={() => onChange(pretty({ ...record, [name]: initialValue(field) }))}
+        />
       ))}
-    </ul>
+    </p>
   )
 }

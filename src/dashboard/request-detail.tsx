@@ -2,20 +2,18 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from './api.ts'
 import { Chain } from './chain.tsx'
 import { Code } from './code.tsx'
-import { DiffLines } from './differences.tsx'
+import { comparable, DiffLines, RequestCompare } from './differences.tsx'
 import { asJson, durationText, humanName, pretty, sizeOf, timeOfDay } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu, type MenuItem } from './menu.tsx'
 import { goTo, here, linkTo, open } from './place.ts'
-import { comparable, RequestCompare } from './request-compare.tsx'
 import type { LogRow } from './requests.ts'
 import { DEMO_KEYS, LANGUAGES, type Language, type ShownRequest, snippet } from './snippets.ts'
 import { Status } from './status.tsx'
-import { STEP_WORDS } from './step-words.ts'
 import { copy, toast } from './toasts.ts'
-import { Button, Detail, entriesOf, FactList, Note, Tabs } from './ui.tsx'
+import { Button, Detail, entriesOf, FactList, Links, Note, Tabs } from './ui.tsx'
 import { useKeys } from './view-keys.ts'
 
 type Trace = Output<'GET /explain/{request_id}'>
@@ -41,14 +39,7 @@ function shownRequest({ request, caller, sandbox }: Trace): ShownRequest {
   }
 }
 
-const SENT_BY_CLIENTS = new Set([
-  'host',
-  'user-agent',
-  'accept',
-  'content-length',
-  'connection',
-  'accept-encoding',
-])
+const SENT_BY_CLIENTS = new Set('host user-agent accept content-length connection accept-encoding'.split(' '))
 
 const NEEDS_KEY =
   ' Set WORKSPACE_API_KEY to its key before you run it: the emulator keeps only digests of keys.'
@@ -82,12 +73,10 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
   const fail = () => goTo(linkTo('faults', ['new'], ruleFor(data, row)))
   useKeys({ c: curl, r: resend, f: fail })
   const off = isLost.value ? 'The emulator is not connected.' : undefined
-  const head = (
-    <>
-      <strong class="mono dim">{row?.method ?? data?.request.method}</strong>
-      <h2 class="mono">{row?.path ?? data?.request.path}</h2>
-      {row !== undefined && <Status row={row} />}
-    </>
+  const title = (
+    <code>
+      <span class="dim">{row?.method ?? data?.request.method}</span> {row?.path ?? data?.request.path}
+    </code>
   )
   const changes =
     data === undefined ? 0 : data.changes.length + data.scheduled.length + data.unscheduled.length
@@ -100,7 +89,7 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
   }
   return (
     <>
-      <Detail label={`Request ${id}`} head={head}>
+      <Detail label={`Request ${id}`} title={title} head={row && <Status row={row} />}>
         {notice}
         {data !== undefined && (
           <>
@@ -110,15 +99,9 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
               <Note tone="warn">{data.unread_query.map(({ description }) => description).join(' ')}</Note>
             )}
             <p class="row-actions">
-              <Button icon="copy" onClick={curl}>
-                Copy as curl
-              </Button>
-              <Button icon="again" disabled={off} onClick={resend}>
-                Send again
-              </Button>
-              <Button icon="bolt" onClick={fail}>
-                Make this fail
-              </Button>
+              <Button text="Copy as curl" icon="copy" onClick={curl} />
+              <Button text="Send again" icon="again" disabled={off} onClick={resend} />
+              <Button text="Make this fail" icon="bolt" onClick={fail} />
               <Menu
                 label="More about this request"
                 items={[
@@ -141,7 +124,7 @@ export function RequestDetail({ id, row }: { id: string; row: LogRow | undefined
               />
             </p>
             <Chain current={id} />
-            <Tabs label="Parts of the request" tabs={tabs} value={tab} onChoose={setTab} />
+            <Tabs label="Parts of the request" options={tabs} value={tab} onChoose={setTab} />
             <div role="tabpanel" aria-label={tab}>
               {tab === 'explain' && <Explain trace={data} />}
               {tab === 'changes' && <Changes trace={data} />}
@@ -176,6 +159,26 @@ function ruleFor(trace: Trace | undefined, row: LogRow | undefined): Record<stri
 function why({ summary, request: { method, path } }: Trace): string {
   const rest = summary.replace(`${method} ${path} was `, '')
   return rest.charAt(0).toUpperCase() + rest.slice(1)
+}
+
+/** What each step of a request does. */
+const STEP_WORDS: Readonly<Record<Trace['steps'][number]['step'], string>> = {
+  receive: 'The server reads the request and chooses its sandbox.',
+  route: 'Method and path choose the operation.',
+  runDueEvents: 'Every event that is due by now happens first, such as a batch that completes.',
+  authenticate: 'The API key decides who the caller is.',
+  rateLimit: 'The request is counted in its rate window, which refuses it when it is full.',
+  checkPathIds: 'The ids in the path must have the right form.',
+  authorize: 'The caller must have the permission for the operation.',
+  faultsBefore: 'Fault rules that act before the handler can delay, replace or cut the response.',
+  loadTarget: 'The record that the path names must exist, and the caller must see it.',
+  replay: 'A known Idempotency-Key gets the response of its first request again.',
+  validate: 'Query and body must satisfy the schema of the operation.',
+  poll: 'A read of a batch counts as a poll, which can move the batch to its next state.',
+  handle: 'The operation does its work.',
+  commit: 'The changes are stored, all of them or none.',
+  faultsAfter: 'Fault rules that act after the handler can change, delay or cut the response.',
+  log: 'The request and its response are added to the log.',
 }
 
 function Explain({ trace }: { trace: Trace }) {
@@ -218,13 +221,13 @@ function Explain({ trace }: { trace: Trace }) {
       {trace.assumptions.length > 0 && (
         <>
           <h3>Assumptions</h3>
-          <ul class="links stack small dim">
-            {trace.assumptions.map(({ id, open: question }) => (
-              <li key={id}>
-                <a href={linkTo('settings', [], { filter: id })}>{id}</a> {question}
-              </li>
-            ))}
-          </ul>
+          <Links
+            items={trace.assumptions.map(({ id, open: question }) => [
+              linkTo('settings', [], { filter: id }),
+              id,
+              question,
+            ])}
+          />
         </>
       )}
     </>
@@ -287,13 +290,7 @@ function Response({ trace }: { trace: Trace }) {
         ))}
       {response === null ? <Note>There was no response.</Note> : <ResponseBody response={response} />}
       {deliveries.length > 0 && <h3>Webhooks</h3>}
-      <ul class="links stack small dim">
-        {deliveries.map(({ id, type, url }) => (
-          <li key={id}>
-            <a href={linkTo('webhooks', [id])}>{type}</a> {url}
-          </li>
-        ))}
-      </ul>
+      <Links items={deliveries.map(({ id, type, url }) => [linkTo('webhooks', [id]), type, url])} />
     </>
   )
 }

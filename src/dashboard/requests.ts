@@ -1,9 +1,11 @@
 import { computed, effect, signal } from '@preact/signals'
 import { ask, type Output } from './api.ts'
 import { setBadge } from './badges.ts'
-import { after, coalesced, every, perFrame } from './browser.ts'
-import { isLost, isReloadDue, missingSandbox, onKinds } from './live.ts'
+import { after, coalesced, download, every, perFrame } from './browser.ts'
+import { pretty } from './format.ts'
+import { act, isLost, isReloadDue, missingSandbox, onKinds } from './live.ts'
 import { sandboxName } from './place.ts'
+import { copy, toast } from './toasts.ts'
 
 export type LogRow = Output<'GET /requests'>['data'][number]
 
@@ -139,5 +141,16 @@ export async function startRequests(): Promise<boolean> {
       resolve(logRows.value.entries.length > 0)
       queueMicrotask(() => stop())
     })
+  })
+}
+
+/** Saves the recording of the present sandbox as a file, and says what to do with it. */
+export async function saveRecording(): Promise<void> {
+  const file = `${sandboxName.value}-recording.json`
+  const command = `npx agent-workspace-emulator replay ${file}`
+  if (!(await act(async () => download(file, pretty(await ask('GET /record')))))) return
+  toast('ok', `${file} is saved. To repeat it: ${command}`, {
+    label: 'Copy command',
+    run: () => copy(command),
   })
 }

@@ -1,172 +1,87 @@
 import { useState } from 'preact/hooks'
 import { shellWord } from '../core/shell-word.ts'
 import { ask, controlUrl } from './api.ts'
-import { ChoiceField, TextField } from './fields.tsx'
-import { pretty } from './format.ts'
-import { JsonEditor, jsonIssue } from './json-editor.tsx'
+import { ChoiceField } from './fields.tsx'
+import { asJson, pretty } from './format.ts'
+import { JsonEditor, jsonIssue, useVerdict } from './json-editor.tsx'
 import { act } from './live.ts'
-import { useLive } from './loaded.tsx'
+import { type RulePart, TEMPLATES } from './rule-templates.ts'
 import { Button, CopyButton, Detail, Note } from './ui.tsx'
-import { useVerdict } from './verdict.ts'
 
-interface Draft {
-  readonly preset?: string
-  readonly match?: Readonly<Record<string, unknown>> | string
-  readonly when?: Readonly<Record<string, unknown>>
-  readonly times?: number
-}
-
-const WHENS = [
-  ['', 'Every match'],
-  ['nth', 'Only match number'],
-  ['first', 'The first matches'],
-  ['every', 'Every n-th match'],
-  ['after', 'After this many matches'],
-] as const
-
-const COUNTED_BY = ['api_key', 'idempotency_key', 'operation', 'connection', 'resource_id']
-
-/** Choices for an optional name. */
-const namesOr = (none: string, names: readonly string[]) => [
-  ['', none] as const,
-  ...names.map((name) => [name, name] as const),
-]
-
-/** The first draft of a rule: from another rule, from a preset, or from a request. */
-function startOf(rule: object | undefined, start: Readonly<Record<string, string>>): Draft {
+/** The first text of a rule: from another rule, or from a preset and a request. */
+function startOf(rule: RulePart | undefined, start: Readonly<Record<string, string>>): RulePart {
   if (rule !== undefined) {
-    const { match, when, do: actions, times, priority, ttl } = rule as Record<string, unknown>
-    return { match, when, do: actions, times, priority, ttl } as Draft
+    const { match, when, do: actions, times, priority, ttl } = rule
+    const given = Object.entries({ match, when, do: actions, times, priority, ttl })
+    return Object.fromEntries(given.filter(([, value]) => value !== null && pretty(value) !== '{}'))
   }
   const { preset = 'server-error', operation = '', key = '' } = start
-  const match = {
-    ...(operation !== '' && { operation }),
-    ...(key !== '' && { idempotency_key: key }),
-  }
-  return { preset, ...(Object.keys(match).length > 0 && { match }) }
+  const match = { ...(operation !== '' && { operation }), ...(key !== '' && { idempotency_key: key }) }
+  return { preset, ...(operation + key !== '' && { match }) }
 }
 
-/** A draft without its empty fields. */
-function cleaned(draft: Draft): Draft {
-  return Object.fromEntries(
-    Object.entries(draft).filter(
-      ([, value]) => value !== null && value !== undefined && !['""', '{}'].includes(JSON.stringify(value)),
-    ),
-  ) as Draft
-}
-
+/** A rule as JSON, which the emulator checks while it is typed. */
 export function RuleComposer(props: {
   presets: readonly { readonly name: string }[]
   rule: ({ readonly id: string } & object) | undefined
   start: Readonly<Record<string, string>>
   onClose: () => void
 }) {
-  const { rule } = props
-  const [text, setText] = useState(() => pretty(cleaned(startOf(rule, props.start))))
-  const { data: operations } = useLive(() => ask('GET /operations'), [])
+  const { presets, rule, start, onClose } = props
+  const [text, setText] = useState(() => pretty(startOf(rule as RulePart | undefined, start)))
   const syntax = jsonIssue(text)
-  const draft = syntax === undefined ? (JSON.parse(text) as Draft) : undefined
   const check = () => ask('POST /faults', { body: JSON.parse(text), query: { dry_run: 'true' } })
   const verdict = useVerdict(text, syntax === undefined ? check : undefined)
-  const change = (part: Draft) => draft !== undefined && setText(pretty(cleaned({ ...draft, ...part })))
   const issues = syntax === undefined ? (verdict ?? []) : [syntax]
   const arm = async () => {
-    const done = await act(
-      async () => {
-        if (rule === undefined) await ask('POST /faults', { body: JSON.parse(text) })
-        else await ask('PATCH /faults/{id}', { params: { id: rule.id }, body: JSON.parse(text) })
-      },
-      rule === undefined ? 'The rule is armed.' : 'The rule is changed.',
-    )
-    if (done) props.onClose()
+    const body = JSON.parse(text)
+    const send = () =>
+      rule === undefined
+        ? ask('POST /faults', { body })
+        : ask('PATCH /faults/{id}', { params: { id: rule.id }, body })
+    if (await act(send, rule === undefined ? 'The rule is armed.' : 'The rule is changed.')) onClose()
   }
   const curl = () =>
-    `curl -X POST ${shellWord(`${controlUrl()}/faults`)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(draft))}`
+    `curl -X POST ${shellWord(`${controlUrl()}/faults`)} \\\n  -H 'Content-Type: application/json' \\\n  -d ${shellWord(JSON.stringify(JSON.parse(text)))}`
+  const draft: RulePart = Object(asJson(text))
+  const { match, when = { every: 1 }, preset: _, do: __, ...others } = draft
+  const primitives = Object.entries(TEMPLATES).map(([name, part]): [string, RulePart] => {
+    return [name, { match: match ?? 'everything', when, ...others, ...part }]
+  })
+  const written = primitives.find(([, part]) => pretty(part.do) === pretty(draft.do))
+  const ofPresets = presets.map(({ name }) => {
+    return [`preset ${name}`, { preset: name, ...(match !== 'everything' && { match }), ...others }] as const
+  })
+  const templates = new Map<string, RulePart>([...primitives, ...(rule === undefined ? ofPresets : [])])
   return (
-    <Detail label="Rule" head={<h2>{rule === undefined ? 'New rule' : rule.id}</h2>} onClose={props.onClose}>
-      <Fields
-        draft={draft ?? {}}
-        isEdit={rule !== undefined}
-        presets={props.presets}
-        operations={operations?.data.map(({ name }) => name) ?? []}
-        onChange={change}
+    <Detail label="Rule" title={rule?.id ?? 'New rule'} onClose={onClose}>
+      <ChoiceField
+        label="Template"
+        value={draft.preset === undefined ? (written?.[0] ?? '') : `preset ${draft.preset}`}
+        choices={[
+          ['', 'Start from a primitive or a preset'],
+          ...[...templates.keys()].map((name) => [name, name] as const),
+        ]}
+        onChoose={(name) => setText(pretty(templates.get(name) ?? draft))}
       />
       <div class="field stack">
         <span class="label">JSON</span>
         <JsonEditor label="Rule as JSON" value={text} issues={issues} onChange={setText} />
       </div>
-      {draft?.preset !== undefined && <Note>A preset is a rule with a name. Values here override it.</Note>}
+      <Note>
+        {draft.preset !== undefined && 'A preset is a rule with a name: values here override it. '}
+        <code>match</code> can have an operation, <code>when</code> one of nth, first, every and after, with
+        by. <code>times</code> and <code>ttl</code> end a rule.
+      </Note>
       <p class="row-actions">
         <Button
+          text={rule === undefined ? 'Arm rule' : 'Save rule'}
           kind="primary"
           disabled={issues.length === 0 ? undefined : 'The rule is not valid yet.'}
           onClick={() => void arm()}
-        >
-          {rule === undefined ? 'Arm rule' : 'Save rule'}
-        </Button>
+        />
         <CopyButton text={curl}>Copy as curl</CopyButton>
       </p>
     </Detail>
-  )
-}
-
-function Fields(props: {
-  draft: Draft
-  isEdit: boolean
-  presets: readonly { readonly name: string }[]
-  operations: readonly string[]
-  onChange: (part: Draft) => void
-}) {
-  const { draft, onChange } = props
-  const match = typeof draft.match === 'object' ? draft.match : {}
-  const [kind = '', count] =
-    Object.entries(draft.when ?? {}).find(([name]) => WHENS.some(([each]) => each === name)) ?? []
-  const by = String(draft.when?.by ?? '')
-  const when = (next: string, n: unknown, scope: string) =>
-    onChange({ when: next === '' ? {} : { [next]: Number(n) || 1, ...(scope !== '' && { by: scope }) } })
-  const number = (label: string, value: unknown, set: (value: number | undefined) => void) => (
-    <TextField
-      label={label}
-      type="number"
-      min={1}
-      value={String(value ?? '')}
-      onInput={(text) => set(text === '' ? undefined : Number(text))}
-    />
-  )
-  return (
-    <div class="fields">
-      {!props.isEdit && (
-        <ChoiceField
-          label="Start from preset"
-          value={draft.preset ?? ''}
-          choices={namesOr(
-            'none',
-            props.presets.map(({ name }) => name),
-          )}
-          onChoose={(preset) => onChange({ preset })}
-        />
-      )}
-      <ChoiceField
-        label="Operation"
-        value={String(match.operation ?? '')}
-        choices={namesOr('from the preset', props.operations)}
-        onChoose={(operation) =>
-          onChange({ match: cleaned({ ...match, operation } as Draft) as Record<string, unknown> })
-        }
-      />
-      <div class="pair">
-        <ChoiceField label="When" value={kind} choices={WHENS} onChoose={(next) => when(next, count, by)} />
-        {kind !== '' && number('Number', count, (n) => when(kind, n, by))}
-        {kind !== '' && (
-          <ChoiceField
-            label="Count by"
-            value={by}
-            choices={namesOr('the rule', COUNTED_BY)}
-            onChoose={(scope) => when(kind, count, scope)}
-          />
-        )}
-        {number('Times, then spent', draft.times, (times) => onChange({ times } as Draft))}
-      </div>
-    </div>
   )
 }

@@ -2,14 +2,14 @@ import { useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { download } from './browser.ts'
 import { confirm } from './dialogs.tsx'
+import { SnapshotCompare } from './differences.tsx'
 import { countOf, dateTime, pretty } from './format.ts'
-import { JsonDialog } from './json-dialog.tsx'
+import { JsonDialog } from './json-editor.tsx'
 import { act, isLost } from './live.ts'
 import { useLive } from './loaded.tsx'
 import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { sandboxName } from './place.ts'
 import { MAX_EDITED } from './record-schema.ts'
-import { SnapshotCompare } from './snapshot-compare.tsx'
 import { toast } from './toasts.ts'
 import { Button } from './ui.tsx'
 
@@ -88,6 +88,7 @@ export function SandboxActions() {
         onChange={(event) => void importFile(event.currentTarget.files?.[0])}
       />
       <Button
+        text="Reset"
         kind="danger"
         disabled={off}
         onClick={() =>
@@ -99,9 +100,7 @@ export function SandboxActions() {
             done: 'The sandbox has started again.',
           })
         }
-      >
-        Reset
-      </Button>
+      />
       {isComparing && (
         <SnapshotCompare names={snapshots.map(({ name }) => name)} onClose={() => setComparing(false)} />
       )}

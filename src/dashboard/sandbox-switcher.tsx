@@ -1,12 +1,26 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ask } from './api.ts'
+import { ask, type Output } from './api.ts'
 import { countOf } from './format.ts'
 import { Icon } from './icon.tsx'
 import { act, retryNow } from './live.ts'
+import { sharedLive } from './loaded.tsx'
 import { Menu, MenuForm, NAME_FIELD } from './menu.tsx'
 import { goTo, here, linkIn, linkTo, sandboxName } from './place.ts'
-import { isOpenSandbox, useSandboxes } from './sandboxes.ts'
 import { Button, Empty } from './ui.tsx'
+
+export type SandboxRow = Output<'GET /sandboxes'>['data'][number]
+
+/** Whether a sandbox is open, not only on the disk. */
+export const isOpenSandbox = (row: SandboxRow): row is Extract<SandboxRow, { readonly state: 'open' }> =>
+  row.state === 'open'
+
+const rankOf = (row: SandboxRow) => (row.name === 'default' ? 0 : isOpenSandbox(row) ? 1 : 2)
+
+/** Every sandbox: the default one, then the open ones with the newest first, then those that are only on the disk. */
+export const useSandboxes = sharedLive(async (): Promise<readonly SandboxRow[]> => {
+  const { data } = await ask('GET /sandboxes')
+  return data.toReversed().sort((a, b) => rankOf(a) - rankOf(b))
+}, ['sandbox'])
 
 /** Maximum number of sandboxes in the menu; the view has all of them. */
 const MAX_LISTED = 10
@@ -23,7 +37,7 @@ export function SandboxSwitcher() {
         label="Choose a sandbox"
         button={
           <>
-            <Icon name="data" />
+            <Icon name="data" size={14} />
             <strong class="cut">{sandboxName.value}</strong>
             <span class="hint push">{own !== undefined && isOpenSandbox(own) ? `seed ${own.seed}` : ''}</span>
           </>
@@ -69,8 +83,8 @@ export function MissingSandbox({ name, isWhole }: { name: string; isWhole: boole
   const text = `There is no sandbox ${name} yet. Its first request creates it.`
   const steps = (
     <>
-      <Button onClick={() => void make()}>Create it now</Button>
-      <Button onClick={() => goTo(linkIn('default', here.value.view))}>Open default</Button>
+      <Button text="Create it now" onClick={() => void make()} />
+      <Button text="Open default" onClick={() => goTo(linkIn('default', here.value.view))} />
     </>
   )
   if (isWhole)

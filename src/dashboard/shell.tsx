@@ -14,7 +14,7 @@ import { goTo, here, linkTo, sandboxName } from './place.ts'
 import { MissingSandbox, SandboxSwitcher } from './sandbox-switcher.tsx'
 import { nextTheme, theme } from './theme.ts'
 import { dismiss, toasts } from './toasts.ts'
-import { Button, Problem, Skeleton } from './ui.tsx'
+import { Button, Problem, Skeleton, showModal } from './ui.tsx'
 import { type View, viewNamed, views } from './views.ts'
 
 export function Shell() {
@@ -99,7 +99,7 @@ function Navigation() {
     <nav class="navigation" aria-label="Views">
       <p class="brand row wide-only">
         <span class="logo center">
-          <Icon name="clock" />
+          <Icon name="clock" size={14} />
         </span>
         <span class="desk-only">Workspace Emulator</span>
       </p>
@@ -227,7 +227,7 @@ function Banner() {
         Connection lost. Showing data from {seconds(pageTime() - since)} s ago. Next try in{' '}
         {seconds(nextTry - pageTime())} s.
       </p>
-      <Button onClick={retryNow}>Retry now</Button>
+      <Button text="Retry now" onClick={retryNow} />
     </div>
   )
 }
@@ -245,14 +245,13 @@ function Toasts() {
           <p>{text}</p>
           {action !== undefined && (
             <Button
+              text={action.label}
               kind="ghost"
               onClick={() => {
                 dismiss(id)
                 action.run()
               }}
-            >
-              {action.label}
-            </Button>
+            />
           )}
           <Button kind="ghost" icon="close" label="Close the message" onClick={() => dismiss(id)} />
         </div>
@@ -264,10 +263,8 @@ function Toasts() {
 function TokenDialog() {
   const [text, setText] = useState('')
   return (
-    <div class="cover center">
+    <dialog {...{ ref: showModal, class: 'dialog', 'aria-label': 'Control token', closedby: 'none' }}>
       <form
-        class="dialog"
-        aria-label="Control token"
         onSubmit={(event) => {
           event.preventDefault()
           useToken(text)
@@ -280,11 +277,9 @@ function TokenDialog() {
         </p>
         <TextField label="Token" type="password" required value={text} onInput={setText} />
         <div class="actions row">
-          <Button kind="primary" type="submit">
-            Continue
-          </Button>
+          <Button text="Continue" kind="primary" type="submit" />
         </div>
       </form>
-    </div>
+    </dialog>
   )
 }

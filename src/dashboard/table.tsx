@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren, type RefObject, type VNode } from 'preact'
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { type Column, fitting, nextSorting, type Sorting } from './columns.ts'
+import { type Column, fitting, nextSorting, type Sorting, sorted } from './columns.ts'
 import { useKeys } from './view-keys.ts'
 
 /** A column of texts, each in full in its title. */
@@ -13,19 +13,17 @@ export function texts<T>(
   return { label, cell: (row) => <code title={text(row)}>{text(row)}</code>, sortBy: text, ...more }
 }
 
-interface TableProps<T> {
+export interface TableProps<T> {
   readonly label: string
   readonly rows: readonly T[]
-  readonly columns: readonly Column<T>[]
+  /** Default: rows of two lines and a state, as on phones. */
+  readonly columns?: readonly Column<T>[]
   readonly idOf: (row: T) => string
   readonly selected?: string | undefined
-  readonly onOpen: (id: string) => void
+  /** Undefined: rows cannot be opened, and keys do not move along them. */
+  readonly onOpen?: ((id: string) => void) | undefined
   /** The content of a row on phones, where it has two lines and a state instead of cells. */
   readonly phone?: (row: T) => readonly [title: ComponentChildren, hint: ComponentChildren, state: VNode]
-  readonly sorting?: Sorting | undefined
-  readonly onSort?: (sorting: Sorting | undefined) => void
-  /** Rows cannot be opened, and keys do not move along them. */
-  readonly isQuiet?: boolean
 }
 
 const OVERSCAN = 8
@@ -63,14 +61,16 @@ export function useSize(
 
 /** A table whose rows have the same height. Only the visible rows are in the page. */
 export function Table<T>(props: TableProps<T>) {
-  const { rows, idOf, selected, onOpen, sorting, onSort } = props
-  const phone = useNarrow() ? props.phone : undefined
+  const { idOf, selected, onOpen, columns: all = [] } = props
+  const phone = useNarrow() || all.length === 0 ? props.phone : undefined
   const isPhone = phone !== undefined
+  const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
+  const rows = useMemo(() => sorted(props.rows, all, sorting), [props.rows, all, sorting])
   const rowHeight = isPhone ? 52 : 32
   const scroller = useRef<HTMLElement>(null)
   const [top, setTop] = useState(0)
   const { width, height } = useSize(scroller, { width: innerWidth, height: 800 })
-  const columns = useMemo(() => fitting(props.columns, width), [props.columns, width])
+  const columns = useMemo(() => fitting(all, width), [all, width])
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN)
   const last = Math.min(rows.length, Math.ceil((top + height) / rowHeight) + OVERSCAN)
   const shown = rows.slice(first, last)
@@ -88,11 +88,11 @@ export function Table<T>(props: TableProps<T>) {
   const move = (by: number) => {
     const next = rows[at === -1 ? 0 : at + by]
     if (next === undefined) return
-    onOpen(idOf(next))
+    onOpen?.(idOf(next))
     scroller.current?.querySelector<HTMLElement>(`tr[data-id="${CSS.escape(idOf(next))}"]`)?.focus()
   }
   const keys = { j: () => move(1), k: () => move(-1), ArrowDown: () => move(1), ArrowUp: () => move(-1) }
-  useKeys(props.isQuiet === true ? {} : keys)
+  useKeys(onOpen === undefined ? {} : keys)
   return (
     <section
       class="list"
@@ -114,7 +114,7 @@ export function Table<T>(props: TableProps<T>) {
               <th class="hidden">{props.label}</th>
             ) : (
               columns.map((column) => (
-                <Head key={column.label} column={column} sorting={sorting} onSort={onSort} />
+                <Head key={column.label} column={column} sorting={sorting} onSort={setSorting} />
               ))
             )}
           </tr>
@@ -132,17 +132,17 @@ export function Table<T>(props: TableProps<T>) {
                 aria-rowindex={first + index + 2}
                 aria-selected={isSelected}
                 tabIndex={
-                  props.isQuiet === true ? undefined : isSelected || (at === -1 && index === 0) ? 0 : -1
+                  onOpen === undefined ? undefined : isSelected || (at === -1 && index === 0) ? 0 : -1
                 }
                 onClick={({ target }) => {
                   // A link in a row leads to its own place.
-                  if (target instanceof Element && target.closest('a') === null) onOpen(id)
+                  if (target instanceof Element && target.closest('a') === null) onOpen?.(id)
                 }}
                 onKeyDown={(event) => {
-                  if (event.key === 'Enter' && event.target === event.currentTarget) onOpen(id)
+                  if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(id)
                 }}
               >
-                {isPhone ? <TwoLines parts={phone(row)} /> : <Cells row={row} columns={columns} />}
+                {isPhone ? twoLines(...phone(row)) : <Cells row={row} columns={columns} />}
               </tr>
             )
           })}
@@ -153,21 +153,15 @@ export function Table<T>(props: TableProps<T>) {
   )
 }
 
-function TwoLines({
-  parts: [title, hint, state],
-}: {
-  parts: ReturnType<NonNullable<TableProps<never>['phone']>>
-}) {
-  return (
-    <td>
-      <span class="two-lines">
-        <span>{title}</span>
-        <span class="hint">{hint}</span>
-        {state}
-      </span>
-    </td>
-  )
-}
+const twoLines = (title: ComponentChildren, hint: ComponentChildren, state: VNode) => (
+  <td>
+    <span class="two-lines">
+      <span>{title}</span>
+      <span class="hint">{hint}</span>
+      {state}
+    </span>
+  </td>
+)
 
 interface CellsProps<T> {
   readonly row: T
@@ -197,11 +191,11 @@ function Spacer({ height }: { height: number }) {
 function Head<T>(props: {
   column: Column<T>
   sorting: Sorting | undefined
-  onSort: ((sorting: Sorting | undefined) => void) | undefined
+  onSort: (sorting: Sorting | undefined) => void
 }) {
   const { column, sorting, onSort } = props
   const { label, align, sortBy } = column
-  if (sortBy === undefined || onSort === undefined) return <th class={align}>{label}</th>
+  if (sortBy === undefined) return <th class={align}>{label}</th>
   const isSorted = sorting?.column === label
   const order = isSorted && sorting?.isDescending === true ? 'descending' : 'ascending'
   return (

@@ -8,6 +8,7 @@ import { linkTo } from './place.ts'
 import { stateLook } from './status.tsx'
 import { useSize } from './table.tsx'
 import { Bar, Lane, type Mark, type Picked, Popover } from './timeline-marks.tsx'
+import { entriesOf, Tag } from './ui.tsx'
 
 interface ChartProps {
   readonly batches: readonly BatchRow[]
@@ -39,11 +40,7 @@ export function Chart({ batches, marks, axisIn, now, onPan }: ChartProps) {
     setPicked(instant > now ? { px: event.clientX - box.left, top: AXIS, instant } : undefined)
   }
   return (
-    <section
-      class="card chart"
-      aria-label="Batches over virtual time"
-      onKeyDown={(event) => event.key === 'Escape' && setPicked(undefined)}
-    >
+    <section class="card chart" aria-label="Batches over virtual time">
       <div class="chart-body">
         <Labels batches={inSight} first={first} count={batches.length} />
         <div
@@ -75,9 +72,17 @@ export function Chart({ batches, marks, axisIn, now, onPan }: ChartProps) {
             />
           ))}
           {picked !== undefined && (
-            <Popover picked={picked} now={now} width={width} onClose={() => setPicked(undefined)} />
+            <span class="picked" style={{ left: `${picked.px}px`, top: `${picked.top}px` }} />
           )}
         </div>
+        {picked !== undefined && (
+          <Popover
+            key={`${picked.px} ${picked.top}`}
+            picked={picked}
+            now={now}
+            onClose={() => setPicked((current) => (current === picked ? undefined : current))}
+          />
+        )}
       </div>
       <Legend />
     </section>
@@ -176,24 +181,24 @@ function tickLabel(instant: number, now: number): string {
   return text.length === 8 && instant % 60_000 === 0 ? text.slice(0, 5) : text
 }
 
+const FILLS = {
+  striped: 'Validating',
+  solid: 'In progress, items done',
+  dotted: 'Finalizing',
+  kept: 'Results kept',
+}
+
 function Legend() {
   return (
-    <p class="legend row small dim">
-      <span class="row">
-        <i class="key striped" /> Validating
-      </span>
-      <span class="row">
-        <i class="key solid" /> In progress, items done
-      </span>
-      <span class="row">
-        <i class="key dotted" /> Finalizing
-      </span>
-      <span class="row">
-        <i class="key kept" /> Results kept
-      </span>
-      <span class="row warn">
-        <Icon name="flag" size={12} /> Deadline
-      </span>
+    <p class="row wraps strip line-above small dim">
+      {entriesOf(FILLS).map(([fill, text]) => (
+        <span key={fill} class="row">
+          <i class={`key ${fill}`} /> {text}
+        </span>
+      ))}
+      <Tag tone="warn" icon="flag">
+        Deadline
+      </Tag>
       <span class="row">
         <Icon name="bolt" size={12} /> Fault fired
       </span>

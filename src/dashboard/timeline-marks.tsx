@@ -138,19 +138,16 @@ export function Lane(props: {
   )
 }
 
-export function Popover(props: { picked: Picked; now: number; width: number; onClose: () => void }) {
-  const { picked, now, width, onClose } = props
+export function Popover({ picked, now, onClose }: { picked: Picked; now: number; onClose: () => void }) {
   const box = useRef<HTMLDivElement>(null)
-  useEffect(() => box.current?.querySelector('button')?.focus(), [picked])
-  const left = Math.max(0, Math.min(width - 264, picked.px - 132))
+  useEffect(() => {
+    box.current?.showPopover()
+    box.current?.querySelector('button')?.focus()
+  }, [])
   return (
     <div
-      ref={box}
-      class="popover"
-      role="dialog"
-      aria-label="Details"
-      style={{ left: `${left}px`, top: `${picked.top}px` }}
-      onClick={(event) => event.stopPropagation()}
+      {...{ ref: box, class: 'popover', popover: 'auto', role: 'dialog', 'aria-label': 'Details' }}
+      onToggle={(event) => event.newState === 'closed' && onClose()}
     >
       {'batch' in picked ? (
         <BatchFacts batch={picked.batch} now={now} onClose={onClose} />
@@ -174,10 +171,8 @@ function Jump(props: { instant: number; label: string | undefined; now: number; 
         {dateTime(instant)}, in {durationText(instant - now)}
       </p>
       <p class="row-actions">
-        <Button kind="primary" onClick={go}>
-          Advance to {shortTime(instant, now)}
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
+        <Button text={`Advance to ${shortTime(instant, now)}`} kind="primary" onClick={go} />
+        <Button text="Cancel" onClick={onClose} />
       </p>
     </>
   )
@@ -203,16 +198,15 @@ function BatchFacts({ batch, now, onClose }: { batch: BatchRow; now: number; onC
       <p class="row-actions">
         {isUnfinished(batch) && (
           <Button
+            text="Advance to done"
             kind="primary"
             onClick={() => {
               onClose()
               advanceToEnd(batch)
             }}
-          >
-            Advance to done
-          </Button>
+          />
         )}
-        <Button onClick={() => goTo(linkTo('batches', [batch.id]))}>Open</Button>
+        <Button text="Open" onClick={() => goTo(linkTo('batches', [batch.id]))} />
       </p>
     </>
   )

@@ -8,10 +8,11 @@ import { copy } from './toasts.ts'
 import { useKeys } from './view-keys.ts'
 
 interface ButtonProps {
-  readonly children?: ComponentChildren
+  /** Undefined for a button that shows an icon alone. */
+  readonly text?: ComponentChildren
   readonly icon?: IconName
   readonly kind?: 'primary' | 'ghost' | 'danger'
-  /** The name of a button that shows an icon alone. */
+  /** The name of a button without a text. */
   readonly label?: string
   /** The reason why the button cannot be used; undefined if it can. */
   readonly disabled?: string | boolean | undefined
@@ -22,12 +23,12 @@ interface ButtonProps {
 }
 
 export function Button(props: ButtonProps) {
-  const { children, icon, kind, label, disabled, pressed, busy, onClick, type = 'button' } = props
+  const { text, icon, kind, label, disabled, pressed, busy, onClick, type = 'button' } = props
   const isOff = disabled !== undefined && disabled !== false
   return (
     <button
       type={type}
-      class={`button ${kind ?? ''} ${children === undefined ? 'icon-only' : ''}`}
+      class={`button ${kind ?? ''} ${text === undefined ? 'icon-only' : ''}`}
       aria-label={label}
       title={typeof disabled === 'string' ? disabled : label}
       aria-disabled={isOff || undefined}
@@ -35,8 +36,8 @@ export function Button(props: ButtonProps) {
       aria-busy={busy || undefined}
       onClick={isOff ? (event) => event.preventDefault() : onClick}
     >
-      {icon !== undefined && <Icon name={icon} size={children === undefined ? 16 : 14} />}
-      {children}
+      {icon !== undefined && <Icon name={icon} size={text === undefined ? 16 : 14} />}
+      {text}
     </button>
   )
 }
@@ -67,26 +68,41 @@ export function Tag({ tone = 'neutral', icon = ICONS[tone], children }: TonedPro
   )
 }
 
-/** Buttons of which at most one is pressed. Arrow keys move between them. */
-export function Segments<T extends string>(props: {
-  label: string
+interface ChoiceProps<T extends string> {
+  readonly label: string
   /** Their labels by value. */
-  options: Readonly<Record<T, string>>
-  value: T
-  onChoose: (value: T) => void
-}) {
+  readonly options: Readonly<Record<T, string>>
+  readonly value: T
+  readonly onChoose: (value: T) => void
+}
+
+/** Buttons of which at most one is pressed. Arrow keys move between them. */
+export function Segments<T extends string>({ label, options, value, onChoose }: ChoiceProps<T>) {
   return (
-    <div class="segments" role="group" aria-label={props.label} onKeyDown={moveByArrows}>
-      {entriesOf(props.options).map(([value, label]) => (
-        <button
-          type="button"
-          key={value}
-          aria-pressed={props.value === value}
-          onClick={() => props.onChoose(value)}
-        >
-          {label}
+    <div class="segments" role="group" aria-label={label} onKeyDown={moveByArrows}>
+      {entriesOf(options).map(([each, text]) => (
+        <button type="button" key={each} aria-pressed={value === each} onClick={() => onChoose(each)}>
+          {text}
         </button>
       ))}
+    </div>
+  )
+}
+
+/** Tabs over one panel: arrow keys and `[` `]` move. */
+export function Tabs<T extends string>({ label, options, value, onChoose }: ChoiceProps<T>) {
+  return (
+    <div class="tabs fixed" role="tablist" aria-label={label} onKeyDown={moveByArrows}>
+      {entriesOf(options).map(([each, text]) => {
+        const isChosen = value === each
+        const tab = { role: 'tab', 'aria-selected': isChosen, tabIndex: isChosen ? 0 : -1 } as const
+        const choose = () => onChoose(each)
+        return (
+          <button type="button" key={each} {...tab} onFocus={isChosen ? undefined : choose} onClick={choose}>
+            {text}
+          </button>
+        )
+      })}
     </div>
   )
 }
@@ -94,16 +110,19 @@ export function Segments<T extends string>(props: {
 export const entriesOf = <T extends string, V>(record: Readonly<Record<T, V>>) =>
   Object.entries(record) as [T, V][]
 
-/** Moves the focus along the buttons of a group. */
-export function moveByArrows(event: KeyboardEvent & { readonly currentTarget: EventTarget | null }): void {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-  if (step === undefined || !(event.currentTarget instanceof HTMLElement)) return
-  const buttons = [...event.currentTarget.querySelectorAll('button')]
-  const next = buttons[buttons.indexOf(document.activeElement as HTMLButtonElement) + step]
-  if (next === undefined) return
+type KeyOnElement = KeyboardEvent & { readonly currentTarget: HTMLElement }
+
+/** Moves the focus along the fields and buttons of a group, from the last one to the first one, too. */
+const moveBy = (steps: Readonly<Record<string, number>>) => (event: KeyOnElement) => {
+  const step = steps[event.key]
+  if (step === undefined) return
+  const all = [...event.currentTarget.querySelectorAll<HTMLElement>('button, input')]
   event.preventDefault()
-  next.focus()
+  all.at((all.indexOf(document.activeElement as HTMLElement) + step) % all.length)?.focus()
 }
+
+export const moveByArrows = moveBy({ ArrowRight: 1, ArrowLeft: -1 })
+export const moveUpAndDown = moveBy({ ArrowDown: 1, ArrowUp: -1 })
 
 export function Switch(props: {
   on: boolean
@@ -139,36 +158,13 @@ export function CopyButton(props: { text: () => string; children?: ComponentChil
   const icon = isCopied ? 'check' : 'copy'
   const only = children === undefined ? { label: isCopied ? 'Copied' : 'Copy' } : {}
   return (
-    <Button icon={icon} {...(kind && { kind })} {...only} onClick={onClick}>
-      {children === undefined ? undefined : isCopied ? 'Copied' : children}
-    </Button>
-  )
-}
-
-/** Tabs over one panel: arrow keys and `[` `]` move. */
-export function Tabs<T extends string>(props: {
-  label: string
-  /** Their labels by value. */
-  tabs: Readonly<Record<T, string>>
-  value: T
-  onChoose: (value: T) => void
-}) {
-  return (
-    <div class="tabs" role="tablist" aria-label={props.label} onKeyDown={moveByArrows}>
-      {entriesOf(props.tabs).map(([value, label]) => (
-        <button
-          type="button"
-          key={value}
-          role="tab"
-          aria-selected={props.value === value}
-          tabIndex={props.value === value ? 0 : -1}
-          onFocus={() => props.value !== value && props.onChoose(value)}
-          onClick={() => props.onChoose(value)}
-        >
-          {label}
-        </button>
-      ))}
-    </div>
+    <Button
+      text={children === undefined ? undefined : isCopied ? 'Copied' : children}
+      icon={icon}
+      {...(kind && { kind })}
+      {...only}
+      onClick={onClick}
+    />
   )
 }
 
@@ -192,9 +188,10 @@ export function FilterField(props: {
   value: string
   onInput: (text: string) => void
   placeholder?: string
+  isWide?: boolean
 }) {
   return (
-    <span class="filter">
+    <span class={props.isWide === true ? 'filter grow' : 'filter'}>
       <Icon name="search" />
       <input
         type="search"
@@ -265,7 +262,7 @@ export function Problem({ text, onRetry }: { text: string; onRetry?: (() => void
     <div class="note error" role="alert">
       <Icon name="error" />
       <p>{text}</p>
-      {onRetry !== undefined && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry !== undefined && <Button text="Try again" onClick={onRetry} />}
     </div>
   )
 }
@@ -288,7 +285,7 @@ export function Card(props: {
   const id = useId()
   return (
     <section class="card" aria-labelledby={id}>
-      <header class="row">
+      <header class="row strip line-below">
         <h2 id={id}>{props.title}</h2>
         <p class="hint grow">{props.hint}</p>
         {props.actions}
@@ -303,7 +300,9 @@ const close = () => open(here.value.path.slice(0, -1))
 /** The panel of the opened item, next to a list. On phones it is the whole page. */
 export function Detail(props: {
   label: string
-  head: ComponentChildren
+  title: ComponentChildren
+  /** Shown after the title: a state, or actions. */
+  head?: ComponentChildren
   children: ComponentChildren
   /** Default: opens the list. */
   onClose?: () => void
@@ -316,6 +315,7 @@ export function Detail(props: {
         <span class="back">
           <Button icon="back" kind="ghost" label="Back to the list" onClick={onClose} />
         </span>
+        <h2>{props.title}</h2>
         {props.head}
         <Button icon="close" kind="ghost" label="Close" onClick={onClose} />
       </header>
@@ -329,23 +329,46 @@ export function Detail(props: {
 /** Shown instead of the detail of an item that does not exist. */
 export function Missing({ text }: { text: string }) {
   return (
-    <Detail label="Not found" head={<h2>Not found</h2>}>
+    <Detail label="Not found" title="Not found">
       <Problem text={text} />
     </Detail>
   )
 }
 
+interface FactListProps {
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  /** The names are keys of the keyboard. */
+  readonly areKeys?: boolean
+}
+
 /** Names with their values. */
-export function FactList({ facts }: { facts: readonly (readonly [name: string, value: string])[] }) {
+export function FactList({ facts, areKeys = false }: FactListProps) {
   return (
     <dl class="facts stack small">
       {facts.map(([name, value]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{areKeys ? <kbd>{name}</kbd> : name}</dt>
           <dd>{value}</dd>
         </div>
       ))}
     </dl>
+  )
+}
+
+/** Things with a link each, and what is said about them. */
+export function Links({
+  items,
+}: {
+  items: readonly (readonly [href: string, name: string, more?: string])[]
+}) {
+  return (
+    <ul class="links stack small dim">
+      {items.map(([href, name, more = '']) => (
+        <li key={name}>
+          <a href={href}>{name}</a> {more}
+        </li>
+      ))}
+    </ul>
   )
 }
 

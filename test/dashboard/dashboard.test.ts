@@ -258,7 +258,15 @@ test('a preset can be armed with a click and fails the next request; a custom ru
   const editor = page.getByLabel('Rule as JSON')
   await editor.fill('{"preset": "server-eror"}')
   await page.getByRole('alert').getByText('Did you mean "server-error"?').waitFor()
-  await editor.fill('{"preset": "server-error"}')
+  await editor.fill('{"match": {"operation": "data-views.list"}, "times": 3, "preset": "server-error"}')
+  await page.getByLabel('Template').selectOption('cut')
+  expect(JSON.parse(await editor.inputValue())).toEqual({
+    match: { operation: 'data-views.list' },
+    when: { every: 1 },
+    times: 3,
+    do: [{ cut: { at: 'before-head', how: 'rst' } }],
+  })
+  await page.getByLabel('Template').selectOption('preset server-error')
   await page.getByRole('button', { name: 'Arm rule' }).click()
   await page.getByText('The rule is armed.').waitFor()
   expect((await sandbox.fetch('/data-views')).status).toBe(500)
@@ -390,7 +398,7 @@ test('a rate window can be filled with a click, so that the next request gets 42
   const { expect, page, goTo, sandbox } = view
   await goTo('limits')
   await sandbox.fetch('/data-views')
-  const row = page.getByRole('listitem').filter({ hasText: 'data-views.list' })
+  const row = page.getByRole('row').filter({ hasText: 'data-views.list' })
   await row.getByRole('button', { name: 'Fill' }).click()
   await page.getByText('data-views.list is full. Next request: 429.').waitFor()
   expect((await sandbox.fetch('/data-views')).status).toBe(429)
@@ -419,7 +427,7 @@ test('an endpoint can be subscribed, and a failed delivery is shown and can be s
   const id = await createBatch(sandbox, 1)
   await sandbox.clock.advance({ until: { batch: id } })
   await page.getByRole('button', { name: 'Deliveries', exact: true }).click()
-  await page.getByRole('button', { name: /batch_prediction.completed/ }).click()
+  await page.getByRole('row', { name: /batch_prediction.completed/ }).click()
   await page.getByText('1 attempt to http://127.0.0.1:9/hook.').waitFor()
   expect(await violations(page)).toEqual([])
   await page.getByRole('button', { name: 'Redeliver now' }).click()
@@ -434,7 +442,7 @@ test('the inbox receives webhooks without a server, and marks them as unread unt
   await page.getByText('Nothing has arrived yet').waitFor()
   const id = await createBatch(sandbox, 1)
   await sandbox.clock.advance({ until: { batch: id } })
-  await page.getByRole('button', { name: /batch_prediction.completed/ }).click()
+  await page.getByRole('row', { name: /batch_prediction.completed/ }).click()
   await page.getByText('with attempt 1. Responded 200.').waitFor()
   await page.getByText('not signed').waitFor()
   expect(await page.getByRole('group', { name: 'Body' }).textContent()).toContain(id)
@@ -452,7 +460,7 @@ test('the inbox receives webhooks without a server, and marks them as unread unt
   await sandbox.clock.advance({ until: { batch: await createBatch(sandbox, 1) } })
   await page.getByRole('button', { name: 'Inbox 2' }).waitFor()
   await page
-    .getByRole('button', { name: /batch_prediction.completed/ })
+    .getByRole('row', { name: /batch_prediction.completed/ })
     .first()
     .click()
   await page.getByText('signature too old').waitFor()
@@ -464,7 +472,7 @@ test('the inbox receives webhooks without a server, and marks them as unread unt
   await page.getByRole('button', { name: 'Responds 503' }).waitFor()
   await goTo('webhooks?tab=deliveries')
   await page
-    .getByRole('button', { name: /127.0.0.1:9/ })
+    .getByRole('row', { name: /127.0.0.1:9/ })
     .first()
     .click()
   await page.getByRole('button', { name: 'Send to inbox' }).click()

@@ -129,7 +129,7 @@ test('batches, deliveries, messages and records can be opened without harm', asy
   }
   for (const tab of ['deliveries', 'inbox']) {
     await goTo(`webhooks?tab=${tab}`)
-    await page.locator('.deliveries button').first().click()
+    await page.locator('tr[data-id]').first().click()
     await page.locator('.detail h3, .detail [role=tabpanel]').first().waitFor()
     expect(await harm(), tab).toBe(NONE)
   }

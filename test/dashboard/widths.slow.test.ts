@@ -65,3 +65,27 @@ test('on a tablet the next event stays in the header, on a phone the range, the 
   await page.setViewportSize({ width: 1280, height: 800 })
   expect(problems).toEqual([])
 })
+
+test('a panel gets another width by its corner and by keys on its edge, and keeps it', async () => {
+  const { page, goTo, problems } = dashboard
+  await goTo('data/pages/page-cranes')
+  const panel = page.locator('.panel')
+  const box = async () => (await panel.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+  await expect.poll(async () => (await box()).width).toBe(432)
+  const { x, y, height } = await box()
+  await page.mouse.move(x + 5, y + height - 5)
+  await page.mouse.down()
+  await page.mouse.move(x - 95, y + height - 5, { steps: 4 })
+  await page.mouse.up()
+  await expect.poll(async () => (await box()).width).toBe(532)
+  const edge = page.getByRole('separator', { name: 'Width of the panel' })
+  await edge.press('ArrowRight')
+  await expect.poll(async () => (await box()).width).toBe(516)
+  expect(await edge.getAttribute('aria-valuenow')).toBe('516')
+  await page.reload()
+  await expect.poll(async () => (await box()).width).toBe(516)
+  for (let n = 0; n < 16; n++) await edge.press('ArrowRight')
+  await expect.poll(async () => (await box()).width).toBe(320)
+  expect(await violations(page, [])).toEqual([])
+  expect(problems).toEqual([])
+})

@@ -173,7 +173,7 @@ test('40 secrets in 40 places are in no file, log or output', async () => {
     recording: (await run('record')).out,
     conduct: (await run('conduct')).out + (await run('conduct', '--json')).out,
     'report of a test': await reportOn(sandbox),
-    'report of exec': `${await refusalsOf(emulator, false)}${await refusalsOf(emulator, true)}`,
+    'report of exec': `${await refusalsOf(emulator, false, undefined)}${await refusalsOf(emulator, true, undefined)}`,
     'log of the process': lines.join(''),
   }
   await emulator.close()

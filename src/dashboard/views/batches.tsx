@@ -1,5 +1,4 @@
 import { computed } from '@preact/signals'
-import { useState } from 'preact/hooks'
 import { baseUrl } from '../api.ts'
 import {
   type BatchRow,
@@ -10,15 +9,15 @@ import {
   useBatches,
 } from '../batch-data.ts'
 import { BatchDetail, ItemBar } from '../batch-detail.tsx'
-import { type Column, type Sorting, sorted } from '../columns.ts'
+import type { Column } from '../columns.ts'
 import { dateTime, shortId, timeOfDay } from '../format.ts'
-import { here, open } from '../place.ts'
-import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { List } from '../list.tsx'
+import { here } from '../place.ts'
+import { QueryFilter } from '../query-filter.tsx'
 import { logRows } from '../requests.ts'
 import { DEMO_KEYS, snippet } from '../snippets.ts'
-import { Opened } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
-import { Table, texts } from '../table.tsx'
+import { texts } from '../table.tsx'
 import { Empty, ViewHead } from '../ui.tsx'
 
 /** The Idempotency-Key of the request that created each batch, as far as the log has it. */
@@ -65,49 +64,35 @@ const COLUMNS: readonly Column<BatchRow>[] = [
   texts('Idempotency key', keyOf, { width: 136, spare: 5 }),
 ]
 
+const textOf = (batch: BatchRow) =>
+  `${batchName(batch)} ${batch.id} ${outcomeOf(batch)} ${batch.model} ${batch.prompt} ${keyOf(batch)}`
+
 export default function Batches() {
   const { data, notice } = useBatches()
-  const { path } = here.value
-  const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
-  const unfinished = data?.filter(isUnfinished).length ?? 0
   if (data === undefined) return notice
-  const found = filtered(
-    data,
-    (batch) =>
-      `${batchName(batch)} ${batch.id} ${outcomeOf(batch)} ${batch.model} ${batch.prompt} ${keyOf(batch)}`,
-  )
-  const rows = sorted(found, COLUMNS, sorting)
   return (
     <>
-      <ViewHead title="Batches" summary={`${data.length} · ${unfinished} unfinished`}>
+      <ViewHead title="Batches" summary={`${data.length} · ${data.filter(isUnfinished).length} unfinished`}>
         <QueryFilter label="Filter batches" />
       </ViewHead>
       {notice}
       <div class="split">
-        {data.length === 0 ? (
-          <NoBatches />
-        ) : rows.length === 0 ? (
-          <NoMatch count={data.length} noun="batch" nouns="batches" />
-        ) : (
-          <Table
-            label="Batches, unfinished first"
-            rows={rows}
-            columns={COLUMNS}
-            idOf={({ id }) => id}
-            selected={path[0]}
-            sorting={sorting}
-            onSort={setSorting}
-            onOpen={(id) => open([id])}
-            phone={(batch) => [
-              batchName(batch),
-              `${batch.finished}/${batch.request_counts.total} items · ${timeOfDay(batch.created_at)}`,
-              <StateTag state={outcomeOf(batch)} />,
-            ]}
-          />
-        )}
-        <Opened name="batch" width={648} id={path[0]} item={data.find(({ id }) => id === path[0])}>
+        <List
+          {...{ label: 'Batches, unfinished first', noun: 'batch', nouns: 'batches', width: 648 }}
+          items={data}
+          textOf={textOf}
+          empty={<NoBatches />}
+          columns={COLUMNS}
+          idOf={({ id }) => id}
+          selected={here.value.path[0]}
+          phone={(batch) => [
+            batchName(batch),
+            `${batch.finished}/${batch.request_counts.total} items · ${timeOfDay(batch.created_at)}`,
+            <StateTag state={outcomeOf(batch)} />,
+          ]}
+        >
           {(batch) => <BatchDetail key={batch.id} batch={batch} />}
-        </Opened>
+        </List>
       </div>
     </>
   )

@@ -2,12 +2,11 @@ import { findingCounts } from '../../core/conduct/finding-lines.ts'
 import { ask, type Output } from '../api.ts'
 import type { Column } from '../columns.ts'
 import { countOf, pretty } from '../format.ts'
+import { List } from '../list.tsx'
 import { useLive } from '../loaded.tsx'
-import { goTo, here, linkTo, open } from '../place.ts'
-import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { Opened } from '../splitter.tsx'
-import { Table } from '../table.tsx'
-import { Button, Detail, Empty, FactList, Note, Tag, type Tone, ViewHead } from '../ui.tsx'
+import { goTo, here, linkTo } from '../place.ts'
+import { QueryFilter } from '../query-filter.tsx'
+import { Button, Detail, Empty, FactList, Links, Note, Tag, type Tone, ViewHead } from '../ui.tsx'
 
 type Finding = Output<'GET /conduct'>['data'][number]
 
@@ -31,8 +30,6 @@ export default function ConductView() {
   const { data: report, notice } = useLive(() => ask('GET /conduct'), ['request', 'event'])
   if (report === undefined) return notice
   const { data, judged, not_judged } = report
-  const [opened] = here.value.path
-  const rows = filtered(data, ({ severity, code, message }) => `${severity} ${code} ${message}`)
   return (
     <>
       <ViewHead title="Conduct" summary={`${findingCounts(data)} in ${countOf(judged.requests, 'request')}`}>
@@ -43,30 +40,26 @@ export default function ConductView() {
         <Note key={reason}>{reason}</Note>
       ))}
       <div class="split">
-        {data.length === 0 ? (
-          <Empty
-            icon="ok"
-            title="No findings"
-            text="A finding is something that the client did wrong: it waited too short, repeated a request without a key, left connections open. Arm a fault, and see how your client behaves."
-          >
-            <Button onClick={() => goTo(linkTo('faults'))}>Arm a fault</Button>
-          </Empty>
-        ) : rows.length === 0 ? (
-          <NoMatch count={data.length} noun="finding" />
-        ) : (
-          <Table
-            label="Findings, the most severe first"
-            rows={rows}
-            columns={COLUMNS}
-            idOf={idOf}
-            selected={opened}
-            onOpen={(id) => open([id])}
-            phone={(row) => [<code>{row.code}</code>, row.message, <SeverityTag {...row} />]}
-          />
-        )}
-        <Opened name="finding" width={464} id={opened} item={data.find((each) => idOf(each) === opened)}>
+        <List
+          {...{ label: 'Findings, the most severe first', noun: 'finding' }}
+          items={data}
+          textOf={({ severity, code, message }) => `${severity} ${code} ${message}`}
+          empty={
+            <Empty
+              icon="ok"
+              title="No findings"
+              text="A finding is something that the client did wrong: it waited too short, repeated a request without a key, left connections open. Arm a fault, and see how your client behaves."
+            >
+              <Button text="Arm a fault" onClick={() => goTo(linkTo('faults'))} />
+            </Empty>
+          }
+          columns={COLUMNS}
+          idOf={idOf}
+          selected={here.value.path[0]}
+          phone={(row) => [<code>{row.code}</code>, row.message, <SeverityTag {...row} />]}
+        >
           {(finding) => <FindingDetail {...finding} />}
-        </Opened>
+        </List>
       </div>
     </>
   )
@@ -78,25 +71,12 @@ function FindingDetail({ severity, code, message, requests, evidence, section, f
       [name.replaceAll('_', ' '), typeof value === 'object' ? pretty(value) : String(value)] as const,
   )
   return (
-    <Detail
-      label={`Finding ${code}`}
-      head={
-        <h2>
-          <SeverityTag severity={severity} /> <code>{code}</code>
-        </h2>
-      }
-    >
+    <Detail label={`Finding ${code}`} title={<code>{code}</code>} head={<SeverityTag severity={severity} />}>
       <p>{message}</p>
       <h3>Fix</h3>
       <p>{fix}</p>
       <h3>Requests</h3>
-      <ul class="links stack small dim">
-        {requests.map((id) => (
-          <li key={id}>
-            <a href={linkTo('requests', [id])}>{id}</a>
-          </li>
-        ))}
-      </ul>
+      <Links items={requests.map((id) => [linkTo('requests', [id]), id])} />
       <h3>Evidence</h3>
       <FactList facts={[...facts, ['section', section]]} />
     </Detail>

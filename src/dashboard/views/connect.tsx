@@ -30,7 +30,7 @@ export default function Connect() {
             <ul class="rows">
               {DEMO_KEYS.map(({ token: each, role }) => (
                 <li key={each}>
-                  <label class="key-choice row">
+                  <label class="grow row">
                     <input type="radio" name="key" checked={each === key} onChange={() => setKey(each)} />
                     <code>{each}</code>
                     <span class="hint">{role}</span>
@@ -44,7 +44,7 @@ export default function Connect() {
             </p>
           </Card>
           <Card title="First request" actions={<CopyButton text={() => code}>Copy</CopyButton>}>
-            <Tabs label="Language" tabs={LANGUAGES} value={language} onChoose={setLanguage} />
+            <Tabs label="Language" options={LANGUAGES} value={language} onChoose={setLanguage} />
             <div class="pad" role="tabpanel" aria-label={language}>
               <Code text={code} />
               <div role="status">

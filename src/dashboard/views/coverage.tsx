@@ -4,11 +4,10 @@ import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
 import type { Column } from '../columns.ts'
 import { countOf } from '../format.ts'
+import { List } from '../list.tsx'
 import { useLive } from '../loaded.tsx'
-import { here, open, refine } from '../place.ts'
-import { filtered, filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { Opened } from '../splitter.tsx'
-import { Table } from '../table.tsx'
+import { here, refine } from '../place.ts'
+import { QueryFilter } from '../query-filter.tsx'
 import { CopyButton, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
 
 type Point = Output<'GET /coverage'>['data'][number]
@@ -25,8 +24,8 @@ export default function Coverage() {
   if (data === 'not counted') return <NotCounted />
   const isAll = here.value.query.show === 'all'
   const [opened] = here.value.path
-  const points = data.data.filter(({ met }) => isAll || met === null)
-  const rows = filtered(points, ({ id }) => id)
+  // The opened point stays when it is met.
+  const points = data.data.filter(({ id, met }) => isAll || met === null || id === opened)
   return (
     <>
       <ViewHead
@@ -43,24 +42,18 @@ export default function Coverage() {
       </ViewHead>
       {notice}
       <div class="split">
-        {rows.length > 0 ? (
-          <Table
-            label="Points of the contract, the cheapest first"
-            rows={rows}
-            columns={COLUMNS}
-            idOf={({ id }) => id}
-            selected={opened}
-            onOpen={(id) => open([id])}
-            phone={(point) => [<code>{point.id}</code>, point.how, <MetTag {...point} />]}
-          />
-        ) : filterText() === '' ? (
-          <Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />
-        ) : (
-          <NoMatch count={points.length} noun="point" />
-        )}
-        <Opened name="point" width={464} id={opened} item={data.data.find(({ id }) => id === opened)}>
+        <List
+          {...{ label: 'Points of the contract, the cheapest first', noun: 'point' }}
+          items={points}
+          textOf={({ id }) => id}
+          empty={<Empty icon="ok" title="Every point is met" text={countOf(data.total, 'point')} />}
+          columns={COLUMNS}
+          idOf={({ id }) => id}
+          selected={opened}
+          phone={(point) => [<code>{point.id}</code>, point.how, <MetTag {...point} />]}
+        >
           {(point) => <PointDetail {...point} />}
-        </Opened>
+        </List>
       </div>
     </>
   )
@@ -77,7 +70,7 @@ async function coverage(): Promise<Output<'GET /coverage'> | 'not counted'> {
 
 function PointDetail({ id, how, met }: Point) {
   return (
-    <Detail label={`Point ${id}`} head={<h2 class="mono">{id}</h2>}>
+    <Detail label={`Point ${id}`} title={<code>{id}</code>}>
       <h3>How to meet it</h3>
       <Code label="How to meet it" text={how} />
       <p class="row-actions">

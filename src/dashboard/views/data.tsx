@@ -1,19 +1,18 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
-import { type Column, type Sorting, sorted } from '../columns.ts'
+import type { Column } from '../columns.ts'
+import { Select } from '../fields.tsx'
 import { countOf, numberText, shortId } from '../format.ts'
+import { List, Panel } from '../list.tsx'
 import { useLive } from '../loaded.tsx'
 import { here, linkTo, open } from '../place.ts'
-import { filtered, filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
+import { QueryFilter } from '../query-filter.tsx'
 import { type AnyRecord, RecordEditor } from '../record-editor.tsx'
 import { referenceOf } from '../references.ts'
 import { logRows } from '../requests.ts'
 import { SandboxActions } from '../sandbox-actions.tsx'
-import { Panel } from '../splitter.tsx'
-import { Table, texts, useNarrow } from '../table.tsx'
-import { Button, Empty, Missing, ViewHead } from '../ui.tsx'
-
-const PAGE = 100
+import { texts, useNarrow } from '../table.tsx'
+import { Button, Empty, ViewHead } from '../ui.tsx'
 
 /** The most useful fields of a record, in the order in which they are shown. */
 const TELLING = ['name', 'title', 'email', 'status', 'type', 'kind', 'scope', 'role', 'url', 'model']
@@ -137,92 +136,55 @@ function Collection({ name, id, names }: { name: string; id: string | undefined;
     ['transition', 'write', 'event'],
     name,
   )
-  const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
-  const [page, setPage] = useState(0)
-  const text = filterText()
   const isNarrow = useNarrow()
   const most = id !== undefined || isNarrow ? 2 : 5
   const all = (data?.data ?? []) as unknown as readonly AnyRecord[]
   const columns = useMemo(() => columnsOf(all, most, names), [all[0], most])
-  const rows = useMemo(() => {
-    const found = text === '' ? all : filtered(all, (row) => JSON.stringify(row))
-    return sorted(found, columns, sorting)
-  }, [all, text, sorting, columns])
-  const start = Math.min(page, Math.max(0, Math.ceil(rows.length / PAGE) - 1)) * PAGE
-  const record = all.find((row) => row.id === id)
   if (data === undefined) return notice
+  const editor = (record: AnyRecord | undefined) => (
+    <RecordEditor
+      key={`${name}/${id}`}
+      collection={name}
+      record={record}
+      template={all[0]}
+      collections={names}
+    />
+  )
   return (
     <>
-      <div class="records">
-        <div class="records-head row">
-          <select
-            class="narrow-only"
-            aria-label="Collection"
-            value={name}
-            onChange={(event) => open([event.currentTarget.value], {})}
-          >
-            {names.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-          <QueryFilter label={`Filter ${name}`} />
-          <Button icon="plus" onClick={() => open([name, 'new'])}>
-            New record
-          </Button>
-        </div>
-        {rows.length === 0 ? (
-          all.length === 0 ? (
-            <Empty
-              icon="data"
-              title={`No ${name.replaceAll('_', ' ')}`}
-              text="Create a record here, or import fixtures."
-            />
-          ) : (
-            <NoMatch count={all.length} noun="record" />
-          )
-        ) : (
-          <Table
-            label={`Records of ${name}`}
-            rows={rows.slice(start, start + PAGE)}
-            columns={columns}
-            idOf={(row) => row.id}
-            selected={id}
-            onOpen={(next) => open([name, next])}
-            sorting={sorting}
-            onSort={setSorting}
+      <List
+        {...{ label: `Records of ${name}`, noun: 'record', width: 432, columns }}
+        items={all}
+        textOf={JSON.stringify}
+        empty={
+          <Empty
+            icon="data"
+            title={`No ${name.replaceAll('_', ' ')}`}
+            text="Create a record here, or import fixtures."
           />
-        )}
-        {rows.length > 0 && (
-          <p class="pages row dim">
-            <span>
-              {start + 1}–{Math.min(start + PAGE, rows.length)} of {numberText(rows.length)}
-            </span>
-            {rows.length > PAGE && (
-              <span class="row-actions">
-                <Button disabled={start === 0} onClick={() => setPage(page - 1)}>
-                  Previous
-                </Button>
-                <Button disabled={start + PAGE >= rows.length} onClick={() => setPage(page + 1)}>
-                  Next
-                </Button>
-              </span>
-            )}
-          </p>
-        )}
-      </div>
-      {id !== undefined && (
-        <Panel name="record" width={432}>
-          {id !== 'new' && record === undefined ? (
-            <Missing text={`There is no record ${id} in ${name}. It may have been deleted.`} />
-          ) : (
-            <RecordEditor
-              key={`${name}/${id}`}
-              collection={name}
-              record={record}
-              template={all[0]}
-              collections={names}
+        }
+        above={
+          <div class="row wraps strip line-below">
+            <Select
+              class="narrow-only"
+              aria-label="Collection"
+              value={name}
+              choices={names.map((each) => [each, each])}
+              onChoose={(next) => open([next], {})}
             />
-          )}
+            <QueryFilter label={`Filter ${name}`} isWide />
+            <Button text="New record" icon="plus" onClick={() => open([name, 'new'])} />
+          </div>
+        }
+        idOf={(row) => row.id}
+        selected={id === 'new' ? undefined : id}
+        onOpen={(next) => open([name, next])}
+      >
+        {editor}
+      </List>
+      {id === 'new' && (
+        <Panel name="record" width={432}>
+          {editor(undefined)}
         </Panel>
       )}
     </>

@@ -2,14 +2,13 @@ import { useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
 import { confirm } from '../dialogs.tsx'
 import { countOf, humanName, pretty } from '../format.ts'
-import { LatencyCard } from '../latency.tsx'
+import { Panel } from '../list.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
 import { RuleComposer } from '../rule-composer.tsx'
-import { Panel } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { copy } from '../toasts.ts'
 import { Button, Card, Note, Switch, Tag, ViewHead } from '../ui.tsx'
@@ -70,14 +69,8 @@ export default function Faults() {
         summary={`${countOf(presets.length, 'preset')} · ${rules.filter(({ status }) => status === 'armed').length} armed`}
       >
         <QueryFilter label="Search presets" />
-        {rules.length > 0 && (
-          <Button kind="danger" icon="trash" onClick={clear}>
-            Clear all
-          </Button>
-        )}
-        <Button kind="primary" icon="plus" onClick={() => open(['new'], {})}>
-          New rule
-        </Button>
+        {rules.length > 0 && <Button text="Clear all" kind="danger" icon="trash" onClick={clear} />}
+        <Button text="New rule" kind="primary" icon="plus" onClick={() => open(['new'], {})} />
       </ViewHead>
       <div class="split">
         <section class="list pad-all" tabIndex={0} aria-label="Rules and presets">
@@ -186,7 +179,7 @@ function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }
         <code>{preset.name}</code>
         <span class="hint">{preset.description}</span>
       </span>
-      <span class="hint side">
+      <span class="hint fixed right">
         {preset.lasts === 'once' ? 'once' : 'until off'}
         {one !== undefined && (
           <span>{one.status === 'armed' ? `fired ${one.fired} of ${one.matched}` : one.status}</span>
@@ -194,4 +187,56 @@ function Preset({ preset, rules }: { preset: PresetRow; rules: readonly Rule[] }
       </span>
     </li>
   )
+}
+
+/** The id of the rule that the slider changes. */
+const LATENCY = 'latency'
+
+/** A slider for a delay of every response before its head is sent, with a separate rule. */
+function LatencyCard({ rules }: { rules: readonly { readonly id: string; readonly do: unknown }[] }) {
+  const rule = rules.find(({ id }) => id === LATENCY)
+  const [ms, setMs] = useState(() => delayOf(rule?.do) ?? 300)
+  const arm = (delay: number) =>
+    act(async () => {
+      if (rule !== undefined) await ask('DELETE /faults/{id}', { params: { id: LATENCY } })
+      const body = {
+        id: LATENCY,
+        match: 'everything',
+        do: [{ pace: { before_head_ms: delay } }],
+        then: 'continue',
+      } as const
+      await ask('POST /faults', { body })
+    })
+  return (
+    <section class="card latency row strip" aria-label="Latency">
+      <label for="latency">Latency</label>
+      <input
+        id="latency"
+        type="range"
+        min={0}
+        max={5_000}
+        step={50}
+        value={ms}
+        onInput={(event) => setMs(Number(event.currentTarget.value))}
+        onChange={(event) => rule !== undefined && void arm(Number(event.currentTarget.value))}
+      />
+      <code>{ms} ms</code>
+      <Switch
+        on={rule !== undefined}
+        label="Delay every response"
+        hideLabel
+        onToggle={() =>
+          void (rule === undefined
+            ? arm(ms)
+            : act(() => ask('DELETE /faults/{id}', { params: { id: LATENCY } })))
+        }
+      />
+    </section>
+  )
+}
+
+function delayOf(actions: unknown): number | undefined {
+  const [first] = Array.isArray(actions) ? actions : []
+  const delay: unknown = first?.pace?.before_head_ms
+  return typeof delay === 'number' ? delay : undefined
 }

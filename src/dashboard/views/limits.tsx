@@ -1,14 +1,16 @@
 import { ask, type Output } from '../api.ts'
+import type { Column } from '../columns.ts'
 import { countOf, durationText, timeOfDay } from '../format.ts'
-import { Icon } from '../icon.tsx'
+import { List } from '../list.tsx'
 import { act, isLost, ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { linkTo } from '../place.ts'
 import { logRows } from '../requests.ts'
-import { Button, Empty, Note, Switch, ViewHead } from '../ui.tsx'
+import { texts } from '../table.tsx'
+import { Button, Empty, Note, Switch, Tag, ViewHead } from '../ui.tsx'
 
-type Window = Output<'GET /limits'>['data'][number]
+type Window = Output<'GET /limits'>['data'][number] & { readonly isChanged: boolean }
 
 const SLOTS = 30
 
@@ -31,134 +33,140 @@ function change(window: Window, limit: number): void {
   )
 }
 
+const shareOf = ({ used, limit }: Window) => used / limit
+const isNear = (window: Window) => window.remaining === 0 || shareOf(window) >= 0.8
+const toneOf = (window: Window) => (window.remaining === 0 ? 'full' : isNear(window) ? 'near' : '')
+
+/** When the next request is possible in a window that is nearly full, or when the oldest one leaves it. */
+function whenOf(window: Window): string {
+  const { oldest_at, reset_at, window_s } = window
+  const left = Date.parse(reset_at) - (ticking.value ?? Date.parse(oldest_at))
+  if (isNear(window)) return `Next free in ${durationText(Math.max(0, left))}`
+  return `oldest leaves at ${timeOfDay(Date.parse(oldest_at) + window_s * 1_000)}`
+}
+
+const COLUMNS: readonly Column<Window>[] = [
+  {
+    label: 'Operation',
+    cell: ({ operation, key }) => (
+      <a class="mono" href={linkTo('requests', [], { filter: `operation:${operation ?? ''}` })}>
+        {operation ?? key}
+      </a>
+    ),
+    sortBy: ({ operation, key }) => operation ?? key,
+  },
+  texts('Teamspace', teamspaceOf, { width: 168, spare: 2 }),
+  { label: 'Used', width: 200, spare: 1, cell: (window) => <Gauge window={window} />, sortBy: shareOf },
+  { label: 'Left', width: 112, cell: leftCell, sortBy: ({ remaining }) => remaining },
+  { label: 'Requests', width: 172, spare: 3, cell: (window) => <Bars window={window} /> },
+  { label: 'Until', width: 188, cell: (window) => <span title={whenOf(window)}>{whenOf(window)}</span> },
+  { label: '', width: 172, cell: actions },
+]
+
 export default function Limits() {
   const { data, notice } = useLive(() => ask('GET /limits'), ['request', 'clock', 'event'])
   if (data === undefined) return notice
-  const windows = [...data.data].sort((a, b) => b.used / b.limit - a.used / a.limit)
+  const windows = data.data
+    .map((each) => ({
+      ...each,
+      isChanged: data.overrides.some((other) => other.operation === each.operation),
+    }))
+    .sort((a, b) => shareOf(b) - shareOf(a))
   const clearAll = () =>
     act(async () => {
       for (const window of windows) await fill(window, window.limit)
     }, 'Every window is empty.')
+  const enforce = () =>
+    act(
+      () => ask('PATCH /settings', { body: { 'limits.enforced': !data.enforced } }),
+      data.enforced ? 'Full windows no longer refuse requests.' : 'Full windows refuse requests.',
+    )
   return (
     <>
       <ViewHead
         title="Limits"
         summary={`${countOf(windows.length, 'open window')} · ${data.enforced ? 'enforced' : 'not enforced'}`}
       >
-        <Switch
-          label="Enforce limits"
-          on={data.enforced}
-          onToggle={() =>
-            void act(
-              () => ask('PATCH /settings', { body: { 'limits.enforced': !data.enforced } }),
-              data.enforced ? 'Full windows no longer refuse requests.' : 'Full windows refuse requests.',
-            )
-          }
-        />
+        <Switch label="Enforce limits" on={data.enforced} onToggle={() => void enforce()} />
         {windows.length > 0 && (
-          <Button disabled={isLost.value} onClick={() => void clearAll()}>
-            Clear all
-          </Button>
+          <Button text="Clear all" disabled={isLost.value} onClick={() => void clearAll()} />
         )}
       </ViewHead>
-      <section class="scroll" tabIndex={0} aria-label="Rate windows">
-        {notice}
-        {!data.enforced && (
-          <Note tone="warn">Full windows do not refuse requests. Headers still count down.</Note>
-        )}
-        {windows.length === 0 ? (
-          <Empty
-            icon="gauge"
-            title="No window is open"
-            text="A rate window opens with the first request of an operation, and ends when its requests have left it."
-          />
-        ) : (
-          <>
-            <ul class="card rows gauges">
-              {windows.map((window) => (
-                <Row
-                  key={window.key}
-                  window={window}
-                  isChanged={data.overrides.some(({ operation }) => operation === window.operation)}
-                />
-              ))}
-            </ul>
-            <p class="hint pad">
-              A window belongs to one teamspace and operation; others appear with their first request. Bars
-              show the requests of the log.
-            </p>
-          </>
-        )}
-      </section>
+      {notice}
+      {!data.enforced && (
+        <Note tone="warn">Full windows do not refuse requests. Headers still count down.</Note>
+      )}
+      <div class="split">
+        <List
+          {...{ label: 'Rate windows, the fullest first', noun: 'window', columns: COLUMNS, items: windows }}
+          empty={
+            <Empty
+              icon="gauge"
+              title="No window is open"
+              text="A rate window of a teamspace and an operation opens with its first request, and ends when its requests have left it."
+            />
+          }
+          idOf={({ key }) => key}
+          phone={(window) => [
+            <code>{window.operation ?? window.key}</code>,
+            `${window.used} of ${window.limit} · ${whenOf(window)}`,
+            actions(window),
+          ]}
+        />
+      </div>
     </>
   )
 }
 
-function Row({ window, isChanged }: { window: Window; isChanged: boolean }) {
-  const { operation, limit, used, remaining, reset_at, oldest_at, window_s } = window
-  const now = ticking.value ?? Date.parse(oldest_at)
-  const share = used / limit
-  const tone = remaining === 0 ? 'full' : share >= 0.8 ? 'near' : ''
-  const empty = Date.parse(oldest_at) + window_s * 1_000
+function Gauge({ window: own }: { window: Window }) {
+  const { operation, used, limit, isChanged } = own
   return (
-    <li>
-      <span class="grow wrap">
-        <a class="mono" href={linkTo('requests', [], { filter: `operation:${operation ?? ''}` })}>
-          {operation ?? window.key}
-        </a>
-        <span class="hint">
-          {teamspaceOf(window)}
-          {isChanged && ' · limit changed'}
-        </span>
+    <span class="row">
+      <span
+        class="gauge grow"
+        role="meter"
+        aria-label={`Used by ${operation}`}
+        aria-valuemin={0}
+        aria-valuemax={limit}
+        aria-valuenow={used}
+      >
+        <span class={toneOf(own)} style={{ width: `${Math.min(100, shareOf(own) * 100)}%` }} />
       </span>
-      <span class="gauge-bar">
-        <span class="gauge-words row small dim">
-          <span>
-            <strong>{used}</strong> of {limit} used
-          </span>
-          <span class={tone}>
-            {tone !== '' && <Icon name={tone === 'full' ? 'error' : 'warn'} size={14} />}{' '}
-            {tone === 'full' ? 'full' : `${remaining} left`}
-          </span>
-        </span>
-        <span
-          class="gauge"
-          role="meter"
-          aria-label={`Used by ${operation}`}
-          aria-valuemin={0}
-          aria-valuemax={limit}
-          aria-valuenow={used}
-        >
-          <span class={tone} style={{ width: `${Math.min(100, share * 100)}%` }} />
-        </span>
-      </span>
-      <Bars operation={operation} now={now} span={window_s * 1_000} />
-      <span class="gauge-when small">
-        {tone !== '' && <strong>Next free in {durationText(Math.max(0, Date.parse(reset_at) - now))}</strong>}
-        <span class="hint">oldest leaves at {timeOfDay(empty)}</span>
-      </span>
-      <span class="row-actions">
-        <Button
-          disabled={remaining === 0}
-          onClick={() => void act(() => fill(window, 0), `${operation} is full. Next request: 429.`)}
-        >
-          Fill
-        </Button>
-        <Button onClick={() => void act(() => fill(window, limit), `${operation} is empty.`)}>Clear</Button>
-        <Menu
-          label={`Change the limit of ${operation}`}
-          items={[10, 60, 200, 1_000].map((each) => ({
-            label: `Limit ${each} in ${window_s} s`,
-            run: () => change(window, each),
-          }))}
-        />
-      </span>
-    </li>
+      {used} of {limit}
+      {isChanged && <span class="hint">changed</span>}
+    </span>
+  )
+}
+
+function leftCell(window: Window) {
+  if (window.remaining === 0) return <Tag tone="error">full</Tag>
+  return isNear(window) ? <Tag tone="warn">{window.remaining} left</Tag> : `${window.remaining} left`
+}
+
+function actions(window: Window) {
+  const { operation, limit, remaining, window_s } = window
+  return (
+    <span class="row">
+      <Button
+        text="Fill"
+        disabled={remaining === 0}
+        onClick={() => void act(() => fill(window, 0), `${operation} is full. Next request: 429.`)}
+      />
+      <Button text="Clear" onClick={() => void act(() => fill(window, limit), `${operation} is empty.`)} />
+      <Menu
+        label={`Change the limit of ${operation}`}
+        items={[10, 60, 200, 1_000].map((each) => ({
+          label: `Limit ${each} in ${window_s} s`,
+          run: () => change(window, each),
+        }))}
+      />
+    </span>
   )
 }
 
 /** The requests of the last window in thirty slots, the oldest at the left. */
-function Bars({ operation, now, span }: { operation: string | null; now: number; span: number }) {
+function Bars({ window: { operation, window_s, oldest_at } }: { window: Window }) {
+  const [now, span] = [ticking.value ?? Date.parse(oldest_at), window_s * 1_000]
   const counts = new Array<number>(SLOTS).fill(0)
   for (const row of logRows.value.entries) {
     const age = now - Date.parse(row.at)
@@ -170,11 +178,7 @@ function Bars({ operation, now, span }: { operation: string | null; now: number;
   return (
     <span class="bars" aria-hidden="true">
       {counts.map((count, slot) => (
-        <span
-          key={slot}
-          style={{ height: `${count === 0 ? 1 : Math.max(3, (20 * count) / most)}px` }}
-          class={count === 0 ? 'none' : ''}
-        />
+        <span key={slot} style={{ height: `${count === 0 ? 1 : Math.max(3, (20 * count) / most)}px` }} />
       ))}
     </span>
   )

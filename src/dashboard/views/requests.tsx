@@ -1,18 +1,16 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { ask, baseUrl, wordsOf } from '../api.ts'
 import { download } from '../browser.ts'
-import { type Column, type Sorting, sorted } from '../columns.ts'
+import type { Column } from '../columns.ts'
 import { countOf, durationText, pretty, shortPath, timeOfDay } from '../format.ts'
+import { Panel } from '../list.tsx'
 import { act, missingSandbox } from '../live.ts'
 import { Menu } from '../menu.tsx'
 import { here, linkTo, open } from '../place.ts'
 import { filterText, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { saveRecording } from '../recording.ts'
 import { RequestDetail } from '../request-detail.tsx'
-import { requestTest } from '../request-filter.ts'
-import { type LogRow, logRows } from '../requests.ts'
+import { type LogRow, logRows, saveRecording } from '../requests.ts'
 import { snippet } from '../snippets.ts'
-import { Panel } from '../splitter.tsx'
 import { CorsTag, FaultTag, Status } from '../status.tsx'
 import { Table, texts } from '../table.tsx'
 import { Button, Empty, Note, Problem, Segments, Skeleton, Tag, ViewHead } from '../ui.tsx'
@@ -82,6 +80,53 @@ const WITHOUT_FAULTS = COLUMNS.filter(({ label }) => label !== FAULT)
 
 const tookText = (ms: number) => (ms < 10 ? `${ms.toFixed(1)} ms` : durationText(ms))
 
+/** A parsed filter of requests, and the problem if a part of it is not understood. */
+interface RequestTest {
+  readonly test: (row: LogRow) => boolean
+  readonly problem?: string
+}
+
+type Check = (row: LogRow, value: string) => boolean
+
+const like = (text: string | null | undefined, value: string) => {
+  if (text === null || text === undefined) return false
+  const parts = value.toLowerCase().split('*')
+  let from = 0
+  return parts.every((part) => {
+    const at = text.toLowerCase().indexOf(part, from)
+    from = at + part.length
+    return at !== -1
+  })
+}
+
+const FILTERS: Readonly<Record<string, Check>> = {
+  status: ({ status }, value) =>
+    /^\dxx$/i.test(value) ? Math.floor(status / 100) === Number(value[0]) : String(status) === value,
+  method: ({ method }, value) => method.toLowerCase() === value.toLowerCase(),
+  path: ({ path }, value) => like(path, value),
+  operation: ({ operation }, value) => like(operation, value),
+  fault: ({ faults }, value) => faults.some((id) => like(id, value)),
+  key: ({ idempotency_key }, value) => like(idempotency_key, value),
+  id: ({ id }, value) => like(id, value),
+  // The origins of pages that cannot read the response.
+  origin: ({ cors }, value) => cors !== undefined && like(cors.origin ?? '', value),
+}
+
+/** Reads a filter: `status:429 method:post path:pages fault:*`; other words are searched in path and id. */
+function requestTest(text: string): RequestTest {
+  const words = text.split(/\s+/).filter((word) => word !== '')
+  let problem: string | undefined
+  const checks = words.flatMap((word): ((row: LogRow) => boolean)[] => {
+    const [, name, value = ''] = /^([a-z_]+):(.*)$/i.exec(word) ?? []
+    if (name === undefined) return [(row) => like(row.path, word) || like(row.id, word)]
+    const check = FILTERS[name.toLowerCase()]
+    if (check !== undefined) return value === '' ? [] : [(row) => check(row, value)]
+    problem = `There is no filter "${name}:". The filters are ${Object.keys(FILTERS).join(', ')}.`
+    return []
+  })
+  return { test: (row) => checks.every((check) => check(row)), ...(problem !== undefined && { problem }) }
+}
+
 export default function Requests() {
   const { entries, dropped, capacity, isLoaded, error } = logRows.value
   const { path } = here.value
@@ -95,9 +140,7 @@ export default function Requests() {
     setFilter((before) => (next.problem === undefined ? next : { ...before, problem: next.problem }))
   }, [text])
   const all = paused ?? entries
-  const [sorting, setSorting] = useState<Sorting | undefined>(undefined)
-  const found = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
-  const rows = useMemo(() => sorted(found, COLUMNS, sorting), [found, sorting])
+  const rows = useMemo(() => all.filter((row) => KINDS[kind](row) && filter.test(row)), [all, kind, filter])
   const isFaulted = all.some(({ faults, cors }) => faults.length > 0 || cors !== undefined)
   const opened = path[0]
   const waiting = paused === undefined ? 0 : entries.length - paused.length
@@ -113,12 +156,11 @@ export default function Requests() {
           onChoose={setKind}
         />
         <Button
+          text={waiting > 0 ? `${waiting} new` : 'Live'}
           pressed={paused === undefined}
           icon={paused === undefined ? 'pause' : 'play'}
           onClick={() => setPaused(paused === undefined ? entries : undefined)}
-        >
-          {waiting > 0 ? `${waiting} new` : 'Live'}
-        </Button>
+        />
         <Menu
           label="More"
           items={[
@@ -158,8 +200,6 @@ export default function Requests() {
               idOf={({ id }) => id}
               selected={opened}
               onOpen={(id) => open([id])}
-              sorting={sorting}
-              onSort={setSorting}
               phone={phoneRow}
             />
           )}

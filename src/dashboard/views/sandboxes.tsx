@@ -7,12 +7,12 @@ import { every } from '../browser.ts'
 import type { Column } from '../columns.ts'
 import { confirm } from '../dialogs.tsx'
 import { dateTime } from '../format.ts'
+import { List } from '../list.tsx'
 import { isLost } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { goTo, linkIn, sandboxName } from '../place.ts'
-import { filtered, NoMatch, QueryFilter } from '../query-filter.tsx'
-import { isOpenSandbox, type SandboxRow, useSandboxes } from '../sandboxes.ts'
-import { Table } from '../table.tsx'
+import { filtered, QueryFilter } from '../query-filter.tsx'
+import { isOpenSandbox, type SandboxRow, useSandboxes } from '../sandbox-switcher.tsx'
 import { Button, Tag, ViewHead } from '../ui.tsx'
 
 /** Real milliseconds between two loads: no event tells what happens in other sandboxes. */
@@ -24,6 +24,18 @@ const COLUMNS: readonly Column<SandboxRow>[] = [
   { label: 'Last request', width: 148, cell: lastCell },
   { label: 'Requests', width: 128, cell: requestsCell },
   { label: 'Conduct', width: 104, spare: 1, cell: (row) => <Conduct row={row} /> },
+  {
+    label: '',
+    width: 52,
+    cell: ({ name }) =>
+      name !== 'default' && (
+        <Button
+          {...{ kind: 'ghost', icon: 'trash', label: `Delete ${name}` }}
+          disabled={isLost.value}
+          onClick={() => remove([name])}
+        />
+      ),
+  },
 ]
 
 function nameCell(row: SandboxRow) {
@@ -90,6 +102,9 @@ function remove(names: readonly string[]): void {
   })
 }
 
+const isFailed = (row: SandboxRow) => isOpenSandbox(row) && row.failed_requests > 0
+const textOf = (row: SandboxRow) => `${row.name} ${isFailed(row) ? 'failed' : ''}`
+
 export default function SandboxesView() {
   const { data, notice, reload } = useSandboxes()
   useEffect(() => {
@@ -97,23 +112,9 @@ export default function SandboxesView() {
     return every(RELOAD, () => !document.hidden && !isLost.peek() && reload())
   }, [])
   if (data === undefined) return notice
-  const isFailed = (row: SandboxRow) => isOpenSandbox(row) && row.failed_requests > 0
-  const rows = filtered(data, (row) => `${row.name} ${isFailed(row) ? 'failed' : ''}`)
-  const removable = rows.map(({ name }) => name).filter((name) => name !== 'default')
-  const deletion: Column<SandboxRow> = {
-    label: '',
-    width: 52,
-    cell: ({ name }) =>
-      name !== 'default' && (
-        <Button
-          kind="ghost"
-          icon="trash"
-          label={`Delete ${name}`}
-          disabled={isLost.value}
-          onClick={() => remove([name])}
-        />
-      ),
-  }
+  const removable = filtered(data, textOf)
+    .map(({ name }) => name)
+    .filter((name) => name !== 'default')
   return (
     <>
       <ViewHead
@@ -122,28 +123,22 @@ export default function SandboxesView() {
       >
         <QueryFilter label="Filter by name or failed" />
         <Button
+          text={`Delete ${removable.length} shown`}
           kind="danger"
           disabled={isLost.value || (removable.length === 0 && 'The default sandbox cannot be deleted.')}
           onClick={() => remove(removable)}
-        >
-          {`Delete ${removable.length} shown`}
-        </Button>
+        />
       </ViewHead>
       {notice}
       <div class="split">
-        {rows.length === 0 ? (
-          <NoMatch count={data.length} noun="sandbox" nouns="sandboxes" />
-        ) : (
-          <Table
-            label="Sandboxes"
-            rows={rows}
-            columns={[...COLUMNS, deletion]}
-            idOf={({ name }) => name}
-            onOpen={() => {}}
-            phone={(row) => [nameCell(row), clockOf(row), <span>{requestsCell(row)}</span>]}
-            isQuiet
-          />
-        )}
+        <List
+          {...{ label: 'Sandboxes', noun: 'sandbox', nouns: 'sandboxes', empty: null }}
+          items={data}
+          textOf={textOf}
+          columns={COLUMNS}
+          idOf={({ name }) => name}
+          phone={(row) => [nameCell(row), clockOf(row), <span>{requestsCell(row)}</span>]}
+        />
       </div>
     </>
   )

@@ -2,11 +2,11 @@ import { ask, type Output } from '../api.ts'
 import { Code } from '../code.tsx'
 import { countOf, dateTime, timeOfDay } from '../format.ts'
 import { Icon } from '../icon.tsx'
+import { Panel } from '../list.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { Menu } from '../menu.tsx'
 import { here, linkTo } from '../place.ts'
-import { Panel } from '../splitter.tsx'
 import { Button, Card, Detail, Note, Problem, Tag, ViewHead } from '../ui.tsx'
 
 type Scenario = Output<'GET /scenarios'>['data'][number]
@@ -26,15 +26,12 @@ export default function Scenarios() {
         summary={`${data.data.length - broken.length} valid · ${broken.length} with an error`}
       >
         <Button
+          text="Validate all"
           disabled={off}
           onClick={() => void act(() => ask('POST /scenarios'), 'The scripts are loaded again.')}
-        >
-          Validate all
-        </Button>
+        />
         {active !== null && (
-          <Button icon="pause" disabled={off} onClick={() => stop(active.name)}>
-            Stop
-          </Button>
+          <Button text="Stop" icon="pause" disabled={off} onClick={() => stop(active.name)} />
         )}
       </ViewHead>
       <div class="split">
@@ -91,7 +88,7 @@ const loadDetail = async (name: string) => {
 
 function ScenarioDetail({ name, active }: { name: string; active: Active | null }) {
   const { data, notice } = useLive(() => loadDetail(name), ['scenario', 'request'], name)
-  const panel = { label: `Scenario ${name}`, head: <h2 class="mono">{name}</h2> }
+  const panel = { label: `Scenario ${name}`, title: <code>{name}</code> }
   if (data === undefined) return <Detail {...panel}>{notice}</Detail>
   const { scenario, rules, stubs } = data
   return (
@@ -144,20 +141,14 @@ function StartButtons({ scenario, off }: { scenario: Scenario; off: boolean }) {
       () => ask('POST /scenarios/{name}/start', { params: { name }, body: { reset } }),
       `${name} is active.`,
     )
-  if (scenario.active)
-    return (
-      <Button disabled={off} onClick={() => stop(name)}>
-        Stop
-      </Button>
-    )
+  if (scenario.active) return <Button text="Stop" disabled={off} onClick={() => stop(name)} />
   return (
     <>
       <Button
+        text="Start"
         disabled={off || (generation === null ? 'No version of this scenario was ever valid.' : undefined)}
         onClick={() => start(false)}
-      >
-        Start
-      </Button>
+      />
       <Menu
         label={`More ways to start ${name}`}
         disabled={off}
@@ -179,9 +170,11 @@ function Broken({ scenario: { name, error, generation } }: { scenario: Scenario 
       }
       hint={generation === null ? 'not loaded' : 'not loaded; the last valid version is used'}
     >
-      <pre class="code wrap wrapped bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
-        {error}
-      </pre>
+      <div class="pad">
+        <pre class="code wrap bad-text" tabIndex={0} role="group" aria-label={`Errors of ${name}`}>
+          {error}
+        </pre>
+      </div>
     </Card>
   )
 }

@@ -1,8 +1,9 @@
 import { useId, useState } from 'preact/hooks'
 import { ask, type Output } from '../api.ts'
+import { Select, valuesOf } from '../fields.tsx'
 import { asJson, pretty } from '../format.ts'
 import { Icon } from '../icon.tsx'
-import { JsonDialog } from '../json-dialog.tsx'
+import { JsonDialog, useVerdict } from '../json-editor.tsx'
 import { act, isLost } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { refine } from '../place.ts'
@@ -10,7 +11,6 @@ import { filtered, filterText, QueryFilter } from '../query-filter.tsx'
 import { fieldOf, type JsonSchema } from '../record-schema.ts'
 import { chooseTheme, hasLetterKeys, setLetterKeys, theme } from '../theme.ts'
 import { Button, Card, Empty, Segments, Switch, Tag, ViewHead } from '../ui.tsx'
-import { useVerdict } from '../verdict.ts'
 
 type Item = Output<'GET /assumptions'>['data'][number]
 type Setting = Item['settings'][number]
@@ -48,9 +48,7 @@ export default function Settings() {
           value={which}
           onChoose={setWhich}
         />
-        <Button disabled={isLost.value} onClick={() => setEditing(true)}>
-          Edit as JSON
-        </Button>
+        <Button text="Edit as JSON" disabled={isLost.value} onClick={() => setEditing(true)} />
       </ViewHead>
       {isEditing && <SettingsDialog items={items} onClose={() => setEditing(false)} />}
       <section class="scroll" tabIndex={0} aria-label="Settings and assumptions">
@@ -66,13 +64,12 @@ export default function Settings() {
             text="Settings decide the questions that the specification leaves open. Show all to see every question."
           >
             <Button
+              text="Show all"
               onClick={() => {
                 setWhich('all')
                 refine({ filter: '' })
               }}
-            >
-              Show all
-            </Button>
+            />
           </Empty>
         ) : (
           <ul class="card rows settings">
@@ -133,7 +130,7 @@ function Question({ item }: { item: Item }) {
         ))}
         {item.settings.length === 0 && <span class="hint">fixed</span>}
       </span>
-      <span class="used">{item.used > 0 && `${item.used}×`}</span>
+      <span class="hint fixed">{item.used > 0 && `${item.used}×`}</span>
     </li>
   )
 }
@@ -171,18 +168,11 @@ function Value({ setting }: { setting: Setting }) {
       {field.kind === 'boolean' ? (
         <Switch on={value === true} label={key} hideLabel onToggle={() => void save(value !== true)} />
       ) : field.kind === 'choice' ? (
-        <select
+        <Select
           aria-label={key}
           disabled={isLost.value}
-          value={JSON.stringify(value)}
-          onChange={(event) => void save(JSON.parse(event.currentTarget.value))}
-        >
-          {field.choices.map((choice) => (
-            <option key={String(choice)} value={JSON.stringify(choice)}>
-              {String(choice)}
-            </option>
-          ))}
-        </select>
+          {...valuesOf(field.choices, value, (next) => void save(next))}
+        />
       ) : (
         <input
           class="mono"
@@ -196,12 +186,10 @@ function Value({ setting }: { setting: Setting }) {
         />
       )}
       {isEdited && (
-        <Button type="submit" disabled={issues.length > 0 && 'The value is not valid.'}>
-          Save
-        </Button>
+        <Button text="Save" type="submit" disabled={issues.length > 0 && 'The value is not valid.'} />
       )}
       {isChanged(setting) && text === undefined && (
-        <Button onClick={() => void save(null)}>Restore default</Button>
+        <Button text="Restore default" onClick={() => void save(null)} />
       )}
       {issues.length > 0 && (
         <p class="field-error" id={id}>

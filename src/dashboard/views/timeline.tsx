@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { summaryOfEvents } from '../../client/advance-summary.ts'
 import { ask, type Output } from '../api.ts'
@@ -71,15 +72,14 @@ export default function Timeline() {
           onChoose={setZoom}
         />
         <Button
+          text="Follow"
           icon="flag"
           pressed={isFollowing}
           onClick={() => {
             setFollowing(!isFollowing)
             setOffset(0)
           }}
-        >
-          Follow
-        </Button>
+        />
       </ViewHead>
       <section
         class="scroll"
@@ -198,6 +198,32 @@ function iconOf(kind: string): IconName {
   return kind.startsWith('batch') ? 'progress' : 'schedule'
 }
 
+/** An event at an instant, or events up to another one. */
+function EventRow(props: {
+  at: string
+  to?: string
+  now: number
+  icon: IconName
+  title?: string
+  text: string
+  hint: string | undefined
+  children?: ComponentChildren
+}) {
+  const { at, to, now, icon, title, text, hint, children } = props
+  return (
+    <li>
+      <time dateTime={at} title={to === undefined ? at : `${at} to ${to}`}>
+        {shortTime(at, now)}
+      </time>
+      <Icon name={icon} />
+      <span class="grow cut" title={title}>
+        {text} <span class="hint">{hint}</span>
+      </span>
+      {children}
+    </li>
+  )
+}
+
 function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> & { now: number }) {
   return (
     <Card
@@ -205,25 +231,25 @@ function Upcoming({ horizon, batches, now }: Pick<Data, 'horizon' | 'batches'> &
       hint={horizon.length > 50 ? `the next 50 of ${horizon.length}` : 'go advances the clock'}
     >
       <ul class="rows events">
-        {horizon.slice(0, 50).map((event) => (
-          <li key={event.at + event.kind + event.ref}>
-            <time dateTime={event.at} title={event.at}>
-              {shortTime(event.at, now)}
-            </time>
-            <Icon name={iconOf(event.kind)} />
-            <span class="grow cut" title={event.description}>
-              {eventName(event)} <span class="hint">{named(event.ref, batches)}</span>
-            </span>
-            <button
-              type="button"
-              class="link"
-              aria-label={`Go to ${shortTime(event.at, now)}, ${eventName(event)}`}
-              onClick={() => goToInstant(event.at, 'Go')}
-            >
-              Go
-            </button>
-          </li>
-        ))}
+        {horizon.slice(0, 50).map(({ at, kind, ref, description }) => {
+          const name = eventName({ description, kind })
+          const event = {
+            at,
+            now,
+            icon: iconOf(kind),
+            title: description,
+            text: name,
+            hint: named(ref, batches),
+          }
+          const label = `Go to ${shortTime(at, now)}, ${name}`
+          return (
+            <EventRow key={at + kind + ref} {...event}>
+              <button type="button" class="link" aria-label={label} onClick={() => goToInstant(at, 'Go')}>
+                Go
+              </button>
+            </EventRow>
+          )
+        })}
       </ul>
       {horizon.length === 0 && (
         <p class="pad hint">Nothing is scheduled. A new batch schedules its phases.</p>
@@ -265,38 +291,29 @@ function Advanced(props: Pick<Data, 'batches'> & { title: string; last: Advance;
       hint={`${durationText(Date.parse(last.to) - Date.parse(last.from))} · ${shortTime(last.from, now)} to ${shortTime(last.to, now)} · ${countOf(total, 'event')}`}
       actions={
         short.groups.length > 0 && (
-          <Button pressed={whole === last} onClick={() => setWhole(whole === last ? undefined : last)}>
-            List all
-          </Button>
+          <Button
+            text="List all"
+            pressed={whole === last}
+            onClick={() => setWhole(whole === last ? undefined : last)}
+          />
         )
       }
     >
       {total === 0 && <p class="pad hint">No event was due during the advance.</p>}
       <ul class="rows events">
-        {shown.map((event) => (
-          <li key={event.at + event.kind + event.ref}>
-            <time dateTime={event.at} title={event.at}>
-              {shortTime(event.at, now)}
-            </time>
-            <Icon name={event.error === undefined ? iconOf(event.kind) : 'error'} />
-            <span class="grow cut" title={event.error ?? event.description}>
-              {named(event.ref, batches) ?? event.ref}{' '}
-              <span class="hint">
-                {event.to === undefined ? event.kind : `${event.from ?? 'new'} to ${event.to}`}
-              </span>
-            </span>
-          </li>
+        {shown.map(({ at, kind, ref, from, to, error, description }) => (
+          <EventRow
+            key={at + kind + ref}
+            {...{ at, now, icon: error === undefined ? iconOf(kind) : 'error', title: error ?? description }}
+            text={named(ref, batches) ?? ref}
+            hint={to === undefined ? kind : `${from ?? 'new'} to ${to}`}
+          />
         ))}
         {groups.map(({ from, to, text }) => (
-          <li key={text}>
-            <time dateTime={from} title={`${from} to ${to}`}>
-              {shortTime(from, now)}
-            </time>
-            <Icon name="schedule" />
-            <span class="grow cut">
-              {text} <span class="hint">up to {shortTime(to, now)}</span>
-            </span>
-          </li>
+          <EventRow
+            key={text}
+            {...{ at: from, to, now, icon: 'schedule', text, hint: `up to ${shortTime(to, now)}` }}
+          />
         ))}
       </ul>
       {left > 0 && (

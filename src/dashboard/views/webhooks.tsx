@@ -15,13 +15,13 @@ import {
   useDeliveries,
 } from '../deliveries.ts'
 import { TextField } from '../fields.tsx'
-import { countOf, durationText, pretty, shortTime, timeOfDay } from '../format.ts'
+import { countOf, durationText, pretty, shortTime } from '../format.ts'
 import { Icon } from '../icon.tsx'
-import { Inbox, subscribeInbox } from '../inbox.tsx'
+import { Inbox, subscribeInbox, TimedState } from '../inbox.tsx'
+import { List } from '../list.tsx'
 import { act, isLost, ticking } from '../live.ts'
 import { useLive } from '../loaded.tsx'
 import { here, linkTo, open } from '../place.ts'
-import { Opened } from '../splitter.tsx'
 import { StateTag } from '../status.tsx'
 import { Button, Card, Detail, Empty, Segments, Tag, ViewHead } from '../ui.tsx'
 
@@ -54,7 +54,6 @@ export default function Webhooks() {
   const deliveries = oldestFirst.toReversed()
   const failures = newFailures(deliveries)
   const tab = query.tab !== undefined && isTab(query.tab) ? query.tab : 'deliveries'
-  const opened = deliveries.find(({ id }) => id === path[0])
   const add = () => {
     open([], { tab: 'subscriptions' })
     setAdding(true)
@@ -72,13 +71,13 @@ export default function Webhooks() {
           onChoose={(next) => open([], { tab: next })}
         />
         {failures.length > 0 && (
-          <Button icon="check" onClick={() => acknowledge(failures, deliveries)}>
-            Acknowledge {countOf(failures.length, 'failure')}
-          </Button>
+          <Button
+            text={`Acknowledge ${countOf(failures.length, 'failure')}`}
+            icon="check"
+            onClick={() => acknowledge(failures, deliveries)}
+          />
         )}
-        <Button kind="primary" icon="plus" disabled={isLost.value} onClick={add}>
-          Add endpoint
-        </Button>
+        <Button text="Add endpoint" kind="primary" icon="plus" disabled={isLost.value} onClick={add} />
       </ViewHead>
       {notice}
       {tab === 'subscriptions' ? (
@@ -90,50 +89,38 @@ export default function Webhooks() {
         <Inbox messages={messages} id={path[0]} isOn={subscriptions.some(({ url }) => isInbox(url))} />
       ) : (
         <div class="split">
-          {deliveries.length === 0 ? (
-            <Empty
-              icon="bell"
-              title="No deliveries yet"
-              text={
-                subscriptions.length === 0
-                  ? 'No endpoint is subscribed. Add one, then let a batch finish.'
-                  : 'A delivery appears here when a batch becomes terminal.'
-              }
-            >
-              {subscriptions.length === 0 && (
-                <Button icon="inbox" onClick={subscribeInbox}>
-                  Use the inbox
-                </Button>
-              )}
-            </Empty>
-          ) : (
-            <section class="list" tabIndex={0} aria-label="Deliveries, newest first">
-              <ul class="deliveries">
-                {deliveries.map((delivery) => (
-                  <li key={delivery.id}>
-                    <button
-                      type="button"
-                      aria-current={delivery.id === path[0] ? 'true' : undefined}
-                      onClick={() => open([delivery.id])}
-                    >
-                      <strong class="mono">{delivery.type}</strong>
-                      <time dateTime={delivery.created_at}>{timeOfDay(delivery.created_at)}</time>
-                      <span>
-                        {subjectOf(delivery, batches).name}{' '}
-                        <span class="hint">to {receiverName(delivery.url)}</span>
-                      </span>
-                      <DeliveryTag delivery={delivery} now={now} />
-                    </button>
-                  </li>
-                ))}
-              </ul>
-            </section>
-          )}
-          <Opened name="delivery" width={648} id={path[0]} item={opened}>
+          <List
+            {...{ label: 'Deliveries, newest first', noun: 'delivery', nouns: 'deliveries', width: 648 }}
+            items={deliveries}
+            empty={
+              <Empty
+                icon="bell"
+                title="No deliveries yet"
+                text={
+                  subscriptions.length === 0
+                    ? 'No endpoint is subscribed. Add one, then let a batch finish.'
+                    : 'A delivery appears here when a batch becomes terminal.'
+                }
+              >
+                {subscriptions.length === 0 && (
+                  <Button text="Use the inbox" icon="inbox" onClick={subscribeInbox} />
+                )}
+              </Empty>
+            }
+            idOf={({ id }) => id}
+            selected={path[0]}
+            phone={(delivery) => [
+              <strong class="mono">{delivery.type}</strong>,
+              `${subjectOf(delivery, batches).name} to ${receiverName(delivery.url)}`,
+              <TimedState at={delivery.created_at}>
+                <DeliveryTag delivery={delivery} now={now} />
+              </TimedState>,
+            ]}
+          >
             {(delivery) => (
               <DeliveryDetail delivery={delivery} subject={subjectOf(delivery, batches)} now={now} />
             )}
-          </Opened>
+          </List>
         </div>
       )}
     </>
@@ -148,16 +135,14 @@ function DeliveryDetail(props: {
   const { delivery, subject, now } = props
   const { id, ref, type, url, status, attempts, retry_at } = delivery
   const { attempts: _, ...rest } = delivery
-  const head = (
-    <>
-      <h2 class="mono">{type}</h2>
-      <DeliveryTag delivery={delivery} now={now} />
-    </>
-  )
   const redeliver = () =>
     void act(() => ask('POST /webhooks/deliveries/{id}/redeliver', { params: { id } }), 'Sent again.')
   return (
-    <Detail label={`Delivery ${id}`} head={head}>
+    <Detail
+      label={`Delivery ${id}`}
+      title={<code>{type}</code>}
+      head={<DeliveryTag delivery={delivery} now={now} />}
+    >
       <p class="dim">
         About the batch <a href={linkTo('batches', [subject.id])}>{subject.name}</a>.{' '}
         {`${countOf(attempts.length, 'attempt')} to ${receiverName(url)}.`}
@@ -166,15 +151,15 @@ function DeliveryDetail(props: {
       </p>
       <p class="row-actions">
         <Button
+          text="Redeliver now"
           kind="primary"
           icon="again"
           disabled={isLost.value || status === 'sending'}
           onClick={redeliver}
-        >
-          Redeliver now
-        </Button>
+        />
         {!isInbox(url) && (
           <Button
+            text="Send to inbox"
             icon="inbox"
             disabled={isLost.value}
             onClick={() =>
@@ -183,14 +168,15 @@ function DeliveryDetail(props: {
                 'The inbox has received it.',
               )
             }
-          >
-            Send to inbox
-          </Button>
+          />
         )}
         {retry_at !== null && (
-          <Button icon="step" disabled={isLost.value} onClick={() => goToInstant(retry_at, 'To the retry')}>
-            Advance to retry
-          </Button>
+          <Button
+            text="Advance to retry"
+            icon="step"
+            disabled={isLost.value}
+            onClick={() => goToInstant(retry_at, 'To the retry')}
+          />
         )}
       </p>
       <Chain current={id} about={ref} />
@@ -290,10 +276,8 @@ function NewSubscription({ onDone }: { onDone: () => void }) {
       />
       <TextField label="Signing secret (optional)" type="password" value={secret} onInput={setSecret} />
       <p class="row-actions">
-        <Button kind="primary" type="submit">
-          Subscribe
-        </Button>
-        <Button onClick={onDone}>Cancel</Button>
+        <Button text="Subscribe" kind="primary" type="submit" />
+        <Button text="Cancel" onClick={onDone} />
         <span class="hint">
           <Icon name="info" size={12} /> Receivers on this machine are allowed; others with --allow-webhook.
         </span>
