@@ -10,7 +10,7 @@ import { hasPlainValues } from './plain.ts'
 import { SchemaValidator } from './validator.ts'
 
 /** Milliseconds for the patterns of one output. */
-const MATCH_MS = 1_000
+const MATCH_MS = 200
 /** Attempts inside one try to find the first value. */
 const ATTEMPTS_PER_TRY = 50
 /** The largest schema, in characters. */

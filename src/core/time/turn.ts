@@ -1,17 +1,23 @@
 import { Refusal } from '../errors.ts'
 import type { Clock } from './clock.ts'
 import { formatInstant } from './instant.ts'
-import { nextTurn } from './real.ts'
+import { nextTurn, real } from './real.ts'
 
-/** Real milliseconds of events after which other requests are served. */
+/** Real milliseconds of work after which other requests are served. */
 const TURN_MS = 10
 
-/** Divides the events of a long run into turns. */
+const machine: Pick<Clock, 'elapsed'> = {
+  get elapsed() {
+    return real.elapsed()
+  },
+}
+
+/** Divides long work into turns. */
 export class Turn {
   readonly #clock: Pick<Clock, 'elapsed'>
   #end: number
 
-  constructor(clock: Pick<Clock, 'elapsed'>) {
+  constructor(clock = machine) {
     this.#clock = clock
     this.#end = clock.elapsed + TURN_MS
   }
