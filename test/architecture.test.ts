@@ -154,7 +154,7 @@ const LINES: Readonly<Record<string, number>> = {
   emulator: 1_597,
   'json-schema': 2_803,
   'server/control': 4_979,
-  'server/http': 4_145,
+  'server/http': 4_148,
   server: 653,
   service: 8_455,
   src: 676,

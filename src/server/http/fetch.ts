@@ -66,8 +66,11 @@ function exchange(request: Request, agent: Agent): Promise<Response> {
   const { method, url, body, signal } = request
   const { pathname, search, host } = new URL(url)
   const headers: Record<string, string> = { host, ...Object.fromEntries(request.headers) }
-  // Node would send a body of unknown length without its end, with a method that usually has none.
-  if (body !== null && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
+  // The body alone says where it ends: a Request made from another one has the headers of the other's body, and what is left of
+  // a longer body would be read as the next request.
+  delete headers['content-length']
+  delete headers['transfer-encoding']
+  if (body !== null) headers['transfer-encoding'] = 'chunked'
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
     const sent = new OwnRequest({ method, path: pathname + search, headers, agent })
