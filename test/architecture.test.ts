@@ -146,19 +146,19 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_715,
+  adapters: 4_720,
   cli: 3_182,
   client: 1_845,
-  core: 17_757,
+  core: 17_798,
   dashboard: 8_958,
-  emulator: 1_597,
-  'json-schema': 2_803,
+  emulator: 1_624,
+  'json-schema': 2_807,
   'server/control': 4_979,
   'server/http': 4_148,
   server: 653,
   service: 8_455,
   src: 676,
-  terminal: 2_190,
+  terminal: 2_202,
   testing: 1_112,
   'tools/certify': 866,
   tools: 3_040,
@@ -230,7 +230,13 @@ function forbidden(path: string, target: string): string | undefined {
     : 'an adapter imports core and itself; emulator.ts passes it what it needs of others'
 }
 
-const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/keeping.ts', 'core/random.ts', 'core/regex.ts']
+const JSON_SCHEMA_IMPORTS = [
+  'core/json.ts',
+  'core/keeping.ts',
+  'core/load.ts',
+  'core/random.ts',
+  'core/regex.ts',
+]
 
 function resourceMay(path: string, target: string): string | undefined {
   if (path === 'service/index.ts' || path.split('/')[1] === target.split('/')[1]) return undefined

@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module'
 import type { Node } from 'jsonc-parser'
 import { keysOf, pointer } from './json.ts'
-
-const require = createRequire(import.meta.url)
+import { load } from './load.ts'
 
 // Loaded at the first text with a mistake, since a start has none.
-const parser = () => require('jsonc-parser') as typeof import('jsonc-parser')
+const parser = () => load('jsonc-parser') as typeof import('jsonc-parser')
 
 /** A place in a text. Line and column start at 1. */
 export interface SourceLocation {

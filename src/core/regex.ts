@@ -1,11 +1,10 @@
-import { createRequire } from 'node:module'
 import { type Context, createContext, Script } from 'node:vm'
 import type { RE2JS as Regex } from 're2js'
 import { keeping } from './keeping.ts'
+import { load, rethrowNotLoaded } from './load.ts'
 import { processorTime } from './time/real.ts'
 
 // RE2 takes linear time for every expression, which the built-in engine does not. It is loaded with the first expression.
-const load = createRequire(import.meta.url)
 
 /** The maximum length of an expression, in characters. */
 export const MAX_REGEX_LENGTH = 1_000
@@ -18,6 +17,7 @@ export function regexProblem(expression: string): string | undefined {
     linearRegex(expression)
     return undefined
   } catch (error) {
+    rethrowNotLoaded(error)
     const reason = (error as Error).message.replace('error parsing regexp: ', '')
     return `is no regular expression in the syntax of RE2: ${reason}`
   }
@@ -29,10 +29,9 @@ export function fitsRegex(expression: string, text: string): boolean {
 }
 
 /** The compiled expression. Throws when it is not valid in the syntax of RE2. */
-export const linearRegex = keeping((expression): Regex => {
-  const { RE2JS } = load('re2js') as typeof import('re2js')
-  return RE2JS.compile(expression)
-})
+export const linearRegex = keeping((expression): Regex => re2().compile(expression))
+
+const re2 = () => (load('re2js') as typeof import('re2js')).RE2JS
 
 /** Milliseconds of the processor that the built-in engine may take for one text. */
 const MAX_MATCH_MS = 50

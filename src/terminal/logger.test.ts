@@ -79,3 +79,15 @@ test('an error keeps its message and stack', async () => {
   ;(await pinoLogger(given)).error('broken', { error: new RangeError('too much') })
   expect(JSON.parse(lines[0] ?? '').error).toMatchObject({ type: 'RangeError', message: 'too much' })
 })
+
+test('without its library the log is plain, says so once, and shows no fields', async () => {
+  const { lines, given } = capture({ format: 'pretty' })
+  const logger = lazyLogger(given, () => Promise.reject(new Error('no descriptor\n at a stack')))
+  logger.info('a\u001b[2J', { token: 'secret' })
+  logger.error('b')
+  await logger.flush()
+  expect(lines).toHaveLength(3)
+  expect(lines[0]).toMatch(/^warn: The log is plain and without fields .*\(Error: no descriptor\)\.\n$/)
+  expect(lines.slice(1).join('')).toMatch(/^info: a.*\nerror: b\n$/)
+  expect(lines.join('')).not.toContain('\u001b')
+})

@@ -29,10 +29,26 @@ export function lazyLogger(
   let written: Promise<void> | undefined
   const logger = loggerOf((method) => (message, fields) => {
     if (SEVERITY[method] < SEVERITY[options.level]) return
-    sink ??= load(options)
+    sink ??= load(options).catch((error: unknown) => plainLogger(options, String(error)))
     written = sink.then((loaded) => loaded[method](message, fields))
   })
   return { ...logger, flush: async () => written }
+}
+
+/**
+ * A logger that needs no package: those may have been replaced before the first entry, or no file descriptor may be free. It
+ * leaves out the fields of entries, since it cannot redact them.
+ */
+function plainLogger({ format, write }: LogOptions, why: string): Logger {
+  const logger = loggerOf((level) => (message) => {
+    const line = format === 'json' ? JSON.stringify({ level, message }) : harmless(`${level}: ${message}`)
+    write(`${line}\n`)
+  })
+  const [reason] = why.split('\n')
+  logger.warn(
+    `The log is plain and without fields until the next start: its library cannot be loaded (${reason}).`,
+  )
+  return logger
 }
 
 function loggerOf(method: (name: keyof Logger) => Logger['info']): Logger {
