@@ -146,12 +146,12 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_720,
+  adapters: 4_736,
   cli: 3_182,
   client: 1_845,
   core: 17_798,
   dashboard: 8_958,
-  emulator: 1_624,
+  emulator: 1_632,
   'json-schema': 2_807,
   'server/control': 4_979,
   'server/http': 4_148,

@@ -21,7 +21,13 @@ import type { Coverage } from '../server/control/coverage/coverage.ts'
 import type { ControlHost } from '../server/control/host.ts'
 import type { FetchHandler } from '../server/handlers.ts'
 import { Api, createServer } from '../server/http/api.ts'
-import { allowHosts, type GuardedRequest, refusePage, refuseRemote } from '../server/http/guard.ts'
+import {
+  allowHosts,
+  type GuardedRequest,
+  refuseHost,
+  refusePage,
+  refuseRemote,
+} from '../server/http/guard.ts'
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
 import { assumptions } from '../service/index.ts'
@@ -260,6 +266,8 @@ async function expressApp(api: Api, host: ControlHost): Promise<Express> {
     control: controlRouter(host),
     consent: consentPages({ ...host, guard }),
     dashboard,
+    refusal: (req) =>
+      api.owns(req.url) ? refuseHost(req, host.hosts) : refusePage(req, host.hosts, host.pages),
   })
 }
 
