@@ -149,7 +149,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_736,
   cli: 3_182,
   client: 1_845,
-  core: 17_798,
+  core: 17_815,
   dashboard: 8_958,
   emulator: 1_632,
   'json-schema': 2_807,
@@ -161,7 +161,7 @@ const LINES: Readonly<Record<string, number>> = {
   terminal: 2_202,
   testing: 1_112,
   'tools/certify': 866,
-  tools: 3_040,
+  tools: 3_076,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

@@ -171,7 +171,11 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
   const express = once(() => expressApp(api, context))
-  const problem = saidOnce(options.logger)
+  let said: string | undefined
+  const problem = (error: Error): void => {
+    if (error.message !== said) options.logger?.error(lineOf(error), { event: 'machine_problem' })
+    said = error.message
+  }
   const loadApp = () =>
     express().catch((error: unknown): RequestListener => {
       const refusal = error instanceof Refusal ? error : sandboxes.default.reportDefect(error)
@@ -269,15 +273,6 @@ async function expressApp(api: Api, host: ControlHost): Promise<Express> {
     refusal: (req) =>
       api.owns(req.url) ? refuseHost(req, host.hosts) : refusePage(req, host.hosts, host.pages),
   })
-}
-
-/** Logs a problem of the machine: once for all requests that meet it, and again when another one has been logged since. */
-function saidOnce(logger = SILENT): (error: Error) => void {
-  let last: string | undefined
-  return (error) => {
-    if (error.message !== last) logger.error(lineOf(error), { event: 'machine_problem' })
-    last = error.message
-  }
 }
 
 /** Logs refused pages: once for all requests that a page repeats, and again when another page has been refused since. */

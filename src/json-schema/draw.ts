@@ -15,10 +15,7 @@ export interface Maker {
 /** Which optional properties a value has: all, some at random, or none. */
 export type Mode = 'all' | 'some' | 'none'
 
-/**
- * Bounds of the search for the output of one item, which takes about 100 ms at most: nothing else is served meanwhile. What is
- * made again counts again.
- */
+/** Bounds of the search for the output of one item, about 100 ms at most. What is made again counts again. */
 const MAX_ATTEMPTS = 1_000
 export const MAX_VALUES = 20_000
 export const MAX_TEXT_BYTES = 2_000_000

@@ -66,10 +66,8 @@ function exchange(request: Request, agent: Agent): Promise<Response> {
   const { method, url, body, signal } = request
   const { pathname, search, host } = new URL(url)
   const headers: Record<string, string> = { host, ...Object.fromEntries(request.headers) }
-  // The body alone says where it ends: a Request made from another one has the headers of the other's body, and what is left of
-  // a longer body would be read as the next request.
-  delete headers['content-length']
-  delete headers['transfer-encoding']
+  // A Request made from another one has the length of the other's body: the rest of a longer one would be the next request.
+  for (const name of ['content-length', 'transfer-encoding']) delete headers[name]
   if (body !== null) headers['transfer-encoding'] = 'chunked'
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
