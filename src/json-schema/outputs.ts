@@ -11,7 +11,7 @@ import { hasPlainValues } from './plain.ts'
 import { SchemaValidator } from './validator.ts'
 
 /** Milliseconds for the patterns of one output. */
-const MATCH_MS = 200
+const MATCH_MS = 150
 /** Attempts inside one try to find the first value. */
 const ATTEMPTS_PER_TRY = 50
 /** The largest schema, in characters. */

@@ -39,7 +39,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
   const patterns = compiled.filter((each) => typeof each !== 'string')
   const shortestText = patterns.reduce((most, { ast }) => Math.max(most, extentOf(ast).min), min)
   // A text is drawn node by node, and each node may look at every other one.
-  const cost = 1 + (sources.join('').length * shortestText) / 2_000
+  const cost = 1 + (sources.join('').length * shortestText) / 500
   // A text for the pattern may satisfy the format, or the reverse, or both joined may (an address that ends in `.pdf`).
   const candidate = (draw: Draw, tries: number): string | undefined => {
     const [pattern, format] = [draw.oneOf(patterns), formatOf(draw.oneOf(names) ?? '')]
