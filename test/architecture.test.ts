@@ -146,21 +146,21 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_773,
+  adapters: 4_791,
   cli: 3_002,
   client: 1_889,
-  core: 18_229,
+  core: 18_307,
   dashboard: 8_544,
-  emulator: 1_603,
-  'json-schema': 2_956,
+  emulator: 1_633,
+  'json-schema': 2_969,
   server: 674,
   'server/control': 4_979,
-  'server/http': 4_151,
-  service: 8_459,
+  'server/http': 4_167,
+  service: 8_471,
   src: 676,
   terminal: 2_201,
   testing: 1_114,
-  tools: 2_862,
+  tools: 2_898,
   'tools/certify': 915,
 }
 
@@ -230,7 +230,13 @@ function forbidden(path: string, target: string): string | undefined {
     : 'an adapter imports core and itself; emulator.ts passes it what it needs of others'
 }
 
-const JSON_SCHEMA_IMPORTS = ['core/json.ts', 'core/keeping.ts', 'core/random.ts', 'core/regex.ts']
+const JSON_SCHEMA_IMPORTS = [
+  'core/json.ts',
+  'core/keeping.ts',
+  'core/load.ts',
+  'core/random.ts',
+  'core/regex.ts',
+]
 
 function resourceMay(path: string, target: string): string | undefined {
   if (path === 'service/index.ts' || path.split('/')[1] === target.split('/')[1]) return undefined

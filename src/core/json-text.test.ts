@@ -65,7 +65,7 @@ test('a text has a syntax issue exactly when JSON.parse rejects it', () => {
 })
 
 test('a text nested 200,000 levels deep is checked without a stack overflow', () => {
-  expect(syntaxIssue('['.repeat(200_000) + ']'.repeat(200_000))).toBeUndefined()
+  expect(syntaxIssue('['.repeat(200_000) + ']'.repeat(200_000))?.offset).toBe(1_000)
   expect(syntaxIssue('['.repeat(200_000))).toEqual({
     offset: 0,
     detail: 'the text is nested too deeply to locate the error',
@@ -125,3 +125,18 @@ function parses(text: string): boolean {
     return false
   }
 }
+
+test.for([
+  ['lists', `{"a": ${'['.repeat(20_000)}${']'.repeat(20_000)}}`, 1_005],
+  ['objects', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`, 5_000],
+] as const)(
+  'a text of 20,000 levels is an issue at the place where it is too deep: %s',
+  ([, text, offset]) => {
+    expect(syntaxIssue(text)).toEqual({ offset, detail: 'the text nests more than 1000 levels deep' })
+  },
+)
+
+test('brackets in strings are no levels, and 1,000 levels can be used', () => {
+  expect(syntaxIssue(JSON.stringify({ a: '[{"'.repeat(2_000), b: '\\' }))).toBeUndefined()
+  expect(syntaxIssue(`${'['.repeat(1_000)}${']'.repeat(1_000)}`)).toBeUndefined()
+})

@@ -1,11 +1,9 @@
-import { createRequire } from 'node:module'
 import type { Node } from 'jsonc-parser'
 import { keysOf, pointer } from './json.ts'
-
-const require = createRequire(import.meta.url)
+import { load } from './load.ts'
 
 // Loaded at the first text with a mistake, since a start has none.
-const parser = () => require('jsonc-parser') as typeof import('jsonc-parser')
+const parser = () => load('jsonc-parser') as typeof import('jsonc-parser')
 
 /** A place in a text. Line and column start at 1. */
 export interface SourceLocation {
@@ -30,13 +28,30 @@ export function lineAndColumn(text: string, offset: number): SourceLocation {
   return { line, column: offset - start + 1 }
 }
 
+/** Levels of a file: those of a request body (512), and of the records around it. */
+const MAX_LEVELS = 1_000
+
+/** Where a JSON text nests too deep to be used; undefined where it does not. Deeper values would exhaust the stack somewhere. */
+export function depthIssue(text: string): SyntaxIssue | undefined {
+  let [depth, inString] = [0, false]
+  for (let offset = 0; offset < text.length; offset++) {
+    const char = text[offset]
+    if (char === '"') inString = !inString
+    else if (inString) offset += char === '\\' ? 1 : 0
+    else if (char === '[' || char === '{') depth += 1
+    else if (char === ']' || char === '}') depth -= 1
+    if (depth > MAX_LEVELS) return { offset, detail: `the text nests more than ${MAX_LEVELS} levels deep` }
+  }
+  return undefined
+}
+
 /**
- * The first syntax error of a text as JSON (RFC 8259); undefined when it is JSON. The errors of `JSON.parse` do not always
+ * The first syntax error of a text as JSON (RFC 8259), or where it nests too deep; undefined when it can be used. The errors of `JSON.parse` do not always
  * have a position.
  */
 export function syntaxIssue(text: string): SyntaxIssue | undefined {
   // JSON.parse is ten times as fast as the visit below, and nearly every text is valid.
-  if (parses(text)) return undefined
+  if (parses(text)) return depthIssue(text)
   let issue: SyntaxIssue | undefined
   const { printParseErrorCode, visit } = parser()
   const onError = (code: number, offset: number): void => {

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { fitsRegex, MAX_REGEX_LENGTH, regexProblem } from './regex.ts'
+import {
+  fitsRegex,
+  MAX_REGEX_LENGTH,
+  matchInTime,
+  RegexTimeout,
+  regexProblem,
+  sharedMatchTime,
+  withMatchTime,
+} from './regex.ts'
 
 test.for<[expression: string, text: string, fits: boolean]>([
   ['pages', '/v1/pages/1', true],
@@ -26,4 +34,34 @@ test.for<[expression: string, problem: RegExp]>([
 
 test('an expression that takes exponential time in other engines ends', () => {
   expect(fitsRegex('^(?:a+a+)+$', `${'a'.repeat(16_000)}!`)).toBe(false)
+})
+
+const exponential = () => matchInTime(() => /^(a+)+\1b$/.test('a'.repeat(40)))
+
+test('a match that takes exponential time is stopped', () => {
+  expect(exponential).toThrow(new RegexTimeout('the pattern took more than 50 ms for one text'))
+})
+
+test('several pieces of work share their match time, and later ones have none', () => {
+  const inTime = sharedMatchTime(120)
+  const tries = Array.from({ length: 10 }, () => {
+    try {
+      return inTime(exponential)
+    } catch (error) {
+      return (error as Error).message
+    }
+  })
+  expect(tries[0]).toMatch(/one text/)
+  expect(tries.slice(3)).toEqual(Array(7).fill('the patterns took too long together'))
+  expect(inTime(() => 'no pattern')).toBe('no pattern')
+})
+
+test('match time that is used inside counts for the work around it', () => {
+  const both = () =>
+    withMatchTime(40, () => {
+      expect(() => withMatchTime(1_000, exponential)).toThrow(RegexTimeout)
+      return matchInTime(() => true)
+    })
+  expect(both).toThrow('the patterns took too long together')
+  expect(withMatchTime(40, () => matchInTime(() => true))).toBe(true)
 })

@@ -1,10 +1,10 @@
-import { createRequire } from 'node:module'
 import { type Context, createContext, Script } from 'node:vm'
 import type { RE2JS as Regex } from 're2js'
 import { keeping } from './keeping.ts'
+import { load, rethrowNotLoaded } from './load.ts'
+import { processorTime } from './time/real.ts'
 
 // RE2 takes linear time for every expression, which the built-in engine does not. It is loaded with the first expression.
-const load = createRequire(import.meta.url)
 
 /** The maximum length of an expression, in characters. */
 export const MAX_REGEX_LENGTH = 1_000
@@ -17,6 +17,7 @@ export function regexProblem(expression: string): string | undefined {
     linearRegex(expression)
     return undefined
   } catch (error) {
+    rethrowNotLoaded(error)
     const reason = (error as Error).message.replace('error parsing regexp: ', '')
     return `is no regular expression in the syntax of RE2: ${reason}`
   }
@@ -28,13 +29,14 @@ export function fitsRegex(expression: string, text: string): boolean {
 }
 
 /** The compiled expression. Throws when it is not valid in the syntax of RE2. */
-export const linearRegex = keeping((expression): Regex => {
-  const { RE2JS } = load('re2js') as typeof import('re2js')
-  return RE2JS.compile(expression)
-})
+export const linearRegex = keeping((expression): Regex => re2().compile(expression))
 
-/** Milliseconds that the built-in engine may take for one text: first, and once more if they were not enough. */
-const MAX_MATCH_MS = { first: 50, second: 500 }
+const re2 = () => (load('re2js') as typeof import('re2js')).RE2JS
+
+/** Milliseconds of the processor that the built-in engine may take for one text. */
+const MAX_MATCH_MS = 50
+/** Milliseconds after which a match ends on a machine that is so busy that it got less of the processor. */
+const MAX_WAIT_MS = 200
 
 /** A regular expression took too long. Whether it does depends on the machine. */
 export class RegexTimeout extends Error {}
@@ -42,30 +44,48 @@ export class RegexTimeout extends Error {}
 /** Milliseconds of the processor that are left for the matches of the current work. Waiting for a busy processor does not count. */
 let left = Number.POSITIVE_INFINITY
 
-/** Does work whose calls of {@link matchInTime} may take `ms` milliseconds of the processor together; a later one throws {@link RegexTimeout}. */
+/** Does work whose calls of {@link matchInTime} may take `ms` milliseconds of the processor; a later one throws {@link RegexTimeout}. */
 export function withMatchTime<T>(ms: number, work: () => T): T {
-  const before = left
-  left = ms
-  try {
-    return work()
-  } finally {
-    left = before
+  return sharedMatchTime(ms)(work)
+}
+
+/** As {@link withMatchTime}, for several pieces of work that share the time. It also counts for the work around them. */
+export function sharedMatchTime(ms: number): <T>(work: () => T) => T {
+  let rest = ms
+  return (work) => {
+    const before = left
+    const given = Math.min(rest, before)
+    left = given
+    try {
+      return work()
+    } finally {
+      rest -= given - left
+      left = before - (given - left)
+    }
   }
 }
 
 /**
- * The result of a match. One that takes more than 50 ms is stopped, and tried once more with 500 ms; then it throws
- * {@link RegexTimeout}: the built-in engine can take exponential time. Entering the time limit takes 0.1 ms.
+ * The result of a match. One that takes more than 50 ms of the processor is stopped and throws {@link RegexTimeout}: the
+ * built-in engine can take exponential time. Entering the time limit takes 0.1 ms.
  */
 export function matchInTime(match: () => boolean): boolean {
-  if (left <= 0) throw new RegexTimeout('the patterns took too long together')
-  const before = process.cpuUsage()
-  try {
-    // On a busy machine the first time can be spent waiting for the processor.
-    return limited(match, MAX_MATCH_MS.first) ?? limited(match, MAX_MATCH_MS.second) ?? refuse()
-  } finally {
-    const { user, system } = process.cpuUsage(before)
-    left -= (user + system) / 1_000
+  let own = Math.min(MAX_MATCH_MS, left)
+  // On a busy machine a try can be spent waiting for the processor: the next one waits in proportion.
+  for (let wait = own; ; ) {
+    if (left < 1) throw new RegexTimeout('the patterns took too long together')
+    if (own < 1) throw new RegexTimeout(`the pattern took more than ${MAX_MATCH_MS} ms for one text`)
+    const began = processorTime()
+    let used = 0
+    try {
+      const found = limited(match, Math.ceil(wait))
+      if (found !== undefined) return found
+    } finally {
+      used = processorTime() - began
+      left -= used
+    }
+    own -= used
+    wait = Math.min(MAX_WAIT_MS, (own * wait) / Math.max(1, used))
   }
 }
 
@@ -81,8 +101,4 @@ function limited(match: () => boolean, timeout: number): boolean | undefined {
     if ((error as NodeJS.ErrnoException).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined
     throw error
   }
-}
-
-function refuse(): never {
-  throw new RegexTimeout(`the pattern took more than ${MAX_MATCH_MS.second} ms for one text`)
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events'
+import type { RequestListener } from 'node:http'
 import { transferableAbortController } from 'node:util'
 import type { Express } from 'express'
 import { CONTRACT, packageVersion, shippedFile } from '../adapters/package.ts'
@@ -9,6 +10,7 @@ import { webhookSenders } from '../adapters/webhooks/senders.ts'
 import type { ControlCall } from '../client/transport.ts'
 import { Settings } from '../core/assumptions.ts'
 import { Refusal, refuseInvalid } from '../core/errors.ts'
+import { loaded } from '../core/load.ts'
 import { once } from '../core/once.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
@@ -19,7 +21,13 @@ import type { Coverage } from '../server/control/coverage/coverage.ts'
 import type { ControlHost } from '../server/control/host.ts'
 import type { FetchHandler } from '../server/handlers.ts'
 import { Api, createServer } from '../server/http/api.ts'
-import { allowHosts, type GuardedRequest, refusePage, refuseRemote } from '../server/http/guard.ts'
+import {
+  allowHosts,
+  type GuardedRequest,
+  refuseHost,
+  refusePage,
+  refuseRemote,
+} from '../server/http/guard.ts'
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
 import { assumptions } from '../service/index.ts'
@@ -161,12 +169,25 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
   }
-  const loadApp = once(() => expressApp(api, context))
+  const express = once(() => expressApp(api, context))
+  let said: string | undefined
+  const problem = (error: Error): void => {
+    if (error.message !== said) options.logger?.error(lineOf(error), { event: 'machine_problem' })
+    said = error.message
+  }
+  const loadApp = () =>
+    express().catch((error: unknown): RequestListener => {
+      const refusal = error instanceof Refusal ? error : sandboxes.default.reportDefect(error)
+      problem(refusal)
+      return (req, res) => void api.refuse(req, res, refusal)
+    })
   const app = once(() => applicationOf(loadApp))
   const server = createServer(api, loadApp)
-  const control = once(async () => (await import('../client/in-process.ts')).inProcess(context))
-  const fetchFrom = once(async () => (await import('../server/http/fetch.ts')).fetchFrom(server))
+  const control = once(async () => (await loaded(import('../client/in-process.ts'))).inProcess(context))
+  const fetchFrom = once(async () => (await loaded(import('../server/http/fetch.ts'))).fetchFrom(server))
   const address = options.listen === false ? undefined : await listen(server, { host, port })
+  // Without a listener, a connection that cannot be accepted would end the process.
+  server.on('error', (error) => problem(error))
   const stopOpening = openWhenDue({
     sandboxes,
     wakeTime: (name) => maker.wakeTime(name),
@@ -193,13 +214,13 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     fetch: async (...given: Parameters<FetchHandler>) => (await fetchFrom())(...given),
     /** The recording of one of its sandboxes, also of one that was removed. */
     record: async (sandbox: Sandbox) => {
-      const { bundleOf } = await import('../core/record/bundle.ts')
+      const { bundleOf } = await loaded(import('../core/record/bundle.ts'))
       const { emulator, scenarios: texts } = context.recorded
       return bundleOf(sandbox, { emulator: { ...emulator, origin }, scenarios: texts })
     },
     /** Opens a connection inside the process under the id of a recorded one. */
     connect: async (id: string) => {
-      const { connectAgain } = await import('../server/http/fetch.ts')
+      const { connectAgain } = await loaded(import('../server/http/fetch.ts'))
       return connectAgain(server, maker.origin ?? origin, id)
     },
     /** An Express application with everything that the port serves. Express is loaded when it is first read. */
@@ -231,12 +252,14 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
 // Dashboard and consent pages are closed to all pages of other origins.
 async function expressApp(api: Api, host: ControlHost): Promise<Express> {
   const guard = (req: GuardedRequest) => refusePage(req, host.hosts)
-  const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await Promise.all([
-    import('../server/http/app.ts'),
-    import('../server/control/router.ts'),
-    import('../server/consent/pages.ts'),
-    import('../server/dashboard.ts'),
-  ])
+  const [{ createApp }, { controlRouter }, { consentPages }, { dashboardPages }] = await loaded(
+    Promise.all([
+      import('../server/http/app.ts'),
+      import('../server/control/router.ts'),
+      import('../server/consent/pages.ts'),
+      import('../server/dashboard.ts'),
+    ]),
+  )
   const dashboard = dashboardPages({
     folder: shippedFile('dist', 'dashboard'),
     guard: (req) => guard(req) ?? refuseRemote(req, host.token),
@@ -246,6 +269,8 @@ async function expressApp(api: Api, host: ControlHost): Promise<Express> {
     control: controlRouter(host),
     consent: consentPages({ ...host, guard }),
     dashboard,
+    refusal: (req) =>
+      api.owns(req.url) ? refuseHost(req, host.hosts) : refusePage(req, host.hosts, host.pages),
   })
 }
 
@@ -277,8 +302,13 @@ function reportBroken(
   if (!(error instanceof Refusal)) logger.error('The emulator has a defect.', { error })
   else {
     sandboxes.cannotOpen(name, error.message)
-    logger.error(`${error.message} ${error.options.mitigation ?? ''}`.trimEnd(), { event: 'sandbox_broken' })
+    logger.error(lineOf(error), { event: 'sandbox_broken' })
   }
+}
+
+function lineOf(error: Error): string {
+  const fix = error instanceof Refusal ? (error.options.mitigation ?? '') : ''
+  return `${error.message} ${fix}`.trimEnd()
 }
 
 /** Milliseconds that requests in flight have to finish when the emulator is closed. */

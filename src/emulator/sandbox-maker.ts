@@ -231,7 +231,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
       return `workspace-emulator state import "${path}"${sandbox}${url}`
     }
     const lock = this.#lock
-    const files = lock === undefined ? nodeFiles : guardedFiles(nodeFiles, () => lock.check())
+    const files = lock === undefined ? nodeFiles : guardedFiles(nodeFiles, (byPath) => lock.check(byPath))
     const report = noticesTo(this.#options)
     // After the lock is lost, the files belong to another process. The loss itself has been logged.
     const onNotice: OnNotice = (notice) => {

@@ -1,11 +1,10 @@
-import { createRequire } from 'node:module'
 import type { Ajv2020, FuncKeywordDefinition, Options, ValidateFunction } from 'ajv/dist/2020.js'
 import type { Json, JsonObject } from '../core/json.ts'
+import { load } from '../core/load.ts'
 import { compilePattern } from './pattern.ts'
 import { canonical, isMultiple } from './schema.ts'
 
 // The packages are loaded with the first schema.
-const load = createRequire(import.meta.url)
 
 const OPTIONS: Options = {
   strict: false,

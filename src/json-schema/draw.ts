@@ -15,10 +15,10 @@ export interface Maker {
 /** Which optional properties a value has: all, some at random, or none. */
 export type Mode = 'all' | 'some' | 'none'
 
-/** Bounds of the search for the output of one item. What is made again counts again. */
+/** Bounds of the search for the output of one item, about 100 ms at most. What is made again counts again. */
 const MAX_ATTEMPTS = 1_000
-export const MAX_VALUES = 200_000
-export const MAX_TEXT_BYTES = 8_000_000
+export const MAX_VALUES = 20_000
+export const MAX_TEXT_BYTES = 1_200_000
 
 /** The search has reached a bound. The bounds are the same on every machine; time is not. */
 export class OutOfBudget extends Error {}
@@ -143,7 +143,7 @@ export function nameOf(clauses: Clauses): { readonly name: string; readonly desc
   const index = keys.lastIndexOf('properties')
   const text = ({ schema }: Clause) =>
     [schema.title, schema.description].filter((each) => typeof each === 'string').join(' ')
-  return { name: keys[index + 1] ?? '', description: clauses.map(text).join(' ') }
+  return { name: keys[index + 1] ?? '', description: clauses.map(text).join(' ').slice(0, 500) }
 }
 
 /** Makes and checks the values inside a value. */

@@ -95,7 +95,7 @@ export class ValueGenerator implements ValueSource {
         make: (draw) =>
           this.tried(clauses, draw, (tries) => {
             const decided = this.decided(clauses, draw, tries)
-            draw.count(clauses[0]?.at ?? '', 0, buildCost(decided))
+            draw.count(clauses[0]?.at ?? '', 0, 8 + buildCost(decided))
             return this.plain(decided)
           }),
       }
@@ -297,7 +297,7 @@ function namesIn({ properties, required }: JsonObject): string[] {
   return isObject(properties) ? [...Object.keys(properties), ...names] : names
 }
 
-/** The values that building a maker for several clauses counts as. */
+/** The values that building a maker for several clauses counts as, or for one whose conditions are decided for each value. */
 function buildCost(clauses: Clauses): number {
   let size = 0
   for (const { schema } of clauses)

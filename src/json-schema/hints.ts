@@ -1,10 +1,9 @@
-import { createRequire } from 'node:module'
 import type { Faker } from '@faker-js/faker'
 import { keeping } from '../core/keeping.ts'
+import { load } from '../core/load.ts'
 import type { Draw } from './draw.ts'
 
 // Faker is loaded with the first kind.
-const load = createRequire(import.meta.url)
 
 /** Kinds of values from faker. The values of a kind are generated once, with a fixed seed, and then picked from. */
 const KINDS = {

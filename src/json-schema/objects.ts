@@ -53,6 +53,12 @@ export class ObjectMaker implements Maker {
 
   make(draw: Draw): Json | undefined {
     const { clauses, required } = this
+    if (required.length > MAX_VALUES)
+      return draw.fail(
+        clauses,
+        'required',
+        `names more than ${MAX_VALUES}, the maximum of generated properties`,
+      )
     if (required.length > this.max || this.min > this.max)
       return draw.fail(clauses, 'maxProperties', 'allows fewer properties than are required')
     if (this.min > MAX_VALUES)
@@ -181,10 +187,12 @@ export class ObjectMaker implements Maker {
   }
 
   private withDependents(names: readonly string[]): string[] {
-    const all = new Set(names)
+    // One name more than can be made is enough to refuse them all.
+    const all = new Set(names.slice(0, MAX_VALUES + 1))
     if (!this.hasDependents) return [...all]
     // The loop also visits the names that are added to the set during it.
     for (const name of all) {
+      if (all.size > MAX_VALUES) break
       for (const keyword of DEPENDENTS)
         for (const { value } of given(this.clauses, keyword))
           for (const other of textsOf(own(value, name))) all.add(other)

@@ -66,12 +66,12 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
   [
     'nested look-aheads that fail',
     required({ type: 'string', pattern: '^(?=.*(?=.*(?=.*(?=.*z))))', enum: ['a'.repeat(300)] }),
-    /the pattern took more than 500 ms for one text/,
+    /the pattern took more than 50 ms for one text/,
   ],
   ['four levels of five required properties', nested(4, 5), 'made'],
   [
-    '30,000 different integers',
-    required({ type: 'array', items: { type: 'integer' }, minItems: 30_000, uniqueItems: true }),
+    '15,000 different integers',
+    required({ type: 'array', items: { type: 'integer' }, minItems: 15_000, uniqueItems: true }),
     'made',
   ],
   ['look-behind', required({ type: 'string', pattern: '(?<=a)b' }), 'made'],
@@ -127,10 +127,10 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
     'made',
   ],
   [
-    '20,000 properties that one property requires',
+    '10,000 properties that one property requires',
     object(
       { p0: true },
-      { required: ['p0'], dependentRequired: { p0: Array.from({ length: 20_000 }, (_, n) => `p${n}`) } },
+      { required: ['p0'], dependentRequired: { p0: Array.from({ length: 10_000 }, (_, n) => `p${n}`) } },
     ),
     'made',
   ],
@@ -147,6 +147,16 @@ const EXAMPLES: readonly (readonly [what: string, schema: JsonObject, becomes: '
     /^pattern nests its groups more than 200 levels deep/,
   ],
   ['six levels of six required properties', nested(6, 6), /it is too large/],
+  [
+    '100,000 required names',
+    object({}, { required: Array.from({ length: 100_000 }, (_, n) => `p${n}`) }),
+    /^required names more than 20000/,
+  ],
+  [
+    'a long text for a long pattern',
+    required({ type: 'string', pattern: `^(${'ab|'.repeat(3_000)}c)*$`, minLength: 9_000 }),
+    /more than 20000 values/,
+  ],
 ]
 
 test.for(EXAMPLES)(
@@ -176,7 +186,7 @@ test.for<[what: string, count: number, schema: JsonObject]>([
   ['400 rows of 20 scalar fields', 400, list(400, fields(20, { type: ['string', 'number', 'boolean'] }))],
   ['10,000 integers', 10_000, list(10_000, { type: 'integer' })],
   ['5,000 objects of one field', 5_000, list(5_000, fields(1, { type: 'string' }))],
-  ['100,000 integers', 100_000, list(100_000, { type: 'integer' })],
+  ['19,000 integers', 19_000, list(19_000, { type: 'integer' })],
   [
     '2,000 rows of an enum and a date',
     2_000,
@@ -211,7 +221,7 @@ test.each([
 test('a pattern that takes too long for a given output is an issue, not a wait', { tags: ['R100'] }, () => {
   const schema = required({ type: 'string', pattern: '^(a|a)*\\1b$' })
   expect(new Outputs(schema).issues({ a: 'a'.repeat(60) })).toEqual([
-    { pointer: '', detail: expect.stringContaining('the pattern took more than 500 ms for one text') },
+    { pointer: '', detail: expect.stringContaining('the pattern took more than 50 ms for one text') },
   ])
 })
 

@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
 import { keeping } from '../core/keeping.ts'
+import { rethrowNotLoaded } from '../core/load.ts'
 import { Chance } from '../core/random.ts'
 import { RegexTimeout, withMatchTime } from '../core/regex.ts'
 import { Draw, type Mode, newBudget, OutOfBudget } from './draw.ts'
@@ -10,7 +11,7 @@ import { hasPlainValues } from './plain.ts'
 import { SchemaValidator } from './validator.ts'
 
 /** Milliseconds for the patterns of one output. */
-const MATCH_MS = 1_000
+const MATCH_MS = 150
 /** Attempts inside one try to find the first value. */
 const ATTEMPTS_PER_TRY = 50
 /** The largest schema, in characters. */
@@ -79,6 +80,7 @@ export class Outputs {
       const errors = withMatchTime(this.matchMs, () => parts.validator.errors(value))
       return errors.slice(0, MAX_ISSUES).map(issueOf)
     } catch (error) {
+      rethrowNotLoaded(error)
       return unchecked((error as Error).message)
     }
   }
@@ -146,6 +148,8 @@ function partsOf(schema: JsonObject): Parts | Issue {
 
 // Such as a schema that is too large, or a pattern that the compiler cannot use.
 function refused(error: unknown): Issue {
+  // A package could not be loaded: later it may be.
+  rethrowNotLoaded(error)
   return { pointer: '', detail: `the schema cannot be compiled: ${(error as Error).message}` }
 }
 

@@ -1,6 +1,6 @@
-import { createRequire } from 'node:module'
 import type { AST } from '@eslint-community/regexpp'
 import { keeping } from '../core/keeping.ts'
+import { load, rethrowNotLoaded } from '../core/load.ts'
 import { linearRegex, matchInTime } from '../core/regex.ts'
 
 /** A regular expression of a schema, as parsed and as tested. */
@@ -16,7 +16,6 @@ const MAX_LENGTH = 10_000
 const MAX_NESTING = 200
 
 // The package is loaded with the first pattern.
-const load = createRequire(import.meta.url)
 const regexpp = () => load('@eslint-community/regexpp') as typeof import('@eslint-community/regexpp')
 
 /** Compiles a `pattern`. Returns the reason, to follow the word `pattern`, for one that cannot be used. */
@@ -48,6 +47,7 @@ export function patternProblem(source: string): string | undefined {
     if (tooLarge(source) === undefined) parsed(source)
     return undefined
   } catch (error) {
+    rethrowNotLoaded(error)
     return `has to be a regular expression of ECMAScript: ${(error as Error).message}`
   }
 }
@@ -86,7 +86,8 @@ function linearOf(source: string, ast: AST.Pattern): ReturnType<typeof linearReg
   const re2 = inRe2(source, ast)
   try {
     return re2 === undefined ? undefined : linearRegex(re2)
-  } catch {
+  } catch (error) {
+    rethrowNotLoaded(error)
     return undefined
   }
 }

@@ -40,6 +40,8 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
   if (useless !== undefined) return failing('pattern', useless)
   const patterns = compiled.filter((each) => typeof each !== 'string')
   const shortestText = patterns.reduce((most, { ast }) => Math.max(most, extentOf(ast).min), min)
+  // A text is drawn node by node, and each node may look at every other one.
+  const cost = 1 + (sources.join('').length * shortestText) / 500
   // A text for the pattern may satisfy the format, or the reverse, or both joined may (an address that ends in `.pdf`).
   const candidate = (draw: Draw, tries: number): string | undefined => {
     const [pattern, format] = [draw.oneOf(patterns), formatOf(draw.oneOf(names) ?? '')]
@@ -62,7 +64,7 @@ export function stringMaker(clauses: Clauses, accepts: (text: Json) => boolean):
   const make = (draw: Draw): Json | undefined => {
     draw.at = place
     for (let tries = 0; tries < TRIES; tries++) {
-      draw.count(place, shortestText)
+      draw.count(place, shortestText, cost)
       const text = candidate(draw, tries)
       if (text === undefined || !fits(text, lengths)) continue
       if (!patterns.every((pattern) => pattern.test(text)) || (isChecked && !accepts(text))) continue

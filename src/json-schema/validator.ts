@@ -13,7 +13,7 @@ const ASSERTIONS = (
 const REFERENCES = ['$anchor', '$dynamicAnchor', '$dynamicRef']
 
 /** Ajv needs about 0.2 ms for one schema, and the more, the deeper it is nested. */
-const MAX_COMPILED = 5_000
+const MAX_COMPILED = 2_000
 const CHARACTERS_PER_SCHEMA = 1_000
 
 /** The validator of one schema. Schemas that are part of it are compiled when a value of theirs is first checked. */
@@ -27,7 +27,7 @@ export class SchemaValidator {
     this.root = root
     if (compiledSize(root) > MAX_COMPILED)
       throw new Error(
-        'it is too large. It may have about 4,000 schemas inside, fewer if they have conditions or are nested deep',
+        'it is too large. It may have about 1,600 schemas inside, fewer if they have conditions or are nested deep',
       )
   }
 

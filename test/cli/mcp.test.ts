@@ -1,5 +1,6 @@
 import { Client, InMemoryTransport } from '@modelcontextprotocol/client'
 import { expect, onTestFinished, test } from 'vitest'
+import { boundedLines } from '../../src/tools/mcp/mcp.ts'
 import { mcpServer } from '../../src/tools/mcp/server.ts'
 import { running } from './running.ts'
 
@@ -94,6 +95,19 @@ test('every tool works', async () => {
   }
 })
 
+test('read_state has the records in pages', async () => {
+  const { call } = await connected()
+  const ids = async (given: object) => {
+    const { text } = await call('read_state', { collection: 'pages', ...given })
+    const [head = '', ...rest] = text.split('\n')
+    return { head, ids: (JSON.parse(rest.join('\n')) as { id: string }[]).map(({ id }) => id) }
+  }
+  const all = await ids({ limit: 1_000 })
+  const second = await ids({ limit: 1, offset: 1 })
+  expect(second.ids).toEqual(all.ids.slice(1, 2))
+  expect(second.head).toBe(`${all.ids.length} records; 1 from offset 1:`)
+})
+
 test('an error says what is wrong, where, and the way out, without a stack', async () => {
   const { call } = await connected()
   const errors = [
@@ -107,6 +121,7 @@ test('an error says what is wrong, where, and the way out, without a stack', asy
     [await call('explain_request', { request_id: 'x' }), /list_requests/],
     [await call('why_did_this_fail'), /None of the 0 newest requests .* has failed\. Send the request first/],
     [await call('describe_api', { operation: 'x' }), /describe_api without an operation lists them/],
+    [await call('read_state', { collection: 'pages', id: '\ud800' }), /half of a surrogate pair/],
   ] as const
   for (const [{ text, isError }, pattern] of errors) {
     expect(isError, text).toBe(true)
@@ -170,4 +185,17 @@ test('an unknown argument gets the nearest name', async () => {
   const { text, isError } = await call('list_requests', { limits: 3 })
   expect(isError).toBe(true)
   expect(text).toMatch(/\/limits is not a known field\. Did you mean "limit"\?/)
+})
+
+test('a line that is too long is dropped with an error, and the lines around it are read', async () => {
+  let errors = 0
+  const lines = boundedLines(() => {
+    errors += 1
+  }, 10)
+  const chunks = ['short\n123456', '7890123456789', '\nécht\nrest', '\n']
+  for (const chunk of chunks) lines.write(chunk)
+  lines.end()
+  let read = ''
+  for await (const line of lines) read += line
+  expect([read, errors]).toEqual(['short\nécht\nrest\n', 1])
 })

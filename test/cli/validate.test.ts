@@ -102,6 +102,19 @@ test('misspelt fields and keys are reported with the nearest known name', async 
   )
 })
 
+test.for([
+  ['fixtures', (deep: string) => `{"collections":\n{"pages":[${deep}]}}`],
+  ['HAR', (deep: string) => `{"log":\n{"entries":[${deep}]}}`],
+  ['a state', (deep: string) => `{"format":2,\n"collections":${deep}}`],
+  ['a scenario', (deep: string) => `{"rules":\n${deep}}`],
+] as const)('%s with 20,000 levels is one line with the file', async ([, text]) => {
+  const file = temporaryFile('deep.json', text(`${'['.repeat(20_000)}${']'.repeat(20_000)}`))
+  const { code, out, err } = await command(['validate', file])
+  expect(code).toBe(1)
+  expect(`${out}${err}`).toMatch(/^\S+deep\.json:2: is not JSON: the text nests more than 1000 levels deep/)
+  expect(`${out}${err}`).not.toMatch(/defect|RangeError/)
+})
+
 test('a file that is not JSON is reported with the line of the error, a missing file with its name', async () => {
   const broken = temporaryFile('sandbox.json', '{\n  "collections": {\n}\n')
   const { code, out } = await command(['validate', broken, '/nowhere/x.json'])

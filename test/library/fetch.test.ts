@@ -128,6 +128,40 @@ test('a body that is a stream arrives, with and without its length', async () =>
   expect((await ends(emulator)).filter((end) => end === 'whole')).toHaveLength(2)
 })
 
+test.for<[what: string, headers: Record<string, string>]>([
+  ['a length that is too small', { 'content-length': '2' }],
+  ['a length that is too large', { 'content-length': '9999' }],
+  ['a transfer coding', { 'transfer-encoding': 'chunked' }],
+  ['another transfer coding', { 'transfer-encoding': 'identity' }],
+])('a body ends where it ends, whatever its headers say: %s', async ([, headers]) => {
+  const emulator = await withoutPort()
+  const first = new Request(`${emulator.baseUrl}/pages`, {
+    method: 'POST',
+    headers: { ...JSON_TYPE, ...headers },
+    body: '{}',
+  })
+  // The rest of this body would be a request that no guard in front of `fetch` has seen.
+  const body =
+    '{"name":"Roof plan"}POST /__emulator/reset HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n'
+  const answers = await Promise.all([
+    emulator.fetch(new Request(first, { body, method: 'POST' })),
+    emulator.fetch(new Request(first.url, { method: 'POST', headers: JSON_TYPE, body: '{"name":"Cellar"}' })),
+  ])
+  expect(answers.map(({ status }) => status)).toEqual([400, 200])
+  expect(await answers[1]?.json()).toMatchObject({ name: 'Cellar' })
+  const later = await emulator.fetch(`${emulator.baseUrl}/data-views`, { headers: AUTH })
+  expect(await later.json()).toMatchObject({ object: 'list' })
+  const logged = await emulator.defaultSandbox.requests.list()
+  expect(logged.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'POST /v1/pages',
+    'POST /v1/pages',
+    'GET /v1/data-views',
+  ])
+  // Without a body, too, the headers do not start one.
+  const bodiless = new Request(first.url, { method: 'DELETE', headers: { ...AUTH, ...headers } })
+  expect((await emulator.fetch(bodiless)).status).toBe(405)
+})
+
 test('a request body that is too large is refused before it is sent whole', async () => {
   const emulator = await withoutPort()
   let sent = 0

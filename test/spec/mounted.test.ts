@@ -173,6 +173,22 @@ test.for<[parser: string, handler: RequestHandler]>([
   expect(body.error.mitigation).toContain('mount before express.json()')
 })
 
+test('a body parser before the mount does not come before the checks of host and origin', async () => {
+  const emulator = await testEmulator()
+  const origin = await mounted(emulator, [express.json()])
+  const asked = async (path: string, headers: Record<string, string>) => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: '{}' }
+    const response = await fetch(`${origin}${AT}${path}`, init)
+    return [response.status, await response.text()] as const
+  }
+  for (const path of ['/__emulator/reset', '/consent/x', '/__emulator/ui/']) {
+    const [status, text] = await asked(path, { origin: 'https://evil.example' })
+    expect([path, status]).toEqual([path, 403])
+    expect(text).not.toMatch(TOO_LATE)
+  }
+  expect((await asked('/__emulator/reset', {}))[1]).toMatch(TOO_LATE)
+})
+
 test('express.json() after the mount does not matter', async () => {
   const emulator = await testEmulator()
   const app = express().use(AT, emulator.emulator.router()).use(express.json())

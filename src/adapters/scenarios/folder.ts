@@ -2,6 +2,7 @@ import { type Dirent, existsSync, realpathSync } from 'node:fs'
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import type { FSWatcher } from 'chokidar'
+import { loaded } from '../../core/load.ts'
 import { later } from '../../core/time/realtime.ts'
 
 /** A folder of scenarios at one moment. */
@@ -31,7 +32,7 @@ const INTERVAL = 100
 
 /** Calls back when something below a folder may have changed. The folder need not exist yet. */
 export async function watchFolder(folder: string, onChange: () => void): Promise<FSWatcher> {
-  const { watch } = await import('chokidar')
+  const { watch } = await loaded(import('chokidar'))
   const options = { usePolling: true, interval: INTERVAL, binaryInterval: INTERVAL, persistent: false }
   // chokidar does not notice when both a folder and its parent are created.
   let top = folder
@@ -96,7 +97,11 @@ function within(folder: string, path: string): string | undefined {
 
 /** Everything below a folder except folders. */
 async function walk(folder: string): Promise<Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => [])
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown): Dirent[] => {
+    // No free file descriptor: the folder has its files nevertheless.
+    if (/^E[MN]FILE$/.test((error as NodeJS.ErrnoException).code ?? '')) throw error
+    return []
+  })
   const seen = entries.filter(({ name }) => !isIgnored(name)).sort((a, b) => (a.name < b.name ? -1 : 1))
   const found = await Promise.all(seen.map((each) => (each.isDirectory() ? walk(pathOf(each)) : [each])))
   return found.flat()

@@ -4,6 +4,7 @@ import { dirname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import type { createJiti, JitiOptions } from 'jiti'
+import { loaded } from '../../core/load.ts'
 import { later } from '../../core/time/realtime.ts'
 import { readTextFile } from '../text.ts'
 import { defineScenario } from './define-scenario.ts'
@@ -23,7 +24,7 @@ const OPTIONS: JitiOptions = { fsCache: false, moduleCache: false, interopDefaul
  * without a type check. Rejects with a {@link ScenarioError}. @param files filled with the files that were read, also on failure
  */
 export async function importScript(file: string, files: Set<string>): Promise<unknown> {
-  const modules = new Modules((await import('jiti')).createJiti, files)
+  const modules = new Modules((await loaded(import('jiti'))).createJiti, files)
   let cancel = () => {}
   const overdue = new Promise<never>((_, reject) => {
     const message = `did not finish within ${LOAD_MS} ms. Look for a promise that never settles.`

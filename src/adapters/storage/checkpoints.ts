@@ -1,3 +1,4 @@
+import { Refusal } from '../../core/errors.ts'
 import { hostTime } from '../../core/time/clock.ts'
 import type { Cancel, Later } from '../../core/time/realtime.ts'
 import { errorMessage } from './files.ts'
@@ -52,7 +53,8 @@ export class Checkpoints {
     } catch (error) {
       this.#failures += 1
       this.changed()
-      if (this.#failures === 1) this.#options.onFailure(errorMessage(error))
+      // The loss of the lock has been reported, and the journal of this path may be that of another process.
+      if (this.#failures === 1 && !(error instanceof Refusal)) this.#options.onFailure(errorMessage(error))
       throw error
     } finally {
       this.#finished = hostTime()

@@ -172,6 +172,18 @@ test.each(KINDS)('D5 an edit $name: $expected', async ({ meanwhile, save, text, 
   expect(emulator.notices[0]?.message).toMatch(new RegExp(`: import ${kept}$`))
 })
 
+test('each refused edit is kept, and the same one once', async () => {
+  const emulator = await opened()
+  for (const text of ['{"first"', '{"second"', '{"first"']) {
+    emulator.save(text)
+    lookAgain(emulator)
+  }
+  const kept = ['refused', 'refused-2'].map((each) => `${emulator.file}.${each}.json`)
+  expect(kept.map((path) => readFileSync(path, 'utf8'))).toEqual(['{"first"', '{"second"'])
+  expect(emulator.notices.map((notice) => notice.kept)).toEqual([kept[0], kept[1], kept[0]])
+  expect(emulator.notices[1]?.message).toMatch(/: import \S+refused-2\.json$/)
+})
+
 test('a running emulator notices edits, also of a file that was removed in between', async () => {
   const emulator = await opened({ later })
   emulator.save(editedText(emulator))

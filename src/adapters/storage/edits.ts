@@ -157,8 +157,9 @@ export class Edits {
   /** Keeps the edited text in another file. */
   #refuse({ bytes, digest, stat }: Edit, reason: string, invalid?: UnusableState): Look {
     const { files, file, importCommand } = this.#options
-    const kept = refusedOf(file.path)
+    let kept: string
     try {
+      kept = refusedOf(files, file.path, bytes)
       replace(files, kept, bytes)
     } catch (error) {
       return this.#fail(error)

@@ -210,13 +210,16 @@ export async function onDisk<T>(path: string, work: () => T | Promise<T>): Promi
   }
 }
 
-/** File operations that first call `check`, which may throw, when they change a file or a folder. */
-export function guardedFiles(files: Files, check: () => void): Files {
+/**
+ * File operations that first call `check`, which may throw, when they change a file or a folder.
+ * @param check told whether the operation finds the file by its path, not by an open descriptor
+ */
+export function guardedFiles(files: Files, check: (byPath: boolean) => void): Files {
   const names = ['open', 'write', 'truncate', 'rename', 'remove']
   const guarded = [...names, 'makeDirectory', 'removeDirectory'].map((name) => {
     const operation = files[name as keyof Files] as (...args: unknown[]) => unknown
     const checked = (...args: unknown[]): unknown => {
-      if (name !== 'open' || args[1] !== 'r') check()
+      if (name !== 'open' || args[1] !== 'r') check(typeof args[0] === 'string')
       return operation(...args)
     }
     return [name, checked]

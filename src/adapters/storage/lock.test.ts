@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { dataFolder, pass, Start, world } from '../../../test/support/lock-hosts.ts'
 import { Refusal } from '../../core/errors.ts'
-import { nodeFiles } from './files.ts'
+import { guardedFiles, nodeFiles } from './files.ts'
 import { thisProcess } from './process-identity.ts'
 
 const GONE = 2 ** 22 + 1
@@ -170,6 +170,22 @@ test('each beat changes the lock, even if the clock of the process stands still'
   expect(beats.size).toBe(4)
 })
 
+test('a holder whose folder was moved notices another one at its path before it writes there', async () => {
+  const data = dataFolder()
+  const moved = new Start(data, 'here')
+  const lock = await moved.lock
+  renameSync(data, `${data}-moved`)
+  const other = await new Start(data, 'here').lock
+  // An open journal is in the moved folder, wherever that is.
+  lock.check()
+  const files = guardedFiles(nodeFiles, (byPath) => lock.check(byPath))
+  expect(() => files.open(join(data, 'default.json'), 'wx')).toThrow('has lost its data folder')
+  expect(() => files.rename(join(data, 'a'), join(data, 'b'))).toThrow('has lost its data folder')
+  expect(readdirSync(data)).toEqual(['lock'])
+  expect(moved.notices.map(({ event }) => event)).toEqual(['lock_lost'])
+  other.check(true)
+})
+
 test('a holder that was stopped until another one took the folder refuses writes and reports it once', async () => {
   const data = dataFolder()
   const old = new Start(data, 'old')
@@ -183,7 +199,7 @@ test('a holder that was stopped until another one took the folder refuses writes
   expect(refusal).toBeInstanceOf(Refusal)
   expect(refusal).toMatchObject({
     code: 'storage_unavailable',
-    message: `This emulator has lost its data folder: ${data}/lock now belongs to process ${process.pid} on host "new". The file was removed, or process ${process.pid} was stopped for more than 5 s.`,
+    message: `This emulator has lost its data folder: ${data}/lock now belongs to process ${process.pid} on host "new". The file was removed, the folder was moved, or process ${process.pid} was stopped for more than 5 s.`,
     options: { mitigation: expect.stringContaining('use the other one or start again') },
   })
   await pass(5_000)

@@ -79,9 +79,13 @@ export class Lock {
     return this.#lost?.message
   }
 
-  /** Must be called before each write. Throws `storage_unavailable` once the lock is lost. Reads nothing soon after a beat. */
-  check(): void {
-    if (this.#lost !== undefined || Math.abs(this.#ports.hostTime() - this.#beaten) > FRESH) this.#beat()
+  /**
+   * Must be called before each write. Throws `storage_unavailable` once the lock is lost. Reads nothing soon after a beat.
+   * @param byPath the write finds its file by the path, where another folder may be since the last beat
+   */
+  check(byPath = false): void {
+    const isOld = Math.abs(this.#ports.hostTime() - this.#beaten) > FRESH
+    if (byPath || isOld || this.#lost !== undefined) this.#beat()
   }
 
   /** Removes the lock if it is still ours. If that fails, the next start finds that this process has ended. */
@@ -141,7 +145,7 @@ export class Lock {
     this.#beaten = now
     if (found.nonce === nonce) return
     const user = found === MISSING ? 'no process' : describe(found, this.#self)
-    const detail = `This emulator has lost its data folder: ${this.#path} now belongs to ${user}. The file was removed, or process ${pid} was stopped for more than 5 s.`
+    const detail = `This emulator has lost its data folder: ${this.#path} now belongs to ${user}. The file was removed, the folder was moved, or process ${pid} was stopped for more than 5 s.`
     const mitigation =
       'Nothing more is written; reads return the last state. Stop this emulator, and use the other one or start again.'
     this.#lost = new Refusal('storage_unavailable', { detail, mitigation })

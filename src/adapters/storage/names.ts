@@ -8,9 +8,15 @@ export function journalOf(path: string): string {
   return `${path}.journal`
 }
 
-/** The last edit of a state file that was refused. */
-export function refusedOf(path: string): string {
-  return `${path}.refused.json`
+/**
+ * A file for an edit of a state file that was refused: `<file>.refused.json`, or the first of `<file>.refused-2.json` and so on
+ * that is free. An earlier edit is never overwritten; the same one is not kept twice.
+ */
+export function refusedOf(files: Files, path: string, edit: Buffer): string {
+  for (let n = 1; ; n++) {
+    const name = `${path}.refused${n === 1 ? '' : `-${n}`}.json`
+    if (files.stat(name) === undefined || files.read(name)?.equals(edit)) return name
+  }
 }
 
 /** A name to keep content next to a file: the first `<file>.<word>-<n>` that is free, from 1. */

@@ -4,7 +4,7 @@ import { type Issue, isObject } from '../../core/json.ts'
 import { lineAndColumn, locationsIn, syntaxIssue } from '../../core/json-text.ts'
 import { type Document, FORMAT } from '../../core/state/state.ts'
 import { decodedText } from '../text.ts'
-import { errorMessage, type FileStat, type Files, replace, sameStat } from './files.ts'
+import { type FileStat, type Files, replace, sameStat } from './files.ts'
 import type { JournalWriter } from './journal.ts'
 import { digestOf, readJournal } from './journal-format.ts'
 import { journalOf } from './names.ts'
@@ -111,13 +111,10 @@ export function parseState(
 }
 
 function parseJson(path: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const { offset, detail } = syntaxIssue(text) ?? { offset: 0, detail: errorMessage(error) }
-    const { line, column } = lineAndColumn(text, offset)
-    throw new UnusableState(`${path}:${line}:${column}: ${detail}`, line, true)
-  }
+  const issue = syntaxIssue(text)
+  if (issue === undefined) return JSON.parse(text)
+  const { line, column } = lineAndColumn(text, issue.offset)
+  throw new UnusableState(`${path}:${line}:${column}: ${issue.detail}`, line, true)
 }
 
 const MAX_SHOWN = 5

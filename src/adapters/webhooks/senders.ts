@@ -1,3 +1,5 @@
+import { loaded } from '../../core/load.ts'
+import { once } from '../../core/once.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Cancel } from '../../core/time/realtime.ts'
 import type { Send } from './send.ts'
@@ -50,9 +52,6 @@ export function webhookSenders({ targets: allowed, forbiddenPorts, send: given }
 
 // Loaded for the first webhook: most sandboxes send none, and loading TLS would slow down each start.
 function lazySender(targets: Targets): Send {
-  let sender: Promise<Send> | undefined
-  return async (message, bounds) => {
-    sender ??= import('./send.ts').then((module) => module.sender(targets))
-    return (await sender)(message, bounds)
-  }
+  const sender = once(async () => (await loaded(import('./send.ts'))).sender(targets))
+  return async (message, bounds) => (await sender())(message, bounds)
 }

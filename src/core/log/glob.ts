@@ -1,8 +1,6 @@
-import { createRequire } from 'node:module'
 import { keeping } from '../keeping.ts'
+import { load, rethrowNotLoaded } from '../load.ts'
 import { fitsRegex, linearRegex } from '../regex.ts'
-
-const load = createRequire(import.meta.url)
 
 // Loaded at the first glob, since a start has none.
 const picomatch = () => load('picomatch') as typeof import('picomatch')
@@ -41,7 +39,8 @@ const compiled = keeping((pattern): Compiled => {
   try {
     linearRegex(expression)
     return { expression, negated: state.negated }
-  } catch {
+  } catch (error) {
+    rethrowNotLoaded(error)
     return PLAIN
   }
 })

@@ -243,7 +243,7 @@ export class Sandboxes {
     refuse('conflict', {
       detail: `${open} sandboxes on the disk are open, the maximum.`,
       mitigation:
-        'Remove open ones that are no longer needed (DELETE /__emulator/sandboxes/{name}), or start the emulator again: it opens sandboxes when they are first used, --max-open-sandboxes of them at once.',
+        'Start the emulator again, which opens sandboxes when they are first used, or with a larger --max-open-sandboxes. A sandbox in memory (without persist) can be created at any time.',
     })
   }
 

@@ -1,6 +1,7 @@
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type JsonObject, pointer } from '../json.ts'
+import { loaded } from '../load.ts'
 import { Chance, type Faker, loadFaker, objectId, uuid } from '../random.ts'
 import { HandlerScope } from '../request/exchange.ts'
 import { acceptStubs, writeStubs } from '../scenarios/stub.ts'
@@ -97,7 +98,7 @@ export async function buildStartingState(
   const counters = { ids: 0, uuids: 0, ...ready?.counters }
   const wanted = ready === undefined && Object.values(fixtures.generate).some((count) => Number(count) > 0)
   const ids: ReadonlySet<unknown> = wanted ? idsOf(fixtures) : new Set()
-  const faker = wanted ? await loadFaker() : undefined
+  const faker = wanted ? await loaded(loadFaker()) : undefined
   faker?.seed(start.seed)
   const all = <T extends Row>({ name }: Collection<T>) =>
     store.derived(

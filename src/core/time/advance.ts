@@ -129,7 +129,7 @@ class Advance {
     this.#maxTo = maxTo
     this.#signal = signal
     this.#replacements = sandbox.replacements
-    this.#turn = new Turn(sandbox.clock)
+    this.#turn = new Turn(() => sandbox.clock.elapsed)
   }
 
   /** Runs the events that are due now. The end is fixed at the start: a clock that cannot keep up would never reach it. */

@@ -160,7 +160,7 @@ export async function runBacklog(
   sandbox.followHost()
   sandbox.running = 'backlog'
   try {
-    const turn = new Turn(sandbox.clock)
+    const turn = new Turn(() => sandbox.clock.elapsed)
     for (let total = 0; ; ) {
       const { ran, reached } = runEvents(sandbox, sandbox.clock.due(), () => turn.isOver)
       sandbox.recording.read()

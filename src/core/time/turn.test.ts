@@ -4,7 +4,7 @@ import { joinPendingWork, type PendingWork, Turn } from './turn.ts'
 
 test('a turn is over after 10 ms, and the next one starts again after a round of the event loop', async () => {
   const clock = { elapsed: 0 }
-  const turn = new Turn(clock)
+  const turn = new Turn(() => clock.elapsed)
   clock.elapsed = 9
   expect(turn.isOver).toBe(false)
   clock.elapsed = 10

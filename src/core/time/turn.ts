@@ -1,29 +1,28 @@
 import { Refusal } from '../errors.ts'
-import type { Clock } from './clock.ts'
 import { formatInstant } from './instant.ts'
-import { nextTurn } from './real.ts'
+import { nextTurn, real } from './real.ts'
 
-/** Real milliseconds of events after which other requests are served. */
+/** Real milliseconds of work after which other requests are served. */
 const TURN_MS = 10
 
-/** Divides the events of a long run into turns. */
+/** Divides long work into turns. */
 export class Turn {
-  readonly #clock: Pick<Clock, 'elapsed'>
+  readonly #elapsed: () => number
   #end: number
 
-  constructor(clock: Pick<Clock, 'elapsed'>) {
-    this.#clock = clock
-    this.#end = clock.elapsed + TURN_MS
+  constructor(elapsed: () => number = real.elapsed) {
+    this.#elapsed = elapsed
+    this.#end = elapsed() + TURN_MS
   }
 
   get isOver(): boolean {
-    return this.#clock.elapsed >= this.#end
+    return this.#elapsed() >= this.#end
   }
 
   /** Yields to the event loop; the next turn begins when this resolves. */
   async next(): Promise<void> {
     await nextTurn()
-    this.#end = this.#clock.elapsed + TURN_MS
+    this.#end = this.#elapsed() + TURN_MS
   }
 }
 

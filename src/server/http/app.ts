@@ -1,4 +1,4 @@
-import express, { type Express, type RequestHandler, type Router } from 'express'
+import express, { type Express, type Request, type RequestHandler, type Router } from 'express'
 import { Refusal } from '../../core/errors.ts'
 import { mountOf, pathPrefixOf } from '../selection.ts'
 import type { Api } from './api.ts'
@@ -9,13 +9,15 @@ export interface Handlers {
   readonly control: Router
   readonly consent: Router
   readonly dashboard: RequestHandler
+  /** The checks of the target of a request that need no body: its host, and the origin of its page. */
+  readonly refusal: (req: Request) => Refusal | undefined
 }
 
 /**
  * Creates the Express application: the API, the dashboard, the consent pages, the control interface, and a
  * `route_not_found` error in the API's format for everything else.
  */
-export function createApp(api: Api, { control, consent, dashboard }: Handlers): Express {
+export function createApp(api: Api, { control, consent, dashboard, refusal }: Handlers): Express {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -24,7 +26,7 @@ export function createApp(api: Api, { control, consent, dashboard }: Handlers): 
   app.use((req, res, next) => {
     // The body would never arrive a second time.
     const isTaken = req.readableDidRead || req.readableFlowing === true
-    if (isTaken && announcesBody(req)) void api.refuse(req, res, bodyWasRead())
+    if (isTaken && announcesBody(req)) void api.refuse(req, res, refusal(req) ?? bodyWasRead())
     else if (api.isClosing) void api.refuse(req, res, closed())
     else if (api.owns(req.url)) void api.handle(req, res)
     else next()

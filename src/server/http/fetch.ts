@@ -74,8 +74,9 @@ function exchange(request: Request, agent: Agent): Promise<Response> {
   const { host } = new URL(url)
   const { hostname, port, path } = urlToHttpOptions(new URL(url))
   const headers: Record<string, string> = { host, ...Object.fromEntries(request.headers) }
-  // Node would send a body of unknown length without its end, with a method that usually has none.
-  if (body !== null && headers['content-length'] === undefined) headers['transfer-encoding'] = 'chunked'
+  // A Request made from another one has the length of the other's body: the rest of a longer one would be the next request.
+  for (const name of ['content-length', 'transfer-encoding']) delete headers[name]
+  if (body !== null) headers['transfer-encoding'] = 'chunked'
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason)
     const sent = new OwnRequest({ method, hostname, port, path, headers, agent } as RequestOptions)

@@ -73,6 +73,42 @@ test('other work runs between the pieces of a long stream, however fast it is re
   expect(seen.size).toBeGreaterThan(10)
 })
 
+/** Short lines that each take longer than a turn to create, as those of an output that is hard to find. */
+function slow(count: number) {
+  let made = 0
+  function* lines() {
+    for (; made < count; made++) {
+      const end = performance.now() + 11
+      while (performance.now() < end);
+      yield 'x\n'
+    }
+  }
+  return { lines: lines(), made: () => made }
+}
+
+test('other work runs between short lines that take long to create', async () => {
+  const { lines, made } = slow(5)
+  const client = new Client()
+  const sent = render(client.res, streamed(lines), [], true)
+  const seen = new Set<number>()
+  while (made() < 5) {
+    seen.add(made())
+    await new Promise(setImmediate)
+  }
+  await sent
+  expect(client.text).toBe('x\n'.repeat(5))
+  expect(seen.size).toBeGreaterThanOrEqual(5)
+})
+
+test('no more lines that take long to create are created for a client that has left', async () => {
+  const { lines, made } = slow(20)
+  const client = new Client()
+  const sent = render(client.res, streamed(lines), [], true)
+  client.destroyed = true
+  await sent
+  expect(made()).toBeLessThan(3)
+})
+
 test('a slow client gets lines only as fast as it reads them', async () => {
   const { lines, made } = counted(1_000)
   const client = new Client(true)

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../core/request/response.ts'
-import { nextTurn } from '../../core/time/real.ts'
+import { Turn } from '../../core/time/turn.ts'
 import type { HeaderPair } from './guard.ts'
 
 /** Writes a response, whose body the pipeline has already serialised. Undefined when there was nothing to wait for. */
@@ -20,7 +20,7 @@ export function render(
 const PIECE = 65_536
 
 // Lines are created only as fast as the client reads them, and only while it is connected. Other requests are served between
-// two pieces.
+// two pieces. A piece also ends by time: a short line can take long to create.
 async function writeLines(
   res: ServerResponse,
   status: number,
@@ -28,12 +28,13 @@ async function writeLines(
   lines: Iterable<string>,
 ): Promise<void> {
   res.writeHead(status, headers)
+  const turn = new Turn()
   let piece = ''
   for (const line of lines) {
     piece += line
-    if (piece.length < PIECE) continue
+    if (piece.length < PIECE && !turn.isOver) continue
     if (!res.write(piece, encodingOf(piece))) await drained(res)
-    await nextTurn()
+    await turn.next()
     if (res.destroyed) return
     piece = ''
   }

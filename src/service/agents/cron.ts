@@ -1,13 +1,11 @@
-import { createRequire } from 'node:module'
 import * as z from 'zod'
 import { keeping } from '../../core/keeping.ts'
+import { load } from '../../core/load.ts'
 import { DAY } from '../../core/time/instant.ts'
 import { counted } from '../../core/words.ts'
 
-const require = createRequire(import.meta.url)
-
 // Loaded at the first schedule, since many sandboxes have none.
-const cronModule = () => require('croner') as typeof import('croner')
+const cronModule = () => load('croner') as typeof import('croner')
 
 /** Milliseconds after which the calendar repeats, weekdays included: 400 years. */
 const CALENDAR_CYCLE = 146_097 * DAY

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { refuse, refuseInvalid } from '../../core/errors.ts'
 import { type InputOf, issue, type ShapeOf, timestamp } from '../../core/fields.ts'
 import { control, refOf, type Scope } from '../../core/operation.ts'
+import { withMatchTime } from '../../core/regex.ts'
 import { formatInstant } from '../../core/time/instant.ts'
 import { byDue, eventId, futureEvent, SCHEDULE, type ScheduledEvent } from '../../core/time/scheduler.ts'
 import { batches } from './batches.ts'
@@ -163,7 +164,8 @@ function batchOf({ tx }: Scope, { id }: { readonly id: string }): Batch {
 
 function change(scope: Scope, batch: Batch, wanted: PlanChange): Batch {
   if (!isTerminal(batch.status)) {
-    refuseInvalid(outcomeIssues(batch._emulator.request.output_schema, wanted.outcomes ?? []))
+    const { output_schema } = batch._emulator.request
+    refuseInvalid(withMatchTime(200, () => outcomeIssues(output_schema, wanted.outcomes ?? [])))
     return changePlan(scope, batch, wanted)
   }
   return refuse('conflict', {

@@ -4,6 +4,7 @@ import { list, listOf, objectAs, queryInt, type ShapeOf, timestamp } from '../..
 import { type JsonObject, mergePatch } from '../../core/json.ts'
 import { control, refOf, type Scope } from '../../core/operation.ts'
 import { formatInstant } from '../../core/time/instant.ts'
+import { processorTime } from '../../core/time/real.ts'
 import { publish } from '../../core/webhooks/delivery.ts'
 import { deliveryFields, webhookTypeName } from '../../core/webhooks/records.ts'
 import { batches } from './batches.ts'
@@ -50,7 +51,7 @@ export type PlannedResult = ShapeOf<typeof plannedResult>
 /** Maximum characters of a prompt in a list: it has up to a megabyte. */
 const SHOWN = 200
 
-/** The default and the largest number of results in a page. */
+/** The default and the largest number of results in a page. It has fewer if they take long to make: `has_more` says so. */
 const [PAGE, LARGEST_PAGE] = [1_000, 10_000]
 
 /** A page of the results of a batch. */
@@ -157,17 +158,21 @@ function predictedFor(batch: Batch): BatchSummary['predicted'] {
   return { in_progress_at: shown(begun), finalizing_at: shown(worked), completed_at: shown(completed) }
 }
 
+/** Milliseconds of the processor after which a page ends early. */
+const MAX_PAGE_MS = 100
+
 // One page at a time: all lines of a large batch at once would block other requests.
 function resultsOf(scope: Scope, batch: Batch, offset: number, limit: number): PlannedResults {
   const { items } = batch._emulator.request
   const isFinished = amongFirst(batch, finishedItems(batch, scope.now))
   const lineOf = lineMaker(batch, scope, isTerminal(batch.status) ? undefined : items.length)
-  const page = items.slice(offset, offset + limit).map((_, n): PlannedResult => {
-    const { custom_id, status, output, error } = JSON.parse(lineOf(offset + n)) as Omit<
-      PlannedResult,
-      'finished'
-    >
-    return { custom_id, status, output, error, finished: isFinished(offset + n) }
-  })
-  return { ...list(page), has_more: offset + limit < items.length }
+  const end = processorTime() + MAX_PAGE_MS
+  const page: PlannedResult[] = []
+  for (let n = offset; n < Math.min(offset + limit, items.length); n++) {
+    const line = JSON.parse(lineOf(n)) as Omit<PlannedResult, 'finished'>
+    const { custom_id, status, output, error } = line
+    page.push({ custom_id, status, output, error, finished: isFinished(n) })
+    if (processorTime() > end) break
+  }
+  return { ...list(page), has_more: offset + page.length < items.length }
 }

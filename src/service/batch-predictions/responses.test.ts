@@ -65,6 +65,37 @@ test('each line ends with its only line break, and quotes in ids are escaped', {
   }
 })
 
+/** A batch whose outputs need a pattern that often takes exponential time. */
+function searched(items: number, schema: object): Batch {
+  const batch = completed(items)
+  const properties = { a: { type: 'string', ...schema } }
+  const output_schema = { type: 'object', properties, required: ['a'] }
+  const request = { ...batch._emulator.request, output_schema }
+  return { ...batch, _emulator: { ...batch._emulator, request } }
+}
+
+test('one reader searches for outputs for a bounded time, and every line has one', { tags: ['R217'] }, () => {
+  const batch = searched(500, { pattern: '^(a+)+\\1b$', minLength: 30 })
+  const began = process.cpuUsage()
+  const lines = [...resultLines(batch, at(settings))].map((line) => JSON.parse(line))
+  const { user } = process.cpuUsage(began)
+  for (const { status, output } of lines) {
+    expect(status).toBe('succeeded')
+    expect(output.a).toMatch(/^a+b$/)
+  }
+  // Without a bound it takes a minute of the processor.
+  expect(user / 1_000).toBeLessThan(15_000)
+})
+
+test('an item without an output is errored with the reason', { tags: ['U079'] }, () => {
+  const [line = ''] = resultLines(searched(1, { enum: [] }), at(settings))
+  expect(JSON.parse(line)).toMatchObject({
+    status: 'errored',
+    output: null,
+    error: { detail: expect.stringMatching(/^No output was found for output_schema, at .properties.a.enum/) },
+  })
+})
+
 test('different seeds give different outputs', () => {
   const batch = completed(20)
   const plan = { ...batch._emulator.plan, seed: 2 }

@@ -2,10 +2,11 @@ import type { Settings } from '../../core/assumptions.ts'
 import { type ErrorTarget, errorTypeBase, problem, problemType } from '../../core/errors.ts'
 import type { EmbeddedProblem, Request } from '../../core/operation.ts'
 import { Chance } from '../../core/random.ts'
+import { sharedMatchTime } from '../../core/regex.ts'
 import { mountIn } from '../../core/sandboxes/name.ts'
 import { resultsPath } from './batches.ts'
 import { countsAt, type Outcome, outcomesOf } from './outcomes.ts'
-import { outputsOf } from './output-schema.ts'
+import { outputsOf, whyNoOutput } from './output-schema.ts'
 import type { Batch, End, RequestCounts, ShownBatch } from './schema.ts'
 import {
   batchError,
@@ -126,6 +127,9 @@ export function* resultLines(batch: Batch, at: ErrorTarget): Generator<string, v
   for (let n = 0; n < total; n++) yield lineOf(order?.[n] ?? n)
 }
 
+/** Milliseconds for the patterns of all lines of a reader. Later lines get the first output that was found for the schema. */
+const MAX_SEARCH_MS = 2_000
+
 /** The lines of items by their index. @param done how many are finished */
 export function lineMaker(
   batch: Batch,
@@ -136,6 +140,7 @@ export function lineMaker(
   const isFinished = amongFirst(batch, done)
   const outcomes = outcomesOf(batch)
   const outputs = outputsOf(request.output_schema)
+  const inTime = sharedMatchTime(MAX_SEARCH_MS)
   const created = Date.parse(batch.created_at)
   const head = `{"object":"batch_prediction.result","batch_id":${JSON.stringify(batch.id)},"custom_id":`
   const withoutOutput = (rest: End['rest'], kind: Omit<EmbeddedProblem, 'description'>, detail: string) => {
@@ -148,8 +153,10 @@ export function lineMaker(
     const { output } = outcome
     const made =
       output === 'generated'
-        ? outputs.text(new Chance(plan.seed, 'output', index), created)
+        ? inTime(() => outputs.text(new Chance(plan.seed, 'output', index), created))
         : JSON.stringify(output)
+    // Found when the batch started, perhaps by a faster process.
+    if (made === undefined) return failure(whyNoOutput(request.output_schema) ?? '')
     return `,"status":"succeeded","output":${made},"error":null}\n`
   }
   // The end of a line is the same for all unfinished items.

@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { Transform } from 'node:stream'
 import type { RunningEmulator } from '../../emulator/emulator.ts'
 import { type Invocation, OK } from '../../terminal/command.ts'
 import { controlOf, NothingListens } from '../../terminal/control-client.ts'
@@ -22,9 +23,15 @@ export async function mcp(invocation: McpInvocation): Promise<number> {
     )
   // A scenario script may write to the console, while stdout is for the protocol.
   Object.defineProperty(process, 'stdout', { value: stderr, configurable: true })
+  const tooLong = () => {
+    const message = `A message may have at most ${MAX_LINE} bytes; this one was not read. Send less at once.`
+    stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_600, message } })}\n`)
+  }
   const emulator = emulatorFor(invocation)
   const served = serveStdio(() => mcpServer({ readOnly: options.readOnly, find: emulator.find }), {
-    transport: new StdioServerTransport(stdin, stdout),
+    transport: new StdioServerTransport(stdin.pipe(boundedLines(tooLong)), stdout, {
+      maxBufferSize: 2 * MAX_LINE,
+    }),
     onerror: (error) => terminal.err(oneLine(error)),
   })
   const signalled = new Promise<void>((resolve) => {
@@ -34,6 +41,27 @@ export async function mcp(invocation: McpInvocation): Promise<number> {
   await served.close()
   await emulator.close()
   return OK
+}
+
+/** Bytes of one message. */
+const MAX_LINE = 10_000_000
+
+/** Passes whole lines on, and reports the end of one that is too long: the SDK would close the connection. */
+export function boundedLines(onTooLong: () => void, max = MAX_LINE): Transform {
+  let [line, size] = ['', 0]
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      for (const part of chunk.toString('latin1').split(/(?<=\n)/)) {
+        size += part.length
+        line = size > max ? '' : line + part
+        if (!part.endsWith('\n')) continue
+        if (size > max) onTooLong()
+        else this.push(line, 'latin1')
+        ;[line, size] = ['', 0]
+      }
+      done()
+    },
+  })
 }
 
 /** Milliseconds in which a running emulator responds. */

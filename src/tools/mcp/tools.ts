@@ -52,6 +52,7 @@ export function matching(pattern: RegExp, description: string) {
 
 const text = (description: string) => z.string().describe(description)
 const limit = z.int().min(1).max(1_000).default(20).describe('maximum number of entries')
+const page = { offset: z.int().min(0).default(0).describe('entries before the first one'), limit }
 const anything = z.record(z.string(), z.unknown())
 const request_id = text('id of a request: list_requests has it, and the header X-Emulator-Request-Id')
 
@@ -114,15 +115,16 @@ export const tools: readonly Tool[] = [
   }),
   tool('read_state', {
     description: 'Read the stored records: the collections, the records of one, or one record',
-    input: { collection: text('such as pages').optional(), id: text('id of a record').optional(), limit },
+    input: { collection: text('such as pages').optional(), id: text('id of a record').optional(), ...page },
     effect: 'reads',
     routes: ['GET /collections', 'GET /state/{collection}', 'GET /state/{collection}/{id}'],
-    run: async (ask, { collection, id, limit }) => {
+    run: async (ask, { collection, id, offset, limit }) => {
       if (collection === undefined) return linesOf(await ask('GET /collections'), ['name', 'records'])
       if (id !== undefined)
         return prettyLines(await ask('GET /state/{collection}/{id}', { params: { collection, id } }))
       const { data } = await ask('GET /state/{collection}', { params: { collection } })
-      return [`${data.length} records; the first ${limit}:`, ...prettyLines(data.slice(0, limit))]
+      const shown = data.slice(offset, offset + limit)
+      return [`${data.length} records; ${shown.length} from offset ${offset}:`, ...prettyLines(shown)]
     },
   }),
   tool('list_faults', {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { RecordedExchange } from '../../core/assumptions.ts'
 import type { Json, JsonObject } from '../../core/json.ts'
+import { depthIssue } from '../../core/json-text.ts'
 import type { AnyOperation } from '../../core/operation.ts'
 import { type Match, RouteTable } from '../../server/route-table.ts'
 
@@ -174,6 +175,7 @@ const UNKNOWN = { body: 'unknown', value: undefined } as const
 function bodyOf({ text = '', encoding, size }: HarEntry['request']['postData'], isStream: boolean) {
   if (text === '') return size === 0 ? ({ body: 'none', value: undefined } as const) : UNKNOWN
   const plain = encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text
+  if (depthIssue(plain) !== undefined) return UNKNOWN
   try {
     const lines = plain.split(/\r?\n/).filter((line) => line.trim() !== '')
     const value = isStream ? lines.map((line) => JSON.parse(line) as Json) : (JSON.parse(plain) as Json)

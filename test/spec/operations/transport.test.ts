@@ -502,7 +502,12 @@ test('the Express application works in a server of the user, under the port of t
   })
   const server = createServer(
     express().use(
-      createApp(api, { control: express.Router(), consent: express.Router(), dashboard: express.Router() }),
+      createApp(api, {
+        control: express.Router(),
+        consent: express.Router(),
+        dashboard: express.Router(),
+        refusal: () => undefined,
+      }),
     ),
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { ApiResponse } from '../../../core/request/response.ts'
+import { Turn } from '../../../core/time/turn.ts'
 import type { HeaderPair } from '../guard.ts'
 
 /** A response that faults can still change: complete, but without a header for its length. */
@@ -13,10 +14,23 @@ export interface Draft {
 }
 
 /** Creates the draft of a response. Reads all lines of a stream first, because faults act at places in the whole body. */
-export function draftOf({ status, headers, text, lines }: ApiResponse, extra: readonly HeaderPair[]): Draft {
-  const whole = lines === undefined ? text : [...lines].join('')
+export async function draftOf(
+  { status, headers, text, lines }: ApiResponse,
+  extra: readonly HeaderPair[],
+): Promise<Draft> {
+  const whole = lines === undefined ? text : await joined(lines)
   const body = whole === undefined ? undefined : Buffer.from(whole)
   return { status, headers: [...headers, ...extra], body, ndjson: lines !== undefined }
+}
+
+async function joined(lines: Iterable<string>): Promise<string> {
+  const turn = new Turn()
+  let whole = ''
+  for (const line of lines) {
+    whole += line
+    if (turn.isOver) await turn.next()
+  }
+  return whole
 }
 
 /** Sets a header: at the place of the first one with the same name (case-insensitive), otherwise at the end. */

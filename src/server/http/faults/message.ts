@@ -53,7 +53,7 @@ export async function messageOf(
 ): Promise<ResponseMessage> {
   const bytes = wireEffects(actions, 'bytes').at(-1)
   if (bytes !== undefined) return { head: undefined, body: bytes(), framing: UNFRAMED, raw: true }
-  let draft = draftOf(response, extra)
+  let draft = await draftOf(response, extra)
   const isStream = draft.ndjson
   for (const change of wireEffects(actions, 'body')) draft = await change(draft)
   const changed = (headers: readonly HeaderPair[]): Head => {

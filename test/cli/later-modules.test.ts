@@ -1,0 +1,97 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'later-modules-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Starts the command in a shell. @param before commands of the shell; @param cli the file of the command */
+async function started(before: string, cli: string) {
+  const start = 'start --port 0 --ephemeral --json --rate 0'
+  const child = spawn('sh', ['-c', `${before}exec '${process.execPath}' '${cli}' ${start}`])
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  let log = ''
+  child.stderr.on('data', (chunk) => {
+    log += chunk
+  })
+  const [line] = await Promise.race([once(child.stdout, 'data'), ended.then(() => [log])])
+  const { base_url } = JSON.parse(String(line)) as { base_url: string }
+  const stop = async () => {
+    child.kill('SIGTERM')
+    return (await ended)[0]
+  }
+  return { baseUrl: base_url, health: base_url.replace('/v1', '/__emulator/health'), log: () => log, stop }
+}
+
+const AUTH = { authorization: 'Bearer live_demo_owner' }
+const pages = {
+  method: 'POST',
+  headers: { ...AUTH, 'content-type': 'application/json' },
+  body: '{"name":"a"}',
+}
+
+test('packages that are removed while it runs end no process: only what needs them fails, with the way out', async () => {
+  const folder = temporaryFolder()
+  for (const part of ['dist', 'fixtures', 'scenarios', 'package.json'])
+    cpSync(part, join(folder, part), { recursive: true })
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  const { baseUrl, health, log, stop } = await started('', join(folder, 'dist/cli.js'))
+  unlinkSync(join(folder, 'node_modules'))
+  expect((await fetch(`${baseUrl}/pages`, pages)).status).toBe(200)
+  const refused = await fetch(health)
+  expect([refused.status, await refused.json()]).toMatchObject([
+    503,
+    {
+      error: 'service_unavailable',
+      message: expect.stringMatching(/^A part of the emulator cannot be loaded \(Error: Cannot find module/),
+      mitigation: expect.stringContaining('restart it'),
+    },
+  ])
+  expect((await fetch(health)).status).toBe(503)
+  expect((await fetch(`${baseUrl}/pages`, { headers: AUTH })).status).toBe(405)
+  expect(await stop()).toBe(0)
+  expect(log().match(/The log is plain/g)).toHaveLength(1)
+  expect(log().match(/error: A part of the emulator cannot be loaded/g)).toHaveLength(1)
+  expect(log()).not.toMatch(/^ {4}at /m)
+})
+
+test('a process without a free file descriptor goes on, and serves everything when there is one again', async () => {
+  const { baseUrl, health, log, stop } = await started('ulimit -n 64; ', resolve('dist/cli.js'))
+  const { port } = new URL(baseUrl)
+  const sockets: Socket[] = []
+  for (let n = 0; n < 80; n++) {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {})
+    sockets.push(socket)
+    await once(socket, 'connect')
+  }
+  // Beyond the limit a connection is accepted and closed at once, so that only one of the first can be used.
+  const text = await new Promise<string>((done) => {
+    sockets[0]?.on('data', (chunk) => done(String(chunk)))
+    sockets[0]?.write('GET /__emulator/health HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  })
+  expect(text).toMatch(/^HTTP\/1.1 503 /)
+  expect(text).toContain('ulimit -n')
+  for (const socket of sockets) socket.destroy()
+  await expect
+    .poll(
+      () =>
+        fetch(health).then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(200)
+  expect((await fetch(`${baseUrl}/pages`, pages)).status).toBe(200)
+  expect(await stop()).toBe(0)
+  expect(log().match(/error: A part of the emulator cannot be loaded/g)).toHaveLength(1)
+})
