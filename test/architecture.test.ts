@@ -148,8 +148,8 @@ test('no file of src has more than 400 lines of code', () => {
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_791,
   cli: 3_002,
-  client: 1_889,
-  core: 18_307,
+  client: 1_890,
+  core: 18_312,
   dashboard: 8_544,
   emulator: 1_633,
   'json-schema': 2_969,
@@ -167,7 +167,7 @@ const LINES: Readonly<Record<string, number>> = {
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */
 const PASSAGES: Readonly<Record<string, { readonly files: number; readonly switches: number }>> = {
   'a page of users': { files: 50, switches: 147 },
-  'a batch is created': { files: 70, switches: 278 },
+  'a batch is created': { files: 70, switches: 279 },
 }
 
 const OVER_BUDGET =

@@ -148,7 +148,7 @@ function terminalOf(streams: Streams, isPlain: boolean): Terminal {
 }
 
 /** A call in a message, unless a query or a body follows: a command would need flags for these. */
-const CALL = /([A-Z]+) \/__emulator(\/[\w/{}%.:-]*[\w}])(?![\w/?]| \{| with\b)/g
+const CALL = /(?<![(A-Z])([A-Z]+) \/__emulator(\/[\w/{}%.:-]*[\w}])(?![\w/?]| \{| with\b)/g
 
 // Messages of the emulator name routes; a user of the command line needs the command.
 async function inCommands(message: string): Promise<string> {

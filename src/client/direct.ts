@@ -1,6 +1,7 @@
 import type { Agent } from 'node:http'
 import { createRequire } from 'node:module'
 import { isLoopback } from '../server/origins.ts'
+import { realFetch } from './transport.ts'
 
 // Loaded with the first request.
 const load = createRequire(import.meta.url)
@@ -26,7 +27,7 @@ export const directFetch: typeof fetch = async (input, init) => {
   const dispatcher: unknown = Reflect.get(globalThis, Symbol.for('undici.globalDispatcher.1'))
   const isProxied = /Proxy/.test(dispatcher?.constructor.name ?? '')
   if (!isProxied || !isLocal(input instanceof Request ? input.url : String(input)))
-    return globalThis.fetch(input, init)
+    return realFetch(input, init)
   const { fetchOver } = await import('../server/http/fetch.ts')
   return fetchOver(directAgent)(input, init)
 }

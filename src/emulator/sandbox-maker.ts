@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { areUnchanged, type FilesRead, readFixtures } from '../adapters/fixtures.ts'
 import type { ScenarioRunner } from '../adapters/scenarios/runner.ts'
 import {
@@ -336,9 +336,9 @@ export async function lockData(options: InternalOptions): Promise<Lock | undefin
   if (options.ephemeral === true) return undefined
   const data = dataFolderOf(options)
   try {
-    const isNew = !existsSync(data)
+    // The usual folder stands in a project of the user. Git ignores it: the state is that of one machine, and holds keys.
+    const isNew = basename(resolve(data)) === startOptions.data.default && !existsSync(data)
     const lock = await Lock.take(data, noticesTo(options))
-    // The state is that of one machine, and holds keys. A folder of the user is left as it is.
     if (isNew) writeFileSync(join(data, '.gitignore'), '*\n', { mode: 0o600 })
     return lock
   } catch (error) {

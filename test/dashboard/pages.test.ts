@@ -25,14 +25,14 @@ function head(url: string, headers: Record<string, string>): Promise<{ status: n
   })
 }
 
-test('/ redirects a browser to the dashboard, and returns the error of the API to every other client', async () => {
+test('/ redirects a browser to the dashboard, and gives addresses to every other client', async () => {
   const { url } = await running()
   expect(await head(`${url}/`, { accept: 'text/html,*/*' })).toEqual({
     status: 302,
     location: '/__emulator/ui/',
   })
   const response = await fetch(`${url}/`)
-  expect(response.status).toBe(404)
+  expect(response.status).toBe(200)
   expect(await response.text()).toContain('/__emulator/ui/')
   expect(await head(`${url}/__emulator/ui`, {})).toEqual({ status: 302, location: '/__emulator/ui/' })
 })

@@ -108,7 +108,7 @@ test('a start that fails releases the folder', async () => {
   const data = dataFolder()
   const options = { port: 0, data, fixtures: { collections: { nonsense: [] } } }
   await expect(openEmulator(options)).rejects.toThrow()
-  expect(readdirSync(data)).toEqual(['.gitignore'])
+  expect(readdirSync(data)).toEqual([])
   await alive(data)
 })
 

@@ -9,11 +9,13 @@ const REFUSALS: readonly (readonly [
   status: number,
   send: (emulator: TestEmulator, call: SampleCall) => Promise<TestResponse>,
 ])[] = [
-  // A GET has no body; a query that is invalid for every list stands for it.
+  // A GET has no body; a query that is invalid for every list stands for it. A promotion reads neither: its path is malformed.
   [
     400,
-    ({ request }, { method, path }) =>
-      method === 'GET' ? request(method, `${path}?limit=0`) : request(method, path, { raw: '{' }),
+    ({ request }, { name, method, path }) => {
+      if (name === 'skills.promote') return request(method, path.replace(/skills\/[^/]+/, 'skills/%E0%A4%A'))
+      return method === 'GET' ? request(method, `${path}?limit=0`) : request(method, path, { raw: '{' })
+    },
   ],
   [401, ({ request }, { method, path, options }) => request(method, path, { ...options, key: 'none' })],
   [

@@ -56,7 +56,7 @@ export function values(schema: Json, count = 20): Json[] {
 
 const names = fc.constantFrom('a', 'b', 'kind', 'total', 'constructor', '$ref', 'not', '1', 'a/b~c', '')
 const count = fc.nat(4)
-const number = fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constantFrom(0.5, 0.1, -2.5, 1e3, 1e20))
+const number = fc.oneof(fc.integer({ min: -20, max: 20 }), fc.constantFrom(0.5, 0.1, -2.5, 1e3, 9e15))
 const scalar = fc.constantFrom<Json>('x', 'yy', 1, 2.5, true, false, null, -3, [], [1, 2])
 const format = fc.constantFrom(
   ...[

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KeptBody, LogEntry } from '../log/request-log.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { bytesOf, type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
+import { bodyBytes, type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
 
 /** A logical call: a request, and its repetitions after attempts that have failed. */
 export interface ObservedCall {
@@ -119,7 +119,7 @@ export function changeOf(first: ObservedRequest, next: ObservedRequest): string 
   if (b.body.kind !== 'refused') return undefined
   return isRetyped
     ? `as ${type}`
-    : bytesOf(next) < bytesOf(first)
+    : bodyBytes(next) < bodyBytes(first)
       ? 'with a body that was cut off'
       : undefined
 }

@@ -1,5 +1,5 @@
 import { changeOf, repeatsIn } from './calls.ts'
-import { bytesOf, existing, type Group, groupBy, type ObservedRequest } from './observed.ts'
+import { bodyBytes, existing, type Group, groupBy, type ObservedRequest } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** The repetitions of requests that may have taken effect, with the records that their call has created. */
@@ -99,7 +99,11 @@ export const changeFamily = family({
   facts: changedRepeats,
   oneFor: ({ call, how }) => JSON.stringify([call.first.index, how]),
   requests: ({ from, to }) => [from, to],
-  evidence: ([{ first, to, how }]) => ({ change: how, first_bytes: bytesOf(first), next_bytes: bytesOf(to) }),
+  evidence: ([{ first, to, how }]) => ({
+    change: how,
+    first_bytes: bodyBytes(first),
+    next_bytes: bodyBytes(to),
+  }),
   verdicts: {
     'error body.changed': {
       description:

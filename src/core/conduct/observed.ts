@@ -66,7 +66,7 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
 }
 
 /** The bytes of the body of a request; undefined where they are not known. */
-export function bytesOf({ entry: { evidence, body }, content }: ObservedRequest): number {
+export function bodyBytes({ entry: { evidence, body }, content }: ObservedRequest): number {
   const known = evidence?.body?.bytes ?? ('bytes' in body ? body.bytes : undefined)
   return known ?? Buffer.byteLength(content)
 }

@@ -29,7 +29,7 @@ export function caseLines({ result, reason, stderr, repeat, ...each }: CaseResul
   const word = result === 'failed' ? 'FAILED' : wordFor(result)
   const more = serious.flatMap(({ message, fix }) => [message, `Fix: ${fix}`])
   // What the log shows is said although the case does not count.
-  if (result === 'not_reached') more.push(...each.findings.map(({ message }) => message))
+  if (result === 'not_reached') for (const { message } of each.findings) more.push(message)
   if (result !== 'passed' && stderr !== '')
     more.push(`Its standard error ends with: ${stderr.split('\n').at(-1)}`)
   if (result === 'failed') more.push(`Again: ${repeat}`)
