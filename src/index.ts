@@ -249,6 +249,7 @@ export type {
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './emulator/options.ts'
+export * from './endpoints/define.ts'
 export type { CoveredPoint } from './server/control/coverage/report.ts'
 export type { RequestEntry } from './server/control/request-entry.ts'
 export type { Removed } from './server/control/route.ts'

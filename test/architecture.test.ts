@@ -152,6 +152,7 @@ const LINES: Readonly<Record<string, number>> = {
   core: 17_728,
   dashboard: 8_958,
   emulator: 1_597,
+  endpoints: 900,
   'json-schema': 2_790,
   'server/control': 4_979,
   'server/http': 4_130,

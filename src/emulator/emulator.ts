@@ -23,11 +23,11 @@ import { allowHosts, type GuardedRequest, refusePage, refuseRemote } from '../se
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
 import { assumptions } from '../service/index.ts'
+import { type OpenEndpoints, openEndpoints } from './endpoints.ts'
 import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
-import { workspaceService } from './service.ts'
 
 export { lateErrorLine } from '../adapters/scenarios/problem.ts'
 export { ListenError } from '../server/http/server.ts'
@@ -46,11 +46,16 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     forbiddenPorts: () => (emulator === undefined ? [] : [portOf(options) ?? emulator.port]),
     send: options.replay?.send,
   })
+  const endpoints = await openEndpoints(options)
   const scenarios = await openScenarios(options)
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {
     lock = await lockData(options)
-    const maker = new WorkspaceSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
+    const maker = new WorkspaceSandboxes(
+      options,
+      { senders, scenarios: scenarios.runner, service: endpoints.service },
+      lock,
+    )
     const { maxOpenSandboxes: maxOpen } = options
     sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict', maxOpen })
     // Other saved sandboxes are opened on first use; only their names are read here.
@@ -59,7 +64,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     const coverage = await coverageIn(options, sandboxes)
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
-    emulator = await serve(options, { sandboxes, scenarios, maker, lock, coverage })
+    emulator = await serve(options, { sandboxes, scenarios, endpoints, maker, lock, coverage })
     senders.open()
     return emulator
   } catch (error) {
@@ -100,7 +105,7 @@ async function openScenarios(options: InternalOptions) {
 async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
   if (options.countCoverage !== true) return undefined
   const counted = await import('../server/control/coverage/coverage.ts')
-  const coverage = new counted.Coverage(workspaceService)
+  const coverage = new counted.Coverage(sandboxes.default.service)
   for (const { sandbox } of sandboxes.list()) coverage.watch(sandbox)
   sandboxes.onMade((sandbox) => coverage.watch(sandbox))
   return coverage
@@ -109,12 +114,16 @@ async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promi
 interface Parts {
   readonly sandboxes: Sandboxes
   readonly scenarios: Awaited<ReturnType<typeof openScenarios>>
+  readonly endpoints: OpenEndpoints
   readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
   readonly coverage: Coverage | undefined
 }
 
-async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lock, coverage }: Parts) {
+async function serve(
+  options: InternalOptions,
+  { sandboxes, scenarios, endpoints, maker, lock, coverage }: Parts,
+) {
   const { host = startOptions.host.default, port = startOptions.port.default } = options
   const hosts = allowHosts(host, options.allowHosts)
   // Node's own, not the one of a page that a test runner imitates: `setMaxListeners` accepts no other.
@@ -122,7 +131,8 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
   // Every waiting request adds a listener; Node would warn about more than ten.
   setMaxListeners(0, closing.signal)
   const api = new Api({
-    operations: workspaceService.operations.values(),
+    operations: { [Symbol.iterator]: () => endpoints.service.operations.values() },
+    onOperations: endpoints.onChange,
     sandboxes,
     hosts,
     corsOrigins: options.corsOrigins ?? [],

@@ -60,6 +60,12 @@ export const FOLDERS: readonly Folder[] = [
     packages: ['chokidar', 'jiti', 'lowdb', 'zod', ANY_OF_NODE],
   },
   {
+    name: 'endpoints',
+    question: 'What has the user added?',
+    answer: 'endpoints without a contract, as the files of a folder define them',
+    packages: ['zod', ANY_OF_NODE],
+  },
+  {
     name: 'server',
     question: 'What listens?',
     answer: 'the API (`http`), the control interface (`control`), consent pages, the files of the dashboard',

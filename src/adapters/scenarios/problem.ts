@@ -74,6 +74,22 @@ function framesOf(thrown: unknown): { file: string; line: number; column: number
   })
 }
 
+const written = new WeakMap<object, Error>()
+
+/** Notes the place of the call as that of a definition, and returns the definition. */
+export function noted<T extends object>(definition: T): T {
+  const here = new Error('the place of a definition')
+  Error.captureStackTrace(here, noted)
+  written.set(definition, here)
+  return definition
+}
+
+/** Where a definition was noted; undefined when it was not. */
+export function placeNoted(definition: object): { file: string; line: number } | undefined {
+  const here = written.get(definition)
+  return here && (firstLocation(here, placesInForce) ?? framesOf(here)[0])
+}
+
 function firstLocation(thrown: unknown, places: Places) {
   for (const { file, line, column } of framesOf(thrown)) {
     const map = places.get(file)

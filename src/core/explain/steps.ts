@@ -116,9 +116,11 @@ export function isCutOff({ status }: LogEntry): boolean {
   return status === 0
 }
 
-function respondedWith({ stubbed, status }: LogEntry): string {
-  if (stubbed === undefined) return `It responded with ${status}`
-  return `The stub ${stubbed.stub} responded with ${status} instead of the service`
+function respondedWith({ added, status, remark }: LogEntry): string {
+  if (added === undefined) return `It responded with ${status}`
+  if (added.stub !== undefined)
+    return `The stub ${added.stub} responded with ${status} instead of the service`
+  return `The endpoint at ${added.place} responded with ${status}${remark === undefined ? '' : ` (${remark})`}`
 }
 
 function concluded({ status, faults }: LogEntry): string {

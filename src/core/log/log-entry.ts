@@ -19,7 +19,7 @@ export function logEntry(
   response?: KeptResponse,
 ): LogEntry {
   const { call, refusal, idempotency, assumed, mentioned } = exchange
-  const { name, stub } = call.operation
+  const { name, stub, place } = call.operation
   const { query, headers, body } = keptOf(call, keys)
   return {
     id: exchange.id,
@@ -29,7 +29,8 @@ export function logEntry(
     pathPrefix: call.pathPrefix,
     chosenBy: call.chosenBy,
     operation: name === '' ? undefined : name,
-    stubbed: stub === undefined ? undefined : call.operation,
+    added: (stub ?? place) === undefined ? undefined : call.operation,
+    remark: exchange.reply?.remark,
     params: withoutWords(call.params, keys),
     nearest: exchange.nearest,
     query,
@@ -131,9 +132,9 @@ function redacted(value: Json, secrets: readonly string[]): Json {
 }
 
 function keptError({ code, message, options }: Refusal): KeptError {
-  const { mitigation, issues = [], admission, reason } = options
+  const { mitigation, issues = [], admission, reason, word } = options
   return {
-    code,
+    code: word ?? code,
     detail: truncated(
       reason === undefined ? message : `${message} The response does not contain the reason: ${reason}`,
     ),

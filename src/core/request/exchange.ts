@@ -83,6 +83,8 @@ export interface Content {
   readonly text: string | undefined
   /** Lines of an NDJSON stream, created while they are read. */
   readonly lines: Iterable<string> | undefined
+  /** The body as bytes, in place of the others. */
+  readonly bytes?: Buffer
 }
 
 /** The headers of a response by their source, and the decision that the rate-limit headers describe. */

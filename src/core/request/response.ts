@@ -37,18 +37,19 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
     hooks === undefined
       ? { admission: found, headers: content.headers.concat(quotaHeaders(found), own) }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
-  const { status, text, lines } = content
+  const { status, text, lines, bytes } = content
   const { method, operation, cors } = exchange.call
   const keys = sandbox.authenticator.keysIn(textsOf(exchange.call), exchange.settings)
   const kept = new KeptResponse(status, headers, operation.secrets, keys)
-  if (text !== undefined && method !== 'HEAD') kept.write(text)
+  const shownText = text ?? bytes?.toString()
+  if (shownText !== undefined && method !== 'HEAD') kept.write(shownText, bytes?.length)
   const whole = {
     request: exchange.rawBody,
     response: hooks === undefined ? exchange.reply?.body : undefined,
   }
   sandbox.log.add(logEntry(exchange, status, admission, keys, kept), whole)
   const copied = lines && kept.copying(lines)
-  return { status, headers, text, lines: copied, kept, ...(cors && { cors }), ...(hooks && { hooks }) }
+  return { ...content, headers, lines: copied, kept, ...(cors && { cors }), ...(hooks && { hooks }) }
 }
 
 /** The content of a response: the reply of the handler, or the error of the refusal. */
@@ -75,12 +76,15 @@ function succeed(exchange: Exchange): Content {
     headers.push(['Content-Type', call.operation.media ?? 'application/json'])
     return { status, headers, text: undefined, lines: reply.lines }
   }
+  const { bytes, type = JSON_TYPE } = reply ?? {}
+  if (bytes !== undefined && status !== 204)
+    return { status, headers: [...headers, ['Content-Type', type]], text: undefined, lines: undefined, bytes }
   const body = reply?.body
   if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
   // Nearly every body has an id and a timestamp, so only the log names these two assumptions.
   exchange.note('U012')
   exchange.note('U013')
-  headers.push(['Content-Type', JSON_TYPE])
+  headers.push(['Content-Type', type])
   return { status, headers, text: reply?.text ?? JSON.stringify(body), lines: undefined }
 }
 

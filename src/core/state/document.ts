@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
-import { schemaKey, timestamp } from '../fields.ts'
+import { counter, schemaKey, timestamp } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import { idempotencyRecord } from '../request/idempotency.ts'
@@ -129,6 +129,7 @@ export const listedRecords = {
   idempotency: idempotencyRecord,
   scenario_calls: scenarioCall,
   stubs: stub,
+  served: z.strictObject({ id: z.string().min(1), count: counter() }),
   places: cursorPosition,
   limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) }),
 } satisfies Readonly<Record<string, z.ZodType<Row>>>

@@ -99,7 +99,7 @@ export function insertRows(
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 // Not every collection has `created_at`, so it is added only when the schema reports it as missing.
-function acceptNew(
+export function acceptNew(
   collection: AnyCollection,
   record: unknown,
   { id, created_at }: NewFields,

@@ -5,7 +5,7 @@ import type { SavedLog } from '../log/request-log.ts'
 import { IDEMPOTENCY } from '../request/idempotency.ts'
 import type { SavedWindow } from '../request/rate-limiter.ts'
 import { SCENARIO, type ScenarioRow, scenarioCalls, scenarioRecord } from '../scenarios/row.ts'
-import { stubs } from '../scenarios/stub.ts'
+import { servedResponses, stubs } from '../scenarios/stub.ts'
 import { type ClockRow, clockFields } from '../time/clock.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
 import { places } from './collection.ts'
@@ -64,6 +64,8 @@ export const documentFacts = z.object({
   scenario: scenarioRecord.nullable().default(null),
   scenario_calls: list().default([]),
   stubs: list().default([]),
+  /** How many responses of the lists of stubs and endpoints have been given. */
+  served: list().optional(),
   /** Former places of records in lists: a cursor that names a deleted record still works. */
   places: list().default([]),
   limits: list(),
@@ -87,6 +89,7 @@ export const stateDocument = () =>
     fault_counters: rows(),
     scenario_calls: rows(),
     stubs: rows(),
+    served: rows().optional(),
     places: rows(),
     limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number()).readonly() })).readonly(),
   })
@@ -115,6 +118,7 @@ export const CORE_TABLES = {
   fault_counters: FAULT_COUNTERS,
   scenario_calls: scenarioCalls.name,
   stubs: stubs.name,
+  served: servedResponses.name,
   places: places.name,
 } as const
 
@@ -125,6 +129,7 @@ const BY_ITSELF: ReadonlySet<string> = new Set([
   IDEMPOTENCY,
   FAULT_COUNTERS,
   scenarioCalls.name,
+  servedResponses.name,
   places.name,
 ])
 
@@ -162,6 +167,8 @@ export function toDocument(
     scenario: scenarioOf(store),
     scenario_calls: rows(scenarioCalls.name),
     stubs: rows(stubs.name),
+    // Absent when there are none: most sandboxes have no such responses.
+    ...(store.rows(servedResponses.name).size > 0 && { served: rows(servedResponses.name) }),
     places: rows(places.name),
     limits: facts.limits,
   }

@@ -9,6 +9,7 @@ import type { AnyCollection } from './collection.ts'
 import type { Row } from './commit.ts'
 import { acceptRecord, brokenRecords } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
+import type { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
 /** The collection with a name. Refuses an unknown name with `not_found` and suggests the most similar one. */
@@ -87,7 +88,10 @@ interface BrokenRecord extends Issue {
 const MAX_NAMED = 10
 
 /** The rules that hold now and that a commit of the transaction would break. */
-export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transaction): BrokenRecord[] {
+export function brokenBy(
+  sandbox: Pick<Sandbox, 'service'> & { readonly store: Pick<Store, 'begin'> },
+  tx: Transaction,
+): BrokenRecord[] {
   const broken = (tx: Transaction) =>
     [...brokenRecords(sandbox.service, tx)].flatMap(({ table, row, issues }) =>
       issues.map((issue) => ({ ...issue, ref: `${table}/${row.id}` })),

@@ -51,6 +51,8 @@ const BASE = '/v1'
 
 interface ApiOptions extends Waits {
   readonly operations: Iterable<AnyOperation>
+  /** Calls the listener when the operations have changed. */
+  readonly onOperations?: ((listener: () => void) => void) | undefined
   /** The sandboxes that requests choose between. */
   readonly sandboxes: Sandboxes
   readonly hosts: AllowedHosts
@@ -103,13 +105,16 @@ const MAX_UNREAD = 1_000
 /** Serves the emulated API with node:http requests and responses, both in front of Express and inside it. */
 export class Api {
   readonly #options: ApiOptions
-  readonly #routes: RouteTable<AnyOperation>
+  #routes: RouteTable<AnyOperation>
   /** The operations and parameters that were reported. */
   readonly #unread = new Set<string>()
 
   constructor(options: ApiOptions) {
     this.#options = options
     this.#routes = new RouteTable(options.operations)
+    options.onOperations?.(() => {
+      this.#routes = new RouteTable(options.operations)
+    })
   }
 
   /** `METHOD /v1/path` of the operations closest to a path outside the API. @param path without the sandbox */

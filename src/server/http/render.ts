@@ -41,6 +41,11 @@ async function writeLines(
 }
 
 function writeWhole(res: ServerResponse, response: ApiResponse, headers: string[], withBody: boolean): void {
+  if (response.bytes !== undefined) {
+    headers.push('Content-Length', String(response.bytes.length))
+    res.writeHead(response.status, headers).end(withBody ? response.bytes : undefined)
+    return
+  }
   if (response.text === undefined) {
     if (response.status !== 204) headers.push('Content-Length', '0')
     res.writeHead(response.status, headers).end()

@@ -154,7 +154,7 @@ function callAgain(sandbox: Sandbox, id: string): Call {
       detail: `The request ${id} is not in the log.`,
       mitigation: 'GET /__emulator/requests lists the requests in the log.',
     })
-  const operation = entry.stubbed ?? sandbox.service.operations.get(entry.operation ?? '')
+  const operation = entry.added ?? sandbox.service.operations.get(entry.operation ?? '')
   if (operation === undefined) return refuseResend(id, 'it matches no route')
   if (entry.caller === undefined) return refuseResend(id, 'it had no known key')
   const { method, path, pathPrefix, chosenBy, params, query, headers, body } = entry

@@ -13,9 +13,12 @@ export interface Draft {
 }
 
 /** Creates the draft of a response. Reads all lines of a stream first, because faults act at places in the whole body. */
-export function draftOf({ status, headers, text, lines }: ApiResponse, extra: readonly HeaderPair[]): Draft {
+export function draftOf(
+  { status, headers, text, lines, bytes }: ApiResponse,
+  extra: readonly HeaderPair[],
+): Draft {
   const whole = lines === undefined ? text : [...lines].join('')
-  const body = whole === undefined ? undefined : Buffer.from(whole)
+  const body = bytes ?? (whole === undefined ? undefined : Buffer.from(whole))
   return { status, headers: [...headers, ...extra], body, ndjson: lines !== undefined }
 }
 

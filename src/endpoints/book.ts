@@ -1,0 +1,46 @@
+import type { ErrorFormat } from '../core/errors.ts'
+import type { AnyOperation } from '../core/operation.ts'
+import { endpointOf } from '../core/scenarios/stub.ts'
+import type { Service } from '../core/service.ts'
+import type { Definition } from './definition.ts'
+import { operationsOf } from './operation.ts'
+
+/** The endpoints of the user of one emulator, and the service with them: its operations change when the files do. */
+export class EndpointBook {
+  readonly service: Service
+  /** In the order of their files. */
+  definitions: readonly Definition[] = []
+  readonly #builtIn: Service
+  readonly #operations: Map<string, AnyOperation>
+  readonly #listeners = new Set<() => void>()
+
+  constructor(builtIn: Service) {
+    this.#builtIn = builtIn
+    this.#operations = new Map(builtIn.operations)
+    this.service = { ...builtIn, operations: this.#operations }
+  }
+
+  /** Calls the listener when the operations have changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** Replaces all definitions. */
+  replace(definitions: readonly Definition[]): void {
+    const own = operationsOf(definitions, this.#builtIn, (path) => this.#errorFormatOf(path))
+    const places = new Set(own.map(endpointOf))
+    this.definitions = definitions
+    this.#operations.clear()
+    for (const each of this.#builtIn.operations.values())
+      if (!places.has(endpointOf(each))) this.#operations.set(each.name, each)
+    for (const each of own) this.#operations.set(each.name, each)
+    for (const listener of this.#listeners) listener()
+  }
+
+  // That of the built-in operations with the same first segment.
+  #errorFormatOf(path: string): ErrorFormat {
+    const first = path.split('/')[1]
+    const related = [...this.#builtIn.operations.values()].find((each) => each.path.split('/')[1] === first)
+    return related?.errorFormat ?? 'standard'
+  }
+}

@@ -1,0 +1,158 @@
+import { frozen, plainData } from '../adapters/scenarios/run-function.ts'
+import { IssueList } from '../core/issue-list.ts'
+import { type Issue, isObject, valueAt } from '../core/json.ts'
+import type { Request } from '../core/operation.ts'
+import { armRecord, type Service } from '../core/service.ts'
+import { type AnyCollection, collectionNamed } from '../core/state/collection.ts'
+import type { Row } from '../core/state/commit.ts'
+import { acceptRecord } from '../core/state/intake.ts'
+import { acceptNew } from '../core/state/rows.ts'
+import { Transaction } from '../core/state/transaction.ts'
+import { brokenBy } from '../core/state/write-record.ts'
+import type { Records } from './define.ts'
+
+type Call = Request<object, unknown>
+
+/**
+ * The records of one call. They are written to the transaction of its request, which is dropped when the call fails: reads see
+ * the writes, and a call that is stopped leaves nothing.
+ */
+export class CallRecords {
+  readonly #request: Call
+  readonly #service: Service
+  #isOver = false
+  #hasWritten = false
+
+  constructor(request: Call, service: Service) {
+    this.#request = request
+    this.#service = service
+  }
+
+  /** Refuses what comes after a failure of the function. */
+  end(): void {
+    this.#isOver = true
+  }
+
+  /** Refuses what comes after the return of the function. Throws when the records written break a rule between records. */
+  close(): void {
+    this.#isOver = true
+    const { tx } = this.#request
+    if (!this.#hasWritten) return
+    const [broken] = brokenBy(
+      { service: this.#service, store: { begin: () => new Transaction(tx.store) } },
+      tx,
+    )
+    if (broken !== undefined)
+      throw new Error(`${broken.ref} is not valid: ${broken.pointer}: ${broken.detail}`)
+  }
+
+  readonly of = (name: string): Records<object> => {
+    const collection = collectionNamed(this.#service.collections, String(name))
+    const { tx, caller } = this.#request
+    const table = tx.in<Row>(collection)
+    const read = (row: Row) => frozen(row)
+    const all = () => {
+      this.#refuseAfter()
+      return table.filter(() => true).map(read)
+    }
+    return {
+      get: (id) => {
+        this.#refuseAfter()
+        const row = table.get(id)
+        return row && read(row)
+      },
+      all,
+      find: (fits) => all().filter(fits),
+      insert: (record) => this.#insert(collection, record),
+      update: (id, changes) => {
+        const before = table.get(id)
+        if (before === undefined) throw new Error(`${name} has no record with the id "${id}"`)
+        return this.#write(collection, { ...before, ...plain(changes), id })
+      },
+      delete: (id) => {
+        this.#refuseAfter()
+        if (table.get(id) === undefined) return false
+        this.#hasWritten ||= this.#isBuiltIn(collection)
+        table.delete(id)
+        this.#request.unschedule(`${name}/${id}`, [...this.#service.events.keys()])
+        return true
+      },
+      newId: () => this.#newId(collection),
+      visibleTo: ({ teamspace_id } = caller) =>
+        all().filter((row) => [undefined, teamspace_id].includes(teamspaceOf(row) as string | undefined)),
+    }
+  }
+
+  #insert(collection: AnyCollection, record: object): Row {
+    const given: Record<string, unknown> = plain(record)
+    const id = given.id ?? this.#newId(collection)
+    if (typeof id !== 'string' || id === '')
+      throw new Error('the id of a record must be a text that is not empty')
+    if (this.#request.tx.get(collection.name, id) !== undefined)
+      throw new Error(`${collection.name} already has a record with the id "${id}"; use update`)
+    return this.#write(collection, { id, ...given }, { id, created_at: this.#request.at })
+  }
+
+  #write(collection: AnyCollection, record: object, fresh?: { id: string; created_at: string }): Row {
+    this.#refuseAfter()
+    const { tx, settings } = this.#request
+    const issues = new IssueList()
+    const row = fresh
+      ? acceptNew(collection, record, fresh, settings, '', issues)
+      : acceptRecord(collection, record, settings, '', issues)
+    if (row === undefined) throw new Error(`the record does not fit ${collection.name}: ${inWords(issues)}`)
+    tx.put(collection.name, row)
+    if (this.#isBuiltIn(collection)) {
+      this.#hasWritten = true
+      armRecord(this.#service, this.#request, collection.name, row)
+    }
+    return frozen(row)
+  }
+
+  #isBuiltIn({ name }: AnyCollection): boolean {
+    return this.#service.collections.has(name)
+  }
+
+  // The ids of some built-in collections are UUIDs.
+  #newId(collection: AnyCollection): string {
+    this.#refuseAfter()
+    const { settings, newId, newUuid } = this.#request
+    const issues = new IssueList()
+    acceptRecord(collection, { id: PLACEHOLDER }, settings, '', issues)
+    return issues.some(({ pointer }) => pointer === '/id') ? newUuid() : newId()
+  }
+
+  #refuseAfter(): void {
+    if (this.#isOver)
+      throw new Error('The function has already returned, and what it has written is committed.')
+  }
+}
+
+const PLACEHOLDER = '0'.repeat(24)
+
+/** A copy of a record as JSON. Its later changes by the function have no effect. */
+function plain(record: object): Record<string, unknown> {
+  if (!isObject(record)) throw new Error('a record must be an object')
+  const { data, issues } = plainData(record)
+  const dated = pointerOfDate(record, '')
+  const problem =
+    dated === undefined ? issues[0] : { pointer: dated, detail: 'is a Date; write toISOString()' }
+  if (problem !== undefined) throw new Error(`the record is not JSON: ${inWords([problem])}`)
+  return data as Record<string, unknown>
+}
+
+function pointerOfDate(value: unknown, at: string): string | undefined {
+  if (value instanceof Date) return at
+  if (typeof value !== 'object' || value === null || at.length > 1_000) return undefined
+  return Object.entries(value)
+    .map(([key, member]) => pointerOfDate(member, `${at}/${key}`))
+    .find((found) => found !== undefined)
+}
+
+function inWords(issues: readonly Issue[]): string {
+  return issues.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
+}
+
+function teamspaceOf(row: Row): unknown {
+  return valueAt(row, '/teamspace_id') ?? valueAt(row, '/_emulator/teamspace_id')
+}
