@@ -17,7 +17,7 @@ export async function openEndpoints(options: InternalOptions): Promise<OpenEndpo
   if (typeof endpoints === 'string') return { service: builtIn, onChange: undefined }
   const [{ EndpointBook }, { checkEndpoints, clashesOf }] = await Promise.all([
     import('../endpoints/book.ts'),
-    import('../endpoints/definition.ts'),
+    import('../endpoints/check.ts'),
   ])
   const { definitions, problems } = checkEndpoints([...endpoints], '(given)', builtIn)
   const all = [...problems, ...clashesOf(definitions)]

@@ -1,8 +1,9 @@
+import { didYouMean } from '../core/did-you-mean.ts'
 import type { ErrorFormat } from '../core/errors.ts'
 import type { AnyOperation } from '../core/operation.ts'
 import { endpointOf } from '../core/scenarios/stub.ts'
 import type { Service } from '../core/service.ts'
-import type { Definition } from './definition.ts'
+import type { Definition } from './check.ts'
 import { operationsOf } from './operation.ts'
 
 /** The endpoints of the user of one emulator, and the service with them: its operations change when the files do. */
@@ -17,7 +18,9 @@ export class EndpointBook {
   constructor(builtIn: Service) {
     this.#builtIn = builtIn
     this.#operations = new Map(builtIn.operations)
-    this.service = { ...builtIn, operations: this.#operations }
+    const contracted = [...builtIn.operations.values()].flatMap((each) => (each.contract ? [each.name] : []))
+    const mayName = (name: string) => this.definitions.length > 0 && didYouMean(name, contracted) === ''
+    this.service = { ...builtIn, operations: this.#operations, mayName }
   }
 
   /** Calls the listener when the operations have changed. */

@@ -24,7 +24,7 @@ import { parsed, reportIn, zodIssues } from '../core/zod-issues.ts'
 import { pageQuery, readPage } from '../service/cursor-page.ts'
 import { refuseStrict, unspecified } from '../service/uncontracted.ts'
 import type { EndpointRequest, StreamPart } from './define.ts'
-import { type Definition, nameOf } from './definition.ts'
+import { type Definition, nameOf } from './check.ts'
 import { CallRecords } from './records.ts'
 import type { Checker } from './schema.ts'
 

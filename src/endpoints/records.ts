@@ -5,8 +5,7 @@ import type { Request } from '../core/operation.ts'
 import { armRecord, type Service } from '../core/service.ts'
 import { type AnyCollection, collectionNamed } from '../core/state/collection.ts'
 import type { Row } from '../core/state/commit.ts'
-import { acceptRecord } from '../core/state/intake.ts'
-import { acceptNew } from '../core/state/rows.ts'
+import { acceptNew, UUID } from '../core/state/rows.ts'
 import { Transaction } from '../core/state/transaction.ts'
 import { brokenBy } from '../core/state/write-record.ts'
 import type { Records } from './define.ts'
@@ -84,24 +83,36 @@ export class CallRecords {
   }
 
   #insert(collection: AnyCollection, record: object): Row {
-    const given: Record<string, unknown> = plain(record)
+    const given = plain(record)
+    const { tx, newUuid } = this.#request
     const id = given.id ?? this.#newId(collection)
     if (typeof id !== 'string' || id === '')
       throw new Error('the id of a record must be a text that is not empty')
-    if (this.#request.tx.get(collection.name, id) !== undefined)
+    if (tx.get(collection.name, id) !== undefined)
       throw new Error(`${collection.name} already has a record with the id "${id}"; use update`)
-    return this.#write(collection, { id, ...given }, { id, created_at: this.#request.at })
+    const issues = new IssueList()
+    const row = this.#accepted(collection, { ...given, id }, issues)
+    if (row !== undefined) return this.#put(collection, row)
+    // The first record of a collection whose ids are UUIDs.
+    const isOfOtherForm = given.id === undefined && issues.some(({ pointer }) => pointer === '/id')
+    return this.#write(collection, isOfOtherForm ? { ...given, id: newUuid() } : { ...given, id })
   }
 
-  #write(collection: AnyCollection, record: object, fresh?: { id: string; created_at: string }): Row {
-    this.#refuseAfter()
-    const { tx, settings } = this.#request
+  #write(collection: AnyCollection, record: Record<string, unknown>): Row {
     const issues = new IssueList()
-    const row = fresh
-      ? acceptNew(collection, record, fresh, settings, '', issues)
-      : acceptRecord(collection, record, settings, '', issues)
+    const row = this.#accepted(collection, record, issues)
     if (row === undefined) throw new Error(`the record does not fit ${collection.name}: ${inWords(issues)}`)
-    tx.put(collection.name, row)
+    return this.#put(collection, row)
+  }
+
+  #accepted(collection: AnyCollection, record: Record<string, unknown>, issues: IssueList): Row | undefined {
+    this.#refuseAfter()
+    const { settings, at } = this.#request
+    return acceptNew(collection, record, { id: '', created_at: at }, settings, '', issues)
+  }
+
+  #put(collection: AnyCollection, row: Row): Row {
+    this.#request.tx.put(collection.name, row)
     if (this.#isBuiltIn(collection)) {
       this.#hasWritten = true
       armRecord(this.#service, this.#request, collection.name, row)
@@ -113,13 +124,11 @@ export class CallRecords {
     return this.#service.collections.has(name)
   }
 
-  // The ids of some built-in collections are UUIDs.
   #newId(collection: AnyCollection): string {
     this.#refuseAfter()
-    const { settings, newId, newUuid } = this.#request
-    const issues = new IssueList()
-    acceptRecord(collection, { id: PLACEHOLDER }, settings, '', issues)
-    return issues.some(({ pointer }) => pointer === '/id') ? newUuid() : newId()
+    const { tx, newId, newUuid } = this.#request
+    const [first] = tx.rows(collection.name)
+    return UUID.test(first?.id ?? '') ? newUuid() : newId()
   }
 
   #refuseAfter(): void {
@@ -127,8 +136,6 @@ export class CallRecords {
       throw new Error('The function has already returned, and what it has written is committed.')
   }
 }
-
-const PLACEHOLDER = '0'.repeat(24)
 
 /** A copy of a record as JSON. Its later changes by the function have no effect. */
 function plain(record: object): Record<string, unknown> {

@@ -84,7 +84,9 @@ test('a function that throws after a write leaves nothing, and its error names f
   const before = emulator.digest()
   const { status, body } = await emulator.post('/broken', {})
   expect([status, body.error]).toEqual([500, 'internal_error'])
-  expect(body.message).toMatch(/^The function of POST .*\/v1\/broken failed: .*: TypeError: boom$/)
+  expect(body.message).toMatch(
+    /^The function of POST \/broken failed: test\/endpoints\/functions.test.ts:\d+: TypeError: boom$/,
+  )
   expect(emulator.digest()).toBe(before)
 })
 
@@ -101,7 +103,7 @@ test('records of built-in collections are checked as everywhere, and never show 
         },
       }),
     ],
-    collections: { conversations: [{ id: 'c1', _emulator: { teamspace_id: 'ts-1' } }] },
+    collections: { conversations: [{ id: 'c1', _emulator: { teamspace_id: 'ts-a' } }] },
   })
   const made = await emulator.post('/conversations/c1/replies', { text: 'hi' })
   expect([made.status, made.body]).toEqual([
@@ -149,7 +151,7 @@ test('the operations of a user have the guarantees of built-in ones', async () =
   expect((await emulator.post('/notes', { text: 'x' })).status).toBe(503)
   const [entry] = (await emulator.control('GET', '/requests?operation=notes.list')).body.data
   expect(entry.operation).toBe('notes.list')
-  const trace = (await emulator.control('GET', `/requests/${entry.id}/explain`)).body
+  const trace = (await emulator.control('GET', `/explain/${entry.id}`)).body
   expect(JSON.stringify(trace)).toContain('functions.test.ts:')
 })
 

@@ -51,7 +51,7 @@ export const variantFields = {
 }
 
 function requestMatch() {
-  const { query, headers, body } = requestMembers([])
+  const { query, headers, body } = requestMembers({ operations: new Map() })
   return someOf({ query, headers, body })
 }
 

@@ -82,6 +82,8 @@ export const stateDocument = () =>
     ...documentFacts.shape,
     settings: objectAs<JsonObject>(),
     collections: z.record(z.string(), rows()),
+    /** The collections of the user. Absent when there are none. */
+    own: z.record(z.string(), rows()).optional(),
     schedule: rows(),
     failed: rows(),
     idempotency: rows(),
@@ -148,6 +150,8 @@ export function toDocument(
   facts: { sandbox: string; clock: ClockRow; limits: readonly SavedWindow[]; requests: number },
 ): Document {
   const rows = (table: string): Row[] => [...store.rows(table).values()]
+  const declared = new Set(collections)
+  const own = store.own(declared)
   const { id: _clock, ...clock } = facts.clock
   const { id: _counters, ...counters } = store.get(SANDBOX_TABLE, COUNTERS) as CountersRow
   return {
@@ -158,7 +162,8 @@ export function toDocument(
     settings: (store.get(SANDBOX_TABLE, SETTINGS) as SettingsRow).values,
     clock,
     counters: { ...counters, requests: facts.requests },
-    collections: Object.fromEntries([...collections].map((name) => [name, rows(name)])),
+    collections: Object.fromEntries([...declared].map((name) => [name, rows(name)])),
+    ...(own.length > 0 && { own: Object.fromEntries(own.map((name) => [name, rows(name)])) }),
     schedule: rows(SCHEDULE),
     failed: rows(FAILED_EVENTS),
     idempotency: rows(IDEMPOTENCY),
@@ -181,9 +186,9 @@ function scenarioOf(store: Store): Document['scenario'] {
   return scenario
 }
 
-/** The number of records in all given collections together. */
-export function countRecords(store: Store, collections: Iterable<string>): number {
-  return [...collections].reduce((sum, table) => sum + store.rows(table).size, 0)
+/** The number of records in all collections together. */
+export function countRecords(store: Store, declared: ReadonlyMap<string, unknown>): number {
+  return [...declared.keys(), ...store.own(declared)].reduce((sum, table) => sum + store.rows(table).size, 0)
 }
 
 /** Creates a store with the contents of a document that has been checked. */
@@ -198,7 +203,8 @@ export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'
     { id: ORIGIN, seed: document.seed } as OriginRow,
     ...(document.scenario === null ? [] : [{ id: SCENARIO, ...document.scenario } as ScenarioRow]),
   ])
-  for (const [name, rows] of Object.entries(document.collections)) store.load(name, rows)
+  for (const [name, rows] of Object.entries({ ...document.own, ...document.collections }))
+    store.load(name, rows)
   for (const [key, table] of Object.entries(CORE_TABLES)) {
     // A document of an earlier version lacks the lists that were added later.
     store.load(table, document[key as keyof typeof CORE_TABLES] ?? [])

@@ -173,7 +173,7 @@ function refuseResend(id: string, reason: string): never {
 }
 
 function refuseUnknownOperation({ service }: Sandbox, name: string | undefined): void {
-  if (name === undefined || service.operations.has(name)) return
+  if (name === undefined || service.operations.has(name) || service.mayName?.(name)) return
   const hint = didYouMean(name, [...service.operations.keys()])
   refuseInvalid([{ pointer: '/query/operation', detail: `There is no operation "${name}".${hint}` }])
 }
