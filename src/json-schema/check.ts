@@ -1,9 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
 import { patternProblem } from './pattern.ts'
-import { isSchema, subschemas, TYPE_NAMES } from './schema.ts'
-
-/** The only version of JSON Schema that is supported. */
-const VERSION = 'https://json-schema.org/draft/2020-12/schema'
+import { isSchema, subschemas, TYPE_NAMES, VERSION } from './schema.ts'
 
 /** The keywords that the service does not support (Limits, Batch predictions), each with the fix. */
 export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([

@@ -51,8 +51,11 @@ function refuseAfter({ isOver }: Call): void {
 const CALL = Symbol.for('agent-workspace-emulator.call')
 const script = new Script(`globalThis[Symbol.for('${CALL.description}')]()`, { filename: 'scenario-call.js' })
 
-// V8 can stop an endless loop only in a script with a time limit.
-function withinTime<T>(run: () => T, limit: number): T {
+/**
+ * Runs a function for at most `limit` real milliseconds: V8 can stop an endless loop only in a script with a time limit.
+ * Throws its error, or {@link CallRefused} when it takes longer.
+ */
+export function withinTime<T>(run: () => T, limit: number): T {
   const { exit } = process
   Object.defineProperty(globalThis, CALL, { value: run, configurable: true })
   process.exit = () => {
