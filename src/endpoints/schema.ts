@@ -1,19 +1,19 @@
 import { CALL_MS, CallRefused, withinTime } from '../adapters/scenarios/run-function.ts'
 import { IssueList } from '../core/issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
-import { boundsProblem, compileWhole } from '../json-schema/whole.ts'
+import { compileWhole } from '../json-schema/whole.ts'
 
 /** A schema of any library that implements Standard Schema v1: https://standardschema.dev. */
 export interface StandardSchema<Output = unknown> {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
-    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly validate: (value: unknown) => Result<Output> | Promise<Result<Output>>
     readonly types?: { readonly input: unknown; readonly output: Output } | undefined
   }
 }
 
-type StandardResult<Output> =
+type Result<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] }
 
@@ -21,9 +21,6 @@ interface StandardIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
-
-/** Standard JSON Schema v1, which zod (from 4.2), ArkType and the converter of Valibot offer. */
-type JsonSchemaSource = Record<'input' | 'output', (options: { readonly target: 'draft-2020-12' }) => unknown>
 
 /** A schema of the user's own library, or a JSON Schema of draft 2020-12. */
 export type EndpointSchema = StandardSchema | JsonObject
@@ -38,113 +35,98 @@ export interface Checker {
   readonly jsonSchema: object | undefined
 }
 
-/** A fault of a schema, not of a value. */
-class SchemaFault extends Error {}
+/** Standard Schema with Standard JSON Schema v1, which zod (from 4.2), ArkType and the converter of Valibot offer. */
+type Standard = StandardSchema['~standard'] & {
+  readonly jsonSchema?: Record<Use, (options: { readonly target: 'draft-2020-12' }) => object>
+}
 
-const SYNCHRONOUS =
-  'the schema returned a promise, as zod also does when a function of a schema throws; a schema must be synchronous: move asynchronous checks and transforms out of it'
+type Use = 'input' | 'output'
+
+const USABLE =
+  'must be a schema of a library with Standard Schema v1 (zod from 3.24, Valibot, ArkType) or a JSON Schema of draft 2020-12'
 
 /**
  * The checker of a schema. It is recognised by its fields, never by its class, since the library is the user's own copy.
  * Throws an error with a sentence for a schema that cannot be used.
  */
-export function checkerOf(schema: EndpointSchema, use: 'input' | 'output'): Checker {
-  const standard = standardOf(schema)
-  return standard === undefined ? jsonSchemaChecker(schema as JsonObject) : standardChecker(standard, use)
+export function checkerOf(schema: EndpointSchema, use: Use): Checker {
+  const standard = (schema as Partial<StandardSchema> | null | undefined)?.['~standard']
+  if (standard?.version === 1) return standardChecker(standard, use)
+  if (!isObject(schema)) throw new TypeError(USABLE)
+  const issuesOf = withinTime(() => {
+    try {
+      return compileWhole(schema)
+    } catch (error) {
+      throw new TypeError(`${USABLE}: ${(error as Error).message}`)
+    }
+  }, CALL_MS)
+  return checker(schema, (value) => {
+    const issues = issuesOf(value as Json)
+    return issues.length === 0 ? { value } : { issues }
+  })
 }
 
-type Standard = StandardSchema['~standard'] & { readonly jsonSchema?: JsonSchemaSource }
-
-function standardOf(schema: unknown): Standard | undefined {
-  // Schemas of ArkType are functions.
-  const isPossible = (typeof schema === 'object' && schema !== null) || typeof schema === 'function'
-  const standard = isPossible ? (schema as Partial<StandardSchema>)['~standard'] : undefined
-  return standard?.version === 1 && typeof standard.validate === 'function' ? standard : undefined
+/** Adds what every check has: a limit of time, and of listed issues. */
+function checker(jsonSchema: object | undefined, check: Checker['check']): Checker {
+  return {
+    check: (value) => {
+      try {
+        const result = withinTime(() => check(value), CALL_MS)
+        if (!('issues' in result)) return result
+        const issues = new IssueList()
+        issues.addAll(result.issues)
+        return { issues }
+      } catch (error) {
+        // The value is a client's: a stack that is too small for it is no fault of the schema.
+        if (!(error instanceof RangeError)) throw error
+        return { issues: [{ pointer: '', detail: 'is nested too deep, or too large, for its schema' }] }
+      }
+    },
+    jsonSchema,
+  }
 }
 
-function standardChecker(standard: Standard, use: 'input' | 'output'): Checker {
-  const validate = (value: unknown): StandardResult<unknown> => {
-    const result = withinTime(() => standard.validate(value), CALL_MS)
-    if (!('then' in result)) return result
+class Asynchronous extends Error {
+  override readonly message =
+    'the schema returned a promise, as zod also does when a function of a schema throws; a schema must be synchronous: move asynchronous checks and transforms out of it'
+}
+
+function standardChecker(standard: Standard, use: Use): Checker {
+  const made = checker(jsonSchemaOf(standard, use), (value) => {
+    const result = standard.validate(value)
+    if (!('then' in result))
+      return result.issues === undefined
+        ? { value: result.value }
+        : { issues: result.issues.flatMap(issuesIn) }
     // A rejection adds nothing to the refusal.
     result.catch(() => {})
-    throw new SchemaFault(SYNCHRONOUS)
-  }
+    throw new Asynchronous()
+  })
   for (const sample of [undefined, {}]) {
     try {
-      validate(sample)
+      made.check(sample)
     } catch (error) {
       // A function of the schema may expect what a request always has.
-      if (error instanceof SchemaFault || error instanceof CallRefused) throw error
+      if (error instanceof Asynchronous || error instanceof CallRefused) throw error
     }
   }
-  return {
-    check: (value) =>
-      withinDepth(() => {
-        const result = validate(value)
-        return result.issues === undefined ? { value: result.value } : { issues: listOf(result.issues) }
-      }),
-    jsonSchema: jsonSchemaOf(standard, use),
-  }
+  return made
 }
 
-function jsonSchemaOf({ jsonSchema }: Standard, use: 'input' | 'output'): object | undefined {
+function jsonSchemaOf({ jsonSchema }: Standard, use: Use): object | undefined {
   try {
-    const made = withinTime(() => jsonSchema?.[use]({ target: 'draft-2020-12' }), CALL_MS)
-    return isObject(made) && boundsProblem(made, MAX_VALUES) === undefined ? made : undefined
+    return withinTime(() => jsonSchema?.[use]({ target: 'draft-2020-12' }), CALL_MS)
   } catch {
     // Libraries throw for a schema that JSON Schema cannot express, such as one of dates.
     return undefined
   }
 }
 
-/** JSON values in a schema that a library makes. */
-const MAX_VALUES = 10_000
-
-function listOf(issues: readonly StandardIssue[]): IssueList {
-  const list = new IssueList()
-  for (const issue of issues) {
-    // The path of ArkType is an array whose `map` fails.
-    const path = Array.from(issue.path ?? [], (each) => (typeof each === 'object' ? each.key : each))
-    // zod has one issue for all unknown fields of an object.
-    const { keys } = issue as { readonly keys?: readonly string[] }
-    if (!Array.isArray(keys)) list.push({ pointer: pointer(...path), detail: String(issue.message) })
-    else for (const key of keys) list.push({ pointer: pointer(...path, key), detail: 'is not a known field' })
-  }
-  return list
-}
-
-const USABLE =
-  'must be a schema of a library with Standard Schema v1 (zod from 3.24, Valibot, ArkType) or a JSON Schema of draft 2020-12'
-
-function jsonSchemaChecker(schema: JsonObject): Checker {
-  if (!isObject(schema)) throw new SchemaFault(USABLE)
-  const issues = withinTime(() => {
-    try {
-      return compileWhole(schema)
-    } catch (error) {
-      throw new SchemaFault(`${USABLE}: ${(error as Error).message}`)
-    }
-  }, CALL_MS)
-  return {
-    check: (value) =>
-      withinDepth(() => {
-        const found = withinTime(() => issues(value as Json), CALL_MS)
-        if (found.length === 0) return { value }
-        const list = new IssueList()
-        list.addAll(found)
-        return { issues: list }
-      }),
-    jsonSchema: schema,
-  }
-}
-
-// The value comes from a client; a stack that is too small for it, or for its problems, is no fault of the schema.
-function withinDepth(check: Checker['check'] extends (value: unknown) => infer R ? () => R : never) {
-  try {
-    return check()
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    return { issues: [{ pointer: '', detail: 'is nested too deep, or too large, for its schema' }] }
-  }
+function issuesIn(issue: StandardIssue): Issue[] {
+  // The path of ArkType is an array whose `map` fails.
+  const path = Array.from(issue.path ?? [], (each) => (typeof each === 'object' ? each.key : each))
+  // zod has one issue for all unknown fields of an object.
+  const { keys } = issue as { readonly keys?: readonly string[] }
+  if (!Array.isArray(keys)) return [{ pointer: pointer(...path), detail: issue.message }]
+  return keys.map((key) => ({ pointer: pointer(...path, key), detail: 'is not a known field' }))
 }
