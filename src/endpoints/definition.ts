@@ -2,12 +2,10 @@ import type { Json } from '../core/json.ts'
 import type { Method } from '../core/operation.ts'
 import type { EndpointSchema } from './schema.ts'
 
-/** The response of an endpoint in data form. */
+/** The response of an endpoint in data form. Default: 200, and no body. A `{"$request": pointer}` is replaced. */
 export interface DataResponse {
-  /** Default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** A `{"$request": pointer}` in it is replaced by a part of the request. Absent: no body. */
   readonly body?: Json
 }
 
@@ -24,11 +22,9 @@ export interface EndpointDefinition {
   readonly response?: DataResponse
   readonly responses?: readonly DataResponse[]
   readonly auth?: boolean
-  /**
-   * True for one from an OpenAPI document: it answers only where neither another definition nor a record does. A document has
-   * hundreds of schemas, so they are compiled with the first request.
-   */
+  /** True for one of an OpenAPI document. It answers last, and its schemas are compiled with its first request. */
   readonly isExample?: true
-  /** Lines count from 1. */
+  /** Why it has no response, and the way out: the detail of its 501. */
+  readonly unanswered?: string
   readonly source: { readonly file: string; readonly line: number }
 }

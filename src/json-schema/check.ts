@@ -126,10 +126,11 @@ export function schemaIssues(schema: unknown, at: string): Issue[] {
   return issues.slice(0, MAX_ISSUES)
 }
 
-function isTooDeep(schema: JsonObject): boolean {
-  let level: object[] = [schema]
+/** Whether a JSON value nests its lists and objects in more levels. */
+export function isTooDeep(value: object, levels = MAX_LEVELS): boolean {
+  let level: object[] = [value]
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_LEVELS) return true
+    if (depth > levels) return true
     level = level.flatMap((each) =>
       Object.values(each).filter((value) => typeof value === 'object' && value !== null),
     )

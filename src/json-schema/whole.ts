@@ -17,49 +17,49 @@ const MAX_MATCH_MS = 1_000
  */
 export function compileWhole(schema: JsonObject): (value: Json) => Issue[] {
   try {
-    const validate = compiled(plainCopy(schema))
+    // Ajv finds the root only when it is added, and would repeat a schema at each reference to it.
+    const ajv = newAjv({ addUsedSchema: true, inlineRefs: false })
+    const validate = ajv.compile<Json>(plainCopy(schema))
     const check = (value: Json): Issue[] =>
       withMatchTime(MAX_MATCH_MS, () => (validate(value) ? [] : issuesOf(validate.errors)))
     // A `$ref` that leads back to itself is found by checking any value of the type.
     for (const sample of [null, true, 0, '', [], {}]) check(sample)
     return check
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error
-    throw new Error('it is nested too deep, or a $ref leads back to itself without an end')
+    const { missingRef } = error as { readonly missingRef?: string }
+    if (missingRef !== undefined) throw new Error(`$ref "${missingRef}" has no target inside the schema`)
+    if (error instanceof RangeError) throw new Error('it is nested too deep, or a $ref leads back to itself')
+    throw error
   }
 }
 
 function plainCopy(schema: JsonObject): JsonObject {
   const text = JSON.stringify(schema)
   if (text.length > MAX_SCHEMA) throw new Error(`it has more than ${MAX_SCHEMA} characters`)
-  const copy = JSON.parse(text, oneResource) as JsonObject
   if (!same(JSON.parse(text), schema)) throw new Error('it has values that JSON cannot represent')
-  const { $schema = VERSION, $async = false } = copy
-  if ($async !== false) throw new Error('$async is not supported: a schema must be synchronous')
-  if (String($schema).replace(/#$/, '') !== VERSION)
+  const copy = JSON.parse(text, withoutDynamic) as JsonObject
+  if (copy.$async !== undefined) throw new Error('$async is not supported: a schema must be synchronous')
+  if (String(copy.$schema ?? VERSION).replace(/#$/, '') !== VERSION)
     throw new Error(`/$schema must be ${VERSION}, the only supported version, or left out`)
-  const [problem] = issuesOf(problemsOf(copy))
+  const [problem] = issuesOf(metaErrors(copy))
   if (problem !== undefined) throw new Error(`${problem.pointer} ${problem.detail}`.trimStart())
   return copy
 }
 
 // In a schema without an `$id` inside, these are the same, and ajv knows only the static ones well.
-function oneResource(_: string, value: Json): Json {
-  if (
-    !isObject(value) ||
-    !(typeof value.$dynamicRef === 'string' || typeof value.$dynamicAnchor === 'string')
-  )
-    return value
+function withoutDynamic(_: string, value: Json): Json {
+  if (!isObject(value) || typeof (value.$dynamicRef ?? value.$dynamicAnchor) !== 'string') return value
   const { $dynamicRef, $dynamicAnchor, $ref = $dynamicRef, $anchor = $dynamicAnchor, ...others } = value
   return { ...others, ...($ref !== undefined && { $ref }), ...($anchor !== undefined && { $anchor }) }
 }
 
 let metaAjv: Ajv2020 | undefined
 
-function problemsOf(schema: JsonObject): Ajv2020['errors'] {
+function metaErrors(schema: JsonObject): Ajv2020['errors'] {
   if (metaAjv === undefined) {
-    const load = createRequire(import.meta.url)
-    const { Ajv2020: Ajv } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+    const { Ajv2020: Ajv } = createRequire(import.meta.url)(
+      'ajv/dist/2020.js',
+    ) as typeof import('ajv/dist/2020.js')
     metaAjv = new Ajv({ strict: false, logger: false, verbose: true })
     // The meta-schema has this format at exactly the places of patterns.
     metaAjv.addFormat('regex', (source) => typeof compilePattern(source) !== 'string')
@@ -68,32 +68,19 @@ function problemsOf(schema: JsonObject): Ajv2020['errors'] {
   return metaAjv.errors
 }
 
-function compiled(schema: JsonObject) {
-  try {
-    // Ajv finds the root only when it is added, and would repeat a schema at each reference to it.
-    return newAjv({ addUsedSchema: true, inlineRefs: false }).compile<Json>(schema)
-  } catch (error) {
-    const { missingRef } = error as { readonly missingRef?: string }
-    if (missingRef === undefined) throw error
-    throw new Error(`$ref "${missingRef}" has no target; it must point inside the same schema`)
-  }
-}
-
 // The errors of the `then` of an `if`, and of the names of properties, are listed themselves.
 function issuesOf(errors: Ajv2020['errors'] = []): Issue[] {
   return (errors ?? []).filter(({ keyword }) => !['if', 'propertyNames'].includes(keyword)).map(issueOf)
 }
 
-function issueOf({ instancePath, keyword, params, propertyName, data, message = '' }: ErrorObject): Issue {
+function issueOf({ instancePath, params, propertyName, data, message = '' }: ErrorObject): Issue {
   const { missingProperty, additionalProperty, unevaluatedProperty, format } = params
   const unknown: unknown = additionalProperty ?? unevaluatedProperty
-  const place = (name: unknown, detail: string): Issue => ({
-    pointer: instancePath + (typeof name === 'string' ? pointer(name) : ''),
-    detail,
-  })
-  if (missingProperty !== undefined) return place(missingProperty, 'is required')
-  if (unknown !== undefined) return place(unknown, 'is not a known field')
-  if (keyword === 'false schema') return place(propertyName, 'is not allowed')
-  const detail = format === 'regex' ? `as a pattern ${compilePattern(String(data))}` : message
-  return place(propertyName, detail)
+  const name: unknown = missingProperty ?? unknown ?? propertyName
+  const place = instancePath + (typeof name === 'string' ? pointer(name) : '')
+  if (missingProperty !== undefined) return { pointer: place, detail: 'is required' }
+  if (unknown !== undefined) return { pointer: place, detail: 'is not a known field' }
+  const pattern = format === 'regex' ? compilePattern(String(data)) : undefined
+  const detail = message.replace('boolean schema is false', 'is not allowed')
+  return { pointer: place, detail: typeof pattern === 'string' ? `as a pattern ${pattern}` : detail }
 }

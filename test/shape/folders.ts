@@ -63,7 +63,7 @@ export const FOLDERS: readonly Folder[] = [
     name: 'endpoints',
     question: 'What has the user added?',
     answer: 'definitions of endpoints, their schemas, OpenAPI documents',
-    packages: ['yaml', 'zod', ANY_OF_NODE],
+    packages: ['@standard-schema/spec', 'yaml', 'zod', ANY_OF_NODE],
   },
   {
     name: 'server',
