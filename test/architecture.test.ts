@@ -146,14 +146,14 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_715,
+  adapters: 4_718,
   cli: 3_182,
   client: 1_845,
   core: 17_728,
   dashboard: 8_958,
   emulator: 1_597,
   endpoints: 900,
-  'json-schema': 2_790,
+  'json-schema': 2_910,
   'server/control': 4_979,
   'server/http': 4_130,
   server: 653,

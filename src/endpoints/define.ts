@@ -1,10 +1,11 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { noted } from '../adapters/scenarios/problem.ts'
 import type { Json } from '../core/json.ts'
 import type { ResponseDraft, VariantMatch } from '../core/scenarios/stub.ts'
-import type { EndpointSchema, StandardSchema } from './schema.ts'
+import type { EndpointSchema } from './schema.ts'
 
 /** The value that a schema returns; `unknown` for a JSON Schema. */
-type OutputOf<S> = S extends StandardSchema<infer Output> ? Output : unknown
+type OutputOf<S> = S extends StandardSchemaV1<infer _, infer Output> ? Output : unknown
 
 /** An endpoint without a contract in the specification, as a user defines it. It has `handle`, `response` or `responses`. */
 export interface Endpoint<

@@ -84,8 +84,8 @@ function made(definition: Definition, { service, ...facts }: Facts): AnyOperatio
   const { path, summary, query, body, output, idempotent, auth, accept, place, method } = definition
   const { status = 200 } = definition.responses?.[0] ?? {}
   const input: Input = {
-    ...(query && { query: schemaOf(query) }),
-    ...(body !== undefined || method !== 'GET' ? { body: body ? schemaOf(body) : z.unknown() } : {}),
+    ...(query && { query: schemaOf(query, place) }),
+    ...(body !== undefined || method !== 'GET' ? { body: body ? schemaOf(body, place) : z.unknown() } : {}),
   }
   return {
     ...operation<Input, undefined>({
@@ -102,7 +102,7 @@ function made(definition: Definition, { service, ...facts }: Facts): AnyOperatio
       handle: (request) => {
         request.note('U043')
         const reply = replyOf(definition, request, service)
-        const remark = output && remarkOf(output, reply)
+        const remark = output && remarkOf(output, reply, place)
         return remark === undefined ? reply : { ...reply, remark }
       },
     }),
@@ -112,21 +112,33 @@ function made(definition: Definition, { service, ...facts }: Facts): AnyOperatio
 }
 
 /** A schema of a user as one of zod, with its JSON Schema for the OpenAPI document. */
-function schemaOf({ check, jsonSchema }: Checker): z.ZodType {
+function schemaOf({ check, jsonSchema }: Checker, place: string): z.ZodType {
   return z
     .unknown()
     .meta({ ...jsonSchema })
     .transform((value, context) => {
-      const result = check(value)
+      const result = checked(check, value, place)
       if (!('issues' in result)) return result.value
       reportIn(context, result.issues)
       return z.NEVER
     })
 }
 
-function remarkOf({ check }: Checker, { body, status = 200 }: Reply): string | undefined {
+// A schema that fails itself is no fault of the client.
+function checked(check: Checker['check'], value: unknown, place: string): ReturnType<Checker['check']> {
+  try {
+    return check(value)
+  } catch (error) {
+    return refuse('internal_error', {
+      detail: `The schema of the endpoint at ${place} failed: ${(error as Error).message}`,
+      mitigation: `Correct the schema; the file is loaded again when it is saved.`,
+    })
+  }
+}
+
+function remarkOf({ check }: Checker, { body, status = 200 }: Reply, place: string): string | undefined {
   if (status >= 300) return undefined
-  const result = check(body)
+  const result = checked(check, body, place)
   if (!('issues' in result)) return undefined
   const [{ pointer = '', detail = '' } = {}] = result.issues as readonly Issue[]
   return `the response does not fit its output: ${pointer} ${detail}`

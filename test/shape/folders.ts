@@ -62,8 +62,8 @@ export const FOLDERS: readonly Folder[] = [
   {
     name: 'endpoints',
     question: 'What has the user added?',
-    answer: 'endpoints without a contract, as the files of a folder define them',
-    packages: ['zod', ANY_OF_NODE],
+    answer: 'definitions of endpoints, their schemas, OpenAPI documents',
+    packages: ['@standard-schema/spec', 'yaml', 'zod', ANY_OF_NODE],
   },
   {
     name: 'server',

@@ -11,7 +11,8 @@ export const CALL_MS = 5_000
 /** A call that was refused as a whole, so that no line of the function is its cause. */
 export class CallRefused extends Error {}
 
-export const SYNCHRONOUS = 'a function must be synchronous, because its changes are applied when it returns'
+export const SYNCHRONOUS =
+  'a function must be synchronous, because its changes are applied when it returns'
 
 /**
  * Runs a function of a scenario on a snapshot and returns its commands. Throws its error, or {@link CallRefused} when it
@@ -51,8 +52,8 @@ const CALL = Symbol.for('agent-workspace-emulator.call')
 const script = new Script(`globalThis[Symbol.for('${CALL.description}')]()`, { filename: 'scenario-call.js' })
 
 /**
- * Runs a function of a user. Throws its error, or {@link CallRefused} when it takes longer than `limit` real milliseconds.
- * V8 can stop an endless loop only in a script with a time limit.
+ * Runs a function for at most `limit` real milliseconds: V8 can stop an endless loop only in a script with a time limit.
+ * Throws its error, or {@link CallRefused} when it takes longer.
  */
 export function withinTime<T>(run: () => T, limit: number): T {
   const { exit } = process

@@ -15,6 +15,7 @@ import {
   valueAt,
 } from '../json.ts'
 import { requestMembers } from '../log/request-criteria.ts'
+import type { AnyOperation } from '../operation.ts'
 import { responseHeaders } from '../request/headers.ts'
 import { streamDraft } from '../request/stream.ts'
 import type { Service } from '../service.ts'
@@ -225,7 +226,8 @@ export function endpointPath(): z.ZodType<string, string> {
   })
 }
 
-function pathProblem(text: string): string | undefined {
+/** Why a text is no path template after `/v1`; undefined for one that is. */
+export function pathProblem(text: string): string | undefined {
   if (!text.startsWith('/')) return 'must begin with a slash, such as /search'
   if (text === '/v1' || text.startsWith('/v1/') || text.startsWith('/@'))
     return `must be the path after /v1, the same for every sandbox: ${text.replace(/^(?:\/@[^/]*)?(?:\/v1)?/, '') || '/search'}`
@@ -267,22 +269,31 @@ export function variantClash({ responses, cycle, ...one }: StubDraft): Clash[] {
   ]
 }
 
-// When all requests that match the stub match an operation with a contract, the stub would never respond.
-export function contractClash(
+/** The operation with a contract that all requests to a path match, if there is one. */
+export function contractedBy(
   { method, path }: Pick<StubDraft, 'method' | 'path'>,
-  { operations }: Service,
-  refusal = 'no stub replaces it',
-): Clash[] {
+  operations: Iterable<AnyOperation>,
+): AnyOperation | undefined {
   const segments = path.split('/')
-  for (const operation of operations.values()) {
+  for (const operation of operations) {
     if (!operation.contract || operation.method !== method) continue
     const template = operation.path.split('/')
     const covers = template.every((part, index) => part.startsWith('{') || part === segments[index])
-    if (!covers || template.length !== segments.length) continue
-    const message = `is ${operation.name}, which has a contract: ${refusal}. A fault rule can: POST /__emulator/faults {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
-    return [{ path: ['path'], message }]
+    if (covers && template.length === segments.length) return operation
   }
-  return []
+  return undefined
+}
+
+// Such a stub would never respond.
+export function contractClash(
+  draft: Pick<StubDraft, 'method' | 'path'>,
+  { operations }: Service,
+  refusal = 'no stub replaces it',
+): Clash[] {
+  const operation = contractedBy(draft, operations.values())
+  if (operation === undefined) return []
+  const message = `is ${operation.name}, which has a contract: ${refusal}. A fault rule can: POST /__emulator/faults {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
+  return [{ path: ['path'], message }]
 }
 
 /** The key of an object in a stub's body that is replaced by a part of the request. */
