@@ -69,6 +69,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     return emulator
   } catch (error) {
     await scenarios.close()
+    await endpoints.close?.()
     await sandboxes?.close()
     lock?.release()
     throw error
@@ -132,7 +133,8 @@ async function serve(
   setMaxListeners(0, closing.signal)
   const api = new Api({
     operations: { [Symbol.iterator]: () => endpoints.service.operations.values() },
-    onOperations: endpoints.onChange,
+    onOperations: endpoints.book && ((listener) => endpoints.book?.onChange(listener)),
+    unrouted: () => endpoints.book?.unrouted(),
     sandboxes,
     hosts,
     corsOrigins: options.corsOrigins ?? [],
@@ -150,6 +152,7 @@ async function serve(
     token: options.controlToken,
     sandboxes,
     scenarios: scenarios.runner,
+    endpoints,
     coverage: coverage && (() => coverage.points()),
     process: thisProcess(),
     lockLost: () => lock?.lost,
@@ -231,6 +234,7 @@ async function serve(
       await close(server, { graceful: true })
       cut()
       await scenarios.close()
+      await endpoints.close?.()
       await sandboxes.close()
       // The lock is released last: until then no other process may touch the files.
       lock?.release()

@@ -382,6 +382,8 @@ export interface InternalOptions extends EmulatorOptions {
   /** The source of scenarios, in place of a folder. */
   readonly scenarioSource?: ScenarioSource
   readonly hostTime?: HostTime
+  /** Starts with broken files of endpoints, and loads those that are created later. */
+  readonly followEndpoints?: boolean
   /** Repeats a recording. */
   readonly replay?: ReplayOptions
   /** Ends the process. Absent when the emulator runs in a process of its user. */

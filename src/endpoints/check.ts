@@ -4,6 +4,7 @@ import { placeNoted } from '../adapters/scenarios/problem.ts'
 import { SYNCHRONOUS } from '../adapters/scenarios/run-function.ts'
 import { nonEmptyText } from '../core/fields.ts'
 import { isObject } from '../core/json.ts'
+import { once } from '../core/once.ts'
 import type { AnyOperation, Method } from '../core/operation.ts'
 import type { ScriptProblem } from '../core/scenarios/source.ts'
 import {
@@ -20,6 +21,7 @@ import type { Service } from '../core/service.ts'
 import { strictObject, together } from '../core/strict-input.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
 import type { Endpoint } from './define.ts'
+import type { EndpointDefinition } from './definition.ts'
 import { type Checker, checkerOf, type EndpointSchema } from './schema.ts'
 
 /** An endpoint of a user after all checks. */
@@ -42,6 +44,8 @@ export interface Definition {
   /** The responses in turn of a definition without a function. */
   readonly responses?: readonly ResponseDraft[] | undefined
   readonly cycle?: boolean | undefined
+  /** Why it has no response, and the way out: the detail of its 501. */
+  readonly unanswered?: string | undefined
   /** For an example of an OpenAPI document, which never replaces records; otherwise absent. */
   readonly example?: true
 }
@@ -96,6 +100,31 @@ const fields = strictObject({
   response: responseDraft.optional(),
   ...variantFields,
 })
+
+/** A definition of an OpenAPI document, whose schemas are compiled with its first request. */
+export function definitionOfExample({
+  source,
+  isExample: _,
+  response,
+  query,
+  body,
+  output,
+  ...rest
+}: EndpointDefinition): Definition {
+  const lazily = (schema: EndpointSchema | undefined, use: 'input' | 'output'): Checker | undefined => {
+    const made = once(() => checkerOf(schema as EndpointSchema, use))
+    return schema && { check: (value) => made().check(value), jsonSchema: schema as object }
+  }
+  return {
+    ...rest,
+    query: lazily(query, 'input'),
+    body: lazily(body, 'input'),
+    output: lazily(output, 'output'),
+    ...(response && { responses: [response] }),
+    example: true,
+    place: `${relative('', source.file)}:${source.line}`,
+  }
+}
 
 /** Checks what a file exports, or what was given: an endpoint or a list of them. All problems have a place. */
 export function checkEndpoints(
@@ -160,14 +189,17 @@ function contractNamed(name: string | undefined, { operations }: Service): boole
 }
 
 /** The problems between definitions: two of one request, and two of one path that differ in what is decided before its body. */
-export function clashesOf(definitions: readonly Definition[]): ScriptProblem[] {
+export function clashesOf(
+  definitions: readonly Definition[],
+): (ScriptProblem & { readonly at: Definition })[] {
   const seen = new Map<string, Definition>()
-  const problems: ScriptProblem[] = []
+  const problems: (ScriptProblem & { readonly at: Definition })[] = []
   for (const definition of definitions) {
     const [file = '', line] = definition.place.split(/:(?=\d+$)/)
     const at = { file, ...(line !== undefined && { line: Number(line) }) }
     const { method, path, example } = definition
-    const problem = (message: string) => problems.push({ ...at, message: `${method} ${path} ${message}` })
+    const problem = (message: string) =>
+      problems.push({ ...at, message: `${method} ${path} ${message}`, at: definition })
     const kind = example ? 'example ' : ''
     const same = seen.get(kind + endpointOf(definition))
     const near = seen.get(kind + endpointOf({ method, path }) + ANY)

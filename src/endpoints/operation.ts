@@ -23,8 +23,8 @@ import { shown } from '../core/state/state.ts'
 import { parsed, reportIn, zodIssues } from '../core/zod-issues.ts'
 import { pageQuery, readPage } from '../service/cursor-page.ts'
 import { refuseStrict, unspecified } from '../service/uncontracted.ts'
-import type { EndpointRequest, StreamPart } from './define.ts'
 import { type Definition, nameOf } from './check.ts'
+import type { EndpointRequest, StreamPart } from './define.ts'
 import { CallRecords } from './records.ts'
 import type { Checker } from './schema.ts'
 
@@ -146,6 +146,8 @@ function remarkOf({ check }: Checker, { body, status = 200 }: Reply, place: stri
 
 function replyOf(definition: Definition, request: Call, service: Service): Reply {
   const { handle, method, path, match, cycle, place, responses } = definition
+  if (definition.unanswered !== undefined)
+    return refuse('emulator_contract_unspecified', { detail: definition.unanswered, assumed: [['U043']] })
   if (handle === undefined)
     return givenReply(
       { responses, cycle },

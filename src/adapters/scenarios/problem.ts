@@ -109,7 +109,13 @@ function isOurs(thrown: unknown): boolean {
 /** A message about the scenarios folder to the user of the emulator. */
 export interface ScenarioNotice {
   readonly level: 'info' | 'warn'
-  readonly event: 'scenarios_loaded' | 'scenario_broken' | 'scenario_output' | 'scenario_failed'
+  readonly event:
+    | 'scenarios_loaded'
+    | 'scenario_broken'
+    | 'scenario_output'
+    | 'scenario_failed'
+    | 'endpoints_loaded'
+    | 'endpoints_broken'
   /** The problem, its place, its cause and its fix. */
   readonly message: string
   readonly file?: string

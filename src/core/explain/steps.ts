@@ -67,7 +67,8 @@ const descriptions: Readonly<
     cors?.isPreflight
       ? 'It is a preflight, which a browser sends before a request of a page.'
       : BODIES[body.kind],
-  route: ({ operation }) => `It is ${operation?.name}: ${operation?.method} ${operation?.path}.`,
+  route: ({ operation: { name, method, path, place } = {} }) =>
+    `It is ${name}: ${method} ${path}${place === undefined ? '' : `, defined at ${place}`}.`,
   runDueEvents: ({ entry: { caughtUp } }) =>
     caughtUp === 0 ? 'Nothing was due.' : `${events(caughtUp)} due and ran first.`,
   authenticate: ({ entry: { caller } }) =>

@@ -24,6 +24,7 @@ import type { Caller } from './auth.ts'
 import type { HeaderList } from './headers.ts'
 import type { Admission } from './rate-limiter.ts'
 import type { Step } from './steps.ts'
+import type { StreamBody } from './stream.ts'
 
 /** The body of a request: none, JSON, or the reason why the adapter could not read it. */
 export type CallBody =
@@ -85,6 +86,8 @@ export interface Content {
   readonly lines: Iterable<string> | undefined
   /** The body as bytes, in place of the others. */
   readonly bytes?: Buffer
+  /** The body in parts, in place of the others. */
+  readonly stream?: StreamBody
 }
 
 /** The headers of a response by their source, and the decision that the rate-limit headers describe. */

@@ -8,6 +8,7 @@ import { SECOND } from '../time/instant.ts'
 import type { Content, Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
+import { type StreamPauses, streamPauses } from './stream-pauses.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -16,6 +17,8 @@ export const PROBLEM_TYPE = 'application/problem+json'
 export interface ApiResponse extends Content {
   /** The copy for the log. An adapter that sends something else changes this copy. */
   readonly kept?: KeptResponse
+  /** The pauses of its stream. */
+  readonly pauses?: StreamPauses
   /** The check of its request, which depends on the headers that are sent. Absent for a request without one. */
   readonly cors?: CorsCheck
   /** The hooks of its request, which may change how it is sent. Absent for a response that is sent unchanged. */
@@ -49,7 +52,16 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   }
   sandbox.log.add(logEntry(exchange, status, admission, keys, kept), whole)
   const copied = lines && kept.copying(lines)
-  return { ...content, headers, lines: copied, kept, ...(cors && { cors }), ...(hooks && { hooks }) }
+  const pauses = content.stream && streamPauses(sandbox, exchange.id, content.stream)
+  return {
+    ...content,
+    headers,
+    lines: copied,
+    kept,
+    ...(pauses && { pauses }),
+    ...(cors && { cors }),
+    ...(hooks && { hooks }),
+  }
 }
 
 /** The content of a response: the reply of the handler, or the error of the refusal. */
@@ -76,7 +88,15 @@ function succeed(exchange: Exchange): Content {
     headers.push(['Content-Type', call.operation.media ?? 'application/json'])
     return { status, headers, text: undefined, lines: reply.lines }
   }
-  const { bytes, type = JSON_TYPE } = reply ?? {}
+  const { bytes, stream, type = stream?.type ?? JSON_TYPE } = reply ?? {}
+  if (stream !== undefined && status !== 204)
+    return {
+      status,
+      headers: [...headers, ['Content-Type', type]],
+      text: undefined,
+      lines: undefined,
+      stream,
+    }
   if (bytes !== undefined && status !== 204)
     return { status, headers: [...headers, ['Content-Type', type]], text: undefined, lines: undefined, bytes }
   const body = reply?.body

@@ -60,6 +60,8 @@ interface ApiOptions extends Waits {
   readonly corsOrigins: readonly string[]
   /** Called once for each query parameter of an operation that nothing reads, with a sentence about it. */
   onUnreadParameter(description: string): void
+  /** The refusal of a path without a route, if there may be a reason that its client cannot see. */
+  readonly unrouted?: () => Refusal | undefined
   /** Whether fault rules act on a new connection; absent: on each. */
   readonly accepts?: ((connection: string) => boolean) | undefined
 }
@@ -174,7 +176,8 @@ export class Api {
       const known = { ...observed, ...faults?.arm() }
       if (match.kind !== 'route') {
         destination = { ...destination, ...known, nearest: nearMisses(match, mount + path) }
-        throw noRoute(match, method, mount + path)
+        const reason = match.kind === 'unknown' ? this.#options.unrouted?.() : undefined
+        throw reason ?? noRoute(match, method, mount + path)
       }
       const headers = req.headers as Headers
       const head: Call = {

@@ -14,12 +14,18 @@ export interface Draft {
 
 /** Creates the draft of a response. Reads all lines of a stream first, because faults act at places in the whole body. */
 export function draftOf(
-  { status, headers, text, lines, bytes }: ApiResponse,
+  { status, headers, text, lines, bytes, stream }: ApiResponse,
   extra: readonly HeaderPair[],
 ): Draft {
   const whole = lines === undefined ? text : [...lines].join('')
-  const body = bytes ?? (whole === undefined ? undefined : Buffer.from(whole))
-  return { status, headers: [...headers, ...extra], body, ndjson: lines !== undefined }
+  const inParts = stream && Buffer.concat(stream.parts.map((part) => part.bytes))
+  const body = inParts ?? bytes ?? (whole === undefined ? undefined : Buffer.from(whole))
+  return {
+    status,
+    headers: [...headers, ...extra],
+    body,
+    ndjson: lines !== undefined || stream !== undefined,
+  }
 }
 
 /** Sets a header: at the place of the first one with the same name (case-insensitive), otherwise at the end. */
