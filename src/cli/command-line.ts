@@ -46,6 +46,7 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
   limits: async () => (await import('./limit-commands.ts')).limitCommands,
   scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,
   'state record': async () => (await import('./state-commands.ts')).stateCommands,
+  endpoints: async () => (await import('./endpoint-commands.ts')).endpointCommands,
   batch: async () => (await import('./batch-commands.ts')).batchCommands,
   webhook: async () => (await import('./webhook-commands.ts')).webhookCommands,
   'settings assumptions stub': async () => (await import('./settings-commands.ts')).settingsCommands,
