@@ -157,28 +157,19 @@ const TEXTS: Readonly<Record<string, JsonObject>> = {
   number: { type: 'string', pattern: '^-?\\d+(?:\\.\\d+)?$' },
 }
 
-/** The pointer of a reference. */
-function decoded($ref: string): string {
-  try {
-    return decodeURIComponent($ref.slice(1))
-  } catch {
-    return $ref.slice(1)
-  }
-}
+/** The pointer of a reference. decodeURIComponent would throw for a wrong escape. */
+const decoded = ($ref: string): string =>
+  $ref
+    .slice(1)
+    .replaceAll(/%([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
 /** A schema of OpenAPI 3.0 as one of JSON Schema, which those of 3.1 are. */
-function upgraded({
-  nullable,
-  exclusiveMinimum: low,
-  exclusiveMaximum: high,
-  ...schema
-}: JsonObject): JsonObject {
-  const { type, enum: values, minimum, maximum } = schema
-  const withNull = nullable === true && typeof type === 'string'
-  return {
-    ...schema,
-    ...(withNull && { type: [type, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) }),
-    ...(low === true && minimum !== undefined && { exclusiveMinimum: minimum }),
-    ...(high === true && maximum !== undefined && { exclusiveMaximum: maximum }),
-  }
+function upgraded({ nullable, exclusiveMinimum, exclusiveMaximum, ...schema }: JsonObject): JsonObject {
+  const { type, enum: values, minimum = null, maximum = null } = schema
+  const upgrade: Record<string, Json> = {}
+  if (nullable === true && typeof type === 'string') upgrade.type = [type, 'null']
+  if (upgrade.type !== undefined && Array.isArray(values)) upgrade.enum = [...values, null]
+  if (exclusiveMinimum === true) upgrade.exclusiveMinimum = minimum
+  if (exclusiveMaximum === true) upgrade.exclusiveMaximum = maximum
+  return { ...schema, ...upgrade }
 }

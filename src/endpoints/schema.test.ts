@@ -116,6 +116,14 @@ test('a schema that throws, or never returns, is a fault of the schema', () => {
   expect(() => checkerOf(slow, 'input')).toThrow(/did not return within/)
 }, 30_000)
 
+test('a JSON Schema whose checks double with each $ref is stopped', () => {
+  const both = (n: number) => ({ allOf: [{ $ref: `#/$defs/a${n}` }, { $ref: `#/$defs/a${n}` }] })
+  const $defs = Object.fromEntries(
+    Array.from({ length: 40 }, (_, n) => [`a${n}`, n === 0 ? {} : both(n - 1)]),
+  )
+  expect(() => checkerOf({ ...both(39), $defs }, 'input')).toThrow(/did not return within/)
+}, 30_000)
+
 test('what is no schema is refused with the libraries that have one', () => {
   const old = { _def: {}, safeParse: () => ({ success: true }) }
   const wrong = [5, null, undefined, [], 'string', class {}, new Date(), old]

@@ -19,6 +19,8 @@ const USABLE =
 const SYNCHRONOUS =
   'the schema returned a promise, as zod also does when a function of a schema throws; a schema must be synchronous: move asynchronous checks and transforms out of it'
 
+let loaded: unknown
+
 /**
  * The checker of a schema. It is recognised by its fields, never by its class, since the library is the user's own copy.
  * Throws an error with a sentence for a schema that cannot be used.
@@ -27,6 +29,8 @@ export function checkerOf(schema: EndpointSchema, use: 'input' | 'output'): Chec
   const standard = (schema as Partial<StandardSchemaV1> | null | undefined)?.['~standard']
   if (standard?.version === 1) return standardChecker(standard, use)
   if (!isObject(schema)) throw new TypeError(USABLE)
+  // To load the validator takes long on a busy machine, and is no fault of a schema.
+  loaded ??= compileWhole({})
   try {
     const issuesOf = withinTime(() => compileWhole(schema), CALL_MS)
     return checker(schema, (value) => issuesOf(value as Json))

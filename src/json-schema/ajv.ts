@@ -105,7 +105,7 @@ function keywords(): readonly Keyword[] {
 }
 
 /** Throws an error for a pattern that cannot be used. */
-function usedPattern(source: string) {
+export function usedPattern(source: string) {
   const pattern = compilePattern(source)
   if (typeof pattern === 'string') throw new Error(`the pattern ${pattern}`)
   // Ajv keeps expressions by their texts.

@@ -2,8 +2,7 @@ import { createRequire } from 'node:module'
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { type Issue, isObject, type Json, type JsonObject, pointer, same } from '../core/json.ts'
 import { withMatchTime } from '../core/regex.ts'
-import { newAjv } from './ajv.ts'
-import { compilePattern } from './pattern.ts'
+import { newAjv, usedPattern } from './ajv.ts'
 import { VERSION } from './schema.ts'
 
 /** Characters of one schema, and milliseconds for all patterns in one check. */
@@ -37,20 +36,21 @@ function plainCopy(schema: JsonObject): JsonObject {
   const text = JSON.stringify(schema)
   if (text.length > MAX_SCHEMA) throw new Error(`it has more than ${MAX_SCHEMA} characters`)
   if (!same(JSON.parse(text), schema)) throw new Error('it has values that JSON cannot represent')
-  const copy = JSON.parse(text, withoutDynamic) as JsonObject
+  const rootAnchor = `#${schema.$anchor ?? schema.$dynamicAnchor}`
+  // Ajv knows static anchors well, except for one of the root. Without an `$id` inside, dynamic ones are the same.
+  const copy = JSON.parse(text, (_, value: Json) => {
+    if (!isObject(value) || typeof (value.$ref ?? value.$dynamicRef ?? value.$dynamicAnchor) !== 'string')
+      return value
+    const { $dynamicAnchor, $dynamicRef, $ref = $dynamicRef, $anchor = $dynamicAnchor, ...others } = value
+    return { ...others, $ref: $ref === rootAnchor ? '#' : $ref, $anchor }
+  }) as JsonObject
   if (copy.$async !== undefined) throw new Error('$async is not supported: a schema must be synchronous')
   if (String(copy.$schema ?? VERSION).replace(/#$/, '') !== VERSION)
     throw new Error(`/$schema must be ${VERSION}, the only supported version, or left out`)
-  const [problem] = issuesOf(metaErrors(copy))
+  const plain = JSON.parse(JSON.stringify(copy)) as JsonObject
+  const [problem] = issuesOf(metaErrors(plain))
   if (problem !== undefined) throw new Error(`${problem.pointer} ${problem.detail}`.trimStart())
-  return copy
-}
-
-// In a schema without an `$id` inside, these are the same, and ajv knows only the static ones well.
-function withoutDynamic(_: string, value: Json): Json {
-  if (!isObject(value) || typeof (value.$dynamicRef ?? value.$dynamicAnchor) !== 'string') return value
-  const { $dynamicRef, $dynamicAnchor, $ref = $dynamicRef, $anchor = $dynamicAnchor, ...others } = value
-  return { ...others, ...($ref !== undefined && { $ref }), ...($anchor !== undefined && { $anchor }) }
+  return plain
 }
 
 let metaAjv: Ajv2020 | undefined
@@ -60,9 +60,10 @@ function metaErrors(schema: JsonObject): Ajv2020['errors'] {
     const { Ajv2020: Ajv } = createRequire(import.meta.url)(
       'ajv/dist/2020.js',
     ) as typeof import('ajv/dist/2020.js')
-    metaAjv = new Ajv({ strict: false, logger: false, verbose: true })
+    metaAjv = new Ajv({ strict: false, logger: false }).removeKeyword('format')
     // The meta-schema has this format at exactly the places of patterns.
-    metaAjv.addFormat('regex', (source) => typeof compilePattern(source) !== 'string')
+    const validate = (format: string, text: string) => format !== 'regex' || usedPattern(text) !== undefined
+    metaAjv.addKeyword({ keyword: 'format', validate })
   }
   metaAjv.validate(VERSION, schema)
   return metaAjv.errors
@@ -73,14 +74,12 @@ function issuesOf(errors: Ajv2020['errors'] = []): Issue[] {
   return (errors ?? []).filter(({ keyword }) => !['if', 'propertyNames'].includes(keyword)).map(issueOf)
 }
 
-function issueOf({ instancePath, params, propertyName, data, message = '' }: ErrorObject): Issue {
-  const { missingProperty, additionalProperty, unevaluatedProperty, format } = params
+function issueOf({ instancePath, params, propertyName, message = '' }: ErrorObject): Issue {
+  const { missingProperty, additionalProperty, unevaluatedProperty } = params
   const unknown: unknown = additionalProperty ?? unevaluatedProperty
   const name: unknown = missingProperty ?? unknown ?? propertyName
   const place = instancePath + (typeof name === 'string' ? pointer(name) : '')
   if (missingProperty !== undefined) return { pointer: place, detail: 'is required' }
   if (unknown !== undefined) return { pointer: place, detail: 'is not a known field' }
-  const pattern = format === 'regex' ? compilePattern(String(data)) : undefined
-  const detail = message.replace('boolean schema is false', 'is not allowed')
-  return { pointer: place, detail: typeof pattern === 'string' ? `as a pattern ${pattern}` : detail }
+  return { pointer: place, detail: message.replace('boolean schema is false', 'is not allowed') }
 }

@@ -160,6 +160,7 @@ const optionTable = {
     'all',
     'stop after this many inputs, with the dashboard open; a scenario starts there',
   ),
+  from: text('file', 'OpenAPI document (3.0 or 3.1, JSON or YAML) with the endpoint'),
   exportTo: {
     ...optional(
       choiceOption('form', ['vitest', 'curl', 'scenario']),
