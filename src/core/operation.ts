@@ -188,7 +188,7 @@ export interface Operation<I extends Input = Input, Target = unknown> {
 
 /** The parts of a request by which its operation can be chosen. */
 export type Chosen = Pick<Request<Input, unknown>['call'], 'query' | 'headers'> & {
-  readonly body: { readonly kind: string; readonly value?: Json }
+  readonly body: { readonly kind: string; readonly value?: unknown }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations forgets each one's input types; its own handler keeps them.

@@ -157,8 +157,8 @@ export function checkEndpoints(
       ...(given.method === 'GET' && body
         ? [{ path: ['body'], message: 'must be absent: a GET has no body' }]
         : []),
-      ...(accept === 'bytes' && match?.body
-        ? [{ path: ['match', 'body'], message: 'must be absent: the body is bytes' }]
+      ...(accept === 'bytes' && (match?.body || body)
+        ? [{ path: ['accept'], message: 'must be json, for a schema or a match of the body' }]
         : []),
       ...(contractNamed(given.name, service)
         ? [{ path: ['name'], message: `is the name of an operation that has a contract; choose another one` }]

@@ -19,7 +19,6 @@ const USABLE =
 const SYNCHRONOUS =
   'the schema returned a promise, as zod also does when a function of a schema throws; a schema must be synchronous: move asynchronous checks and transforms out of it'
 
-let loaded: unknown
 
 /**
  * The checker of a schema. It is recognised by its fields, never by its class, since the library is the user's own copy.

@@ -120,6 +120,7 @@ function withoutSecrets<T extends object>(value: T, secrets: readonly string[] |
 
 // Large bodies are left out: a full log of the largest would be 100 GiB.
 function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
+  if (body.kind === 'bytes') return { kind: 'large', bytes: body.value.length }
   if (body.kind !== 'json') return { kind: body.kind }
   const bytes = body.bytes?.length
   if ((bytes ?? JSON.stringify(body.value).length) > MAX_KEPT_BYTES) return { kind: 'large', bytes }

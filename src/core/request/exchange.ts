@@ -30,6 +30,8 @@ import type { StreamBody } from './stream.ts'
 export type CallBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly value: Json; readonly bytes?: Uint8Array }
+  /** For an operation that accepts bytes. */
+  | { readonly kind: 'bytes'; readonly value: Uint8Array }
   /** The step `validate` throws the refusal. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
