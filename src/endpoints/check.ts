@@ -140,14 +140,11 @@ export function checkEndpoints(
     return [
       ...contractClash(given, service, DEFINED),
       ...variantClash({
-        ...given,
-        responses,
-        cycle,
-        status: undefined,
-        headers: undefined,
-        body: undefined,
-        stream: undefined,
+        method: given.method,
+        path: given.path,
+        responses: responses ?? (response && [response]),
       }),
+      ...(cycle === undefined || responses ? [] : [{ path: ['cycle'], message: 'needs responses, a list' }]),
       ...(ways === 1
         ? []
         : [{ path: [], message: 'must have exactly one of handle, response and responses' }]),
