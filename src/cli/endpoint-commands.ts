@@ -1,25 +1,35 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { ScenarioError } from '../adapters/scenarios/problem.ts'
+import type { EndpointList } from '../server/control/routes/endpoints.ts'
 import { call } from '../terminal/call-command.ts'
 import { CommandFailed, command, FAILED, OK } from '../terminal/command.ts'
+import type { Line } from '../terminal/line.ts'
 import { UsageError } from '../terminal/options.ts'
 import { codeOf, show, table } from '../terminal/print.ts'
 import { readText } from '../terminal/text-file.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
+const listed = {
+  lines: ({ data, problems, warnings }: EndpointList): Line[] => [
+    ...table(
+      ['NAME', 'METHOD', 'PATH', 'KIND', 'PLACE'],
+      data.map(({ name, method, path, kind, place }) => [name, method, path, kind, place]),
+    ),
+    ...problems,
+    ...warnings.map((warning) => `Warning: ${warning}`),
+  ],
+  code: ({ problems }: EndpointList) => (problems.length === 0 ? OK : FAILED),
+}
+
 export const endpointCommands = [
   call('endpoints', 'GET /endpoints', {
     description: 'List your own endpoints, and what is wrong with their files',
-    lines: ({ data, problems, warnings }) => [
-      ...table(
-        ['NAME', 'METHOD', 'PATH', 'KIND', 'PLACE'],
-        data.map(({ name, method, path, kind, place }) => [name, method, path, kind, place]),
-      ),
-      ...problems,
-      ...warnings.map((warning) => `Warning: ${warning}`),
-    ],
-    code: ({ problems }) => (problems.length === 0 ? OK : FAILED),
+    ...listed,
+  }),
+  call('endpoints refresh', 'POST /endpoints', {
+    description: 'Load changed files of endpoints at once',
+    ...listed,
   }),
   command({
     name: 'endpoints add',

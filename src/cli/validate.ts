@@ -66,7 +66,7 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
     if (isInFolder(file, under.endpoints)) {
-      alone.push(...(await endpointVerdicts(file)))
+      for (const verdict of await endpointVerdicts(file)) alone.push(verdict)
       continue
     }
     const verdict = await verdictOn(file, under)

@@ -218,7 +218,7 @@ const USUAL = { accept: 'json', auth: true, name: undefined }
 const VERBS = { GET: 'list', POST: 'create', PATCH: 'update', DELETE: 'delete', PUT: 'replace' } as const
 
 /** The name of a definition: its own, that of the operation at its path, or segments and method. */
-export function nameOf({ name, method, path }: Definition, at: AnyOperation | undefined): string {
+export function operationNameOf({ name, method, path }: Definition, at: AnyOperation | undefined): string {
   const segments = path.split('/').slice(1)
   const isOne = method === 'GET' && segments.at(-1)?.startsWith('{') === true
   const words = segments

@@ -23,7 +23,7 @@ import { shown } from '../core/state/state.ts'
 import { parsed, reportIn, zodIssues } from '../core/zod-issues.ts'
 import { pageQuery, readPage } from '../service/cursor-page.ts'
 import { refuseStrict, unspecified } from '../service/uncontracted.ts'
-import { type Definition, nameOf } from './check.ts'
+import { type Definition, operationNameOf } from './check.ts'
 import type { EndpointRequest, StreamPart } from './define.ts'
 import { CallRecords } from './records.ts'
 import type { Checker } from './schema.ts'
@@ -55,7 +55,7 @@ export function operationsOf(
     const ranked = usable.sort((a, b) => rankOf(a) - rankOf(b))
     const variants = ranked.map((each): Variant => {
       const { method, path, match } = each
-      const name = nameOf(ranked.find((one) => one.name !== undefined) ?? each, below)
+      const name = operationNameOf(ranked.find((one) => one.name !== undefined) ?? each, below)
       return {
         match,
         operation: made(each, {

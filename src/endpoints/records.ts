@@ -3,7 +3,7 @@ import { IssueList } from '../core/issue-list.ts'
 import { type Issue, isObject, valueAt } from '../core/json.ts'
 import type { Request } from '../core/operation.ts'
 import { armRecord, type Service } from '../core/service.ts'
-import { type AnyCollection, collectionNamed } from '../core/state/collection.ts'
+import { type AnyCollection, collectionFor } from '../core/state/collection.ts'
 import type { Row } from '../core/state/commit.ts'
 import { acceptNew, UUID } from '../core/state/rows.ts'
 import { Transaction } from '../core/state/transaction.ts'
@@ -46,7 +46,7 @@ export class CallRecords {
   }
 
   readonly of = (name: string): Records<object> => {
-    const collection = collectionNamed(this.#service.collections, String(name))
+    const collection = collectionFor(this.#service.collections, String(name))
     const { tx, caller } = this.#request
     const table = tx.in<Row>(collection)
     const read = (row: Row) => frozen(row)

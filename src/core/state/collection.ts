@@ -66,7 +66,7 @@ export function collection<T extends Row>(options: CollectionOptions<T>): Collec
 }
 
 /** The declared collection with a name, or else that of a user. Throws when a collection cannot have the name. */
-export function collectionNamed(declared: ReadonlyMap<string, AnyCollection>, name: string): AnyCollection {
+export function collectionFor(declared: ReadonlyMap<string, AnyCollection>, name: string): AnyCollection {
   const known = declared.get(name)
   if (known !== undefined) return known
   if (!OWN_NAME.test(name)) throw new Error(`"${name}" cannot be the name of a collection: ${OWN_NAMES}`)

@@ -6,7 +6,7 @@ import { type Issue, isObject, pointer } from '../json.ts'
 import { sealMembers } from '../secrets.ts'
 import type { Service } from '../service.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
-import { type AnyCollection, collectionNamed, OWN_NAME } from './collection.ts'
+import { type AnyCollection, collectionFor, OWN_NAME } from './collection.ts'
 import type { Row } from './commit.ts'
 import type { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -72,13 +72,13 @@ export function acceptOwn(
     const declared = service.collections.get(name)
     if (!OWN_NAME.test(name)) issues.push({ pointer: at, detail: 'is not a name that a collection can have' })
     else if (declared === undefined || !Array.isArray(rows))
-      own[name] = acceptRecords(collectionNamed(new Map(), name), rows, settings, at, issues)
+      own[name] = acceptRecords(collectionFor(new Map(), name), rows, settings, at, issues)
     else {
       const fitting = acceptRecords(declared, rows, settings, at, new IssueList())
       moved[name] = fitting.filter(isAccepted)
       const left = rows.filter((_, index) => fitting[index] === undefined)
       if (left.length > 0)
-        own[`${name}-unfit`] = acceptRecords(collectionNamed(new Map(), name), left, settings, at, issues)
+        own[`${name}-unfit`] = acceptRecords(collectionFor(new Map(), name), left, settings, at, issues)
     }
   }
   return { own, moved }

@@ -6,7 +6,7 @@ import type { Scope } from '../operation.ts'
 import { refuseUnknown } from '../refuse-unknown.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { armRecord } from '../service.ts'
-import { type AnyCollection, collectionNamed, OWN_NAME } from './collection.ts'
+import { type AnyCollection, collectionFor, OWN_NAME } from './collection.ts'
 import type { Row } from './commit.ts'
 import { acceptRecord, brokenRecords } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
@@ -23,7 +23,7 @@ export function collectionOf(
 ): AnyCollection {
   const isOwn =
     store.rows(name).size > 0 || (mayName?.(name) && didYouMean(name, [...collections.keys()]) === '')
-  if (collections.has(name) || (isOwn && OWN_NAME.test(name))) return collectionNamed(collections, name)
+  if (collections.has(name) || (isOwn && OWN_NAME.test(name))) return collectionFor(collections, name)
   const fix = 'GET /__emulator/collections lists every collection.'
   return refuseUnknown('collection', name, [...collections.keys(), ...store.own(collections)], fix)
 }
