@@ -87,7 +87,7 @@ test('a fault of the body acts on a stream', async () => {
   expect((await emulator.get('/events')).text).toBe(EVENTS.slice(0, 15))
   await emulator.control('POST', '/faults', {
     match: { operation: 'chunks.list' },
-    do: [{ cut: { at: { body: { bytes: 3 } }, how: 'reset' } }],
+    do: [{ cut: { at: { bytes: 3 }, how: 'rst' } }],
   })
   await expect(
     fetch(`${emulator.baseUrl}/chunks`, { headers: AUTH }).then((each) => each.text()),
