@@ -2,6 +2,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 import { CALL_MS, CallRefused, withinTime } from '../adapters/scenarios/run-function.ts'
 import { IssueList } from '../core/issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
+import { once } from '../core/once.ts'
 import { compileWhole } from '../json-schema/whole.ts'
 
 /** A schema of the user's own library with Standard Schema v1, or a JSON Schema of draft 2020-12. */
@@ -19,7 +20,7 @@ const USABLE =
 const SYNCHRONOUS =
   'the schema returned a promise, as zod also does when a function of a schema throws; a schema must be synchronous: move asynchronous checks and transforms out of it'
 
-let loaded: unknown
+const loadValidator = once(() => compileWhole({}))
 
 /**
  * The checker of a schema. It is recognised by its fields, never by its class, since the library is the user's own copy.
@@ -30,7 +31,7 @@ export function checkerOf(schema: EndpointSchema, use: 'input' | 'output'): Chec
   if (standard?.version === 1) return standardChecker(standard, use)
   if (!isObject(schema)) throw new TypeError(USABLE)
   // To load the validator takes long on a busy machine, and is no fault of a schema.
-  loaded ??= compileWhole({})
+  loadValidator()
   try {
     const issuesOf = withinTime(() => compileWhole(schema), CALL_MS)
     return checker(schema, (value) => issuesOf(value as Json))
