@@ -122,6 +122,7 @@ const OTHERS = [
   'stop',
   'exec',
   'init',
+  'endpoints add',
   'mcp',
   'validate',
   'replay',
