@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -60,37 +59,4 @@ test('packages that are removed while it runs end no process: only what needs th
   expect(await stop()).toBe(0)
   expect(log().match(/ERROR: A part of the emulator cannot be loaded/g)).toHaveLength(1)
   expect(log()).not.toMatch(/^ {4}at /m)
-})
-
-test('a process without a free file descriptor goes on, and serves everything when there is one again', async () => {
-  const { baseUrl, health, log, stop } = await started('ulimit -n 64; ', resolve('dist/cli.js'))
-  const { port } = new URL(baseUrl)
-  const sockets: Socket[] = []
-  for (let n = 0; n < 80; n++) {
-    const socket = connect(Number(port), '127.0.0.1')
-    socket.on('error', () => {})
-    sockets.push(socket)
-    await once(socket, 'connect')
-  }
-  // Beyond the limit a connection is accepted and closed at once, so that only one of the first can be used.
-  const text = await new Promise<string>((done) => {
-    sockets[0]?.on('data', (chunk) => done(String(chunk)))
-    sockets[0]?.write('GET /__emulator/health HTTP/1.1\r\nhost: localhost\r\n\r\n')
-  })
-  expect(text).toMatch(/^HTTP\/1.1 503 /)
-  expect(text).toContain('ulimit -n')
-  for (const socket of sockets) socket.destroy()
-  await expect
-    .poll(
-      () =>
-        fetch(health).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      { timeout: 20_000 },
-    )
-    .toBe(200)
-  expect((await fetch(`${baseUrl}/pages`, pages)).status).toBe(200)
-  expect(await stop()).toBe(0)
-  expect(log().match(/ERROR: A part of the emulator cannot be loaded/g)).toHaveLength(1)
 })
