@@ -1,4 +1,5 @@
 import type { Sandbox } from '../sandboxes/sandbox.ts'
+import { hasLostKey, isChangedAttempt } from './attempt.ts'
 import { type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
 
 /** A logical call: a request, and its repetitions after attempts that have failed. */
@@ -31,45 +32,61 @@ const HISTORY = 8
 /** Milliseconds by which two gaps of one pace may differ. */
 const UNEVEN = 20
 
-/** Groups requests into calls. A request belongs to an earlier one only if that has failed, and has ended before it came. */
+/**
+ * Groups requests into calls. A request belongs to an earlier one only if that has failed, and has ended before it came: it has the
+ * same mark, is the same request, or is what a client has made of it.
+ */
 export function callsOf(requests: readonly ObservedRequest[], sandbox: Sandbox): ObservedCall[] {
-  const calls: { readonly attempts: ObservedRequest[]; isCertain: boolean }[] = []
-  const latest = new Map<string, (typeof calls)[number]>()
+  const calls: { readonly attempts: Group<ObservedRequest>; isCertain: boolean }[] = []
+  /** The calls to each path that have not succeeded yet. */
+  const open = new Map<string, typeof calls>()
   for (const request of requests) {
-    const find = (names: readonly string[], isCertain: boolean) =>
-      names.map((name) => latest.get(name)).find((call) => follows(request, call?.attempts.at(-1), isCertain))
+    const before = open.get(request.name) ?? []
     const marks = marksOf(request)
-    const signature = signatureOf(request)
-    const certain = find(marks, true)
-    // A request that was cut before it was read has no known caller.
-    const found = certain ?? find([signature, signatureOf(request, '')], false)
-    const call = found ?? { attempts: [], isCertain: false }
+    const find = (fits: (each: ObservedRequest, last: ObservedRequest) => boolean, isCertain = false) =>
+      before.find(({ attempts }) => {
+        const last = attempts.at(-1) ?? attempts[0]
+        return (
+          attempts.some((each) => fits(each, last)) &&
+          isSameCaller(last, request) &&
+          follows(request, last, isCertain)
+        )
+      })
+    const certain = find((each) => marksOf(each).some((mark) => marks.includes(mark)), true)
+    const found =
+      certain ??
+      find(({ signature }) => signature === request.signature) ??
+      find((each, last) => last.hasFailed && isChangedAttempt(each, request))
+    const call = found ?? { attempts: [request], isCertain: false }
     if (found === undefined) calls.push(call)
-    call.attempts.push(request)
+    else call.attempts.push(request)
     call.isCertain ||= certain !== undefined
-    for (const name of [...marks, signature]) latest.set(name, call)
+    // Of equal calls, the one that has waited longest is repeated first.
+    const others = before.filter((each) => each !== call)
+    open.set(request.name, request.outcome === 'success' ? others : [...others, call])
   }
-  const rows = groupBy(requests, (request) => signatureOf(request))
+  const rowOf = ({ caller, signature }: ObservedRequest) => `${caller} ${signature}`
+  const rows = groupBy(requests, rowOf)
   return calls.map(({ attempts, isCertain }) => {
-    const [first] = attempts as Group<ObservedRequest>
+    const [first] = attempts
     const repeats = gapsOf(attempts, sandbox)
-    const isSteady = !isCertain && isPaced(repeats[0], rows.get(signatureOf(first)) ?? [], sandbox)
+    const isSteady = !isCertain && isPaced(repeats[0], rows.get(rowOf(first)) ?? [], sandbox)
     return { first, last: attempts.at(-1) ?? first, attempts, repeats, isCertain, isPaced: isSteady }
   })
 }
 
-/** The names that only the attempts of one call have. */
-function marksOf({ caller, entry: { headers, operation, path } }: ObservedRequest): string[] {
-  const marker = MARKERS.find((name) => headers[name] !== undefined)
-  return [marker ?? '', 'idempotency-key']
-    .filter((name) => headers[name] !== undefined)
-    .map((name) => JSON.stringify([caller, operation, path, name, headers[name]]))
+/** Whether one client has sent both requests, as far as they show it. */
+function isSameCaller(last: ObservedRequest, next: ObservedRequest): boolean {
+  const isKnown = last.caller !== '' && next.caller !== ''
+  return !isKnown || last.caller === next.caller || (hasLostKey(last, next) && last.client === next.client)
 }
 
-function signatureOf(request: ObservedRequest, caller = request.caller): string {
-  const { method, path, query, headers } = request.entry
-  const client = [headers['user-agent'], headers.referer, headers.origin]
-  return JSON.stringify([caller, client, method, path, query, request.content])
+/** The names that only the attempts of one call have. */
+function marksOf({ entry: { headers } }: ObservedRequest): string[] {
+  const marker = MARKERS.find((name) => headers[name] !== undefined)
+  return [marker ?? '', 'idempotency-key'].flatMap((name) => {
+    return headers[name] === undefined ? [] : [`${name} ${headers[name]}`]
+  })
 }
 
 /** Whether a request can be a repetition. `isCertain`: the two have the same key or marker. */

@@ -1,4 +1,4 @@
-import { existing, type Gap, type Group, gapsOf, groupBy, type ObservedRequest } from './observed.ts'
+import { existing, type Group, groupBy, type ObservedRequest } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** The repetitions of requests that may have taken effect, with the records that their call has created. */
@@ -50,28 +50,20 @@ export const repeatFamily = family({
   },
 })
 
-/** Whether the body of a failed request was replaced. Without a key, only an empty one shows that it is the same call. */
-const isReplaced = ({ from, to }: Gap): boolean =>
-  from.hasFailed && from.content !== to.content && (to.key !== undefined || to.entry.body.kind === 'none')
-
 const isConflict = ({ entry, isFaulted }: ObservedRequest): boolean =>
   entry.error?.code === 'idempotency_key_reused' && !isFaulted
 
 /** The requests of one client to one path with one key, or without a key. */
-const rowsOf = ({ requests, sandbox }: Observed) =>
+const rowsOf = ({ requests }: Observed) =>
   [...groupBy(requests, ({ reader, key }) => `${reader} ${key}`).values()].map((row) => ({
     row,
     key: row[0].key,
     name: row[0].name,
     bodies: new Set(row.map(({ content }) => content)).size,
     refused: row.filter(isConflict).length,
-    replaced: gapsOf(row, sandbox).filter(isReplaced),
   }))
 
-const bytesOf = (request: ObservedRequest | undefined): number =>
-  request?.entry.evidence?.body?.bytes ?? Buffer.byteLength(request?.content ?? '')
-
-/** Whether each call has a key of its own, and one body. */
+/** Whether each call has a key of its own. */
 export const keyFamily = family({
   section: 'Limits',
   facts: rowsOf,
@@ -86,19 +78,6 @@ export const keyFamily = family({
         `The Idempotency-Key of ${name} came with ${bodies} different bodies; ${refused} requests were refused.`,
       // Two bodies may be a test of the refusal.
       weigh: ([{ bodies }]) => (bodies > 2 ? 'warning' : 'note'),
-    },
-    'error body.changed': {
-      description: 'The client repeats a failed request with another body, for example an empty one.',
-      fix: 'A stream can be read once: keep the body in memory, or create the stream again for each attempt.',
-      isBad: ({ replaced }) => replaced.length > 0,
-      message: ([{ name, key }]) =>
-        `${name} failed, and the client sent it again ${key === undefined ? 'without a body' : 'with the same Idempotency-Key'}, but the body was another one.`,
-      weigh: ([{ key }]) => (key === undefined ? 'warning' : 'error'),
-      requests: ({ replaced }) => replaced.flatMap(({ from, to }) => [from, to]),
-      evidence: ([{ replaced }]) => ({
-        first_bytes: bytesOf(replaced[0]?.from),
-        next_bytes: bytesOf(replaced[0]?.to),
-      }),
     },
   },
 })

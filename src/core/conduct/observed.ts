@@ -3,6 +3,9 @@ import type { LogEntry } from '../log/request-log.ts'
 import { type AnyOperation, idOf } from '../operation.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 
+/** The caller of a request that was refused because it had no key. */
+export const NO_KEY = 'none'
+
 /** How a request ended for its client. `transient`: refused, and the same request can succeed later. */
 type Outcome = 'success' | 'unanswered' | 'transient' | 'refused'
 
@@ -23,17 +26,23 @@ export type ObservedRequest = ReturnType<typeof observe>
 export function observe(entry: LogEntry, operation: AnyOperation | undefined, index: number) {
   const { evidence, response, headers, method, path } = entry
   const outcome = outcomeOf(entry)
-  const caller = entry.caller?.key_id ?? ''
+  // A request that was cut before it was read has no known caller.
+  const caller = entry.caller?.key_id ?? (entry.status === 401 ? (entry.unknownKey ?? NO_KEY) : '')
+  const client = [headers['user-agent'], headers.referer, headers.origin].join(' ')
   const created = (entry.commit?.changes ?? [])
     .filter(({ table, before, after }) => before === undefined && after !== undefined && table[0] !== '$')
     .map(({ table, id }) => `${table}/${id}`)
-  let json: JsonObject | undefined
+  let json: unknown
   return {
     entry,
     operation,
     index,
     outcome,
     caller,
+    /** What it says of its program. */
+    client,
+    /** Equal for the same request of any caller. */
+    signature: JSON.stringify([client, method, path, entry.query, contentOf(entry)]),
     /** The records that it has created, each as `collection/id`. */
     created,
     id: entry.id,
@@ -59,8 +68,8 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
     },
     /** The body of a success as it was sent; undefined when it is not kept whole, or no JSON object. */
     get json(): JsonObject | undefined {
-      if (outcome === 'success') json ??= parsed(response?.show().body ?? '')
-      return json
+      if (outcome === 'success') json ??= parsedJson(response?.show().body ?? '')
+      return isObject(json) ? json : undefined
     },
   }
 }
@@ -72,11 +81,10 @@ function contentOf({ evidence, body }: LogEntry): string {
   return body.kind === 'large' ? `large ${body.bytes}` : ''
 }
 
-// A body of which only the beginning is kept is no JSON.
-function parsed(text: string): JsonObject | undefined {
+/** Undefined for a text that is no JSON, as a body is of which only the beginning is kept. */
+export function parsedJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
+    return JSON.parse(text)
   } catch {
     return undefined
   }

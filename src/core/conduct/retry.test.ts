@@ -61,33 +61,6 @@ test.for<[what: string, steps: Step[], expected: string[]]>([
   expect(only('retry.amplified', steps)).toEqual(expected)
 })
 
-const conflict: Step = { key: 'k', status: 409, code: 'idempotency_key_reused', body: { a: 1 } }
-const invalid: Step = { ...create, status: 400, code: 'validation_failed' }
-
-test.for<[what: string, steps: Step[], retries: number | undefined, expected: string[]]>([
-  ['a conflict of keys', [conflict, conflict], undefined, ['warning retry.pointless']],
-  [
-    'a conflict of keys again and again',
-    [conflict, conflict, conflict],
-    undefined,
-    ['warning retry.pointless'],
-  ],
-  ['an invalid request by a client with retries', at(invalid, 0, 1_000), 2, ['warning retry.pointless']],
-  ['an invalid request three times', at(invalid, 0, 1_000, 3_000), undefined, ['warning retry.pointless']],
-  ['two tests that expect the same refusal', at(invalid, 0, 1_000), undefined, []],
-  [
-    'a conflict that ends by itself',
-    [{ ...conflict, code: 'idempotency_key_in_use' }, conflict],
-    undefined,
-    [],
-  ],
-  ['an object that may be created meanwhile', at({ ...list, status: 404 }, 0, 1_000, 3_000), 2, []],
-  ['a corrected request', [invalid, { ...create, body: { name: 'b' } }], 2, []],
-  ['a refusal that can change', at({ ...list, status: 429 }, 0, 1_000), 2, []],
-])('retry.pointless: %s', ([, steps, retries, expected]) => {
-  expect(only('retry.pointless', steps, { retries })).toEqual(expected)
-})
-
 test.for<[what: string, steps: Step[], expected: string[]]>([
   ['equal waits', at(busy, 0, 1_000, 2_000, 3_000), ['note retry.no-growth']],
   ['doubled waits', at(busy, 0, 1_000, 3_000, 7_000), []],

@@ -1,5 +1,6 @@
+import { mayBeAttempt } from './attempt.ts'
 import type { ObservedCall } from './calls.ts'
-import { type Gap, type ObservedRequest, runsOf, spanText } from './observed.ts'
+import { type ObservedRequest, runsOf, spanText } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** More attempts than these come from two layers that both repeat. */
@@ -21,7 +22,6 @@ function retriedCall(call: ObservedCall) {
     count: retries.length,
     /** The waits without a Retry-After, which the client has chosen itself. */
     waits: own.map(({ ms }) => ms),
-    pointless: call.repeats.filter(isPointless),
     instant: call.repeats[0]?.instant ?? 0,
   }
 }
@@ -32,15 +32,6 @@ function retriedCalls({ calls }: Observed) {
   retried.sort((a, b) => a.instant - b.instant)
   const herds = runsOf(retried, ({ instant }, [first]) => instant - first.instant <= TOGETHER)
   return herds.flatMap((herd) => herd.map((call) => ({ ...call, herd })))
-}
-
-/** Whether a request is repeated after a refusal that cannot change. */
-function isPointless({ from, to }: Gap): boolean {
-  const { status, error } = from.entry
-  // A missing object may be created, and a permission may be given.
-  const canChange =
-    status === 409 ? error?.code !== 'idempotency_key_reused' : [401, 403, 404].includes(status)
-  return from.outcome === 'refused' && !canChange && from.content === to.content && from.key === to.key
 }
 
 /** Whether a client that repeats calls has to repeat this request, and has no reason to give up. */
@@ -72,8 +63,10 @@ export const retryFamily = family({
     'note retry.missing': {
       description: 'The client gives up a call that a retry could save; an error if retries were declared.',
       fix: 'Repeat 429 and 503, and every failure of a request that has no second effect. Retry-After: 0 means at once, not never.',
-      isBad: ({ repeats, count, last }, { retries }) =>
-        (retries === undefined ? repeats.length === 0 : count < retries) && isWorthRepeating(last),
+      isBad: ({ repeats, count, last }, { retries, requests }) =>
+        (retries === undefined ? repeats.length === 0 : count < retries) &&
+        isWorthRepeating(last) &&
+        !requests.slice(last.index + 1).some((next) => mayBeAttempt(last, next)),
       oneFor: ({ last: { entry } }) => `${entry.operation} ${entry.status}`,
       message: ([{ last }, ...more], { retries }) => {
         const {
@@ -102,16 +95,6 @@ export const retryFamily = family({
       isBad: (call, { retries = 0 }) =>
         call.count >= Math.max(MANY, retries + 1) && call.count === call.repeats.length && !isPoll(call),
       message: ([{ first, attempts }]) => `${first.name} was sent ${attempts.length} times for one call.`,
-    },
-    'warning retry.pointless': {
-      description: 'The client repeats a request unchanged after a refusal that cannot change.',
-      section: 'Errors / Standard error body',
-      fix: 'Repeat only if the error has retryable: true, or the status is 408, 425, 429 or 5xx. A 409 for a key that was used with another body stays.',
-      // A test that sends the same wrong request twice looks the same.
-      isBad: ({ pointless, isCertain }, { retries = 0 }) =>
-        pointless.length > (isCertain || retries > 0 ? 0 : 1),
-      message: ([{ first, pointless }]) =>
-        `${first.name} was refused with ${pointless[0]?.from.entry.status}, which a repetition cannot change; the client sent it ${pointless.length + 1} times.`,
     },
     'note retry.no-growth': {
       description: 'The waits of the client between attempts without Retry-After do not grow.',

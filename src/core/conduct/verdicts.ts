@@ -1,8 +1,10 @@
+import { changeFamily } from './change.ts'
 import { connectionFamily, responseFamily } from './connection.ts'
 import { faultFamily } from './fault.ts'
 import { keyFamily, repeatFamily } from './key.ts'
 import { pageFamily } from './page.ts'
 import { pollFamily } from './poll.ts'
+import { refusalFamily } from './refusal.ts'
 import { requestFamily } from './request.ts'
 import { retryFamily } from './retry.ts'
 import type { ConductVerdict, Family } from './verdict.ts'
@@ -10,7 +12,8 @@ import { waitFamily } from './wait.ts'
 import { effectFamily, receiverFamily } from './webhook.ts'
 
 export const families: readonly Family[] = [
-  ...[waitFamily, retryFamily, repeatFamily, keyFamily, connectionFamily, responseFamily],
+  ...[waitFamily, retryFamily, refusalFamily, repeatFamily, keyFamily, changeFamily],
+  ...[connectionFamily, responseFamily],
   ...[pageFamily, pollFamily, requestFamily, receiverFamily, effectFamily, faultFamily],
 ]
 

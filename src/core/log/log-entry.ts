@@ -4,7 +4,7 @@ import { isObject, type Json } from '../json.ts'
 import type { Call, CallBody, Exchange } from '../request/exchange.ts'
 import type { Admission } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
-import { REDACTED, withoutWords } from '../secrets.ts'
+import { REDACTED, seal, withoutWords } from '../secrets.ts'
 import { truncated } from '../words.ts'
 import { type KeptResponse, MAX_KEPT_BYTES } from './kept-response.ts'
 import { UNLOGGED_HEADERS } from './request-criteria.ts'
@@ -20,6 +20,7 @@ export function logEntry(
 ): LogEntry {
   const { call, refusal, idempotency, assumed, mentioned } = exchange
   const { name, stub } = call.operation
+  const { authorization } = call.headers
   const { query, headers, body } = keptOf(call, keys)
   return {
     id: exchange.id,
@@ -41,6 +42,7 @@ export function logEntry(
     overruled: exchange.overruled,
     caughtUp: exchange.caughtUp,
     caller: exchange.caller,
+    unknownKey: exchange.caller === undefined ? authorization && seal(authorization) : undefined,
     window: exchange.window,
     admission,
     idempotency,

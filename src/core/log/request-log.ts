@@ -99,6 +99,8 @@ export interface LogEntry {
   /** Number of due events that ran before the first step of the request. */
   readonly caughtUp: number
   readonly caller: Caller | undefined
+  /** Digest of the Authorization header of a request without a caller; undefined when it had none. */
+  readonly unknownKey: string | undefined
   /** The rate window of the request; undefined if it did not reach the limiter. */
   readonly window: KeptWindow | undefined
   /** The values in the rate-limit headers of the response. */

@@ -1,0 +1,73 @@
+import { catalog } from '../errors.ts'
+import { hasSameBody } from './attempt.ts'
+import { type Gap, groupBy, type ObservedRequest } from './observed.ts'
+import { family, type Observed } from './verdict.ts'
+
+/** Repetitions that a client may need to read a record that was just created, and milliseconds between them, unless they grow. */
+const [READS_AFTER_WRITE, PAUSE] = [5, 100]
+/** A client that waits for a record to appear: least milliseconds between reads, their number, and milliseconds in all. */
+const [SLOW, MAX_READS, MAX_WAIT] = [1_000, 60, 10 * 60_000]
+/** Milliseconds by which timers are early, and the factor from the first gap on from which gaps grow. */
+const [INEXACT, GROWTH] = [10, 1.25]
+/** Repetitions after a record that had answered before. */
+const AFTER_SUCCESS = 3
+/** A repetition may have another result: a key becomes valid, a permission is given. */
+const ONCE = [401, 403, 409]
+
+/** The repetitions of each call after one final refusal, if they are too many. */
+function pointlessIn({ calls, requests, retries = 0 }: Observed) {
+  return calls.flatMap((call) => {
+    const { path } = call.first.entry
+    const same = call.repeats.filter(
+      ({ from, to }) => isFinal(from) && from.key === to.key && hasSameBody(from, to),
+    )
+    return [...groupBy(same, ({ from }) => from.entry.status)].flatMap(([status, repeats]) => {
+      const before = requests.slice(0, status === 404 ? call.first.index : 0)
+      const wasRead = before.some(({ outcome, entry }) => outcome === 'success' && entry.path === path)
+      let free = wasRead ? AFTER_SUCCESS : patienceOf(repeats)
+      // A test that sends the same wrong request twice looks the same as a retry.
+      if (status !== 404) free = ONCE.includes(status) || !(call.isCertain || retries > 0) ? 1 : 0
+      const isPoll = call.isPaced && status !== 404 && !ONCE.includes(status)
+      return isPoll || repeats.length <= free ? [] : [{ ...call, status, wasRead, count: repeats.length }]
+    })
+  })
+}
+
+/** Whether a refusal cannot pass: every one but some conflicts. */
+function isFinal({ outcome, entry: { status, error, response } }: ObservedRequest): boolean {
+  const isListed = Object.entries(catalog).some(([code, kind]) => code === error?.code && !kind.retryable)
+  const isKnown = status !== 409 || isListed || /"retryable": *false/.test(response?.show().body ?? '')
+  return outcome === 'refused' && isKnown
+}
+
+/** How many repetitions a client may send that waits for a record which has never answered. */
+function patienceOf(repeats: readonly Gap[]): number {
+  const gaps = repeats.map(({ real = 0, virtual }) => Math.max(real, virtual))
+  const [first = 0] = gaps
+  let [waited, longest] = [0, 0]
+  const end = gaps.findIndex((gap, n) => {
+    waited += gap
+    longest = Math.max(longest, gap)
+    // Two gaps are no pace yet.
+    if (n < READS_AFTER_WRITE) return n > 1 && gap < PAUSE - INEXACT && longest <= first * GROWTH
+    return gap < SLOW - INEXACT || n >= MAX_READS || waited > MAX_WAIT
+  })
+  return end < 0 ? gaps.length : end
+}
+
+/** Whether a client stops after a refusal that a repetition cannot change. */
+export const refusalFamily = family({
+  section: 'Errors / Standard error body',
+  facts: pointlessIn,
+  requests: ({ attempts }) => attempts,
+  evidence: ([{ attempts, status }]) => ({ attempts: attempts.length, status }),
+  verdicts: {
+    'warning retry.pointless': {
+      description: 'The client repeats a request unchanged after a refusal that cannot change.',
+      fix: 'Repeat only if the error has retryable: true, or the status is 408, 425, 429, or 5xx but 501. After 401 or 403, once; then send another key. After 404, wait a second or longer between reads, for a minute at most, and stop after three if the record was there before. A 409 for a key that was used with another body stays.',
+      isBad: () => true,
+      message: ([{ first, status, wasRead, count }]) =>
+        `${first.name} was refused with ${status}, ${wasRead ? 'although the record had answered before' : 'which a repetition cannot change'}; the client sent it ${count + 1} times.`,
+    },
+  },
+})
