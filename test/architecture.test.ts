@@ -147,20 +147,20 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_715,
-  cli: 3_182,
+  cli: 3_183,
   client: 1_845,
-  core: 17_970,
+  core: 18_002,
   dashboard: 8_958,
   emulator: 1_597,
   'json-schema': 2_790,
   'server/control': 4_979,
   'server/http': 4_130,
   server: 653,
-  service: 8_439,
+  service: 8_447,
   src: 676,
-  terminal: 2_190,
+  terminal: 2_196,
   testing: 1_112,
-  'tools/certify': 866,
+  'tools/certify': 930,
   tools: 3_040,
 }
 

@@ -5,6 +5,7 @@ import { counted } from '../core/words.ts'
 import type { RunningEmulator } from '../emulator/emulator.ts'
 import { harmless } from '../terminal/print.ts'
 import { isFailure } from '../terminal/request-line.ts'
+import type { Tally } from '../terminal/tally.ts'
 
 /** Maximum number of requests in the report of a failed run; a workflow of GitHub shows as many annotations for a step. */
 const MAX_REFUSED = 10
@@ -19,15 +20,17 @@ const WHOLE_LOG = 100_000
 export async function refusalsOf(
   { sandboxes, control }: RunningEmulator,
   isWorkflow: boolean,
+  { operations }: Pick<Tally, 'operations'>,
 ): Promise<string | undefined> {
   const explained: ExplainedRequest[] = []
-  let [total, refused] = [0, 0]
+  // Sandboxes that were deleted count, too.
+  const counts = operations.flatMap(({ outcomes }) => Object.entries(outcomes))
+  const total = counts.reduce((sum, [, count]) => sum + count, 0)
+  const refused = counts.reduce((sum, [name, count]) => sum + (/^[123]xx$/.test(name) ? 0 : count), 0)
   for (const { sandbox } of sandboxes.list()) {
     const requests = requestsOver(callControlOver(control, sandbox.name))
     const entries = await requests.list({ limit: WHOLE_LOG })
     const failures = entries.filter(isFailure)
-    total += entries.length
-    refused += failures.length
     const last = failures.slice(-MAX_REFUSED)
     for (const each of await explainRequests({ name: sandbox.name, requests }, last)) explained.push(each)
   }

@@ -1,12 +1,12 @@
 import { appendFileSync, existsSync } from 'node:fs'
 import { callControlOver } from '../client/ask.ts'
-import { findingCounts, findingLines, findingsFrom } from '../core/conduct/finding-lines.ts'
+import { findingCounts, findingsFrom } from '../core/conduct/finding-lines.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { elapsedTime } from '../core/time/clock.ts'
 import { later } from '../core/time/realtime.ts'
 import type { Logger } from '../emulator/options.ts'
 import { commandAfterDashes, FAILED, type Invocation, OK } from '../terminal/command.ts'
-import { ConductTally, type SandboxFinding } from '../terminal/conduct-commands.ts'
+import { ConductTally, type SandboxFinding, styledFinding } from '../terminal/conduct-commands.ts'
 import { Child, type Ended, GRACE } from '../terminal/exec-child.ts'
 import {
   closeWithReport,
@@ -16,9 +16,10 @@ import {
   type StartOptions,
   variablesOf,
 } from '../terminal/launch.ts'
+import type { Line } from '../terminal/line.ts'
 import type { FlushableLogger } from '../terminal/logger.ts'
 import { isNpmScript } from '../terminal/options.ts'
-import { printable } from '../terminal/print.ts'
+import { rendered } from '../terminal/print.ts'
 import { printRequests } from '../terminal/request-printer.ts'
 import { EXIT_CODES, onSignals, SAME_SIGNAL, type Signal } from '../terminal/signals.ts'
 import { Tally } from '../terminal/tally.ts'
@@ -64,7 +65,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
       coverage === undefined ? undefined : await callControlOver(emulator.control)('GET /coverage')
     const isWorkflow = (env.GITHUB_ACTIONS ?? '') !== ''
     const isReported = !options.json && code !== OK && failure === undefined && signal === null
-    const refusals = isReported ? await refusalsOf(emulator, isWorkflow) : undefined
+    const refusals = isReported ? await refusalsOf(emulator, isWorkflow, tally) : undefined
     const recorded =
       folder === undefined || code === OK ? undefined : await recordFailures(emulator, folder, logger)
     await closeWithReport(emulator, logger)
@@ -81,7 +82,9 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
       terminal.err(`${coverageSentence(all)} See: workspace-emulator coverage ${coverage}`)
     if (conduct === undefined) return code
     const failures = findingsFrom(conducts.findings, conduct)
-    if (!options.json) for (const line of failureLines(failures)) terminal.err(line)
+    if (!options.json)
+      for (const line of failureLines(failures))
+        terminal.err(rendered(line, { colours: terminal.colours && !options.noColor }))
     return failures.length > 0 && code === OK ? FAILED : code
   } finally {
     stopListening()
@@ -89,12 +92,10 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
   }
 }
 
-function failureLines(findings: readonly SandboxFinding[]): string[] {
+function failureLines(findings: readonly SandboxFinding[]): Line[] {
   return [
     `Conduct of the clients: ${findingCounts(findings)}.`,
-    ...findings.flatMap((finding) =>
-      findingLines(finding).map((line, n) => printable(n === 0 ? `@${finding.sandbox} ${line}` : line)),
-    ),
+    ...findings.flatMap((finding) => styledFinding(finding, `@${finding.sandbox} `)),
   ]
 }
 

@@ -104,16 +104,95 @@ test('a case whose fault needs a key is not reached by a create without one', as
     const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
     const headers = { authorization: 'Bearer ' + key, ...${JSON.stringify(headers)} }
     fetch(base + '/batch-predictions', { method: 'POST', headers, body: '{}' }).catch(() => {})`
-  const { out } = await script(['--run', 'create-*/server-error', '--json'], create({}))
+  const flags = ['--run', 'create-*/server-error', '--json', '--retries', '0']
+  const { out } = await script(flags, create({}))
   expect(cardOf(out).cases).toMatchObject([
     { case: 'create-with-key/server-error', reason: 'The create had no Idempotency-Key.' },
     { case: 'create-without-key/server-error', result: 'passed' },
   ])
-  const keyed = await script(['--run', 'create-*/server-error', '--json'], create({ 'idempotency-key': 'k' }))
+  const keyed = await script(flags, create({ 'idempotency-key': 'k' }))
   expect(cardOf(keyed.out).cases).toMatchObject([
     { case: 'create-with-key/server-error', result: 'passed' },
     { case: 'create-without-key/server-error', reason: 'The create had an Idempotency-Key.' },
   ])
+})
+
+/** A client that creates a page; `attempt` is the body of each attempt, and `wait` its pause in milliseconds. */
+const creator = (attempt: string, wait = 2_020) => `
+  const { WORKSPACE_BASE_URL: base, WORKSPACE_API_KEY: key } = process.env
+  const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' }
+  const send = async (n) => {
+    const response = await fetch(base + '/pages', { method: 'POST', headers, body: ${attempt} })
+    await response.text()
+    if (response.ok || n === 3) return
+    await new Promise((resolve) => setTimeout(resolve, ${wait}))
+    return send(n + 1)
+  }
+  send(0)`
+const PAGE = `JSON.stringify({ name: 'Roof plan' })`
+
+test('a client that encodes the body twice in its second attempt fails, and one that does not passes', async () => {
+  const flags = ['--run', 'create-without-key/rate-limited', '--json']
+  const broken = await script(flags, creator(`n === 0 ? ${PAGE} : JSON.stringify(${PAGE})`))
+  expect(cardOf(broken.out).cases).toMatchObject([
+    {
+      result: 'failed',
+      findings: expect.arrayContaining([expect.objectContaining({ code: 'body.changed' })]),
+    },
+  ])
+  expect((await script(flags, creator(PAGE))).code).toBe(0)
+})
+
+test('a call that never succeeds is not passed: given up, or refused by the service itself', async () => {
+  const flags = ['--run', 'read/server-error', '--json']
+  const once = `${READER}\nread(0)`
+  const gaveUp = await script(flags, once)
+  const [shown] = cardOf(gaveUp.out).cases
+  expect([gaveUp.code, shown.result]).toEqual([2, 'not_reached'])
+  expect(shown.reason).toMatch(
+    /mcp-servers never succeeded: it ended with 500, and the client gave up\. .*--retries 0/,
+  )
+  expect(shown.sent).toEqual(['1 x GET /v1/organization/mcp-servers 500'])
+  expect((await script([...flags, '--retries', '0'], once)).code).toBe(0)
+  const unknown = READER.replace("'Bearer ' + key", "'Bearer other'")
+  const refused = await script(flags, `${unknown}\nconst pause = () => 1_020\nread(1)`)
+  expect(cardOf(refused.out).cases).toMatchObject([
+    {
+      result: 'not_reached',
+      reason: expect.stringContaining('ended with 401, which is no failure of the case'),
+    },
+  ])
+})
+
+test('a client that repeats a 401 until its time is over fails, although no response told it to wait', async () => {
+  const loop = `${READER.replace("'Bearer ' + key", "'Bearer other'")}
+    const pause = () => 300
+    read(1_000)`
+  const { code, out } = await script(['--run', 'read/server-error', '--timeout', '3s'], loop)
+  expect([code, out]).toEqual([1, expect.stringMatching(/^FAILED +read\/server-error +retry\.pointless$/m)])
+  // The sandbox is named after the case, which the line has already.
+  expect(out).not.toContain('/@')
+})
+
+test('what a client has sent is shown for a case that was not reached', async () => {
+  const { out } = await script(['--run', 'list/rate-limited'], `${READER}\nread(0)`)
+  expect(out).toMatch(
+    /not reached +list\/rate-limited[\s\S]* {4}Sent: 1 x GET \/v1\/organization\/mcp-servers 200/,
+  )
+})
+
+test('a crash of the client is a note, and an error that it reports is none', async () => {
+  const served = `${READER}\nconst pause = () => 1_020\nread(1)`
+  const crash = await script(
+    ['--run', 'read/server-error'],
+    `${served}.then(() => { throw new Error('lost') })`,
+  )
+  expect(crash.code).toBe(0)
+  expect(crash.out).toMatch(
+    /^passed .*\n {4}note client\.ended: The process crashed, and ended with 1\. Error: lost$/m,
+  )
+  const reported = await script(['--run', 'read/server-error'], `${served}.then(() => process.exit(3))`)
+  expect([reported.code, reported.out]).toEqual([0, expect.not.stringContaining('client.ended')])
 })
 
 test('a skipped case is not run, and its reason is in the card and in JUnit', async () => {

@@ -89,6 +89,7 @@ export function anEntry(step: Step, n: number): LogEntry {
     at: new Date(START + at).toISOString(),
     method: operation.method,
     path: step.path ?? `/v1${operation.path}`,
+    pathPrefix: '',
     operation: name,
     params: step.params ?? {},
     query: step.query ?? {},

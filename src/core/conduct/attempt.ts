@@ -104,13 +104,11 @@ export function isChangedAttempt(from: ObservedRequest, to: ObservedRequest): bo
   )
 }
 
-/** Whether a request may be a further attempt, with another body: some fields of the two are equal, such as all but a timestamp. */
+/** Whether a request may be a further attempt with another body: some fields are equal, such as all but a timestamp. */
 export function mayBeAttempt(from: ObservedRequest, to: ObservedRequest): boolean {
-  const isOther = from.name !== to.name || from.client !== to.client
-  if (isOther || from.content === '' || to.content === '' || from.key !== to.key) return false
-  if (from.content === to.content) return false
   const [before, value] = [jsonOf(from), jsonOf(to)]
-  if (!isObject(before) || !isObject(value)) return true
+  const isAlike = from.name === to.name && from.client === to.client && from.key === to.key
+  if (!isAlike || from.content === to.content || !isObject(before) || !isObject(value)) return false
   const names = Object.keys(before)
   return names.join() === Object.keys(value).join() && names.some((name) => same(before[name], value[name]))
 }

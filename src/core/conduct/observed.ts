@@ -24,7 +24,7 @@ export type ObservedRequest = ReturnType<typeof observe>
 
 /** @param operation undefined when no route matched. @param index position in the log */
 export function observe(entry: LogEntry, operation: AnyOperation | undefined, index: number) {
-  const { evidence, response, headers, method, path } = entry
+  const { evidence, response, headers, method, path, pathPrefix } = entry
   const outcome = outcomeOf(entry)
   // A request that was cut before it was read has no known caller.
   const caller = entry.caller?.key_id ?? (entry.status === 401 ? (entry.unknownKey ?? NO_KEY) : '')
@@ -46,7 +46,8 @@ export function observe(entry: LogEntry, operation: AnyOperation | undefined, in
     /** The records that it has created, each as `collection/id`. */
     created,
     id: entry.id,
-    name: `${method} ${path}`,
+    /** Without the part of the path that selects the sandbox, which readers know. */
+    name: `${method} ${path.slice(pathPrefix.length)}`,
     /** Its client, method and path. */
     reader: JSON.stringify([caller, headers['user-agent'], method, path]),
     key: headers['idempotency-key'],

@@ -43,7 +43,7 @@ export const pollFamily = family({
       fix: 'Bound the polling by time, and report an unknown status to the caller.',
       isBad: ({ isKnown, polls }) => !isKnown && polls.length >= MANY,
       message: ([{ polls, status }]) =>
-        `${polls[0].name} had the status "${status}", which the client cannot know; it polled ${polls.length} times and did not give up.`,
+        `${polls[0].name} had the status "${status}", which the client cannot know; it polled ${polls.length} times.`,
     },
     'note poll.finished': {
       description: `The client polls a finished record at least ${LATE} more times.`,

@@ -3,14 +3,12 @@ import { hasSameBody } from './attempt.ts'
 import { type Gap, groupBy, type ObservedRequest } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
-/** Repetitions that a client may need to read a record that was just created, and milliseconds between them, unless they grow. */
-const [READS_AFTER_WRITE, PAUSE] = [5, 100]
-/** A client that waits for a record to appear: least milliseconds between reads, their number, and milliseconds in all. */
+/** Reads of a record that was just created, and milliseconds between them, unless they grow by this factor. */
+const [READS_AFTER_WRITE, PAUSE, GROWTH] = [5, 100, 1.25]
+/** A client that waits for a record: least milliseconds between reads, their number, and milliseconds in all. */
 const [SLOW, MAX_READS, MAX_WAIT] = [1_000, 60, 10 * 60_000]
-/** Milliseconds by which timers are early, and the factor from the first gap on from which gaps grow. */
-const [INEXACT, GROWTH] = [10, 1.25]
-/** Repetitions after a record that had answered before. */
-const AFTER_SUCCESS = 3
+/** Milliseconds by which timers are early, and repetitions after a record that had answered before. */
+const [INEXACT, AFTER_SUCCESS] = [10, 3]
 /** A repetition may have another result: a key becomes valid, a permission is given. */
 const ONCE = [401, 403, 409]
 

@@ -6,6 +6,7 @@ import { pageFamily } from './page.ts'
 import { pollFamily } from './poll.ts'
 import { refusalFamily } from './refusal.ts'
 import { requestFamily } from './request.ts'
+import { resultFamily } from './result.ts'
 import { retryFamily } from './retry.ts'
 import type { ConductVerdict, Family } from './verdict.ts'
 import { waitFamily } from './wait.ts'
@@ -14,7 +15,7 @@ import { effectFamily, receiverFamily } from './webhook.ts'
 export const families: readonly Family[] = [
   ...[waitFamily, retryFamily, refusalFamily, repeatFamily, keyFamily, changeFamily],
   ...[connectionFamily, responseFamily],
-  ...[pageFamily, pollFamily, requestFamily, receiverFamily, effectFamily, faultFamily],
+  ...[pageFamily, pollFamily, resultFamily, requestFamily, receiverFamily, effectFamily, faultFamily],
 ]
 
 /** Every verdict, for the reference. */

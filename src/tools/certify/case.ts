@@ -1,14 +1,16 @@
 import type { Finding } from '../../core/conduct/finding.ts'
 import { findingsFrom } from '../../core/conduct/finding-lines.ts'
+import { groupBy, observe } from '../../core/conduct/observed.ts'
 import { conductOf } from '../../core/conduct/report.ts'
 import { verdicts } from '../../core/conduct/verdicts.ts'
 import type { LogEntry } from '../../core/log/request-log.ts'
 import { formatDuration, SECOND } from '../../core/time/instant.ts'
 import { later } from '../../core/time/realtime.ts'
+import { OK } from '../../terminal/command.ts'
 import { type CaseStage, CLIENT_TIMEOUT, onStage, type Setup, startClient } from '../client-process.ts'
 import { type Concluded, conclusions, OUTCOMES, prepared } from './commands.ts'
 import type { Case } from './programme.ts'
-import { isCutOrOpen } from './verdicts.ts'
+import { conclusionVerdicts, isCutOrOpen, uses } from './verdicts.ts'
 
 /** The least severe findings that make a case fail. */
 export const SERIOUS = 'warning'
@@ -34,8 +36,12 @@ export function runCase(setup: Setup, each: Case) {
       const judgement = await judged(setup, stage, each, client.isLate(), concluded)
       await client.over()
       const { code, ms, output } = await client.end()
+      const crashed = adapter || client.isLate() ? [] : crashIn(code, output)
       return {
         ...judgement,
+        findings: [...judgement.findings, ...crashed] as readonly Finding[],
+        /** What the client has sent: each request once, with its status and number. */
+        sent: sentIn(stage.sandbox.log.entries()),
         /** Null if the client was ended at its time limit. */
         exit_code: client.isLate() ? null : code,
         /** Real milliseconds. */
@@ -68,15 +74,63 @@ async function judged(
   const stuck = isLate ? stuckIn(last, limit) : []
   const findings: readonly Finding[] = [...(concluded?.findings ?? []), ...data, ...stuck]
   if (findingsFrom(findings, SERIOUS).length > 0) return { result: 'failed', reason: null, findings } as const
-  const fired = (await client.faults.list()).reduce((sum, rule) => sum + rule.fired, 0)
+  const rules = await client.faults.list()
+  const fired = rules.reduce((sum, rule) => sum + rule.fired, 0)
+  const isOver = rules.every(
+    ({ times, when }) => when?.sequence !== undefined || (times ?? Infinity) <= fired,
+  )
+  const isWaiting = isLate && waitsAsTold(last, limit)
   // Why the case was not reached; null when it was.
   const reason =
     (concluded?.unsupported && `The adapter does not support ${concluded.unsupported}.`) ??
     notReached(each, fired, entries) ??
-    (isLate && !waitsAsTold(last, limit)
+    (isLate && !isWaiting
       ? `The client still ran after ${formatDuration(limit)}, and no response had told it to wait. Raise --timeout, or shorten its pauses.`
-      : null)
+      : null) ??
+    (isWaiting ? null : unserved(each, entries, isOver && retries !== 0))
   return { result: reason === null ? 'passed' : 'not_reached', reason, findings } as const
+}
+
+/** Why a call that met the failures of a case never succeeded, although it could; null when it did. */
+function unserved({ faults }: Case, entries: readonly LogEntry[], mayRepeat: boolean): string | null {
+  const requests = entries.map((entry, n) => observe(entry, undefined, n))
+  const names = new Set(requests.filter(({ isFaulted }) => isFaulted).map(({ name }) => name))
+  const calls = [...names].map((name) => requests.filter((request) => request.name === name))
+  const last = calls.find((call) => call.every(({ outcome }) => outcome !== 'success'))?.at(-1)
+  if (last === undefined) return null
+  const ended = `${last.name} never succeeded: it ended with ${last.entry.status || 'a broken connection'}`
+  if (last.isFaulted) {
+    // After a longer wait a client may give up.
+    const canSucceed = mayRepeat && last.hasFailed && !(Number(last.retryAfter) > 60)
+    const fix = 'Repeat it, or declare --retries 0 for a client that never does.'
+    return canSucceed ? `${ended}, and the client gave up. ${fix}` : null
+  }
+  // A key that has become invalid stays so.
+  return uses(faults, (action) => 'auth' in action) ? null : `${ended}, which is no failure of the case.`
+}
+
+/** The most kinds of requests that are listed for a case. */
+const MAX_SENT = 5
+
+/** The requests of a log, each kind once: `3 x GET /v1/pages 401`. */
+function sentIn(entries: readonly LogEntry[]): readonly string[] {
+  const groups = groupBy(entries, ({ method, path, pathPrefix, status }) => {
+    return `${method} ${path.slice(pathPrefix.length)} ${status || 'cut'}`
+  })
+  return [...groups].slice(0, MAX_SENT).map(([text, { length }]) => `${length} x ${text}`)
+}
+
+/** How runtimes begin or end the report of a crash. */
+const CRASH = /^(?:Traceback \(most recent|panic: |thread '.*' panicked|Exception in thread|Node\.js v\d)/m
+
+/** The note about a client whose process has crashed. */
+function crashIn(exit_code: number, output: string): Finding[] {
+  if (exit_code === OK || !CRASH.test(output)) return []
+  const line = output.split('\n').findLast((each) => /^\S*(?:Error|Exception|panic)\b/.test(each)) ?? ''
+  const message = `The process crashed, and ended with ${exit_code}. ${line}`.trimEnd()
+  const note = { severity: 'note', message, requests: [], evidence: { exit_code } } as const
+  const verdict = conclusionVerdicts.filter(({ code }) => code === 'client.ended')
+  return verdict.map(({ code, section, fix }) => ({ code, section, fix, ...note }))
 }
 
 /** Why the failures of a case have not all happened; undefined when they have. */

@@ -13,7 +13,6 @@ import {
   OK,
 } from '../../terminal/command.ts'
 import { type CERTIFY_OPTIONS, flagOf, isNpmScript, UsageError } from '../../terminal/options.ts'
-import { printable } from '../../terminal/print.ts'
 import { EXIT_CODES, onSignals } from '../../terminal/signals.ts'
 import { readText, writeText } from '../../terminal/text-file.ts'
 import { repeatCommand, type Setup } from '../client-process.ts'
@@ -25,7 +24,7 @@ import { type Case, programmeOf } from './programme.ts'
 /** Real time for one case, and for many copies under one limit. */
 const [CASE_LIMIT, COPIES_LIMIT] = [10 * SECOND, 30 * SECOND]
 
-const SKIPPED = { result: 'skipped', findings: [], exit_code: null, ms: 0, stderr: '' } as const
+const SKIPPED = { result: 'skipped', findings: [], exit_code: null, sent: [], ms: 0, stderr: '' } as const
 
 /** The options that count for one case. */
 const REPEATED = ['adapter', 'retries', 'timeout'] as const
@@ -75,7 +74,7 @@ async function runProgramme(setup: Setup): Promise<number> {
   const inOrder: AsyncIterable<CaseResult> = Readable.from(cases).map(resultOf, { concurrency: AT_ONCE })
   for await (const result of inOrder) {
     results.push(result)
-    if (!options.json) for (const line of caseLines(result, width)) terminal.out(printable(line))
+    if (!options.json) terminal.lines(caseLines(result, width))
   }
   const card = cardOf(options.adapter ? 'B' : 'A', results)
   terminal.out(options.json ? JSON.stringify(card) : totalLine(card, elapsedTime() - began))

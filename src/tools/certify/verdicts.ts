@@ -193,8 +193,11 @@ export function isCutOrOpen({ timing, faults }: LogEntry): boolean {
   return timing?.took === undefined || (faults?.sent !== undefined && faults.sent.end !== 'whole')
 }
 
-function uses(faults: readonly Preset[], fits: (action: Action) => boolean): boolean {
-  return faults.some(({ do: actions = [] }) => actions.some(fits))
+/** Whether one of these presets has such an action. */
+export function uses(faults: readonly Preset[], fits: (action: Action) => boolean): boolean {
+  return faults.some(({ do: always = [], actions = {} }) =>
+    [always, ...Object.values(actions)].flat().some(fits),
+  )
 }
 
 /** Whether an action removes a part of a stream. */
