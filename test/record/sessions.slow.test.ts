@@ -17,7 +17,7 @@ test('random sessions replay byte for byte in another process, time zone and loc
     inputs += bundle.inputs.length
     const file = join(folder, `${++recordings}.json`)
     writeFileSync(file, JSON.stringify(bundle))
-    const { code, out, err } = await spawnCommand(['replay', file, '--json'], env).ended
+    const { code, out, err } = await spawnCommand(['replay', file, '--run-scripts', '--json'], env).ended
     // On a slow machine, a recording may name what cannot be repeated.
     if (code !== 0 && bundle.not_reproducible.length === 0)
       failed.push({ seed: Math.ceil(recordings / 2), out, err })
