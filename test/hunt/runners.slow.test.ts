@@ -8,7 +8,11 @@ import { run, succeed } from '../package/run.ts'
 
 let folder: string
 
+// Five runners under many faults take minutes, and more on a busy machine: HUNT_RUNNERS=1 npx vitest run test/hunt/runners.slow.test.ts
+const isWanted = process.env.HUNT_RUNNERS !== undefined
+
 beforeAll(async () => {
+  if (!isWanted) return
   folder = mkdtempSync(join(tmpdir(), 'workspace-runners-'))
   cpSync('test/hunt/runners', folder, { recursive: true })
   // A name for each runner, so that none finds the tests of another one.
@@ -26,7 +30,7 @@ beforeAll(async () => {
   await borrow(folder, ['vitest'])
 })
 
-afterAll(() => rmSync(folder, { recursive: true }))
+afterAll(() => isWanted && rmSync(folder, { recursive: true }))
 
 /** Faults under which a client that gives up with an error of its own is right. */
 const GIVES_UP =
@@ -65,7 +69,7 @@ async function hunt(flags: readonly string[], command: readonly string[]): Promi
   return JSON.parse(out)
 }
 
-test.for(RUNNERS)(
+test.runIf(isWanted).for(RUNNERS)(
   'a correct client has only clear errors, with their messages: %s',
   async ([, ...command]) => {
     const { findings, never_fired, not_run } = await hunt(['--run', GIVES_UP, '--budget', '20m'], command)
