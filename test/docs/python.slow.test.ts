@@ -27,7 +27,7 @@ let project: string
 beforeAll(() => {
   project = mkdtempSync(join(tmpdir(), 'workspace-python-'))
   mkdirSync(join(project, 'node_modules/.bin'), { recursive: true })
-  symlinkSync(resolve('dist/cli.js'), join(project, 'node_modules/.bin/workspace-emulator'))
+  symlinkSync(resolve('dist/cli.js'), join(project, 'node_modules/.bin/agent-workspace-emulator'))
   writeFileSync(join(project, 'package.json'), '{}')
   copyFileSync(CONFTEST, join(project, 'conftest.py'))
   const code = blocks.filter(({ language }) => language === 'python').map((block) => block.code)
