@@ -11,10 +11,10 @@ function temporaryFolder(): string {
   return folder
 }
 
-/** Starts the command in a shell. @param before commands of the shell; @param cli the file of the command */
-async function started(before: string, cli: string) {
-  const start = 'start --port 0 --ephemeral --json --rate 0'
-  const child = spawn('sh', ['-c', `${before}exec '${process.execPath}' '${cli}' ${start}`])
+/** Starts an emulator. @param cli the file of the command */
+async function started(cli: string) {
+  const options = ['--port', '0', '--ephemeral', '--json', '--rate', '0']
+  const child = spawn(process.execPath, [cli, 'start', ...options])
   onTestFinished(() => void child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   let log = ''
@@ -42,7 +42,7 @@ test('packages that are removed while it runs end no process: only what needs th
   for (const part of ['dist', 'fixtures', 'scenarios', 'package.json'])
     cpSync(part, join(folder, part), { recursive: true })
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
-  const { baseUrl, health, log, stop } = await started('', join(folder, 'dist/cli.js'))
+  const { baseUrl, health, log, stop } = await started(join(folder, 'dist/cli.js'))
   unlinkSync(join(folder, 'node_modules'))
   expect((await fetch(`${baseUrl}/pages`, pages)).status).toBe(200)
   const refused = await fetch(health)
