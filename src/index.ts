@@ -249,6 +249,7 @@ export type {
 } from './core/webhooks/records.ts'
 export type { WebhookView } from './core/webhooks/resource.ts'
 export type { EmulatorOptions, Logger } from './emulator/options.ts'
+export * from './endpoints/define.ts'
 export type { CoveredPoint } from './server/control/coverage/report.ts'
 export type { RequestEntry } from './server/control/request-entry.ts'
 export type { Removed } from './server/control/route.ts'
@@ -256,6 +257,7 @@ export type { HealthView, RouteIndex, StorageView } from './server/control/route
 export type { AssumptionView, SettingsView } from './server/control/routes/assumptions.ts'
 export type { ClockChange, ClockView, LatestAdvance } from './server/control/routes/clock.ts'
 export type { ConductOptions } from './server/control/routes/conduct.ts'
+export type { EndpointView } from './server/control/routes/endpoints.ts'
 export type { EventType, SandboxEvent } from './server/control/routes/events.ts'
 export type {
   FaultView,

@@ -37,6 +37,8 @@ export const fixturesDocument = strictObject({
   /** Number of records to generate, by collection. */
   generate: objectAs<Readonly<Record<string, number>>>().optional(),
   collections: objectAs<Readonly<Record<string, readonly Fields[]>>>().optional(),
+  /** Records of collections of your own, which your endpoints use. */
+  own: objectAs<Readonly<Record<string, readonly Fields[]>>>().optional(),
   stubs: z.array(z.custom<StubDraft>(), { error: 'must be an array of stubs' }).default([]),
 })
 
@@ -79,7 +81,12 @@ export async function readFixtures(
   if (data === undefined || issues.length > 0) throw new FixturesError(name, issues)
   const { organization, generate = {}, stubs } = data
   const organizations = organization === undefined ? {} : { organizations: [organization] }
-  const own = { collections: { ...data.collections, ...organizations }, generate, stubs }
+  const own = {
+    collections: { ...data.collections, ...organizations },
+    generate,
+    stubs,
+    ...(data.own && { own: data.own }),
+  }
   if (data.extends === undefined) return source === 'demo' ? { ...own, ready: readyRecords } : own
   return merge(await readFixtures(relativeTo(name, data.extends), files, [...seen, name]), own)
 }
@@ -144,7 +151,13 @@ function merge(base: Fixtures, own: Fixtures): Fixtures {
     endpointOf(stub),
     ...(stub.id === undefined ? [] : [stub.id]),
   ])
-  return { collections: Object.fromEntries(collections), generate, stubs }
+  const ownRecords = { ...(base.own as object), ...(own.own as object) }
+  return {
+    collections: Object.fromEntries(collections),
+    generate,
+    stubs,
+    ...(Object.keys(ownRecords).length > 0 && { own: ownRecords }),
+  }
 }
 
 // Own entries come first, so that a JSON pointer to one of them is also correct in the extending document.

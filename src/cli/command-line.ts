@@ -45,6 +45,7 @@ const MODULES: Readonly<Record<string, () => Promise<readonly Declaration[]>>> =
   'faults latency': async () => (await import('./fault-commands.ts')).faultCommands,
   limits: async () => (await import('./limit-commands.ts')).limitCommands,
   scenario: async () => (await import('./scenario-commands.ts')).scenarioCommands,
+  endpoints: async () => (await import('./endpoint-commands.ts')).endpointCommands,
   'state record': async () => (await import('./state-commands.ts')).stateCommands,
   batch: async () => (await import('./batch-commands.ts')).batchCommands,
   webhook: async () => (await import('./webhook-commands.ts')).webhookCommands,

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, extname, relative, resolve } from 'node:path'
+import { problemLine } from '../adapters/scenarios/problem.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
 import { Refusal } from '../core/errors.ts'
 import { checkDraft } from '../core/faults/arm.ts'
@@ -14,6 +15,7 @@ import {
   type InternalOptions,
   openEmulator,
 } from '../emulator/emulator.ts'
+import { workspaceService } from '../emulator/service.ts'
 import { FAILED, INCOMPLETE, type Invocation, OK } from '../terminal/command.ts'
 import {
   fixturesFile,
@@ -28,7 +30,9 @@ import { type Line, styled } from '../terminal/line.ts'
 import { show } from '../terminal/print.ts'
 import { checkTraffic, type TrafficReport, trafficLines } from '../tools/traffic/report.ts'
 
-type ValidateInvocation = Invocation<'fixtures' | 'settings' | 'scenarios' | 'base' | 'json' | 'noColor'>
+type ValidateInvocation = Invocation<
+  'fixtures' | 'settings' | 'scenarios' | 'endpoints' | 'base' | 'json' | 'noColor'
+>
 
 /** A file and all its issues. */
 interface Verdict {
@@ -36,6 +40,8 @@ interface Verdict {
   /** Undefined when the file cannot be read. */
   readonly kind: Kind | undefined
   readonly issues: readonly LocatedIssue[]
+  /** What breaks a replay, or crosses sandboxes. */
+  readonly warnings?: readonly string[]
   /** What a HAR file shows. */
   readonly traffic?: TrafficReport
 }
@@ -46,6 +52,8 @@ interface Under {
   readonly settings: JsonObject
   /** Directory of the scenarios. */
   readonly scenarios: string
+  /** Directory of the endpoints. */
+  readonly endpoints: string
   /** Base URL of the exchanges in a HAR file. */
   readonly base: string | undefined
 }
@@ -58,6 +66,10 @@ export async function validate(invocation: ValidateInvocation): Promise<number> 
   const alone: Verdict[] = []
   const scenarios: string[] = []
   for (const file of args.length > 0 ? args : inUse(invocation)) {
+    if (isInFolder(file, under.endpoints)) {
+      for (const verdict of await endpointVerdicts(file)) alone.push(verdict)
+      continue
+    }
     const verdict = await verdictOn(file, under)
     if (verdict === 'scenario') scenarios.push(file)
     else alone.push(verdict)
@@ -82,16 +94,18 @@ function byLocation(issues: readonly LocatedIssue[]): LocatedIssue[] {
 
 // The default directory of scenarios may be missing; a directory that the user names must exist.
 function inUse({ options, given }: ValidateInvocation): string[] {
-  const { fixtures, settings, scenarios } = options
+  const { fixtures, settings, scenarios, endpoints } = options
+  const own = given.has('endpoints') || isDirectory(endpoints) ? [endpoints] : []
   const wanted = given.has('scenarios') || isDirectory(scenarios)
-  return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : [])]
+  return [fixtures, ...(settings === undefined ? [] : [settings]), ...(wanted ? [scenarios] : []), ...own]
 }
 
-function linesOf({ file, kind, issues, traffic }: Verdict): Line[] {
+function linesOf({ file, kind, issues, traffic, warnings = [] }: Verdict): Line[] {
   const { compared = 0, without_body = 0 } = traffic ?? {}
   const missing = `no body in ${without_body} of ${counted(compared, 'exchange')}: record them with their content`
   const result = without_body > 0 ? styled('yellow', missing) : styled('green', 'ok')
-  const lines: Line[] = issues.length === 0 ? [[`${file}: `, result, ` (${kind})`]] : issues.map(issueLine)
+  const found: Line[] = issues.length === 0 ? [[`${file}: `, result, ` (${kind})`]] : issues.map(issueLine)
+  const lines = [...found, ...warnings.map((warning) => `Warning: ${warning}`)]
   return traffic === undefined ? lines : [...lines, ...trafficLines(traffic)]
 }
 
@@ -169,6 +183,26 @@ function scenarioVerdicts(sources: readonly string[], under: Under): Promise<rea
   })
 }
 
+/** Whether a path is that of a folder, or of a file in it. */
+function isInFolder(path: string, folder: string): boolean {
+  return [resolve(path), dirname(resolve(path))].includes(resolve(folder))
+}
+
+/** Reads files of endpoints as the start of an emulator does. */
+async function endpointVerdicts(source: string): Promise<Verdict[]> {
+  const [{ readEndpoints }, { endpointFiles }] = await Promise.all([
+    import('../endpoints/folder.ts'),
+    import('../endpoints/is-endpoint.ts'),
+  ])
+  const files = isDirectory(source) ? await endpointFiles(source) : [resolve(source)]
+  const read = await readEndpoints(files, workspaceService)
+  return read.map(({ file, problems, warnings }) => ({
+    ...scenarioVerdict({ file, problems }),
+    kind: 'endpoints',
+    warnings: warnings.map(problemLine),
+  }))
+}
+
 function scenarioVerdict({ file, problems }: CheckedScenario): Verdict {
   const issues = problems.map(({ file: at, line = 0, column, pointer = '', message }) => ({
     ...{ file: shown(at), line, pointer, detail: message },
@@ -210,6 +244,7 @@ type Kind =
   | 'fault rule'
   | 'state'
   | 'HAR'
+  | 'endpoints'
   | 'helper'
   | 'directory without scenarios'
 

@@ -135,6 +135,8 @@ export interface RefusalOptions {
   readonly details?: JsonObject
   /** Whether the same request can succeed later, when that differs from the catalog. */
   readonly retryable?: boolean
+  /** A code other than the catalog's, which a user has chosen. */
+  readonly word?: string
   /** A status other than the catalog's, when a setting of the operation decides it. */
   readonly status?: number
   /** The decision that the rate-limit headers describe, when another rule than the operation's own window has refused. */
@@ -327,7 +329,7 @@ export function standardBody(refusal: Refusal, { kind, status }: ErrorFacts, set
   return {
     status_code: status,
     ...(settings.get(deprecatedStatusCode) ? { statusCode: status } : {}),
-    error: shownCode(refusal.code, settings),
+    error: refusal.options.word ?? shownCode(refusal.code, settings),
     message: detail,
     ...(mitigation === undefined ? {} : { mitigation }),
     retryable: refusal.options.retryable ?? kind.retryable,
@@ -351,7 +353,7 @@ export function problemBody(
   const mitigation = refusal.options.mitigation ?? kind.mitigation
   const advice = mitigation === undefined ? detail : `${detail} ${mitigation}`
   return {
-    ...problem(at, shownCode(refusal.code, settings), kind.title, status, advice),
+    ...problem(at, refusal.options.word ?? shownCode(refusal.code, settings), kind.title, status, advice),
     // A URI reference (RFC 3986): the server accepts characters that a path must not have.
     instance: instance.toWellFormed().replaceAll(NOT_IN_A_PATH, encodeURIComponent),
     ...(issues !== undefined && settings.get(problemErrors) && { errors: issues }),

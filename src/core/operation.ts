@@ -6,6 +6,7 @@ import { type FieldKit, fieldKit } from './fields.ts'
 import type { Immutable, Json, JsonObject } from './json.ts'
 import type { Chance, Label } from './random.ts'
 import type { Caller, PrincipalKind } from './request/auth.ts'
+import type { StreamBody } from './request/stream.ts'
 import type { Row } from './state/commit.ts'
 import type { Transaction } from './state/transaction.ts'
 import type { NewEvent, ScheduledEvent } from './time/scheduler.ts'
@@ -38,6 +39,14 @@ export interface Reply {
   /** The serialised body, when it is known already. */
   readonly text?: string
   readonly lines?: Iterable<string>
+  /** The body as bytes, in place of the others. */
+  readonly bytes?: Buffer
+  /** The body in parts, in place of the others. */
+  readonly stream?: StreamBody
+  /** The Content-Type of `text` or `bytes`; JSON when absent. */
+  readonly type?: string
+  /** What is wrong with a response that is sent nevertheless; for the log. */
+  readonly remark?: string
   readonly headers?: readonly (readonly [string, string])[]
 }
 
@@ -165,6 +174,21 @@ export interface Operation<I extends Input = Input, Target = unknown> {
   readonly handle: (request: Request<I, Target>) => Reply
   /** The id of the stub that responds instead of the service, if there is one. */
   readonly stub?: string
+  /** Chooses the operation that serves a request, where that does not depend on method and path alone. */
+  readonly choose?: (call: Chosen) => AnyOperation
+  /** Where a user has defined it: `file:line`. Absent for operations of the service. */
+  readonly place?: string
+  /** `bytes`: a body of any type, which is not parsed. */
+  readonly accept?: 'bytes'
+  /** Whether it always responds with 501, as only its name is known. */
+  readonly isUnanswered?: true
+  /** False: no key is needed. */
+  readonly auth?: false
+}
+
+/** The parts of a request by which its operation can be chosen. */
+export type Chosen = Pick<Request<Input, unknown>['call'], 'query' | 'headers'> & {
+  readonly body: { readonly kind: string; readonly value?: unknown }
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a list of operations forgets each one's input types; its own handler keeps them.

@@ -100,6 +100,8 @@ export function service(resources: readonly Resource[], faults: ServiceFaults) {
       name,
     ),
     lifecycles: all(({ lifecycles }) => lifecycles),
+    /** Whether a name that no operation has now may be in rules, limits and settings; absent: none may. */
+    mayName: undefined as ((name: string) => boolean) | undefined,
     /** The records that scripts of scenarios can move; at most one resource declares it. */
     script: resources.find(({ script }) => script !== undefined)?.script,
   }

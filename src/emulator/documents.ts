@@ -109,6 +109,7 @@ function state() {
     ...documentFacts.shape,
     settings: settings().optional(),
     collections: collections().optional(),
+    own: z.record(z.string(), z.array(z.looseObject({ id: z.string() }))).optional(),
     ...Object.fromEntries(filled),
   })
 }

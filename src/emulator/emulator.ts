@@ -31,11 +31,11 @@ import {
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
 import { assumptions } from '../service/index.ts'
+import { type OpenEndpoints, openEndpoints } from './endpoints.ts'
 import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
 import { scenarioVocabulary } from './scenario-checks.ts'
-import { workspaceService } from './service.ts'
 
 export { lateErrorLine } from '../adapters/scenarios/problem.ts'
 export { ListenError } from '../server/http/server.ts'
@@ -54,11 +54,16 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     forbiddenPorts: () => (emulator === undefined ? [] : [portOf(options) ?? emulator.port]),
     send: options.replay?.send,
   })
+  const endpoints = await openEndpoints(options)
   const scenarios = await openScenarios(options)
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {
     lock = await lockData(options)
-    const maker = new WorkspaceSandboxes(options, { senders, scenarios: scenarios.runner }, lock)
+    const maker = new WorkspaceSandboxes(
+      options,
+      { senders, scenarios: scenarios.runner, service: endpoints.service },
+      lock,
+    )
     const { maxOpenSandboxes: maxOpen } = options
     sandboxes = new Sandboxes(maker, { strict: options.sandboxes === 'strict', maxOpen })
     // Other saved sandboxes are opened on first use; only their names are read here.
@@ -67,11 +72,12 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     const coverage = await coverageIn(options, sandboxes)
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
-    emulator = await serve(options, { sandboxes, scenarios, maker, lock, coverage })
+    emulator = await serve(options, { sandboxes, scenarios, endpoints, maker, lock, coverage })
     senders.open()
     return emulator
   } catch (error) {
     await scenarios.close()
+    await endpoints.close?.()
     await sandboxes?.close()
     lock?.release()
     throw error
@@ -110,7 +116,7 @@ async function openScenarios(options: InternalOptions) {
 async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promise<Coverage | undefined> {
   if (options.countCoverage !== true) return undefined
   const counted = await import('../server/control/coverage/coverage.ts')
-  const coverage = new counted.Coverage(workspaceService)
+  const coverage = new counted.Coverage(sandboxes.default.service)
   for (const { sandbox } of sandboxes.list()) coverage.watch(sandbox)
   sandboxes.onMade((sandbox) => coverage.watch(sandbox))
   return coverage
@@ -119,12 +125,16 @@ async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promi
 interface Parts {
   readonly sandboxes: Sandboxes
   readonly scenarios: Awaited<ReturnType<typeof openScenarios>>
+  readonly endpoints: OpenEndpoints
   readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
   readonly coverage: Coverage | undefined
 }
 
-async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lock, coverage }: Parts) {
+async function serve(
+  options: InternalOptions,
+  { sandboxes, scenarios, endpoints, maker, lock, coverage }: Parts,
+) {
   const { host = startOptions.host.default, port = startOptions.port.default } = options
   const hosts = allowHosts(host, options.allowHosts)
   // Node's own, not the one of a page that a test runner imitates: `setMaxListeners` accepts no other.
@@ -132,7 +142,9 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
   // Every waiting request adds a listener; Node would warn about more than ten.
   setMaxListeners(0, closing.signal)
   const api = new Api({
-    operations: workspaceService.operations.values(),
+    operations: { [Symbol.iterator]: () => endpoints.service.operations.values() },
+    onOperations: endpoints.book && ((listener) => endpoints.book?.onChange(listener)),
+    unrouted: () => endpoints.book?.unrouted(),
     sandboxes,
     hosts,
     corsOrigins: options.corsOrigins ?? [],
@@ -150,6 +162,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
     token: options.controlToken,
     sandboxes,
     scenarios: scenarios.runner,
+    endpoints,
     coverage: coverage && (() => coverage.points()),
     process: thisProcess(),
     lockLost: () => lock?.lost,
@@ -241,6 +254,7 @@ async function serve(options: InternalOptions, { sandboxes, scenarios, maker, lo
       await close(server, { graceful: true })
       cut()
       await scenarios.close()
+      await endpoints.close?.()
       await sandboxes.close()
       // The lock is released last: until then no other process may touch the files.
       lock?.release()

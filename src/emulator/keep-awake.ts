@@ -70,6 +70,7 @@ export function keepAwake(sandbox: Sandbox): Cancel {
     }
     arm()
   })
+  sandbox.scheduler.onWake = arm
   arm()
   return () => {
     // A later commit must not set the timer again.

@@ -10,6 +10,7 @@ import { clockInstant, END_OF_TIME, FASTEST, type HostTime } from '../core/time/
 import { formatInstant, parseInstant } from '../core/time/instant.ts'
 import type { Later } from '../core/time/realtime.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
+import type { Endpoint } from '../endpoints/define.ts'
 import { latencyOf } from '../server/http/faults/latency.ts'
 import { isLoopback, isOrigin } from '../server/origins.ts'
 
@@ -240,6 +241,11 @@ const fixtures: z.ZodType<string | JsonObject> = z.custom<string | JsonObject>(
   (value) => typeof value === 'string' || isObject(value),
   { error: 'must be the name of shipped fixtures, the path of a JSON file, or a fixtures document' },
 )
+/** A folder, or the definitions themselves. */
+const endpoints: z.ZodType<string | readonly Endpoint[]> = z.custom<string | readonly Endpoint[]>(
+  (value) => (typeof value === 'string' && value !== '') || Array.isArray(value),
+  { error: 'must be a directory, or a list of definitions' },
+)
 const settings = anyObject() as z.ZodType as z.ZodType<JsonObject>
 
 /** Every option that an emulator starts with: of the library, the command line and the README. */
@@ -259,6 +265,15 @@ export const startOptions = {
     description:
       'directory of your scenarios, in addition to the built-in ones; changed files are loaded again',
   }),
+  endpoints: {
+    kind: 'value',
+    placeholder: 'dir',
+    schema: endpoints,
+    parse: textOption('dir').parse,
+    default: 'endpoints' as string,
+    description:
+      'directory of your own endpoints, for paths without a contract; changed files are loaded again',
+  } as Option<string | readonly Endpoint[], string>,
   scenario: optional(textOption('name'), 'none', 'scenario that is active from the start'),
   settings: document(settings, undefined as string | undefined, {
     shown: 'none',
@@ -368,6 +383,8 @@ export interface InternalOptions extends EmulatorOptions {
   /** The source of scenarios, in place of a folder. */
   readonly scenarioSource?: ScenarioSource
   readonly hostTime?: HostTime
+  /** Starts with broken files of endpoints, and loads those that are created later. */
+  readonly followEndpoints?: boolean
   /** Repeats a recording. */
   readonly replay?: ReplayOptions
   /** Ends the process. Absent when the emulator runs in a process of its user. */

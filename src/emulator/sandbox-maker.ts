@@ -36,7 +36,6 @@ import { LATENCY, latencyOf, latencyRule } from '../server/http/faults/latency.t
 import { assumptions } from '../service/index.ts'
 import { keepAwake } from './keep-awake.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
-import { serviceFor } from './service.ts'
 
 /** Milliseconds for which a starting state is reused: its relative timestamps may be older than the clock by that much. */
 const MAX_AGE = 60_000
@@ -51,6 +50,8 @@ interface DefaultStart extends BuiltState {
 interface SandboxAdapters {
   readonly senders: WebhookSenders
   readonly scenarios: ScenarioRunner
+  /** With the endpoints of the user. */
+  readonly service: Service
 }
 
 /** Creates the sandboxes of one emulator: their starting states and files, and the adapters that act for them. */
@@ -69,7 +70,7 @@ export class WorkspaceSandboxes implements SandboxMaker {
     this.#options = options
     this.#adapters = adapters
     this.#lock = lock
-    this.#service = serviceFor(options)
+    this.#service = adapters.service
   }
 
   async start(origin: Origin, reread = false): Promise<SandboxState> {

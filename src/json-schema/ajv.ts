@@ -20,6 +20,8 @@ const OPTIONS: Options = {
   // Ajv's optimizer takes as long as the rest of the compilation, and V8 optimizes the code anyway.
   code: {
     optimize: false,
+    // For `patternProperties`: the engine of V8 can take exponential time.
+    regExp: Object.assign(usedPattern, { code: 'usedPattern' }),
     // A property such as `constructor` counts as evaluated if the objects of evaluated names have a prototype.
     process: (code) => code.replace(/\b(props\d+ = (?:props\d+ \|\| )?)\{\}/g, '$1Object.create(null)'),
   },
@@ -28,10 +30,10 @@ const OPTIONS: Options = {
 export type Compiled = Pick<ValidateFunction<Json>, 'errors'> & ((value: Json) => boolean)
 
 /** Creates an instance for one schema: an instance never frees a schema that it has compiled. */
-export function newAjv(): Ajv2020 {
+export function newAjv(options: Options = {}): Ajv2020 {
   const { Ajv2020: Ajv } = load('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
   const { default: addFormats } = load('ajv-formats') as typeof import('ajv-formats')
-  const ajv = new Ajv(OPTIONS)
+  const ajv = new Ajv({ ...OPTIONS, ...options })
   addFormats(ajv)
   for (const definition of keywords()) {
     ajv.removeKeyword(definition.keyword)
@@ -78,12 +80,13 @@ function keywords(): readonly Keyword[] {
         valuesOf.set(values, known)
         return known.has(keyOf(value))
       },
-      error: { message: 'must be equal to one of the allowed values' },
+      // The message becomes part of the compiled code.
+      error: { message: ({ schema }) => `must be one of ${JSON.stringify(schema).slice(0, 200)}` },
     },
     {
       keyword: 'const',
       validate: (only: Json, value: Json) => keyOf(value) === keyOf(only),
-      error: { message: 'must be equal to constant' },
+      error: { message: ({ schema }) => `must be ${JSON.stringify(schema).slice(0, 200)}` },
     },
     {
       keyword: 'multipleOf',
@@ -94,14 +97,18 @@ function keywords(): readonly Keyword[] {
     {
       keyword: 'pattern',
       type: 'string',
-      validate: (source: string, text: string) => {
-        const pattern = compilePattern(source)
-        if (typeof pattern === 'string') throw new Error(`the pattern ${pattern}`)
-        return pattern.test(text)
-      },
+      validate: (source: string, text: string) => usedPattern(source).test(text),
       error: { message: 'must match the pattern' },
     },
   ]
+}
+
+/** Throws an error for a pattern that cannot be used. */
+export function usedPattern(source: string) {
+  const pattern = compilePattern(source)
+  if (typeof pattern === 'string') throw new Error(`the pattern ${pattern}`)
+  // Ajv keeps expressions by their texts.
+  return { test: pattern.test, toString: () => source }
 }
 
 /** As `canonical`, but faster for texts, which most values are. Keys of texts lack the closing quote. */

@@ -1,9 +1,6 @@
 import { type Issue, isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
 import { patternProblem } from './pattern.ts'
-import { isSchema, subschemas, TYPE_NAMES } from './schema.ts'
-
-/** The only version of JSON Schema that is supported. */
-const VERSION = 'https://json-schema.org/draft/2020-12/schema'
+import { isSchema, subschemas, TYPE_NAMES, VERSION } from './schema.ts'
 
 /** The keywords that the service does not support (Limits, Batch predictions), each with the fix. */
 export const UNSUPPORTED: ReadonlyMap<string, string> = new Map([
@@ -130,10 +127,11 @@ export function schemaIssues(schema: unknown, at: string): Issue[] {
   return issues.slice(0, MAX_ISSUES)
 }
 
-function isTooDeep(schema: JsonObject): boolean {
-  let level: object[] = [schema]
+/** Whether a JSON value nests its lists and objects in more levels. */
+export function isTooDeep(value: object, levels = MAX_LEVELS): boolean {
+  let level: object[] = [value]
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_LEVELS) return true
+    if (depth > levels) return true
     level = level.flatMap((each) =>
       Object.values(each).filter((value) => typeof value === 'object' && value !== null),
     )

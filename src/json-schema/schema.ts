@@ -3,6 +3,9 @@ import { isObject, type Json, type JsonObject, pointer } from '../core/json.ts'
 /** A JSON Schema: an object of keywords, `true` (anything) or `false` (nothing). */
 export type Schema = boolean | JsonObject
 
+/** The only version of JSON Schema that is supported. */
+export const VERSION = 'https://json-schema.org/draft/2020-12/schema'
+
 export const TYPES = ['object', 'array', 'string', 'number', 'boolean', 'null'] as const
 export type TypeName = (typeof TYPES)[number]
 /** The names that `type` may have. */

@@ -8,7 +8,7 @@ import type { Finder, Request } from '../core/operation.ts'
 import type { Caller } from '../core/request/auth.ts'
 import { seal } from '../core/secrets.ts'
 import type { Row } from '../core/state/commit.ts'
-import type { Records, TableOf, Transaction } from '../core/state/transaction.ts'
+import type { TableOf, TableRecords, Transaction } from '../core/state/transaction.ts'
 
 /** An issue for the field at `at` if the sandbox does not have the record that it names; otherwise none. */
 export function missing<T extends Row>(
@@ -135,7 +135,7 @@ export function presentedSecret(given: string): string | undefined {
 /** A new secret that no record has: imported records may have digests of secrets that this sandbox would create next. */
 export function unusedSecret<T extends Row>(
   make: () => string,
-  records: Records<T>,
+  records: TableRecords<T>,
   digestOf: (record: T) => string,
 ): string {
   for (;;) {
@@ -155,7 +155,7 @@ export const consentFields = {
 type ConsentRecord = Row & z.output<z.ZodObject<typeof consentFields>>
 
 /** The record with the nonce of a consent page. Refuses an unknown nonce, and a record that is already decided. */
-export function requirePending<T extends ConsentRecord>(records: Records<T>, nonce: string): T {
+export function requirePending<T extends ConsentRecord>(records: TableRecords<T>, nonce: string): T {
   const digest = presentedSecret(nonce)
   const record = records.find((each) => each.nonce !== null && each.nonce === digest)
   if (record === undefined) {

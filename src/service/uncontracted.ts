@@ -130,7 +130,16 @@ const search = onlyNamed('search.query', 'GET', '/search', 'Search')
 
 function onlyNamed(name: string, method: Method, path: string, summary: string) {
   const handle = () => refuseUncontracted(name)
-  return operation({ ...unspecified, name, method, path, summary, output: () => z.unknown(), handle })
+  return operation({
+    ...unspecified,
+    name,
+    method,
+    path,
+    summary,
+    isUnanswered: true,
+    output: () => z.unknown(),
+    handle,
+  })
 }
 
 /** The endpoints of which only the path is known, and the assumptions for all endpoints without a contract. */

@@ -39,11 +39,11 @@ export async function launch(
 ): Promise<RunningEmulator> {
   const warning = oldStateWarning(options, given)
   const started = await launchOptions(options, given, logger)
-  const emulator = await openEmulator({ ...started, ...(onShutdown && { onShutdown }) }).catch(
-    async (error: unknown) => {
-      throw new CommandFailed(await startFailure(error, options))
-    },
-  )
+  // `start` outlives a broken file, which is corrected while it runs; a command that exits would only report what follows from it.
+  const own = onShutdown && { onShutdown, followEndpoints: true }
+  const emulator = await openEmulator({ ...started, ...own }).catch(async (error: unknown) => {
+    throw new CommandFailed(await startFailure(error, options))
+  })
   if (warning !== undefined) logger.warn(warning)
   return emulator
 }
@@ -55,6 +55,8 @@ export async function launchOptions(
   logger: Logger,
 ): Promise<InternalOptions> {
   const { logLevel, logFormat, logRequests, quiet, noColor, json, settings, ...start } = options
+  if (given.has('endpoints') && !isDirectory(start.endpoints))
+    logger.warn(`${start.endpoints} is not a directory: until it is, there are no endpoints of your own.`)
   if (given.has('scenarios') && !isDirectory(start.scenarios))
     logger.warn(`${start.scenarios} is not a directory: until it is, there are only the built-in scenarios.`)
   return {

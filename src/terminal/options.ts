@@ -156,6 +156,7 @@ const optionTable = {
   base: optional(baseUrl, 'that of most exchanges', 'base URL of the service in a HAR file'),
   output: { ...text('file', 'file to write; an existing one is replaced', 'stdout'), short: '-o' },
   until: optional(count, 'all', 'stop after this many inputs, with the dashboard open'),
+  from: text('file', 'OpenAPI document (3.0 or 3.1, JSON or YAML) with the endpoint'),
   exportTo: {
     ...optional(choiceOption('form', ['vitest']), 'none', 'print a test instead'),
     flag: 'to',

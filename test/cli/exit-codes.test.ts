@@ -85,6 +85,7 @@ const OTHERS = [
   'stop',
   'exec',
   'init',
+  'endpoints add',
   'mcp',
   'validate',
   'replay',

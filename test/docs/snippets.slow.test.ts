@@ -24,6 +24,7 @@ beforeAll(() => {
     'express',
     'supertest',
     'msw',
+    'zod',
     '@types/express',
     '@types/supertest',
     '.bin/vitest',

@@ -52,7 +52,7 @@ function exchangeOf(
     headers: Object.fromEntries(headers),
     settings: { overrides, strict },
     operation: entry?.operation ?? null,
-    isStub: entry?.stubbed !== undefined,
+    isStub: entry?.added !== undefined,
     faults: entry?.faults?.fired.map(({ rule }) => rule.id) ?? [],
   }
 }

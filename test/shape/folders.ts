@@ -60,6 +60,12 @@ export const FOLDERS: readonly Folder[] = [
     packages: ['chokidar', 'jiti', 'lowdb', 'zod', ANY_OF_NODE],
   },
   {
+    name: 'endpoints',
+    question: 'What has the user added?',
+    answer: 'definitions of endpoints, their schemas, OpenAPI documents',
+    packages: ['@standard-schema/spec', 'yaml', 'zod', ANY_OF_NODE],
+  },
+  {
     name: 'server',
     question: 'What listens?',
     answer: 'the API (`http`), the control interface (`control`), consent pages, the files of the dashboard',

@@ -107,6 +107,7 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     contract: { title: 'Library', version: '0.1.1' },
     token: options.token,
     sandboxes,
+    endpoints: {},
     scenarios: new ScenarioRunner({ source: options.scenarios ?? new MemoryScenarios() }),
     coverage: undefined,
     process: { pid: 1, host: 'here' },

@@ -10,7 +10,6 @@ import { formatInstant, parseDuration } from '../../src/core/time/instant.ts'
 import { runEvents } from '../../src/core/time/run-events.ts'
 import type { AdvanceResult, RanEvent } from '../../src/core/time/scheduler.ts'
 import { type InternalOptions, openEmulator, type RunningEmulator } from '../../src/emulator/emulator.ts'
-import { workspaceService } from '../../src/emulator/service.ts'
 import { assumptions } from '../../src/service/index.ts'
 import { baseCollections, KEYS, type KeyName, START } from './base-state.ts'
 import { type CallControl, controlOf } from './control.ts'
@@ -101,9 +100,9 @@ export async function testEmulator({
     await emulator.close()
     // A start must accept the state that a test has changed: this finds fields that one schema lacks.
     for (const document of documents)
-      expect(checkDocument(JSON.parse(document), workspaceService, assumptions, strict)).not.toHaveProperty(
-        'issues',
-      )
+      expect(
+        checkDocument(JSON.parse(document), emulator.sandbox.service, assumptions, strict),
+      ).not.toHaveProperty('issues')
     if (defects.length > 0 && options.logger === undefined) throw defects[0]
   })
   return around(emulator, options)
@@ -142,7 +141,7 @@ function around(emulator: RunningEmulator, options: TestEmulatorOptions): TestEm
     control: async (method, path, json) => {
       const how = { key: 'none', ...(json === undefined ? {} : { json }) } as const
       const response = read(await send(`/__emulator${path}`, { method, ...messageOf(how) }))
-      return checkOutput(method, path, response)
+      return checkOutput(method, path, response, sandbox.service)
     },
     in: (name) => controlOf(emulator, name),
     advance: (by) => passTime(sandbox, sandbox.clock.now + (parseDuration(by) ?? Number.NaN)),

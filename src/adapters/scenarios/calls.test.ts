@@ -128,10 +128,7 @@ test.each([
   ['exits', /exits\.ts:4:11: process\.exit would end the emulator, and was not run\. Return from/],
   ['writes', /writes\.ts:3:\d+: TypeError: Cannot assign to read only property 'title' of object/],
   ['deep', /deep\.ts:3:\d+: TypeError: Cannot assign to read only property 'team' of object/],
-  [
-    'waits',
-    /waits\.ts:2:56: \/timeline\/0\/do: returned a promise; a function of a scenario must be synchronous/,
-  ],
+  ['waits', /waits\.ts:2:56: \/timeline\/0\/do: returned a promise; a function must be synchronous/],
 ])('a function that fails changes nothing, and its error has the place: %s', async (name, message) => {
   await expect(call(name)).rejects.toThrow(message)
 })

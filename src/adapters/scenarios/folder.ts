@@ -59,7 +59,11 @@ export function scenarioName(path: string): string {
 }
 
 /** Reads the folder. A missing folder counts as empty. @param others files that may be outside the folder */
-export async function readFolder(folder: string, others: Iterable<string> = []): Promise<FolderContents> {
+export async function readFolder(
+  folder: string,
+  others: Iterable<string> = [],
+  isWanted = isScenarioFile,
+): Promise<FolderContents> {
   const entries = await walk(folder)
   const listed = new Set(entries.map(pathOf))
   const print = async (path: string): Promise<string> => {
@@ -69,8 +73,7 @@ export async function readFolder(folder: string, others: Iterable<string> = []):
   const paths = [...new Set([...listed, ...others])]
   const prints = await Promise.all(paths.map(async (path) => [path, await print(path)] as const))
   // A FIFO or a device is listed under any name, so that its problem is reported.
-  const isListed = (entry: Dirent) =>
-    isScenarioFile(entry.name) || !(entry.isFile() || entry.isSymbolicLink())
+  const isListed = (entry: Dirent) => isWanted(entry.name) || !(entry.isFile() || entry.isSymbolicLink())
   const files = entries.filter((entry) => entry.parentPath === folder && isListed(entry)).map(pathOf)
   return { files, prints: new Map(prints) }
 }

@@ -8,7 +8,7 @@ import { loaded } from '../../core/load.ts'
 import { later } from '../../core/time/realtime.ts'
 import { readTextFile } from '../text.ts'
 import { defineScenario } from './define-scenario.ts'
-import { problemOf, registerPlaces, ScenarioError } from './problem.ts'
+import { noted, problemOf, registerPlaces, ScenarioError } from './problem.ts'
 
 type Module = { exports: unknown }
 
@@ -76,8 +76,8 @@ class Modules {
       this.places.set(file, new SourceMap(JSON.parse(Buffer.from(map, 'base64').toString())))
     const resolve = (id: string): string => fileURLToPath(jiti.esmResolve(id))
     const request = (id: string, async: boolean): unknown => {
-      // Scripts need only this function of the emulator, and can import it wherever the package is installed.
-      if (id === PACKAGE) return { defineScenario }
+      // Scripts need only these functions of the emulator, and can import them wherever the package is installed.
+      if (id === PACKAGE) return { defineScenario, defineEndpoint: noted }
       const path = isBuiltin(id) ? undefined : resolve(id)
       if (path?.includes(`${sep}node_modules${sep}`) === false) return this.load(path, async)
       return async ? jiti.import(id) : createRequire(file)(id)

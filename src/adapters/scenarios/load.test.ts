@@ -33,7 +33,7 @@ test('a problem in the data of a script is reported at its line, with the neares
     'elsewhere.js': script('{ faults, stubs: [() => {}], settings: { a: 1n } }', 'const faults = [{}]\n'),
   })
   expect(found).toEqual([
-    'async.ts:3:9: /on/batch.failed: is async; a function of a scenario must be synchronous, because its changes are applied when it returns',
+    'async.ts:3:9: /on/batch.failed: is async; a function must be synchronous, because its changes are applied when it returns',
     'elsewhere.js:3:49: /stubs/0: is a function; only "do" of a timeline step and fields of "on" may be functions',
     'elsewhere.js:3:72: /settings/a: is of the type bigint, which JSON cannot represent',
     'members.ts:3:3: /descripton: is not a known field. Did you mean "description"?',

@@ -74,6 +74,22 @@ function framesOf(thrown: unknown): { file: string; line: number; column: number
   })
 }
 
+const written = new WeakMap<object, Error>()
+
+/** Notes the place of the call as that of a definition, and returns the definition. */
+export function noted<T extends object>(definition: T): T {
+  const here = new Error('the place of a definition')
+  Error.captureStackTrace(here, noted)
+  written.set(definition, here)
+  return definition
+}
+
+/** Where a definition was noted; undefined when it was not. */
+export function placeNoted(definition: object): { file: string; line: number } | undefined {
+  const here = written.get(definition)
+  return here && (firstLocation(here, placesInForce) ?? framesOf(here)[0])
+}
+
 function firstLocation(thrown: unknown, places: Places) {
   for (const { file, line, column } of framesOf(thrown)) {
     const map = places.get(file)
@@ -93,7 +109,13 @@ function isOurs(thrown: unknown): boolean {
 /** A message about the scenarios folder to the user of the emulator. */
 export interface ScenarioNotice {
   readonly level: 'info' | 'warn'
-  readonly event: 'scenarios_loaded' | 'scenario_broken' | 'scenario_output' | 'scenario_failed'
+  readonly event:
+    | 'scenarios_loaded'
+    | 'scenario_broken'
+    | 'scenario_output'
+    | 'scenario_failed'
+    | 'endpoints_loaded'
+    | 'endpoints_broken'
   /** The problem, its place, its cause and its fix. */
   readonly message: string
   readonly file?: string

@@ -11,8 +11,7 @@ export const CALL_MS = 5_000
 /** A call that was refused as a whole, so that no line of the function is its cause. */
 export class CallRefused extends Error {}
 
-const SYNCHRONOUS =
-  'a function of a scenario must be synchronous, because its changes are applied when it returns'
+export const SYNCHRONOUS = 'a function must be synchronous, because its changes are applied when it returns'
 
 /**
  * Runs a function of a scenario on a snapshot and returns its commands. Throws its error, or {@link CallRefused} when it
@@ -51,8 +50,11 @@ function refuseAfter({ isOver }: Call): void {
 const CALL = Symbol.for('agent-workspace-emulator.call')
 const script = new Script(`globalThis[Symbol.for('${CALL.description}')]()`, { filename: 'scenario-call.js' })
 
-// V8 can stop an endless loop only in a script with a time limit.
-function withinTime<T>(run: () => T, limit: number): T {
+/**
+ * Runs a function for at most `limit` real milliseconds: V8 can stop an endless loop only in a script with a time limit.
+ * Throws its error, or {@link CallRefused} when it takes longer.
+ */
+export function withinTime<T>(run: () => T, limit: number): T {
   const { exit } = process
   Object.defineProperty(globalThis, CALL, { value: run, configurable: true })
   process.exit = () => {
@@ -160,8 +162,9 @@ function frozenCopy<T>(value: T): T {
   return frozen(structuredClone(value))
 }
 
-function frozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null) return value
+/** Freezes a value and everything in it, and returns it. */
+export function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
   for (const member of Object.values(value)) frozen(member)
   return Object.freeze(value)
 }

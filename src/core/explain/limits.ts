@@ -8,12 +8,12 @@ import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { formatInstant } from '../time/instant.ts'
 import { counted } from '../words.ts'
 
-/** The operation of a request; undefined when no route matched. A stub is read from the entry, as it may be removed by now. */
+/** The operation of a request; undefined when no route matched. One that is not of the service is read from the entry, as it may be removed by now. */
 export function loggedOperation(
   { service }: Sandbox,
-  { operation, stubbed }: LogEntry,
+  { operation, added }: LogEntry,
 ): AnyOperation | undefined {
-  return stubbed ?? service.operations.get(operation ?? '')
+  return added ?? service.operations.get(operation ?? '')
 }
 
 /** The state of a rate limit. */

@@ -67,7 +67,8 @@ const descriptions: Readonly<
     cors?.isPreflight
       ? 'It is a preflight, which a browser sends before a request of a page.'
       : BODIES[body.kind],
-  route: ({ operation }) => `It is ${operation?.name}: ${operation?.method} ${operation?.path}.`,
+  route: ({ operation: { name, method, path, place } = {} }) =>
+    `It is ${name}: ${method} ${path}${place === undefined ? '' : `, defined at ${place}`}.`,
   runDueEvents: ({ entry: { caughtUp } }) =>
     caughtUp === 0 ? 'Nothing was due.' : `${events(caughtUp)} due and ran first.`,
   authenticate: ({ entry: { caller } }) =>
@@ -116,9 +117,11 @@ export function isCutOff({ status }: LogEntry): boolean {
   return status === 0
 }
 
-function respondedWith({ stubbed, status }: LogEntry): string {
-  if (stubbed === undefined) return `It responded with ${status}`
-  return `The stub ${stubbed.stub} responded with ${status} instead of the service`
+function respondedWith({ added, status, remark }: LogEntry): string {
+  if (added === undefined) return `It responded with ${status}`
+  if (added.stub !== undefined)
+    return `The stub ${added.stub} responded with ${status} instead of the service`
+  return `The endpoint at ${added.place} responded with ${status}${remark === undefined ? '' : ` (${remark})`}`
 }
 
 function concluded({ status, faults }: LogEntry): string {

@@ -218,12 +218,13 @@ function chosen(name: string): Readonly<Record<ChosenBy, string>> {
 
 function errorOf({ status, error }: LogEntry): RequestTrace['error'] {
   if (error === undefined) return null
-  const kind: ErrorKind = catalog[error.code as ErrorCode]
+  // A code that a user has chosen is not in the catalog.
+  const kind: ErrorKind | undefined = catalog[error.code as ErrorCode]
   return {
     code: error.code,
     status,
     detail: error.detail,
-    mitigation: error.mitigation ?? kind.mitigation ?? null,
+    mitigation: error.mitigation ?? kind?.mitigation ?? null,
     issues: error.issues,
     issues_total: error.issueCount,
   }

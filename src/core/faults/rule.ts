@@ -3,7 +3,7 @@ import type { Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
 import { duration, intBetween, nonEmptyText, type ShapeOf, schemaKey, timestamp } from '../fields.ts'
 import { fitsGlob } from '../log/glob.ts'
-import { requestMembers } from '../log/request-criteria.ts'
+import { type OperationNames, requestMembers } from '../log/request-criteria.ts'
 import { FAULT_COUNTERS, FAULTS, type TableOf } from '../state/transaction.ts'
 import { either, form, lazily, mapOf, membersOf, nameAmong, someOf, strictObject } from '../strict-input.ts'
 import { type Action, type KnownNames, type Phase, type PrimitiveMap, usesOf } from './primitive.ts'
@@ -49,8 +49,7 @@ export interface StoredFaults {
 export type FaultDraft = ShapeOf<typeof draftRule>
 
 /** The parts of the service that the schemas of rules use. */
-interface RuleNames extends KnownNames {
-  readonly operations: ReadonlyMap<string, unknown>
+interface RuleNames extends KnownNames, OperationNames {
   readonly webhookTypes: readonly { readonly type: string }[]
   readonly presets: ReadonlyMap<string, unknown>
   readonly primitives: PrimitiveMap
@@ -152,7 +151,7 @@ function source() {
 /** Texts are globs unless another form is named. */
 function requestMatch(names: RuleNames) {
   return someOf({
-    ...requestMembers([...names.operations.keys()]),
+    ...requestMembers(names),
     /** Id of the key's record. */
     api_key: nonEmptyText().optional(),
     principal_kind: z.enum(['user', 'service']).optional(),

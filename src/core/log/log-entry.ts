@@ -29,7 +29,7 @@ export function logEntry(
   response?: KeptResponse,
 ): LogEntry {
   const { call, refusal, idempotency, assumed, mentioned } = exchange
-  const { name, stub } = call.operation
+  const { name, stub, place } = call.operation
   const { query, headers, body } = keptOf(call, words)
   return {
     id: exchange.id,
@@ -39,7 +39,8 @@ export function logEntry(
     pathPrefix: call.pathPrefix,
     chosenBy: call.chosenBy,
     operation: name === '' ? undefined : name,
-    stubbed: stub === undefined ? undefined : call.operation,
+    added: (stub ?? place) === undefined ? undefined : call.operation,
+    remark: exchange.reply?.remark,
     params: withoutWords(call.params, words),
     nearest: exchange.nearest,
     query,
@@ -121,6 +122,7 @@ function decidedBy({ refusal, injected, step, idempotency, call }: Exchange): St
 
 // Large bodies are left out: a full log of the largest would be 100 GiB.
 function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptBody {
+  if (body.kind === 'bytes') return { kind: 'large', bytes: body.value.length }
   if (body.kind !== 'json') return { kind: body.kind }
   const bytes = body.bytes?.length
   if ((bytes ?? JSON.stringify(body.value).length) > MAX_KEPT_BYTES) return { kind: 'large', bytes }
@@ -128,9 +130,9 @@ function keptBody(body: CallBody, secrets: readonly string[] | undefined): KeptB
 }
 
 function keptError({ code, message, options }: Refusal): KeptError {
-  const { mitigation, issues = [], admission, reason } = options
+  const { mitigation, issues = [], admission, reason, word } = options
   return {
-    code,
+    code: word ?? code,
     detail: truncated(
       reason === undefined ? message : `${message} The response does not contain the reason: ${reason}`,
     ),

@@ -7,9 +7,9 @@ import { either, form, json, mapOf, nameAmong, strictObject } from '../strict-in
 import { fitsGlob } from './glob.ts'
 
 /** The conditions of every match of requests, for logged and for incoming requests. */
-export function requestMembers(operations: readonly string[]) {
+export function requestMembers(names: OperationNames) {
   return {
-    operation: nameAmong(operations, 'operation').optional(),
+    operation: operationName(names).optional(),
     method: nonEmptyText().optional(),
     path: pathMatch().optional(),
     query: mapOf(z.string()).optional(),
@@ -17,6 +17,22 @@ export function requestMembers(operations: readonly string[]) {
     body: mapOf(bodyRule, (place) => (isPointer(place) ? undefined : NO_POINTER)).optional(),
     idempotency_key: nonEmptyText().optional(),
   }
+}
+
+/** The names that operations have now, and whether another name may be given. */
+export interface OperationNames {
+  readonly operations: ReadonlyMap<string, unknown>
+  readonly mayName?: ((name: string) => boolean) | undefined
+}
+
+function operationName({ operations, mayName }: OperationNames): z.ZodType<string, string> {
+  const among = () => nameAmong([...operations.keys()], 'operation')
+  if (mayName === undefined) return among()
+  // The operations of users change while the emulator runs.
+  return z.string().superRefine((name, context) => {
+    const { error } = mayName(name) ? {} : among().safeParse(name)
+    for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message })
+  })
 }
 
 function pathMatch(): z.ZodType<PathMatch, PathMatch> {

@@ -79,8 +79,10 @@ export interface LogEntry {
   readonly chosenBy: ChosenBy
   /** Name of the operation; undefined when no route matched. */
   readonly operation: string | undefined
-  /** The operation itself if a stub replaced the service. */
-  readonly stubbed: AnyOperation | undefined
+  /** The operation itself if it is not one of the service: of a stub, or of a user, whose definitions may have changed since. */
+  readonly added: AnyOperation | undefined
+  /** What is wrong with a response that was sent nevertheless. */
+  readonly remark: string | undefined
   readonly params: Readonly<Record<string, string>>
   /** `METHOD /template` of the nearest operations, for a request that matched none. */
   readonly nearest: readonly string[]

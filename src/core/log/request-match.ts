@@ -4,7 +4,7 @@ import { type Json, valueAt } from '../json.ts'
 import { fitsRegex } from '../regex.ts'
 import { json, someOf } from '../strict-input.ts'
 import { fitsGlob } from './glob.ts'
-import { fitsBodyRule, type PathMatch, requestMembers } from './request-criteria.ts'
+import { fitsBodyRule, type OperationNames, type PathMatch, requestMembers } from './request-criteria.ts'
 import type { LogEntry } from './request-log.ts'
 
 /** A status such as 429, a class such as `4xx`, or 0 for a request that was cut off before its response. */
@@ -21,9 +21,9 @@ const callerMatch = someOf({
 export type CallerMatch = z.output<typeof callerMatch>
 
 /** The conditions of every search for requests. All given ones must hold. Texts are globs unless another form is named. */
-function matchFields(operations: Iterable<string>) {
+function matchFields(names: OperationNames) {
   return {
-    ...requestMembers([...operations]),
+    ...requestMembers(names),
     status: status().optional(),
     caller: callerMatch.optional(),
   }
@@ -32,8 +32,8 @@ function matchFields(operations: Iterable<string>) {
 export type RequestMatch = Readonly<z.output<z.ZodObject<ReturnType<typeof matchFields>>>>
 
 /** The schema of a `RequestMatch` for a service's operations. `more`: further fields. */
-export function matchSchema<M extends z.ZodRawShape>(operations: Iterable<string>, more: M) {
-  return someOf({ ...matchFields(operations), ...more })
+export function matchSchema<M extends z.ZodRawShape>(names: OperationNames, more: M) {
+  return someOf({ ...matchFields(names), ...more })
 }
 
 function status() {

@@ -1,17 +1,34 @@
 import { limitClock, pathKey } from '../core-assumptions.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { teamspaceHeader } from './auth.ts'
+import { type Caller, teamspaceHeader } from './auth.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Sets the caller of the request, in the teamspace that a header may select. Refuses an unknown key with `unauthorized`. */
 export function authenticate(sandbox: Sandbox, exchange: Exchange): void {
   const { headers } = exchange.call
-  const caller = sandbox.authenticator.identifyCall(exchange.call, exchange.settings)
+  const caller = callerOf(sandbox, exchange)
   const header = exchange.settings.get(teamspaceHeader)
   const chosen = header === null ? undefined : headers[header.toLowerCase()]
   exchange.ownTeamspace = caller.teamspace_id
   exchange.caller = chosen === undefined ? caller : { ...caller, teamspace_id: chosen }
+}
+
+function callerOf({ authenticator }: Sandbox, { call, settings }: Exchange): Caller {
+  if (call.operation.auth !== false) return authenticator.identifyCall(call, settings)
+  return authenticator.guessCall(call, settings) ?? NOBODY
+}
+
+/** The caller of a request without a known key, where none is needed. */
+const NOBODY: Caller = {
+  key_id: '',
+  kind: 'service',
+  user_id: null,
+  organization_id: '',
+  teamspace_id: '',
+  account_admin: false,
+  permissions: [],
+  denied: [],
 }
 
 /** The rate window that a request uses, and the milliseconds on its clock. */
@@ -70,7 +87,8 @@ function mayCall(sandbox: Sandbox, exchange: Exchange): boolean {
 
 function checkPermission(sandbox: Sandbox, exchange: Exchange): void {
   const { caller, call, tx, settings } = exchange
-  const { principal, name } = call.operation
+  const { principal, name, auth } = call.operation
+  if (auth === false) return
   if (principal !== undefined && principal.kind !== caller.kind) {
     refuse(principal.code, {
       detail: `${name} is only for ${principal.kind}-scoped keys; this is a ${caller.kind} key.`,

@@ -24,11 +24,14 @@ import type { Caller } from './auth.ts'
 import type { HeaderList } from './headers.ts'
 import type { Admission } from './rate-limiter.ts'
 import type { Step } from './steps.ts'
+import type { StreamBody } from './stream.ts'
 
 /** The body of a request: none, JSON, or the reason why the adapter could not read it. */
 export type CallBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json'; readonly value: Json; readonly bytes?: Uint8Array }
+  /** For an operation that accepts bytes. */
+  | { readonly kind: 'bytes'; readonly value: Uint8Array }
   /** The step `validate` throws the refusal. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 
@@ -83,6 +86,10 @@ export interface Content {
   readonly text: string | undefined
   /** Lines of an NDJSON stream, created while they are read. */
   readonly lines: Iterable<string> | undefined
+  /** The body as bytes, in place of the others. */
+  readonly bytes?: Buffer
+  /** The body in parts, in place of the others. */
+  readonly stream?: StreamBody
 }
 
 /** The headers of a response by their source, and the decision that the rate-limit headers describe. */

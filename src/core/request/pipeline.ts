@@ -37,7 +37,9 @@ const PIPELINE: readonly (readonly [step: Step, work: Work])[] = [
 const ARRIVAL = PIPELINE.slice(0, PIPELINE.findIndex(([step]) => step === 'rateLimit') + 1)
 
 /** Runs all steps of a request. Each step lets it pass or refuses it. The response is created and logged in both cases. */
-export function perform(sandbox: Sandbox, call: Call): ApiResponse {
+export function perform(sandbox: Sandbox, given: Call): ApiResponse {
+  const operation = given.operation.choose?.(given)
+  const call = operation === undefined ? given : { ...given, operation }
   const exchange = sandbox.exchange(call)
   try {
     run(sandbox, exchange)

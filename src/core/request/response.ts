@@ -8,6 +8,7 @@ import { SECOND } from '../time/instant.ts'
 import type { Content, Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
+import { type StreamPauses, streamPauses } from './stream-pauses.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -16,6 +17,8 @@ export const PROBLEM_TYPE = 'application/problem+json'
 export interface ApiResponse extends Content {
   /** The copy for the log. An adapter that sends something else changes this copy. */
   readonly kept?: KeptResponse
+  /** The pauses of its stream. */
+  readonly pauses?: StreamPauses
   /** The check of its request, which depends on the headers that are sent. Absent for a request without one. */
   readonly cors?: CorsCheck
   /** The hooks of its request, which may change how it is sent. Absent for a response that is sent unchanged. */
@@ -37,18 +40,28 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
     hooks === undefined
       ? { admission: found, headers: content.headers.concat(quotaHeaders(found), own) }
       : hooks.response(exchange, { content: content.headers, admission: found, own })
-  const { status, text, lines } = content
+  const { status, text, lines, bytes } = content
   const { method, operation, cors } = exchange.call
   const words = maskedWordsOf(exchange.call, sandbox, exchange.settings)
   const kept = new KeptResponse(status, headers, operation.secrets, words)
-  if (text !== undefined && method !== 'HEAD') kept.write(text)
+  const shownText = text ?? bytes?.toString()
+  if (shownText !== undefined && method !== 'HEAD') kept.write(shownText, bytes?.length)
   const whole = {
     request: exchange.rawBody,
     response: hooks === undefined ? exchange.reply?.body : undefined,
   }
   sandbox.log.add(logEntry(exchange, status, admission, words, kept), whole)
   const copied = lines && kept.copying(lines)
-  return { status, headers, text, lines: copied, kept, ...(cors && { cors }), ...(hooks && { hooks }) }
+  const pauses = content.stream && streamPauses(sandbox, exchange.id, content.stream)
+  return {
+    ...content,
+    headers,
+    lines: copied,
+    kept,
+    ...(pauses && { pauses }),
+    ...(cors && { cors }),
+    ...(hooks && { hooks }),
+  }
 }
 
 /** The content of a response: the reply of the handler, or the error of the refusal. */
@@ -75,12 +88,23 @@ function succeed(exchange: Exchange): Content {
     headers.push(['Content-Type', call.operation.media ?? 'application/json'])
     return { status, headers, text: undefined, lines: reply.lines }
   }
+  const { bytes, stream, type = stream?.type ?? JSON_TYPE } = reply ?? {}
+  if (stream !== undefined && status !== 204)
+    return {
+      status,
+      headers: [...headers, ['Content-Type', type]],
+      text: undefined,
+      lines: undefined,
+      stream,
+    }
+  if (bytes !== undefined && status !== 204)
+    return { status, headers: [...headers, ['Content-Type', type]], text: undefined, lines: undefined, bytes }
   const body = reply?.body
   if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
   // Nearly every body has an id and a timestamp, so only the log names these two assumptions.
   exchange.note('U012')
   exchange.note('U013')
-  headers.push(['Content-Type', JSON_TYPE])
+  headers.push(['Content-Type', type])
   return { status, headers, text: reply?.text ?? JSON.stringify(body), lines: undefined }
 }
 

@@ -22,6 +22,7 @@ export function validateInput(sandbox: Sandbox, exchange: Exchange): void {
   const found: Issue[] = []
   exchange.query = read(exchange, input.query, '/query', call.query, found)
   if (input.body === undefined) exchange.body = undefined
+  else if (call.body.kind === 'bytes') exchange.body = call.body.value
   else if (call.body.kind === 'none') {
     const absent = input.body.safeParse(undefined)
     exchange.body = absent.data

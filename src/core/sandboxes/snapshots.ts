@@ -214,7 +214,7 @@ export function factsOf({ store }: SandboxState, { collections }: Service): Snap
   return {
     saved_at: now,
     revision: store.revision,
-    records: countRecords(store, collections.keys()),
+    records: countRecords(store, collections),
     problem: null,
   }
 }

@@ -51,7 +51,7 @@ export function snapshotFor(sandbox: Sandbox, call: ScenarioCall): ScenarioSnaps
     ...(about === undefined ? {} : { record: about }),
     records: () =>
       script === undefined ? [] : records(script.table).map((record) => script.show(record, scope)),
-    collections: [...service.collections.keys()],
+    collections: [...service.collections.keys(), ...store.own(service.collections)],
     state: (collection) => records(collection) as unknown as readonly JsonObject[],
   }
 }

@@ -3,8 +3,8 @@ import type { ErrorFormat } from '../errors.ts'
 import type { JsonObject } from '../json.ts'
 import type { AnyOperation, Reply, Request } from '../operation.ts'
 import { withoutCredentials } from '../redaction.ts'
-import type { Stub } from './stub.ts'
-import { filled } from './stub.ts'
+import { streamOf } from '../request/stream.ts'
+import { filled, type ResponseDraft, type Stub, type StubDraft, servedId, servedResponses } from './stub.ts'
 
 /**
  * A stub as an operation. As for any other operation, a request needs a key and takes a place in the rate window.
@@ -27,7 +27,7 @@ export function stubOperation(stub: Stub, errorFormat: ErrorFormat): AnyOperatio
 
 /** An operation without a contract whose response is that of a stub. */
 export function stubbed(
-  { find: _, poll: __, input: ___, handle: ____, output: _____, ...operation }: AnyOperation,
+  { find: _, poll: __, input: ___, handle: ____, output: _____, choose: ______, ...operation }: AnyOperation,
   stub: Stub,
 ): AnyOperation {
   return { ...operation, success: stub.status, ...responding(stub) }
@@ -38,12 +38,35 @@ function responding(stub: Stub): Pick<AnyOperation, 'stub' | 'input' | 'handle'>
     stub: stub.id,
     // The body is read and logged, and any JSON value is valid.
     ...(stub.method === 'GET' ? {} : { input: () => ({ body: z.unknown() }) }),
-    handle: (request) => response(stub, request),
+    handle: (request) => {
+      request.note('U043')
+      return givenReply(stub, servedId({ stub: stub.id }), request)
+    },
   }
 }
 
-function response({ headers, body }: Stub, { note, call, params, rawBody }: Request<object, unknown>): Reply {
-  note('U043')
+/** The response to give, or a list of them. */
+type Given = ResponseDraft & Pick<StubDraft, 'responses' | 'cycle'>
+
+/** The next response of a stub or of an endpoint. @param id of the count of its responses */
+export function givenReply(
+  { responses, cycle, ...one }: Given,
+  id: string,
+  request: Request<object, unknown>,
+): Reply {
+  if (responses === undefined) return reply(one, request)
+  const served = request.tx.in(servedResponses)
+  const count = served.get(id)?.count ?? 0
+  const last = responses.length - 1
+  if (cycle === true || count < last)
+    served.put({ id, count: cycle === true && count === last ? 0 : count + 1 })
+  return reply(responses[Math.min(count, last)] ?? one, request)
+}
+
+function reply(
+  { status = 200, headers = {}, body, stream }: ResponseDraft,
+  { call, params, rawBody }: Request<object, unknown>,
+): Reply {
   const { method, path, query } = call
   const request = {
     method,
@@ -54,7 +77,9 @@ function response({ headers, body }: Stub, { note, call, params, rawBody }: Requ
     ...(rawBody === undefined ? {} : { body: rawBody }),
   }
   return {
+    status,
     headers: Object.entries(headers),
     ...(body === undefined ? {} : { body: filled(body, request as JsonObject) as object }),
+    ...(stream && { stream: streamOf(stream) }),
   }
 }

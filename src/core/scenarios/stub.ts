@@ -4,6 +4,7 @@ import { refuse } from '../errors.ts'
 import { intBetween } from '../fields.ts'
 import type { IssueList } from '../issue-list.ts'
 import {
+  type Immutable,
   type Issue,
   isObject,
   isPointer,
@@ -13,14 +14,50 @@ import {
   pointer,
   valueAt,
 } from '../json.ts'
+import { requestMembers } from '../log/request-criteria.ts'
+import type { AnyOperation } from '../operation.ts'
 import { responseHeaders } from '../request/headers.ts'
+import { streamDraft } from '../request/stream.ts'
 import type { Service } from '../service.ts'
 import type { TableOf, Transaction } from '../state/transaction.ts'
-import { type Clash, json, strictObject, together } from '../strict-input.ts'
+import { type Clash, json, someOf, strictObject, together } from '../strict-input.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
 
 /** The origin of a stub. */
 export type StubSource = 'control' | 'fixtures' | `scenario:${string}`
+
+/** One response of a stub, or of an endpoint of a user. */
+const responseFields = {
+  status: intBetween(200, 599),
+  headers: responseHeaders((name) => (OURS.test(name) ? NOT_ITS_OWN : undefined)),
+  /** Absent: the response has no body. A `{"$request": pointer}` in it is replaced by a part of the request. */
+  body: together(json(), (value) => placeholderClashes(value)).optional(),
+  /** The body in parts, in place of `body`. */
+  stream: streamDraft.optional(),
+}
+
+/** One response as users write it. Default: the status 200, and no headers. */
+export const responseDraft = strictObject(responseFields).partial({ status: true, headers: true })
+
+export type ResponseDraft = Immutable<z.output<typeof responseDraft>>
+
+/** The responses of a path, and the requests that they are for. */
+export const variantFields = {
+  /** Given in turn, in place of one response; the last one stays. */
+  responses: z.array(responseDraft).min(1).max(100).optional(),
+  /** Whether the responses begin again after the last one. */
+  cycle: z.boolean().optional(),
+  /** As in the match of a fault rule. Of several that fit, the one with the most conditions responds. */
+  match: requestMatch().optional(),
+}
+
+function requestMatch() {
+  const { query, headers, body } = requestMembers({ operations: new Map() })
+  return someOf({ query, headers, body })
+}
+
+/** The conditions of a variant. */
+export type VariantMatch = NonNullable<z.output<typeof variantFields.match>>
 
 /**
  * The response of an endpoint without a contract in the specification, mainly of those that read messages (U043, U045), as in
@@ -33,14 +70,12 @@ export const stub = strictObject({
   }) as z.ZodType<string> as z.ZodType<StubSource>,
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
   /** The path after `/v1`, with `{names}` for parameters: `/conversations/{id}/messages`. */
-  path: path(),
-  status: intBetween(200, 599),
-  headers: responseHeaders((name) => (OURS.test(name) ? NOT_ITS_OWN : undefined)),
-  /** Absent: the response has no body. A `{"$request": pointer}` in it is replaced by a part of the request. */
-  body: together(json(), (value) => placeholderClashes(value)).optional(),
+  path: endpointPath(),
+  ...responseFields,
+  ...variantFields,
 })
 
-export type Stub = Readonly<z.output<typeof stub>>
+export type Stub = Immutable<z.output<typeof stub>>
 
 const draft = strictObject({
   /** Default `stub`, or `stub-2` and so on when that exists. */
@@ -53,11 +88,11 @@ const draft = strictObject({
 })
 
 /** A stub as users write it. */
-export type StubDraft = Readonly<z.output<typeof draft>>
+export type StubDraft = Immutable<z.output<typeof draft>>
 
 /** The schema of a stub that users write. It refuses a stub for an operation that has a contract. */
 export function stubDraft(service: Service) {
-  return together(draft, (given) => contractClash(given, service))
+  return together(draft, (given) => [...contractClash(given, service), ...variantClash(given)])
 }
 
 export const stubs: TableOf<Stub> = { name: '$stubs', label: 'stub' }
@@ -74,10 +109,11 @@ export function putStub(tx: Transaction, draft: StubDraft, source: StubSource): 
       mitigation: 'DELETE /__emulator/stubs removes all stubs, DELETE /__emulator/stubs/{id} removes one.',
     })
   }
-  const { method, path, status = 200, headers = {}, body } = draft
+  const { id: _, method, path, status = 200, headers = {}, ...rest } = draft
   const stub = { id: idFor(tx, draft), source, method, path, status, headers }
-  // A copy, because the script can still change its own object.
-  return table.insert(structuredClone({ ...stub, ...(body === undefined ? {} : { body }) }))
+  tx.delete(servedResponses.name, servedId({ stub: stub.id }))
+  // A copy, because the script can still change its own object. Fields without a value are left out.
+  return table.insert(JSON.parse(JSON.stringify({ ...stub, ...rest })) as Stub)
 }
 
 /** Writes the stubs of a fixtures document. A stub with an id replaces the one with that id. @returns how many */
@@ -89,9 +125,28 @@ export function writeStubs(tx: Transaction, drafts: readonly StubDraft[]): numbe
   return drafts.length
 }
 
+/** How many responses of a list have been given. */
+export const servedResponses: TableOf<{ readonly id: string; readonly count: number }> = {
+  name: '$served',
+  label: 'count of responses',
+}
+
+/** The id of a count. */
+export function servedId(of: { readonly stub: string } | { readonly endpoint: string }): string {
+  return JSON.stringify(of)
+}
+
 /** The endpoint of a stub, without the names of its parameters: two stubs with the same endpoint are two responses of it. */
-export function endpointOf({ method, path }: { readonly method?: unknown; readonly path?: unknown }): string {
-  return `${String(method)} ${String(path).replaceAll(/\{[^/}]*\}/g, '{}')}`
+export function endpointOf({
+  method,
+  path,
+  match,
+}: {
+  readonly method?: unknown
+  readonly path?: unknown
+  readonly match?: unknown
+}): string {
+  return `${String(method)} ${String(path).replaceAll(/\{[^/}]*\}/g, '{}')}${match === undefined ? '' : ` ${JSON.stringify(match)}`}`
 }
 
 /** Removes the stubs of a source. */
@@ -164,13 +219,15 @@ const NOT_ITS_OWN =
 const LITERAL = /^[A-Za-z0-9._~!$&'()*+,;=:@%-]+$/
 const NAMED = /^\{[A-Za-z][A-Za-z0-9_]*\}$/
 
-function path(): z.ZodType<string, string> {
+/** The path of a stub, or of an endpoint of a user. */
+export function endpointPath(): z.ZodType<string, string> {
   return z.string().refine((text) => pathProblem(text) === undefined, {
     error: ({ input }) => pathProblem(String(input)),
   })
 }
 
-function pathProblem(text: string): string | undefined {
+/** Why a text is no path template after `/v1`; undefined for one that is. */
+export function pathProblem(text: string): string | undefined {
   if (!text.startsWith('/')) return 'must begin with a slash, such as /search'
   if (text === '/v1' || text.startsWith('/v1/') || text.startsWith('/@'))
     return `must be the path after /v1, the same for every sandbox: ${text.replace(/^(?:\/@[^/]*)?(?:\/v1)?/, '') || '/search'}`
@@ -186,18 +243,57 @@ function pathProblem(text: string): string | undefined {
   return twice === undefined ? undefined : `has ${twice} twice`
 }
 
-// When all requests that match the stub match an operation with a contract, the stub would never respond.
-function contractClash({ method, path }: StubDraft, { operations }: Service): Clash[] {
+/** A response and a list of them, or a body and a stream, exclude each other. */
+export function variantClash({ responses, cycle, ...one }: StubDraft): Clash[] {
+  const all = [
+    { at: [] as PropertyKey[], ...one },
+    ...(responses ?? []).map((each, n) => ({ at: ['responses', n], ...each })),
+  ]
+  const both = all.flatMap(({ at, body, stream }) =>
+    body === undefined || stream === undefined
+      ? []
+      : [{ path: [...at, 'stream'], message: 'cannot be given together with body, which it replaces' }],
+  )
+  const spare = (['status', 'headers', 'body', 'stream'] as const).filter(
+    (name) => responses !== undefined && one[name] !== undefined,
+  )
+  return [
+    ...both,
+    ...spare.map((name) => ({
+      path: [name],
+      message: 'cannot be given together with responses; write it in each of them',
+    })),
+    ...(cycle !== undefined && responses === undefined
+      ? [{ path: ['cycle'], message: 'needs responses, a list' }]
+      : []),
+  ]
+}
+
+/** The operation with a contract that all requests to a path match, if there is one. */
+export function contractedBy(
+  { method, path }: Pick<StubDraft, 'method' | 'path'>,
+  operations: Iterable<AnyOperation>,
+): AnyOperation | undefined {
   const segments = path.split('/')
-  for (const operation of operations.values()) {
+  for (const operation of operations) {
     if (!operation.contract || operation.method !== method) continue
     const template = operation.path.split('/')
     const covers = template.every((part, index) => part.startsWith('{') || part === segments[index])
-    if (!covers || template.length !== segments.length) continue
-    const message = `is ${operation.name}, which has a contract: no stub replaces it. A fault rule can: POST /__emulator/faults {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
-    return [{ path: ['path'], message }]
+    if (covers && template.length === segments.length) return operation
   }
-  return []
+  return undefined
+}
+
+// Such a stub would never respond.
+export function contractClash(
+  draft: Pick<StubDraft, 'method' | 'path'>,
+  { operations }: Service,
+  refusal = 'no stub replaces it',
+): Clash[] {
+  const operation = contractedBy(draft, operations.values())
+  if (operation === undefined) return []
+  const message = `is ${operation.name}, which has a contract: ${refusal}. A fault rule can: POST /__emulator/faults {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
+  return [{ path: ['path'], message }]
 }
 
 /** The key of an object in a stub's body that is replaced by a part of the request. */

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { oncePerSettings, type Settings } from '../assumptions.ts'
-import { nonEmptyText, timestamp } from '../fields.ts'
+import { nonEmptyText, objectAs, timestamp } from '../fields.ts'
 import type { Issue } from '../json.ts'
+import { keeping } from '../keeping.ts'
 import type { Chance, Faker } from '../random.ts'
 import type { Row } from './commit.ts'
 import type { Index, Store } from './store.ts'
@@ -63,6 +64,29 @@ export function collection<T extends Row>(options: CollectionOptions<T>): Collec
   const schema = oncePerSettings((_, settings) => options.schema(settings))
   return { secrets: [], ...options, schema: (settings) => schema(options, settings) }
 }
+
+/** The declared collection with a name, or else that of a user. Throws when a collection cannot have the name. */
+export function collectionFor(declared: ReadonlyMap<string, AnyCollection>, name: string): AnyCollection {
+  const known = declared.get(name)
+  if (known !== undefined) return known
+  if (!OWN_NAME.test(name)) throw new Error(`"${name}" cannot be the name of a collection: ${OWN_NAMES}`)
+  return ownCollection(name)
+}
+
+/** The names of collections of users. */
+export const OWN_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,99}$/
+const OWN_NAMES = 'it has 1 to 100 letters, digits, hyphens and underscores, and begins with a letter'
+
+const ownCollection = keeping(
+  (name): AnyCollection => collection({ name, label: `record of ${name}`, schema: ownRecord }),
+)
+
+/** A record of a collection of a user: any object with an id. */
+const ownRecord = () =>
+  objectAs<Row>().refine(({ id }) => typeof id === 'string' && id !== '', {
+    path: ['id'],
+    error: 'must be a text that is not empty',
+  })
 
 /** The former place of a record in a list, as in a state document. A cursor that names the record resumes from there (T28). */
 export const cursorPosition = z.strictObject({

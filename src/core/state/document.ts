@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type AssumptionCatalog, Settings } from '../assumptions.ts'
 import { didYouMean } from '../did-you-mean.ts'
-import { schemaKey, timestamp } from '../fields.ts'
+import { counter, schemaKey, timestamp } from '../fields.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject, type Json, type JsonObject, pointer, valueAt } from '../json.ts'
 import { idempotencyRecord } from '../request/idempotency.ts'
@@ -17,6 +17,7 @@ import { cursorPosition } from './collection.ts'
 import type { Row } from './commit.ts'
 import {
   type AcceptedRecords,
+  acceptOwn,
   acceptRecords,
   acceptRows,
   addUnknownCollections,
@@ -27,7 +28,7 @@ import {
 import { type Document, documentFacts, type SandboxState, storeOf } from './state.ts'
 import { Store } from './store.ts'
 
-const OPEN_KEYS = ['settings', 'collections']
+const OPEN_KEYS = ['settings', 'collections', 'own']
 
 /** Fields of a state file about the file itself; they are not loaded. */
 export const fileFields = { $schema: schemaKey(), wakes_at: timestamp().nullable().optional() }
@@ -63,6 +64,7 @@ export function checkDocument(
   // The schemas of records depend on the settings, so nothing else can be checked.
   if (wrong.length > 0) return { issues }
   const settings = new Settings(values, strict)
+  const { own, moved } = acceptOwn(raw.own, service, settings, issues)
   const collections = acceptCollections(raw.collections, service, settings, issues)
   const [faults, fault_counters] = [listAt(raw, 'faults'), listAt(raw, 'fault_counters')]
   const rules = service.rules.accept({ faults, fault_counters }, service, settings, issues)
@@ -84,7 +86,15 @@ export function checkDocument(
     facts.counters.events,
   )
   const counters = { ...facts.counters, events }
-  const document = { ...facts, ...lists, ...rules, counters, settings: values, collections }
+  const document = {
+    ...facts,
+    ...lists,
+    ...rules,
+    counters,
+    settings: values,
+    collections: joined(collections, moved),
+    own,
+  }
   const store = storeOf(document as unknown as Document)
   issues.addAll(checkSandboxOptions(store, service))
   if (issues.length > 0) return { issues }
@@ -110,6 +120,17 @@ function acceptCollections(
   )
 }
 
+function joined(
+  collections: AcceptedRecords,
+  moved: Readonly<Record<string, readonly Row[]>>,
+): AcceptedRecords {
+  const joinedRows = Object.entries(moved).map(([name, rows]) => {
+    const present = new Set(collections[name]?.map((row) => row?.id))
+    return [name, [...(collections[name] ?? []), ...rows.filter(({ id }) => !present.has(id))]] as const
+  })
+  return { ...collections, ...Object.fromEntries(joinedRows) }
+}
+
 /** Ids of the invalid records of a document. */
 function unusableIds(raw: unknown, collections: AcceptedRecords): ReadonlySet<string> {
   const given = isObject(raw) ? raw : {}
@@ -129,6 +150,7 @@ export const listedRecords = {
   idempotency: idempotencyRecord,
   scenario_calls: scenarioCall,
   stubs: stub,
+  served: z.strictObject({ id: z.string().min(1), count: counter() }),
   places: cursorPosition,
   limits: z.strictObject({ id: z.string(), hits: z.array(z.number().min(0).max(END_OF_TIME)) }),
 } satisfies Readonly<Record<string, z.ZodType<Row>>>

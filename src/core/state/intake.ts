@@ -6,7 +6,7 @@ import { type Issue, isObject, pointer } from '../json.ts'
 import { sealMembers } from '../secrets.ts'
 import type { Service } from '../service.ts'
 import { parsed, zodIssues } from '../zod-issues.ts'
-import type { AnyCollection } from './collection.ts'
+import { type AnyCollection, collectionFor, OWN_NAME } from './collection.ts'
 import type { Row } from './commit.ts'
 import type { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
@@ -53,6 +53,35 @@ export function acceptRecords(
   return collection.secrets.length === 0
     ? rows
     : rows.map((row) => row && sealMembers(row, collection.secrets))
+}
+
+/**
+ * Checks the collections of the user. Of one whose name the service has by now, the records that fit are moved to that of the
+ * service, and the others to one with another name, so that nothing is lost and a start does not fail.
+ */
+export function acceptOwn(
+  raw: unknown,
+  service: Pick<Service, 'collections'>,
+  settings: Settings,
+  issues: IssueList,
+) {
+  const own: Record<string, readonly (Row | undefined)[]> = {}
+  const moved: Record<string, readonly Row[]> = {}
+  for (const [name, rows] of Object.entries(objectAt(raw, '/own', issues))) {
+    const at = pointer('own', name)
+    const declared = service.collections.get(name)
+    if (!OWN_NAME.test(name)) issues.push({ pointer: at, detail: 'is not a name that a collection can have' })
+    else if (declared === undefined || !Array.isArray(rows))
+      own[name] = acceptRecords(collectionFor(new Map(), name), rows, settings, at, issues)
+    else {
+      const fitting = acceptRecords(declared, rows, settings, at, new IssueList())
+      moved[name] = fitting.filter(isAccepted)
+      const left = rows.filter((_, index) => fitting[index] === undefined)
+      if (left.length > 0)
+        own[`${name}-unfit`] = acceptRecords(collectionFor(new Map(), name), left, settings, at, issues)
+    }
+  }
+  return { own, moved }
 }
 
 /** As {@link acceptRecords}, for records of core. */

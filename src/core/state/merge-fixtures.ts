@@ -7,7 +7,9 @@ import { change } from '../sandboxes/change.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { acceptStubs, type StubDraft, writeStubs } from '../scenarios/stub.ts'
 import { armRecord } from '../service.ts'
+import type { Row } from './commit.ts'
 import { countPast } from './counters.ts'
+import { acceptOwn } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
 import { buildStartingState, checkNames, type Fixtures } from './starting-state.ts'
 import type { SandboxState } from './state.ts'
@@ -30,6 +32,8 @@ export interface MergePlan {
   readonly joined: ReadonlyMap<string, Joined>
   readonly store: Store
   readonly stubs: readonly StubDraft[]
+  /** Records of collections of the user. */
+  readonly own: Readonly<Record<string, readonly (Row | undefined)[]>>
 }
 
 /** The time and the settings of a merge. Default: those of the sandbox. */
@@ -67,16 +71,17 @@ export async function planMerge(
 ): Promise<MergePlan> {
   const issues = checkNames(fixtures, sandbox.service)
   const stubs = acceptStubs(fixtures.stubs ?? [], sandbox.service, issues)
+  const { own, moved } = acceptOwn(fixtures.own, sandbox.service, sandbox.settings, issues)
   refuseInvalid(issues)
   const joined = join(sandbox, fixtures)
-  return { joined, store: await build(sandbox, fixtures, joined, under), stubs }
+  return { joined, store: await build(sandbox, fixtures, joined, under), stubs, own: { ...own, ...moved } }
 }
 
 /** Writes a merge in the transaction of the scope. Refuses with `conflict` when it is no longer valid in the sandbox. */
 export function writeMerge(
   sandbox: Pick<Sandbox, 'service' | 'store'>,
   scope: Scope,
-  { joined, store, stubs }: MergePlan,
+  { joined, store, stubs, own }: MergePlan,
 ): Readonly<Record<string, number>> {
   const { tx } = scope
   const written = new Map<string, number>()
@@ -89,6 +94,10 @@ export function writeMerge(
       armRecord(sandbox.service, scope, name, row)
       written.set(name, (written.get(name) ?? 0) + 1)
     }
+  }
+  for (const [name, rows] of Object.entries(own)) {
+    for (const row of rows) if (row !== undefined) tx.put(name, row)
+    written.set(name, rows.length)
   }
   if (stubs.length > 0) written.set('stubs', writeStubs(tx, stubs))
   // Another request may have changed records that the new ones refer to while these were generated.

@@ -96,10 +96,10 @@ export function insertRows(
   else for (const row of fresh) armRecord(service, scope, name, row)
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 // Not every collection has `created_at`, so it is added only when the schema reports it as missing.
-function acceptNew(
+export function acceptNew(
   collection: AnyCollection,
   record: unknown,
   { id, created_at }: NewFields,

@@ -14,6 +14,7 @@ import type { AnyCollection, Collection, RecordMaker } from './collection.ts'
 import type { Row } from './commit.ts'
 import { countPast } from './counters.ts'
 import {
+  acceptOwn,
   acceptRecord,
   acceptRecords,
   addUnknownCollections,
@@ -29,6 +30,8 @@ export interface Fixtures {
   readonly generate: Readonly<Record<string, unknown>>
   /** Responses of endpoints without a contract; all of them are checked before any is written. */
   readonly stubs?: unknown
+  /** Records of collections of the user. */
+  readonly own?: unknown
   /** What the document gives for one seed, so that a start with it checks nothing and needs no faker. */
   readonly ready?: (() => ReadyRecords) | undefined
 }
@@ -94,7 +97,10 @@ export async function buildStartingState(
     given.set(name, [...accepted.rows, ...made.map((row) => placeInTime(row, start.now))])
     isPlaced ||= accepted.isPlaced
   }
+  const { own, moved } = acceptOwn(placeInTime(fixtures.own, start.now), service, settings, issues)
+  for (const [name, rows] of Object.entries(moved)) given.set(name, [...(given.get(name) ?? []), ...rows])
   const store = new Store()
+  for (const [name, rows] of Object.entries(own)) store.load(name, rows.filter(isAccepted))
   const counters = { ids: 0, uuids: 0, ...ready?.counters }
   const wanted = ready === undefined && Object.values(fixtures.generate).some((count) => Number(count) > 0)
   const ids: ReadonlySet<unknown> = wanted ? idsOf(fixtures) : new Set()

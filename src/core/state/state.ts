@@ -5,7 +5,7 @@ import type { SavedLog } from '../log/request-log.ts'
 import { IDEMPOTENCY } from '../request/idempotency.ts'
 import type { SavedWindow } from '../request/rate-limiter.ts'
 import { SCENARIO, type ScenarioRow, scenarioCalls, scenarioRecord } from '../scenarios/row.ts'
-import { stubs } from '../scenarios/stub.ts'
+import { servedResponses, stubs } from '../scenarios/stub.ts'
 import { type ClockRow, clockFields } from '../time/clock.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
 import { places } from './collection.ts'
@@ -64,6 +64,8 @@ export const documentFacts = z.object({
   scenario: scenarioRecord.nullable().default(null),
   scenario_calls: list().default([]),
   stubs: list().default([]),
+  /** How many responses of the lists of stubs and endpoints have been given. */
+  served: list().optional(),
   /** Former places of records in lists: a cursor that names a deleted record still works. */
   places: list().default([]),
   limits: list(),
@@ -80,6 +82,8 @@ export const stateDocument = () =>
     ...documentFacts.shape,
     settings: objectAs<JsonObject>(),
     collections: z.record(z.string(), rows()),
+    /** The collections of the user. Absent when there are none. */
+    own: z.record(z.string(), rows()).optional(),
     schedule: rows(),
     failed: rows(),
     idempotency: rows(),
@@ -87,6 +91,7 @@ export const stateDocument = () =>
     fault_counters: rows(),
     scenario_calls: rows(),
     stubs: rows(),
+    served: rows().optional(),
     places: rows(),
     limits: z.array(z.strictObject({ id: z.string(), hits: z.array(z.number()).readonly() })).readonly(),
   })
@@ -115,6 +120,7 @@ export const CORE_TABLES = {
   fault_counters: FAULT_COUNTERS,
   scenario_calls: scenarioCalls.name,
   stubs: stubs.name,
+  served: servedResponses.name,
   places: places.name,
 } as const
 
@@ -125,6 +131,7 @@ const BY_ITSELF: ReadonlySet<string> = new Set([
   IDEMPOTENCY,
   FAULT_COUNTERS,
   scenarioCalls.name,
+  servedResponses.name,
   places.name,
 ])
 
@@ -143,6 +150,8 @@ export function toDocument(
   facts: { sandbox: string; clock: ClockRow; limits: readonly SavedWindow[]; requests: number },
 ): Document {
   const rows = (table: string): Row[] => [...store.rows(table).values()]
+  const declared = new Set(collections)
+  const own = store.own(declared)
   const { id: _clock, ...clock } = facts.clock
   const { id: _counters, ...counters } = store.get(SANDBOX_TABLE, COUNTERS) as CountersRow
   return {
@@ -153,7 +162,8 @@ export function toDocument(
     settings: (store.get(SANDBOX_TABLE, SETTINGS) as SettingsRow).values,
     clock,
     counters: { ...counters, requests: facts.requests },
-    collections: Object.fromEntries([...collections].map((name) => [name, rows(name)])),
+    collections: Object.fromEntries([...declared].map((name) => [name, rows(name)])),
+    ...(own.length > 0 && { own: Object.fromEntries(own.map((name) => [name, rows(name)])) }),
     schedule: rows(SCHEDULE),
     failed: rows(FAILED_EVENTS),
     idempotency: rows(IDEMPOTENCY),
@@ -162,6 +172,8 @@ export function toDocument(
     scenario: scenarioOf(store),
     scenario_calls: rows(scenarioCalls.name),
     stubs: rows(stubs.name),
+    // Absent when there are none: most sandboxes have no such responses.
+    ...(store.rows(servedResponses.name).size > 0 && { served: rows(servedResponses.name) }),
     places: rows(places.name),
     limits: facts.limits,
   }
@@ -174,9 +186,9 @@ function scenarioOf(store: Store): Document['scenario'] {
   return scenario
 }
 
-/** The number of records in all given collections together. */
-export function countRecords(store: Store, collections: Iterable<string>): number {
-  return [...collections].reduce((sum, table) => sum + store.rows(table).size, 0)
+/** The number of records in all collections together. */
+export function countRecords(store: Store, declared: ReadonlyMap<string, unknown>): number {
+  return [...declared.keys(), ...store.own(declared)].reduce((sum, table) => sum + store.rows(table).size, 0)
 }
 
 /** Creates a store with the contents of a document that has been checked. */
@@ -191,7 +203,8 @@ export function storeOf(document: Omit<Document, 'limits' | 'sandbox' | 'format'
     { id: ORIGIN, seed: document.seed } as OriginRow,
     ...(document.scenario === null ? [] : [{ id: SCENARIO, ...document.scenario } as ScenarioRow]),
   ])
-  for (const [name, rows] of Object.entries(document.collections)) store.load(name, rows)
+  for (const [name, rows] of Object.entries({ ...document.own, ...document.collections }))
+    store.load(name, rows)
   for (const [key, table] of Object.entries(CORE_TABLES)) {
     // A document of an earlier version lacks the lists that were added later.
     store.load(table, document[key as keyof typeof CORE_TABLES] ?? [])

@@ -154,6 +154,14 @@ export class Store {
     return this.#tables.get(table) ?? EMPTY
   }
 
+  /** The names of the tables of users that have records: those of neither core nor the service. */
+  own(declared: { has(name: string): boolean }): string[] {
+    const all = [...this.#tables].filter(
+      ([name, rows]) => rows.size > 0 && !name.startsWith('$') && !declared.has(name),
+    )
+    return all.map(([name]) => name).sort()
+  }
+
   /** Grows with each change of the table, so that a value derived from it can be computed again after a change. */
   version(table: string): number {
     return this.#versions.get(table) ?? 0

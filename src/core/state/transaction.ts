@@ -44,8 +44,8 @@ export class Transaction {
   }
 
   /** The typed view of one collection. */
-  in<T extends Row>(collection: TableOf<T>): Records<T> {
-    return new Records(this, collection)
+  in<T extends Row>(collection: TableOf<T>): TableRecords<T> {
+    return new TableRecords(this, collection)
   }
 
   /** Its own writes to a table, by id: undefined for a deleted record. */
@@ -128,7 +128,7 @@ export class Transaction {
 }
 
 /** One collection as seen by one transaction. */
-export class Records<T extends Row> implements Iterable<T> {
+export class TableRecords<T extends Row> implements Iterable<T> {
   readonly #tx: Transaction
   readonly #name: string
   readonly #label: string

@@ -1,3 +1,4 @@
+import { didYouMean } from '../did-you-mean.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
 import { IssueList } from '../issue-list.ts'
 import { type Issue, isObject } from '../json.ts'
@@ -5,19 +6,26 @@ import type { Scope } from '../operation.ts'
 import { refuseUnknown } from '../refuse-unknown.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { armRecord } from '../service.ts'
-import type { AnyCollection } from './collection.ts'
+import { type AnyCollection, collectionFor, OWN_NAME } from './collection.ts'
 import type { Row } from './commit.ts'
 import { acceptRecord, brokenRecords } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
+import type { Store } from './store.ts'
 import type { Transaction } from './transaction.ts'
 
-/** The collection with a name. Refuses an unknown name with `not_found` and suggests the most similar one. */
+/**
+ * The collection with a name: of the service, or of the user. Refuses an unknown name with `not_found` and suggests the most
+ * similar one.
+ */
 export function collectionOf(
-  { service: { collections } }: Pick<Sandbox, 'service'>,
+  { service: { collections, mayName }, store }: Pick<Sandbox, 'service' | 'store'>,
   name: string,
 ): AnyCollection {
+  const isOwn =
+    store.rows(name).size > 0 || (mayName?.(name) && didYouMean(name, [...collections.keys()]) === '')
+  if (collections.has(name) || (isOwn && OWN_NAME.test(name))) return collectionFor(collections, name)
   const fix = 'GET /__emulator/collections lists every collection.'
-  return collections.get(name) ?? refuseUnknown('collection', name, collections.keys(), fix)
+  return refuseUnknown('collection', name, [...collections.keys(), ...store.own(collections)], fix)
 }
 
 /**
@@ -87,7 +95,10 @@ interface BrokenRecord extends Issue {
 const MAX_NAMED = 10
 
 /** The rules that hold now and that a commit of the transaction would break. */
-export function brokenBy(sandbox: Pick<Sandbox, 'service' | 'store'>, tx: Transaction): BrokenRecord[] {
+export function brokenBy(
+  sandbox: Pick<Sandbox, 'service'> & { readonly store: Pick<Store, 'begin'> },
+  tx: Transaction,
+): BrokenRecord[] {
   const broken = (tx: Transaction) =>
     [...brokenRecords(sandbox.service, tx)].flatMap(({ table, row, issues }) =>
       issues.map((issue) => ({ ...issue, ref: `${table}/${row.id}` })),

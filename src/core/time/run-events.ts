@@ -97,6 +97,7 @@ export function nextEventOf(sandbox: Sandbox, ref: string): ScheduledEvent | und
 // Runs one event at the clock's instant. If its handler fails, only its own changes are undone.
 function run(sandbox: Sandbox, event: ScheduledEvent): RanEvent {
   try {
+    if (sandbox.scheduler.runWake(event)) return happened(sandbox, event, undefined)
     return happened(sandbox, event, handle(sandbox, event))
   } catch (error) {
     // The disk has failed, not the handler: the event stays scheduled and runs when writing works again.

@@ -10,6 +10,9 @@ import { formatInstant } from './instant.ts'
 /** Maximum number of events at one instant, unless the options of a sandbox set another. */
 export const MAX_EVENTS_AT_ONE_INSTANT = 1_000_000
 
+/** The kind of a wait of a stream. */
+const WAKE = 'stream.part'
+
 /** The table of future events. */
 export const SCHEDULE = '$schedule'
 
@@ -87,6 +90,11 @@ interface Entry {
 export class Scheduler {
   readonly #store: Store
   #queue: TinyQueue<Entry>
+  /** Waits of streams: they are part of no state, and end with the process. */
+  readonly #wakes = new Map<string, { readonly event: ScheduledEvent; readonly run: () => void }>()
+  #wakeCount = 0
+  /** Called when there is another wait. */
+  onWake = (): void => {}
 
   constructor(store: Store) {
     this.#store = store
@@ -99,8 +107,40 @@ export class Scheduler {
     return this.#queue.length
   }
 
+  /** Calls back when the clock reaches an instant. @param request the id of the request that waits @returns cancels it */
+  wakeAt(due: number, request: string, run: () => void): () => void {
+    this.#wakeCount += 1
+    const ref = `requests/${request}`
+    const description = `The next part of the response to ${request} is sent.`
+    const facts = { kind: WAKE, ref, urgency: 'work', description, caused_by: request } as const
+    const event = {
+      ...facts,
+      id: `${eventId(WAKE, ref)}:${this.#wakeCount}`,
+      due_at: formatInstant(due),
+      seq: this.#wakeCount,
+    }
+    this.#wakes.set(event.id, { event, run })
+    this.onWake()
+    return () => this.#wakes.delete(event.id)
+  }
+
+  /** Runs a wait. @returns false for an event that is none */
+  runWake({ id }: ScheduledEvent): boolean {
+    const wake = this.#wakes.get(id)
+    this.#wakes.delete(id)
+    wake?.run()
+    return wake !== undefined
+  }
+
   /** The earliest event; undefined when none is scheduled. */
   peek(): ScheduledEvent | undefined {
+    const stored = this.#peekStored()
+    if (this.#wakes.size === 0) return stored
+    const waits = [...this.#wakes.values()].map(({ event }) => event)
+    return [...waits, ...(stored === undefined ? [] : [stored])].sort(byDue)[0]
+  }
+
+  #peekStored(): ScheduledEvent | undefined {
     for (;;) {
       const first = this.#queue.peek()
       if (first === undefined) return undefined
@@ -115,7 +155,7 @@ export class Scheduler {
   /** Every future event in the order in which it will run. */
   horizon(): ScheduledEvent[] {
     const events = [...this.#store.rows(SCHEDULE).values()] as ScheduledEvent[]
-    return events.sort(byDue)
+    return [...events, ...[...this.#wakes.values()].map(({ event }) => event)].sort(byDue)
   }
 
   #update(commit: Commit): void {

@@ -4,6 +4,7 @@ import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
 import type { ActiveScenario, ListedScenario, ShownScenario } from '../../core/scenarios/source.ts'
 import type { BeginOptions } from '../../core/scenarios/start.ts'
 import type { Service } from '../../core/service.ts'
+import type { EndpointBook } from '../../endpoints/book.ts'
 import type { AllowedHosts, AllowedPages } from '../http/guard.ts'
 import type { CoveredPoint } from './coverage/report.ts'
 
@@ -22,6 +23,13 @@ interface ScenarioContext {
   stop(sandbox: Sandbox, onBegin?: () => void): Promise<string>
 }
 
+/** The endpoints of the user; without `book` there are none. */
+interface EndpointContext {
+  readonly book?: EndpointBook
+  /** Loads changed files at once. Absent when there are no files. */
+  readonly refresh?: () => Promise<void>
+}
+
 /** The functions of the emulator that the control interface needs; `emulator.ts` implements them. */
 export interface ControlHost {
   /** The emulated service of all sandboxes: its declared operations, collections and interventions. */
@@ -37,6 +45,7 @@ export interface ControlHost {
   /** Every sandbox. The names of sandboxes on disk are known before the first request. */
   readonly sandboxes: Sandboxes
   readonly scenarios: ScenarioContext
+  readonly endpoints: EndpointContext
   /** The points of the contract that clients have met; undefined unless they are counted. */
   readonly coverage: (() => readonly CoveredPoint[]) | undefined
   /** The process of the emulator, and the host on which its pid is valid. */

@@ -19,9 +19,9 @@ export const sandboxSummary = () =>
 export type SandboxSummary = ShapeOf<typeof sandboxSummary>
 
 export function describeSandbox(sandbox: Sandbox): SandboxSummary {
-  const counts = [...sandbox.service.collections.keys()].map(
-    (name) => [name, sandbox.store.rows(name).size] as const,
-  )
+  const { collections } = sandbox.service
+  const names = [...collections.keys(), ...sandbox.store.own(collections)]
+  const counts = names.map((name) => [name, sandbox.store.rows(name).size] as const)
   return {
     sandbox: sandbox.name,
     revision: sandbox.store.revision,

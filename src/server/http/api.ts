@@ -51,6 +51,8 @@ const BASE = '/v1'
 
 interface ApiOptions extends Waits {
   readonly operations: Iterable<AnyOperation>
+  /** Calls the listener when the operations have changed. */
+  readonly onOperations?: ((listener: () => void) => void) | undefined
   /** The sandboxes that requests choose between. */
   readonly sandboxes: Sandboxes
   readonly hosts: AllowedHosts
@@ -58,6 +60,8 @@ interface ApiOptions extends Waits {
   readonly corsOrigins: readonly string[]
   /** Called once for each query parameter of an operation that nothing reads, with a sentence about it. */
   onUnreadParameter(description: string): void
+  /** The refusal of a path without a route, if there may be a reason that its client cannot see. */
+  readonly unrouted?: () => Refusal | undefined
   /** Whether fault rules act on a new connection; absent: on each. */
   readonly accepts?: ((connection: string) => boolean) | undefined
 }
@@ -103,13 +107,16 @@ const MAX_UNREAD = 1_000
 /** Serves the emulated API with node:http requests and responses, both in front of Express and inside it. */
 export class Api {
   readonly #options: ApiOptions
-  readonly #routes: RouteTable<AnyOperation>
+  #routes: RouteTable<AnyOperation>
   /** The operations and parameters that were reported. */
   readonly #unread = new Set<string>()
 
   constructor(options: ApiOptions) {
     this.#options = options
     this.#routes = new RouteTable(options.operations)
+    options.onOperations?.(() => {
+      this.#routes = new RouteTable(options.operations)
+    })
   }
 
   /** `METHOD /v1/path` of the operations closest to a path outside the API. @param path without the sandbox */
@@ -169,7 +176,8 @@ export class Api {
       const known = { ...observed, ...faults?.arm() }
       if (match.kind !== 'route') {
         destination = { ...destination, ...known, nearest: nearMisses(match, mount + path) }
-        throw noRoute(match, method, mount + path)
+        const reason = match.kind === 'unknown' ? this.#options.unrouted?.() : undefined
+        throw reason ?? noRoute(match, method, mount + path)
       }
       const headers = req.headers as Headers
       const head: Call = {

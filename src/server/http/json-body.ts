@@ -25,7 +25,15 @@ export function readCallBody(
 ): Promise<CallBody | undefined> {
   if (inputOf(operation, settings).body === undefined) return Promise.resolve(NO_BODY)
   const bytes = operation.bodyLimit ?? settings.get(bodyLimit)
+  if (operation.accept === 'bytes') return readBytes(req, { bytes, received, evidence })
   return readJsonBody(req, { bytes, tokens: JSON_BOUNDS.maxTokens, received, evidence })
+}
+
+async function readBytes(req: IncomingMessage, options: BodyOptions): Promise<CallBody | undefined> {
+  if (!announcesBody(req)) return NO_BODY
+  const body = await readBody(req, options)
+  if (body.kind === 'aborted') return undefined
+  return body.kind === 'refused' ? body : { kind: 'bytes', value: body.bytes }
 }
 
 /** Reads and parses a JSON body within bounds. Never rejects. Undefined as in {@link readCallBody}. */

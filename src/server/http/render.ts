@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { ApiResponse } from '../../core/request/response.ts'
+import type { StreamBody } from '../../core/request/stream.ts'
 import { Turn } from '../../core/time/turn.ts'
 import type { HeaderPair } from './guard.ts'
 
@@ -11,9 +12,29 @@ export function render(
   withBody: boolean,
 ): Promise<void> | undefined {
   const headers = flatten(response.headers, extra)
+  if (response.stream !== undefined) return writeStream(res, response, response.stream, headers, withBody)
   if (response.lines === undefined) writeWhole(res, response, headers, withBody)
   else return writeLines(res, response.status, headers, withBody ? response.lines : [])
   return undefined
+}
+
+// A part waits for its pause and for a client that reads slowly, and no longer for one that has left.
+async function writeStream(
+  res: ServerResponse,
+  { status, pauses, kept }: ApiResponse,
+  { parts }: StreamBody,
+  headers: string[],
+  withBody: boolean,
+): Promise<void> {
+  res.on('close', () => pauses?.stop())
+  res.writeHead(status, headers)
+  if (withBody) res.flushHeaders()
+  for (const { bytes, after } of withBody ? parts : []) {
+    if ((await pauses?.next(after)) === false || res.destroyed) break
+    kept?.write(bytes.toString(), bytes.length)
+    if (!res.write(bytes)) await drained(res)
+  }
+  res.end()
 }
 
 /** Lines are joined into pieces of about this many characters: one write per line costs twice the time. */
@@ -42,6 +63,11 @@ async function writeLines(
 }
 
 function writeWhole(res: ServerResponse, response: ApiResponse, headers: string[], withBody: boolean): void {
+  if (response.bytes !== undefined) {
+    headers.push('Content-Length', String(response.bytes.length))
+    res.writeHead(response.status, headers).end(withBody ? response.bytes : undefined)
+    return
+  }
   if (response.text === undefined) {
     if (response.status !== 204) headers.push('Content-Length', '0')
     res.writeHead(response.status, headers).end()

@@ -1,5 +1,6 @@
 import { type ErrorFormat, Refusal } from '../../core/errors.ts'
 import type { AnyOperation } from '../../core/operation.ts'
+import { operationOfVariants } from '../../core/request/variants.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import { type Stub, stubs } from '../../core/scenarios/stub.ts'
 import { stubbed, stubOperation } from '../../core/scenarios/stub-operation.ts'
@@ -12,7 +13,8 @@ type ErrorFormatOf = (path: string) => ErrorFormat
 
 /**
  * The match of a request: a stub, if one fits. A stub never replaces an operation that has a contract, and `--strict` turns all
- * stubs off. The most literal of several stubs counts; of equally literal ones, the one written last.
+ * stubs off. The most literal of several stubs counts; of equally literal ones, the one with the most conditions that fit, then
+ * the one written last.
  * @param errorFormatOf the error format of a path below the base URL
  */
 export function withStubs(
@@ -33,15 +35,24 @@ export function withStubs(
 
 /** The stubs of one sandbox at one moment. */
 class Stubs {
-  readonly #rows: ReadonlyMap<string, Stub>
+  /** Those of one method and path, by the operation in the table. */
+  readonly #rows = new Map<AnyOperation, [Stub, ...Stub[]]>()
   /** By method, so that a stub for another method has no effect. */
   readonly #routes: ReadonlyMap<string, RouteTable<AnyOperation>>
   /** Operations are kept, because sandboxes identify them by reference. */
   readonly #over = new Map<string, AnyOperation>()
 
   constructor(rows: readonly Stub[], errorFormatOf: ErrorFormatOf) {
-    this.#rows = new Map(rows.map((row) => [row.id, row]))
-    const operations = rows.map((row) => stubOperation(row, errorFormatOf(row.path)))
+    const operations: AnyOperation[] = []
+    for (const row of rows) {
+      const same = operations.find(({ method, path }) => method === row.method && path === row.path)
+      if (same !== undefined) this.#rows.get(same)?.push(row)
+      else {
+        const operation = stubOperation(row, errorFormatOf(row.path))
+        operations.push(operation)
+        this.#rows.set(operation, [row])
+      }
+    }
     const methods = [...new Set(operations.map(({ method }) => method))]
     this.#routes = new Map(
       methods.map((method) => [method, new RouteTable(operations.filter((each) => each.method === method))]),
@@ -51,12 +62,17 @@ class Stubs {
   match(method: string, path: string, found: ApiMatch): ApiMatch {
     const stub = this.#routes.get(method === 'HEAD' ? 'GET' : method)?.match(method, path)
     if (stub?.kind !== 'route') return found
-    if (found.kind !== 'route') return stub
-    const { stub: id = '' } = stub.route
-    const key = `${found.route.name} ${id}`
-    const route = this.#over.get(key) ?? stubbed(found.route, this.#rows.get(id) as Stub) // it has matched
+    const below = found.kind === 'route' ? found.route : undefined
+    const key = `${below?.name} ${stub.route.stub}`
+    const route = this.#over.get(key) ?? this.#operationOver(below, stub.route)
     this.#over.set(key, route)
-    return { kind: 'route', route, params: { ...found.params, ...stub.params } }
+    return { kind: 'route', route, params: { ...(found.kind === 'route' && found.params), ...stub.params } }
+  }
+
+  #operationOver(below: AnyOperation | undefined, found: AnyOperation): AnyOperation {
+    const [first, ...more] = this.#rows.get(found) as [Stub, ...Stub[]] // every operation of the table has some
+    const variant = (row: Stub) => ({ match: row.match, operation: stubbed(below ?? found, row) })
+    return operationOfVariants([variant(first), ...more.map(variant)], below)
   }
 }
 

@@ -37,7 +37,7 @@ export class Coverage {
 
   #note(entry: LogEntry, { request, response }: WholeBodies): void {
     const { operation, status, error, query, headers: header } = entry
-    if (operation === undefined || entry.stubbed !== undefined) return
+    if (operation === undefined || entry.added?.stub !== undefined) return
     this.#meet(this.#idsIn(operation, { query, header, body: request }))
     if (error !== undefined) this.#meet([pointId.error(error.code)], byOf(entry))
     if (byOf(entry) === 'service' && response !== undefined) {

@@ -15,11 +15,12 @@ import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import type { Service } from '../../../core/service.ts'
 import { either, form } from '../../../core/strict-input.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
+import { missingName, missingNote } from '../missing-name.ts'
 import { dryRun, removedIds, route } from '../route.ts'
 
 /** A fault rule with its counters. */
 const faultView = (service: Service, settings: Settings) =>
-  z.strictObject({ ...storedRule(service, settings).shape, ...standing().shape })
+  z.strictObject({ ...storedRule(service, settings).shape, ...standing().shape, ...missingNote() })
 
 export type FaultView = ShapeOf<typeof faultView>
 
@@ -214,8 +215,11 @@ export const faultRoutes = (service: Service) =>
     }),
   ] as const
 
-function viewOf({ store, clock, options }: Sandbox, rule: FaultRule): FaultView {
-  return { ...rule, ...standingOf(store, rule, { now: clock.now, wall: options.host() }) }
+function viewOf(sandbox: Sandbox, rule: FaultRule): FaultView {
+  const { store, clock, options } = sandbox
+  const operation = rule.match === 'everything' ? undefined : rule.match.operation
+  const standing = standingOf(store, rule, { now: clock.now, wall: options.host() })
+  return { ...rule, ...standing, ...missingName(sandbox, operation) }
 }
 
 function neverFired(rules: readonly FaultView[]): string[] {

@@ -5,6 +5,7 @@ import { assumptionRoutes } from './assumptions.ts'
 import { clockRoutes } from './clock.ts'
 import { conductRoutes } from './conduct.ts'
 import { coverageRoutes } from './coverage.ts'
+import { endpointRoutes } from './endpoints.ts'
 import { eventRoutes } from './events.ts'
 import { explainRoutes } from './explain.ts'
 import { faultRoutes } from './faults.ts'
@@ -40,6 +41,7 @@ const ownRoutes = (service: Service) =>
     ...limitRoutes,
     ...stubRoutes(service),
     ...scenarioRoutes,
+    ...endpointRoutes,
     ...faultRoutes(service),
     ...assumptionRoutes,
     ...referenceRoutes,

@@ -20,6 +20,7 @@ import type { SavedWindow } from '../../../core/request/rate-limiter.ts'
 import { setSettings } from '../../../core/sandboxes/change.ts'
 import type { Sandbox } from '../../../core/sandboxes/sandbox.ts'
 import { formatInstant } from '../../../core/time/instant.ts'
+import { missingName, missingNote } from '../missing-name.ts'
 import { operationOf } from '../rate-windows.ts'
 import { removedIds, route } from '../route.ts'
 
@@ -67,7 +68,7 @@ export type LimitWindow = ShapeOf<typeof limitWindow>
 /** The windows that hold requests, and the limits that differ from the default. */
 const limitList = () =>
   listOf(limitWindow()).extend({
-    overrides: z.array(limitOverride),
+    overrides: z.array(limitOverride.extend(missingNote())),
     /** Whether a full window refuses requests. */
     enforced: z.boolean(),
     /** The clock of the windows. */
@@ -88,7 +89,10 @@ export const limitRoutes = [
     handle: ({ sandbox }) => ({
       body: {
         ...list(sandbox.limiter.save().flatMap(({ id }) => windowOf(sandbox, id))),
-        overrides: sandbox.settings.get(limitOverrides),
+        overrides: sandbox.settings.get(limitOverrides).map((each) => ({
+          ...each,
+          ...missingName(sandbox, each.operation),
+        })),
         enforced: sandbox.enforcesLimits,
         clock: sandbox.settings.get(limitClock),
       },
@@ -154,8 +158,9 @@ export const limitRoutes = [
   }),
 ] as const
 
-function operationNamed(sandbox: Sandbox, name: string): AnyOperation {
-  const { operations } = sandbox.service
+function operationNamed(sandbox: Sandbox, name: string): Pick<AnyOperation, 'name'> {
+  const { operations, mayName } = sandbox.service
+  if (mayName?.(name)) return { name }
   const fix = 'GET /__emulator/operations lists every operation.'
   return operations.get(name) ?? refuseUnknown('operation', name, operations.keys(), fix)
 }

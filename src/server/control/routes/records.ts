@@ -31,7 +31,8 @@ export const recordRoutes = [
     returns: 'Every collection by its name, and the number of the last commit.',
     output: collectionList,
     handle: ({ sandbox }) => {
-      const names = [...sandbox.service.collections.keys()]
+      const { collections } = sandbox.service
+      const names = [...collections.keys(), ...sandbox.store.own(collections)]
       const data = names.map((name) => ({ name, records: sandbox.store.rows(name).size }))
       return { body: { ...list(data), revision: sandbox.store.revision } }
     },

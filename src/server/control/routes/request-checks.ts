@@ -78,7 +78,7 @@ export type RequestCheck = ShapeOf<typeof requestCheck>
 
 /** Checks of the log of API requests. */
 export const requestCheckRoutes = (service: Service) => {
-  const match = () => matchSchema(service.operations.keys(), { since: z.string().optional() })
+  const match = () => matchSchema(service, { since: z.string().optional() })
   return [
     route({
       name: 'requests.verify',

@@ -154,7 +154,7 @@ function callAgain(sandbox: Sandbox, id: string): Call {
       detail: `The request ${id} is not in the log.`,
       mitigation: 'GET /__emulator/requests lists the requests in the log.',
     })
-  const operation = entry.stubbed ?? sandbox.service.operations.get(entry.operation ?? '')
+  const operation = entry.added ?? sandbox.service.operations.get(entry.operation ?? '')
   if (operation === undefined) return refuseResend(id, 'it matches no route')
   if (entry.caller === undefined) return refuseResend(id, 'it had no known key')
   const { method, path, pathPrefix, chosenBy, params, query, headers, body } = entry
@@ -173,7 +173,7 @@ function refuseResend(id: string, reason: string): never {
 }
 
 function refuseUnknownOperation({ service }: Sandbox, name: string | undefined): void {
-  if (name === undefined || service.operations.has(name)) return
+  if (name === undefined || service.operations.has(name) || service.mayName?.(name)) return
   const hint = didYouMean(name, [...service.operations.keys()])
   refuseInvalid([{ pointer: '/query/operation', detail: `There is no operation "${name}".${hint}` }])
 }

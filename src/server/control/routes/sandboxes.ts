@@ -173,7 +173,7 @@ function viewOf({ sandbox, persist }: SandboxEntry, controlUrl: string): Sandbox
     rate: clock.rate,
     seed,
     revision: store.revision,
-    records: countRecords(store, service.collections.keys()),
+    records: countRecords(store, service.collections),
     requests: entries.length,
     failed_requests: entries.filter(hasFailed).length,
     last_request: last === undefined ? null : { id: last.id, at: last.at },

@@ -15,12 +15,18 @@ export interface Draft {
 
 /** Creates the draft of a response. Reads all lines of a stream first, because faults act at places in the whole body. */
 export async function draftOf(
-  { status, headers, text, lines }: ApiResponse,
+  { status, headers, text, lines, bytes, stream }: ApiResponse,
   extra: readonly HeaderPair[],
 ): Promise<Draft> {
   const whole = lines === undefined ? text : await joined(lines)
-  const body = whole === undefined ? undefined : Buffer.from(whole)
-  return { status, headers: [...headers, ...extra], body, ndjson: lines !== undefined }
+  const inParts = stream && Buffer.concat(stream.parts.map((part) => part.bytes))
+  const body = inParts ?? bytes ?? (whole === undefined ? undefined : Buffer.from(whole))
+  return {
+    status,
+    headers: [...headers, ...extra],
+    body,
+    ndjson: lines !== undefined || stream !== undefined,
+  }
 }
 
 async function joined(lines: Iterable<string>): Promise<string> {

@@ -54,7 +54,8 @@ export async function sendFaulted(
     const stop = firstStop(stopsOf(wire.actions), body, whole.framing.mode === 'chunked')
     // After a finished ServerResponse, Node would serve the next request or close the connection: write to the socket instead.
     const message = stop?.stage === 'end' ? { ...whole, raw: true } : whole
-    await sendMessage(res, { message, pace, stop, timeout, closing, report })
+    res.on('close', () => response.pauses?.stop())
+    await sendMessage(res, { message, pace, stop, timeout, closing, report, response })
   } finally {
     timeout.end()
     // An error while the response waited is thrown to the caller; the log still gets an entry.
@@ -66,6 +67,8 @@ interface SendPlan {
   readonly message: ResponseMessage
   readonly pace: AskedPace
   readonly stop: ResponseStop | undefined
+  /** Before its faults. */
+  readonly response: ApiResponse
   readonly timeout: ExchangeTimeout
   /** Ends the waiting for a client that does not close its side. */
   readonly closing: AbortSignal
@@ -101,7 +104,19 @@ async function sendMessage(res: ServerResponse, plan: SendPlan): Promise<void> {
   if (stopsAt('after-head') || (stopsAt('body') && body.length === 0)) writer.flush()
   if (stopsAt('after-head')) return stopHere()
   stage = 'after-head'
-  if (!(await sendPieces(writer, body, pace, timeout))) return report(lost(timeout))
+  let at = 0
+  for (const part of plan.response.stream?.parts ?? []) {
+    let goesOn = true
+    const next = plan.response.pauses?.next(part.after).then((each) => {
+      goesOn = each
+    })
+    if (!(await timeout.until(next))) return report(lost(timeout))
+    if (!goesOn) break
+    const bytes = body.subarray(at, at + part.bytes.length)
+    at += bytes.length
+    if (!(await sendPieces(writer, bytes, pace, timeout))) return report(lost(timeout))
+  }
+  if (!(await sendPieces(writer, body.subarray(at), pace, timeout))) return report(lost(timeout))
   if (stopsAt('body')) return stopHere()
   writer.end()
   const isOut = await timeout.until(message.raw ? flushed(socket) : finished(res).catch(() => {}))

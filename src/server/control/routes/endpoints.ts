@@ -1,0 +1,91 @@
+import * as z from 'zod'
+import { problemLine } from '../../../adapters/scenarios/problem.ts'
+import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
+import type { ControlHost } from '../host.ts'
+import { route } from '../route.ts'
+
+/** One definition of the user. */
+const endpointView = () =>
+  z.strictObject({
+    /** Of its operation. */
+    name: z.string(),
+    method: z.string(),
+    path: z.string(),
+    summary: z.string().nullable(),
+    /** What responds: a function, data, or the example of an OpenAPI document. */
+    kind: z.enum(['function', 'data', 'example']),
+    /** `file:line`. */
+    place: z.string(),
+    /** Whether it is only for certain requests. */
+    matches: z.boolean(),
+    /** Whether OpenAPI has a schema of its request and its response; `any`: its library cannot say. */
+    query: z.enum(['schema', 'any', 'none']),
+    body: z.enum(['schema', 'any', 'none']),
+    output: z.enum(['schema', 'any', 'none']),
+  })
+
+export type EndpointView = ShapeOf<typeof endpointView>
+
+const endpointList = () =>
+  listOf(endpointView()).extend({
+    /** How often the files have been loaded and replaced together; 0 without endpoints. */
+    generation: z.int(),
+    /** What is wrong with the present files, as `file:line: message`. The last valid ones are then in force. */
+    problems: z.array(z.string()),
+    /** What breaks a replay, or crosses sandboxes. */
+    warnings: z.array(z.string()),
+  })
+
+export type EndpointList = ShapeOf<typeof endpointList>
+
+/** The endpoints of the user. */
+export const endpointRoutes = [
+  route({
+    name: 'endpoints.list',
+    method: 'GET',
+    path: '/endpoints',
+    summary: 'List your own endpoints, with the problems of their files',
+    returns: 'Every definition in force with its place, the problems of the present files, and warnings.',
+    output: endpointList,
+    handle: ({ host }) => ({ body: listedBy(host) }),
+  }),
+  route({
+    name: 'endpoints.refresh',
+    method: 'POST',
+    path: '/endpoints',
+    summary: 'Load changed files of endpoints at once, without waiting for the file watcher',
+    returns: 'The same as GET, after the files are loaded.',
+    output: endpointList,
+    handle: async ({ host }) => {
+      await host.endpoints.refresh?.()
+      return { body: listedBy(host) }
+    },
+  }),
+] as const
+
+function listedBy({ endpoints: { book } }: ControlHost): EndpointList {
+  const data = (book?.definitions ?? []).map((each): EndpointView => {
+    const { method, path, summary = null, place, match, handle, example, query, body, output } = each
+    const schema = (of: typeof query) =>
+      of === undefined ? 'none' : of.jsonSchema === undefined ? 'any' : 'schema'
+    const kind = handle !== undefined ? 'function' : example === true ? 'example' : 'data'
+    const schemas = { query: schema(query), body: schema(body), output: schema(output) } as const
+    return {
+      name: book?.nameOf(each) ?? '',
+      method,
+      path,
+      summary,
+      kind,
+      place,
+      matches: match !== undefined,
+      ...schemas,
+    }
+  })
+  const { generation = 0, problems = [], warnings = [] } = book ?? {}
+  return {
+    ...list(data),
+    generation,
+    problems: problems.map(problemLine),
+    warnings: warnings.map(problemLine),
+  }
+}

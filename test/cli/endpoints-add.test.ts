@@ -1,0 +1,95 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { transformSync } from 'esbuild'
+import { expect, test } from 'vitest'
+import { command, temporaryDirectory } from './in-process.ts'
+
+async function add(folder: string, ...args: readonly string[]) {
+  const usual = process.cwd()
+  process.chdir(folder)
+  try {
+    return await command(['endpoints', 'add', ...args])
+  } finally {
+    process.chdir(usual)
+  }
+}
+
+/** What a script exports, with a definition in the place of each call of `defineEndpoint`. */
+function exported(folder: string, file: string): readonly Record<string, unknown>[] {
+  const { code } = transformSync(readFileSync(join(folder, file), 'utf8'), { loader: 'ts', format: 'cjs' })
+  const module = { exports: {} as { default?: Record<string, unknown>[] } }
+  const require = () => ({ defineEndpoint: (definition: object) => definition })
+  new Function('require', 'module', 'exports', code)(require, module, module.exports)
+  return module.exports.default ?? []
+}
+
+test.for([
+  ['POST', '/notes', 'notes.create', { body: { type: 'object' } }],
+  ['get', '/notes', 'notes.list', {}],
+  ['GET', '/notes/{id}', 'notes.retrieve', { response: { status: 200, body: {} } }],
+  ['PUT', '/notes/{id}/tags', 'notes.tags.replace', { body: { type: 'object' } }],
+  ['DELETE', '/notes/{id}', 'notes.delete', {}],
+  ['POST', '/converse', 'converse.create', {}],
+  ['GET', '/search', 'search.query', {}],
+] as const)('%s %s is written to a file with its name', async ([method, path, name, fields]) => {
+  const folder = temporaryDirectory()
+  const { code, out, err } = await add(folder, method, path)
+  expect([code, err]).toEqual([0, ''])
+  expect(out).toContain(`endpoints/${name}.ts written.`)
+  const [definition, ...more] = exported(folder, `endpoints/${name}.ts`)
+  expect(definition).toMatchObject({ method: method.toUpperCase(), path, ...fields })
+  expect(definition?.handle ?? definition?.response).toBeDefined()
+  expect(more).toEqual([])
+})
+
+test('an OpenAPI document gives the summary, the schemas and the example', async () => {
+  const folder = temporaryDirectory()
+  const text = `openapi: 3.1.0
+paths:
+  /notes:
+    post:
+      summary: Write a note
+      requestBody: { content: { application/json: { schema: { $ref: '#/components/schemas/Note' } } } }
+      responses: { 201: { content: { application/json: { schema: { type: object }, example: { id: "it's" } } } } }
+components: { schemas: { Note: { type: object, required: [text] } } }
+`
+  writeFileSync(join(folder, 'api.yaml'), text)
+  expect(await add(folder, 'POST', '/notes', '--from', 'api.yaml')).toMatchObject({ code: 0, err: '' })
+  expect(exported(folder, 'endpoints/notes.create.ts')).toEqual([
+    {
+      method: 'POST',
+      path: '/notes',
+      summary: 'Write a note',
+      body: { $ref: '#/$defs/Note', $defs: { Note: { type: 'object', required: ['text'] } } },
+      output: { type: 'object' },
+      response: { status: 201, body: { id: "it's" } },
+    },
+  ])
+  const missing = await add(folder, 'GET', '/notes', '--from', 'api.yaml')
+  expect(missing.code).toBe(1)
+  expect(missing.err).toContain('api.yaml: has no GET /notes without a contract, but POST /notes')
+})
+
+test('an existing file stays as it is', async () => {
+  const folder = temporaryDirectory()
+  await add(folder, 'GET', '/notes')
+  writeFileSync(join(folder, 'endpoints/notes.list.ts'), 'mine')
+  const { code, err } = await add(folder, 'GET', '/notes')
+  expect(code).toBe(1)
+  expect(err).toContain('endpoints/notes.list.ts cannot be written (EEXIST). If it exists, rename it')
+  expect(readFileSync(join(folder, 'endpoints/notes.list.ts'), 'utf8')).toBe('mine')
+})
+
+test.for([
+  [['POST', '/pages'], 1, 'POST /pages: is pages.create, which has a contract'],
+  [['GET', 'notes'], 1, 'notes: must begin with a slash, such as /search'],
+  [['GET', '/v1/notes'], 1, 'must be the path after /v1, the same for every sandbox: /notes'],
+  [['HEAD', '/notes'], 2, '<method>: "HEAD" is not one of GET, POST, PUT, PATCH, DELETE.'],
+  [['GET', '/notes', '--from', 'none.yaml'], 1, 'none.yaml cannot be read (ENOENT)'],
+] as const)('%j is refused and writes nothing', async ([args, exitCode, message]) => {
+  const folder = temporaryDirectory()
+  const { code, err } = await add(folder, ...args)
+  expect(err).toContain(message)
+  expect(code).toBe(exitCode)
+  expect(() => readFileSync(join(folder, 'endpoints'))).toThrow('ENOENT')
+})

@@ -1,0 +1,26 @@
+import { symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
+import { folderWith } from '../support/endpoint-folder.ts'
+import { blocksOf, readPages } from './pages.ts'
+
+const examples = [...readPages()]
+  .flatMap(([page, text]) => blocksOf(page, text))
+  .filter(({ language, code }) => language === 'ts' && /export default (?:\[|defineEndpoint)/.test(code))
+
+test('the first example of endpoints writes a note and lists it', async () => {
+  const folder = folderWith({ 'notes.ts': examples[0]?.code ?? '' })
+  // The example imports zod, as the project of a user does.
+  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'))
+  const emulator = await testEmulator({ endpoints: folder })
+  const { status, body } = await emulator.post('/notes', { text: 'hello' })
+  expect([status, body.text]).toEqual([201, 'hello'])
+  expect((await emulator.get('/notes')).body.data).toEqual([body])
+  expect((await emulator.get('/search')).body).toEqual({ object: 'list', data: [] })
+})
+
+test('the example of a stream sends server-sent events', async () => {
+  const emulator = await testEmulator({ endpoints: folderWith({ 'converse.ts': examples[1]?.code ?? '' }) })
+  expect((await emulator.post('/converse', {})).text).toContain('event: delta\ndata: {"text":"Hel"}\n\n')
+})

@@ -1,0 +1,114 @@
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { testEmulator } from '../support/emulator.ts'
+import { folderWith, put } from '../support/endpoint-folder.ts'
+
+const HELLO = (text: string) => `import { defineEndpoint } from 'agent-workspace-emulator'
+import { greeting } from './lib/greeting'
+
+export default defineEndpoint({ method: 'GET', path: '/hello', handle: () => ({ body: { text: greeting('${text}') } }) })
+`
+const GREETING = (mark: string) => `export const greeting = (text: string) => text + '${mark}'\n`
+
+test('files of a folder respond, and changed files and helpers are loaded again together', async () => {
+  const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
+  const emulator = await testEmulator({ endpoints: folder })
+  expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
+  put(folder, { 'lib/greeting.ts': GREETING('?'), 'other.ts': HELLO('b').replace('/hello', '/other') })
+  const listed = await emulator.control('POST', '/endpoints')
+  expect(listed.body).toMatchObject({ generation: 2, problems: [] })
+  expect((await emulator.get('/hello')).body).toEqual({ text: 'a?' })
+  expect((await emulator.get('/other')).body).toEqual({ text: 'b?' })
+  expect(listed.body.data).toMatchObject([
+    { name: 'hello.list', kind: 'function', place: expect.stringMatching(/hello\.ts:4$/), body: 'none' },
+    { name: 'other.list' },
+  ])
+})
+
+test('a file that is broken later leaves all files as they were, and its problem has file and line', async () => {
+  const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
+  const emulator = await testEmulator({ endpoints: folder })
+  put(folder, {
+    'hello.ts': HELLO('b').replace("'GET'", "'GOT'"),
+    'more.ts': HELLO('c').replace('/hello', '/more'),
+  })
+  const { body } = await emulator.control('POST', '/endpoints')
+  expect(body).toMatchObject({
+    generation: 1,
+    problems: [expect.stringMatching(/hello\.ts:4:.*\/method: must be one of/)],
+  })
+  expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
+  expect((await emulator.get('/more')).status).toBe(404)
+  put(folder, { 'hello.ts': HELLO('b') })
+  expect((await emulator.control('POST', '/endpoints')).body).toMatchObject({ generation: 2, problems: [] })
+  expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
+})
+
+test('a start with a broken file is refused with file and line', async () => {
+  const folder = folderWith({ 'hello.ts': 'export default {{' })
+  await expect(testEmulator({ endpoints: folder })).rejects.toThrow(/hello\.ts:1/)
+})
+
+test('where the files are followed, a start goes on, and unknown paths name the broken file', async () => {
+  const folder = folderWith({
+    'hello.ts': 'export default {{',
+    'good.ts': HELLO('a').replace('/hello', '/good'),
+    'lib/greeting.ts': GREETING('!'),
+  })
+  const emulator = await testEmulator({ endpoints: folder, followEndpoints: true })
+  expect((await emulator.get('/good')).status).toBe(200)
+  const { status, body } = await emulator.get('/hello')
+  expect([status, body.message]).toEqual([501, expect.stringMatching(/hello\.ts:1/)])
+  put(folder, { 'hello.ts': HELLO('now') })
+  await emulator.control('POST', '/endpoints')
+  expect((await emulator.get('/hello')).body).toEqual({ text: 'now!' })
+  expect((await emulator.get('/unknown')).status).toBe(404)
+})
+
+test('a rule about an operation that is gone stays and is marked', async () => {
+  const folder = folderWith({
+    'hello.ts': HELLO('a'),
+    'lib/greeting.ts': GREETING('!'),
+    'b.ts': HELLO('b').replace('/hello', '/bye'),
+  })
+  const emulator = await testEmulator({ endpoints: folder })
+  const rule = { match: { operation: 'hello.list' }, do: [{ respond: { status: 503 } }] }
+  expect((await emulator.control('POST', '/faults', rule)).body).not.toHaveProperty('note')
+  rmSync(join(folder, 'hello.ts'))
+  await emulator.control('POST', '/endpoints')
+  const note = 'no operation of this name at present'
+  expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ note }])
+  await emulator.control('PUT', '/limits/hello.list', { limit: 3 })
+  expect((await emulator.control('GET', '/limits')).body.overrides).toMatchObject([
+    { operation: 'hello.list', note },
+  ])
+  const near = await emulator.control('POST', '/faults', { ...rule, match: { operation: 'pages.creat' } })
+  expect([near.status, JSON.stringify(near.body)]).toEqual([400, expect.stringContaining('pages.create')])
+})
+
+test('what breaks a replay is named', async () => {
+  const text = `let count = 0\nexport default { method: 'GET', path: '/x', handle: () => ({ body: { at: Date.now(), r: Math.random(), n: count++ } }) }\n`
+  const emulator = await testEmulator({ endpoints: folderWith({ 'x.js': text }) })
+  const { warnings } = (await emulator.control('GET', '/endpoints')).body
+  expect(warnings.join('\n')).toMatch(
+    /x\.js:2:.*Date\.now[\s\S]*x\.js:2:.*Math\.random[\s\S]*x\.js:1:1.*variable of the module/,
+  )
+})
+
+test('an OpenAPI document gives examples for paths without a contract', async () => {
+  const paths = {
+    '/search': {
+      get: {
+        responses: { 200: { content: { 'application/json': { example: { object: 'list', data: [] } } } } },
+      },
+    },
+    '/agents': {
+      get: { responses: { 200: { content: { 'application/json': { example: { never: true } } } } } },
+    },
+  }
+  const document = { openapi: '3.1.0', info: { title: 'x', version: '1' }, paths }
+  const emulator = await testEmulator({ endpoints: folderWith({ 'api.json': JSON.stringify(document) }) })
+  expect((await emulator.get('/search')).body).toEqual({ object: 'list', data: [] })
+  expect((await emulator.get('/agents')).body).toMatchObject({ object: 'list' })
+})

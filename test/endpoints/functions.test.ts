@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { defineEndpoint } from '../../src/endpoints/define.ts'
+import { testEmulator } from '../support/emulator.ts'
+
+const write = defineEndpoint({
+  method: 'POST',
+  path: '/notes',
+  summary: 'Write a note',
+  body: z.object({ text: z.string().min(1) }),
+  handle({ body, records, caller, at }) {
+    const note = records('notes').insert({ text: body.text, author_id: caller.user_id, created_at: at })
+    return { status: 201, body: note }
+  },
+})
+
+const list = defineEndpoint({
+  method: 'GET',
+  path: '/notes',
+  handle: ({ records, list: page }) => ({ body: page(records('notes').all()) }),
+})
+
+const retrieve = defineEndpoint({
+  method: 'GET',
+  path: '/notes/{id}',
+  handle: ({ records, params, refuse }) => ({
+    body:
+      records('notes').get(params.id ?? '') ?? refuse(404, 'no_such_note', `There is no note ${params.id}.`),
+  }),
+})
+
+const notes = [write, list, retrieve]
+
+test('a function writes a record, and later requests read it', async () => {
+  const emulator = await testEmulator({ endpoints: notes })
+  const made = await emulator.post('/notes', { text: 'hello' })
+  expect([made.status, made.body]).toMatchObject([201, { text: 'hello', author_id: expect.any(String) }])
+  expect(made.assumed).toContain('U043')
+  expect((await emulator.get(`/notes/${made.body.id}`)).body).toEqual(made.body)
+  expect((await emulator.get('/notes')).body).toEqual({ object: 'list', data: [made.body], has_more: false })
+  expect(emulator.state('notes')).toEqual([made.body])
+})
+
+test('a body that does not fit its schema gets every wrong field, and nothing is written', async () => {
+  const emulator = await testEmulator({ endpoints: notes })
+  const before = emulator.digest()
+  const { status, body } = await emulator.post('/notes', { text: '' })
+  expect(status).toBe(400)
+  expect(body.details.errors).toMatchObject([{ pointer: '/text' }])
+  expect(emulator.digest()).toBe(before)
+})
+
+test('a refusal of a function has the code and the status that it names', async () => {
+  const emulator = await testEmulator({ endpoints: notes })
+  const { status, body } = await emulator.get('/notes/none')
+  expect([status, body.error, body.message]).toEqual([404, 'no_such_note', 'There is no note none.'])
+})
+
+test('a list has pages with cursors, in the order of its rows', async () => {
+  const emulator = await testEmulator({ endpoints: notes })
+  const ids: string[] = []
+  for (const text of ['a', 'b', 'c']) ids.push((await emulator.post('/notes', { text })).body.id)
+  const first = (await emulator.get('/notes?limit=2')).body
+  expect([first.data.map((note: { id: string }) => note.id), first.has_more]).toEqual([ids.slice(0, 2), true])
+  const next = (await emulator.get(`/notes?limit=2&after=${ids[1]}`)).body
+  expect([next.data.map((note: { id: string }) => note.id), next.has_more]).toEqual([ids.slice(2), false])
+  expect((await emulator.get('/notes?after=unknown')).status).toBe(400)
+  expect((await emulator.get('/notes?limit=0')).status).toBe(400)
+})
+
+test('a function that throws after a write leaves nothing, and its error names file and line', async () => {
+  const emulator = await testEmulator({
+    endpoints: [
+      defineEndpoint({
+        method: 'POST',
+        path: '/broken',
+        handle({ records }) {
+          records('notes').insert({ text: 'lost' })
+          throw new TypeError('boom')
+        },
+      }),
+    ],
+  })
+  const before = emulator.digest()
+  const { status, body } = await emulator.post('/broken', {})
+  expect([status, body.error]).toEqual([500, 'internal_error'])
+  expect(body.message).toMatch(
+    /^The function of POST \/broken failed: test\/endpoints\/functions.test.ts:\d+: TypeError: boom$/,
+  )
+  expect(emulator.digest()).toBe(before)
+})
+
+test('records of built-in collections are checked as everywhere, and never show the facts of the emulator', async () => {
+  const emulator = await testEmulator({
+    endpoints: [
+      defineEndpoint({
+        method: 'POST',
+        path: '/conversations/{id}/replies',
+        handle({ records, params, body }) {
+          const facts = { conversation_id: params.id, kind: 'agent' }
+          const message = records('messages').insert({ ...(body as object), _emulator: facts })
+          return { status: 201, body: message }
+        },
+      }),
+    ],
+    collections: { conversations: [{ id: 'c1', _emulator: { teamspace_id: 'ts-a' } }] },
+  })
+  const made = await emulator.post('/conversations/c1/replies', { text: 'hi' })
+  expect([made.status, made.body]).toEqual([
+    201,
+    { id: expect.stringMatching(/^[0-9a-f-]{36}$/), text: 'hi' },
+  ])
+  const wrong = await emulator.post('/conversations/c2/replies', { text: 'hi' })
+  expect([wrong.status, wrong.body.message]).toEqual([
+    500,
+    expect.stringContaining('/_emulator/conversation_id'),
+  ])
+  expect(emulator.state('messages')).toHaveLength(1)
+})
+
+test('a function that does not end is stopped, and the next request is served', {
+  timeout: 20_000,
+}, async () => {
+  const emulator = await testEmulator({
+    endpoints: [
+      defineEndpoint({
+        method: 'GET',
+        path: '/endless',
+        handle() {
+          for (;;);
+        },
+      }),
+      ...notes,
+    ],
+  })
+  const { status, body } = await emulator.get('/endless')
+  expect([status, body.message]).toEqual([500, expect.stringContaining('was stopped')])
+  expect((await emulator.get('/notes')).status).toBe(200)
+})
+
+test('the operations of a user have the guarantees of built-in ones', async () => {
+  const emulator = await testEmulator({ endpoints: notes })
+  expect((await emulator.get('/notes', { key: 'none' })).status).toBe(401)
+  await emulator.control('PUT', '/limits/notes.list', { limit: 1 })
+  expect((await emulator.get('/notes')).headers.get('x-ratelimit-remaining')).toBe('0')
+  expect((await emulator.get('/notes')).status).toBe(429)
+  await emulator.control('POST', '/faults', {
+    match: { operation: 'notes.create' },
+    do: [{ respond: { status: 503 } }],
+  })
+  expect((await emulator.post('/notes', { text: 'x' })).status).toBe(503)
+  const [entry] = (await emulator.control('GET', '/requests?operation=notes.list')).body.data
+  expect(entry.operation).toBe('notes.list')
+  const trace = (await emulator.control('GET', `/explain/${entry.id}`)).body
+  expect(JSON.stringify(trace)).toContain('functions.test.ts:')
+})
+
+test('with --strict, the endpoints of a user respond with 501', async () => {
+  const emulator = await testEmulator({ endpoints: notes, strict: true })
+  const { status, body } = await emulator.get('/notes')
+  expect([status, body.error]).toEqual([501, 'emulator_contract_unspecified'])
+})

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest'
+import { defineEndpoint } from '../../src/endpoints/define.ts'
+import { testEmulator } from '../support/emulator.ts'
+
+const write = defineEndpoint({
+  method: 'POST',
+  path: '/notes',
+  handle: ({ body, records }) => ({ status: 201, body: records('notes').insert(body as object) }),
+})
+const empty = defineEndpoint({
+  method: 'DELETE',
+  path: '/notes',
+  handle({ records }) {
+    for (const { id } of records('notes').all()) records('notes').delete(id)
+    return { status: 204 }
+  },
+})
+const endpoints = [write, empty]
+
+test('a collection of the user is in the state document, in lists of collections, and outlives a restart', async () => {
+  const emulator = await testEmulator({ endpoints })
+  const note = (await emulator.post('/notes', { text: 'a' })).body
+  expect((await emulator.control('GET', '/state')).body.own).toEqual({ notes: [note] })
+  expect((await emulator.control('GET', '/collections')).body.data).toContainEqual({
+    name: 'notes',
+    records: 1,
+  })
+  expect((await emulator.control('GET', '/state/notes')).body.data).toEqual([note])
+  const after = await emulator.restart()
+  expect(after.state('notes')).toEqual([note])
+})
+
+test('without records of the user, the state document has no branch for them', async () => {
+  const emulator = await testEmulator({ endpoints })
+  await emulator.post('/notes', { text: 'a' })
+  await emulator.delete('/notes')
+  expect((await emulator.control('GET', '/state')).body).not.toHaveProperty('own')
+})
+
+test('reset and restore act on the records of the user', async () => {
+  const emulator = await testEmulator({ endpoints })
+  await emulator.post('/notes', { text: 'a' })
+  await emulator.control('POST', '/snapshots', { name: 'one' })
+  await emulator.post('/notes', { text: 'b' })
+  await emulator.control('POST', '/snapshots/one/restore')
+  expect(emulator.state('notes')).toHaveLength(1)
+  await emulator.control('POST', '/reset')
+  expect(emulator.state('notes')).toEqual([])
+})
+
+test('records of the user can be written and deleted from outside', async () => {
+  const emulator = await testEmulator({ endpoints })
+  const written = await emulator.control('PUT', '/state/notes/n1', { id: 'n1', text: 'x' })
+  expect([written.status, emulator.state('notes')]).toEqual([201, [{ id: 'n1', text: 'x' }]])
+  expect((await emulator.control('DELETE', '/state/notes/n1')).status).toBe(204)
+  const near = await emulator.control('PUT', '/state/page/p1', { id: 'p1' })
+  expect([near.status, near.body.message]).toEqual([404, expect.stringContaining('Did you mean "pages"?')])
+})
+
+test('without endpoints, the name of no collection is accepted', async () => {
+  const emulator = await testEmulator()
+  expect((await emulator.control('PUT', '/state/notes/n1', { id: 'n1' })).status).toBe(404)
+})
+
+test('fixtures can have records of the user', async () => {
+  const emulator = await testEmulator({ endpoints })
+  const answer = await emulator.control('POST', '/reset', {
+    fixtures: { own: { notes: [{ id: 'n1', text: 'x' }] } },
+  })
+  expect([answer.status, emulator.state('notes')]).toEqual([200, [{ id: 'n1', text: 'x' }]])
+  const wrong = await emulator.control('POST', '/reset', { fixtures: { own: { notes: [{ text: 'x' }] } } })
+  expect([wrong.status, JSON.stringify(wrong.body)]).toEqual([
+    400,
+    expect.stringContaining('/own/notes/0/id'),
+  ])
+})
+
+test('a collection whose name is built in by now is moved where its records fit; the rest is kept', async () => {
+  const emulator = await testEmulator({ endpoints })
+  const document = (await emulator.control('GET', '/state')).body
+  const conversation = { id: 'c9', _emulator: { teamspace_id: 'ts-a' } }
+  const own = { conversations: [conversation, { id: 'odd' }] }
+  expect((await emulator.control('PUT', '/state', { ...document, own })).status).toBe(200)
+  expect(emulator.state('conversations')).toMatchObject([conversation])
+  expect(emulator.state('conversations-unfit')).toEqual([{ id: 'odd' }])
+})

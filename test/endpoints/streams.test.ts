@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest'
+import { defineEndpoint } from '../../src/endpoints/define.ts'
+import { testEmulator } from '../support/emulator.ts'
+
+const AUTH = { authorization: 'Bearer live_owner' }
+
+const three = [
+  { data: 'one' },
+  { event: 'delta', data: { n: 2 }, after: '30s' },
+  { data: 'three', after: '30s' },
+]
+
+const streams = [
+  defineEndpoint({ method: 'GET', path: '/events', handle: ({ stream }) => stream.events(three) }),
+  defineEndpoint({ method: 'GET', path: '/lines', handle: ({ stream }) => stream.lines(three) }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/chunks',
+    response: { stream: { chunks: [{ data: 'ab' }, { data: 'cd' }] } },
+  }),
+  defineEndpoint({
+    method: 'GET',
+    path: '/slow',
+    handle: ({ stream }) => stream.events(three, { clock: 'virtual' }),
+  }),
+]
+
+const EVENTS = 'data: one\n\nevent: delta\ndata: {"n":2}\n\ndata: three\n\n'
+
+test('a stream has the form that it names, and no pauses while the clock is frozen', async () => {
+  const emulator = await testEmulator({ endpoints: streams })
+  const events = await emulator.get('/events')
+  expect([events.headers.get('content-type'), events.text]).toEqual([
+    'text/event-stream; charset=utf-8',
+    EVENTS,
+  ])
+  const lines = await emulator.get('/lines')
+  expect([lines.headers.get('content-type'), lines.text]).toEqual([
+    'application/x-ndjson',
+    '"one"\n{"n":2}\n"three"\n',
+  ])
+  expect((await emulator.get('/chunks')).text).toBe('abcd')
+  expect(emulator.sandbox.log.entries().map(({ status }) => status)).toEqual([200, 200, 200])
+})
+
+/** Reads a response part by part. */
+async function reader(url: string) {
+  const response = await fetch(url, { headers: AUTH })
+  const parts = (response.body as ReadableStream<Uint8Array>).getReader()
+  return async () => {
+    const { value, done } = await parts.read()
+    return done ? undefined : Buffer.from(value).toString()
+  }
+}
+
+test('on the virtual clock, an advance sends the next part, and the horizon shows it', async () => {
+  const emulator = await testEmulator({ endpoints: streams })
+  const next = await reader(`${emulator.baseUrl}/slow`)
+  expect(await next()).toBe('data: one\n\n')
+  const { data } = (await emulator.control('GET', '/clock/horizon')).body
+  expect(data).toMatchObject([
+    { kind: 'stream.part', at: '2026-03-01T12:00:30.000Z', ref: 'requests/default-000001' },
+  ])
+  await emulator.control('POST', '/clock/advance', { by: '30s' })
+  expect(await next()).toBe('event: delta\ndata: {"n":2}\n\n')
+  await emulator.control('POST', '/clock/advance', { by: '1h' })
+  expect(await next()).toBe('data: three\n\n')
+  expect(await next()).toBe(undefined)
+  expect((await emulator.control('GET', '/clock/horizon')).body.data).toEqual([])
+})
+
+test('a reset ends a stream, and leaves no wait', async () => {
+  const emulator = await testEmulator({ endpoints: streams })
+  const next = await reader(`${emulator.baseUrl}/slow`)
+  expect(await next()).toBe('data: one\n\n')
+  await emulator.control('POST', '/reset')
+  expect(await next()).toBe(undefined)
+  expect(emulator.sandbox.scheduler.horizon()).toEqual([])
+})
+
+test('a fault of the body acts on a stream', async () => {
+  const emulator = await testEmulator({ endpoints: streams })
+  await emulator.control('POST', '/faults', {
+    match: { operation: 'events.list' },
+    do: [{ body: { truncate: { bytes: 15 } } }],
+  })
+  expect((await emulator.get('/events')).text).toBe(EVENTS.slice(0, 15))
+  await emulator.control('POST', '/faults', {
+    match: { operation: 'chunks.list' },
+    do: [{ cut: { at: { bytes: 3 }, how: 'rst' } }],
+  })
+  await expect(
+    fetch(`${emulator.baseUrl}/chunks`, { headers: AUTH }).then((each) => each.text()),
+  ).rejects.toThrow()
+})
+
+test('a fault that delays a stream leaves its pauses on the virtual clock', async () => {
+  const emulator = await testEmulator({ endpoints: streams })
+  await emulator.control('POST', '/faults', {
+    match: { operation: 'slow.list' },
+    do: [{ pace: { before_head_ms: 1 } }],
+  })
+  const next = await reader(`${emulator.baseUrl}/slow`)
+  expect(await next()).toBe('data: one\n\n')
+  await emulator.control('POST', '/clock/advance', { by: '1h' })
+  expect(await next()).toContain('event: delta')
+})
+
+test('a stream of more than 10,000 parts is refused', async () => {
+  const many = Array.from({ length: 10_001 }, () => ({ data: 'x' }))
+  const endpoint = defineEndpoint({
+    method: 'GET',
+    path: '/many',
+    handle: ({ stream }) => stream.chunks(many),
+  })
+  const emulator = await testEmulator({ endpoints: [endpoint] })
+  const { status, body } = await emulator.get('/many')
+  expect([status, body.message]).toEqual([
+    500,
+    expect.stringContaining('/stream/chunks must have at most 10000 items'),
+  ])
+})
