@@ -16,6 +16,7 @@ import {
   openEmulator,
 } from '../emulator/emulator.ts'
 import { workspaceService } from '../emulator/service.ts'
+import { endpointFiles } from '../endpoints/book.ts'
 import { FAILED, INCOMPLETE, type Invocation, OK } from '../terminal/command.ts'
 import {
   fixturesFile,
@@ -190,10 +191,7 @@ function isInFolder(path: string, folder: string): boolean {
 
 /** Reads files of endpoints as the start of an emulator does. */
 async function endpointVerdicts(source: string): Promise<Verdict[]> {
-  const [{ readEndpoints }, { endpointFiles }] = await Promise.all([
-    import('../endpoints/folder.ts'),
-    import('../endpoints/is-endpoint.ts'),
-  ])
+  const { readEndpoints } = await import('../endpoints/folder.ts')
   const files = isDirectory(source) ? await endpointFiles(source) : [resolve(source)]
   const read = await readEndpoints(files, workspaceService)
   return read.map(({ file, problems, warnings }) => ({

@@ -17,6 +17,7 @@ import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
 import { hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
+import type { EndpointBook } from '../endpoints/book.ts'
 import type { Coverage } from '../server/control/coverage/coverage.ts'
 import type { ControlHost } from '../server/control/host.ts'
 import type { FetchHandler } from '../server/handlers.ts'
@@ -31,7 +32,7 @@ import {
 import { applicationOf, routerOf } from '../server/http/mount.ts'
 import { close, listen } from '../server/http/server.ts'
 import { assumptions } from '../service/index.ts'
-import { type OpenEndpoints, openEndpoints } from './endpoints.ts'
+import { openEndpoints } from './endpoints.ts'
 import { openWhenDue } from './open-when-due.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { lockData, savedSandboxes, WorkspaceSandboxes } from './sandbox-maker.ts'
@@ -77,7 +78,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     return emulator
   } catch (error) {
     await scenarios.close()
-    await endpoints.close?.()
+    await endpoints.close()
     await sandboxes?.close()
     lock?.release()
     throw error
@@ -125,7 +126,7 @@ async function coverageIn(options: InternalOptions, sandboxes: Sandboxes): Promi
 interface Parts {
   readonly sandboxes: Sandboxes
   readonly scenarios: Awaited<ReturnType<typeof openScenarios>>
-  readonly endpoints: OpenEndpoints
+  readonly endpoints: EndpointBook
   readonly maker: WorkspaceSandboxes
   readonly lock: Lock | undefined
   readonly coverage: Coverage | undefined
@@ -142,9 +143,8 @@ async function serve(
   // Every waiting request adds a listener; Node would warn about more than ten.
   setMaxListeners(0, closing.signal)
   const api = new Api({
-    operations: { [Symbol.iterator]: () => endpoints.service.operations.values() },
-    onOperations: endpoints.book && ((listener) => endpoints.book?.onChange(listener)),
-    unrouted: () => endpoints.book?.unrouted(),
+    service: endpoints.service,
+    unrouted: () => endpoints.unrouted(),
     sandboxes,
     hosts,
     corsOrigins: options.corsOrigins ?? [],
@@ -254,7 +254,7 @@ async function serve(
       await close(server, { graceful: true })
       cut()
       await scenarios.close()
-      await endpoints.close?.()
+      await endpoints.close()
       await sandboxes.close()
       // The lock is released last: until then no other process may touch the files.
       lock?.release()

@@ -1,73 +1,58 @@
+import { unwatchFile, watchFile } from 'node:fs'
 import { type OnScenarioNotice, problemLine } from '../adapters/scenarios/problem.ts'
 import { refuseInvalid } from '../core/errors.ts'
-import type { ScriptProblem } from '../core/scenarios/source.ts'
-import type { Service } from '../core/service.ts'
-import { later } from '../core/time/realtime.ts'
-import type { EndpointBook } from '../endpoints/book.ts'
+import { EndpointBook, endpointFiles, GIVEN } from '../endpoints/book.ts'
+import type { EndpointFolder } from '../endpoints/folder.ts'
 import { type InternalOptions, SILENT, startOptions } from './options.ts'
 import { serviceFor } from './service.ts'
-
-/** The service of an emulator, with the endpoints of its user. */
-export interface OpenEndpoints {
-  readonly service: Service
-  /** Absent when there are none: then the operations never change. */
-  readonly book?: EndpointBook
-  /** Loads changed files at once. */
-  readonly refresh?: () => Promise<void>
-  readonly close?: () => Promise<void>
-}
 
 /** Milliseconds between two looks at a folder that has no files yet. */
 const LOOK = 1_000
 
 /** Loads the endpoints of the option. Refuses wrong definitions, unless the option says otherwise. */
-export async function openEndpoints(options: InternalOptions): Promise<OpenEndpoints> {
+export async function openEndpoints(options: InternalOptions): Promise<EndpointBook> {
   const { endpoints = startOptions.endpoints.default, followEndpoints = false, logger = SILENT } = options
-  const builtIn = serviceFor(options)
-  const { hasEndpoints } = await import('../endpoints/is-endpoint.ts')
-  if (typeof endpoints === 'string' && !followEndpoints && !(await hasEndpoints(endpoints)))
-    return { service: builtIn }
-  const [{ EndpointBook }, { EndpointFolder }, { checkEndpoints, clashesOf }] = await Promise.all([
-    import('../endpoints/book.ts'),
-    import('../endpoints/folder.ts'),
-    import('../endpoints/check.ts'),
-  ])
-  const book = new EndpointBook(builtIn)
-  const { service } = book
+  const book = new EndpointBook(serviceFor(options))
   if (typeof endpoints !== 'string') {
-    const { definitions, problems } = checkEndpoints([...endpoints], '(given)', builtIn)
-    refuseProblems([...problems, ...clashesOf(definitions)])
-    book.replace(definitions)
-    return { service, book }
+    const { takeEndpoints } = await import('../endpoints/folder.ts')
+    takeEndpoints(endpoints, book)
+    refuseProblems(book)
+    return book
   }
-  const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
-  const folder = new EndpointFolder(endpoints, book, onNotice)
-  // A folder that is created later is loaded then: the compiler and the watch take time that most starts can save.
-  let cancel = (): void => {}
+  let folder: Promise<EndpointFolder> | undefined
+  const load = async (): Promise<EndpointFolder> => {
+    const files = await import('../endpoints/folder.ts')
+    const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
+    const opened = new files.EndpointFolder(endpoints, book, onNotice)
+    await opened.load()
+    return opened
+  }
+  // The compiler and the watch of scripts take time, which a start without files saves.
   const look = async (): Promise<void> => {
-    if (await hasEndpoints(endpoints)) await folder.load()
-    else cancel = later(LOOK, () => void look())
+    if (folder === undefined && (await endpointFiles(endpoints)).length === 0) return
+    unwatchFile(endpoints, look)
+    folder ??= load()
+    await folder
   }
+  book.refresh = async () => {
+    await look()
+    await (await folder)?.refresh()
+  }
+  book.close = async () => {
+    unwatchFile(endpoints, look)
+    await (await folder)?.close()
+  }
+  watchFile(endpoints, { persistent: false, interval: LOOK }, look)
   await look()
-  const close = async (): Promise<void> => {
-    cancel()
-    await folder.close()
-  }
-  try {
-    if (!followEndpoints) refuseProblems(book.problems)
-  } catch (error) {
-    await close()
-    throw error
-  }
-  return { service, book, refresh: () => folder.refresh(), close }
+  if (!followEndpoints) refuseProblems(book)
+  return book
 }
 
-function refuseProblems(problems: readonly ScriptProblem[]): void {
+function refuseProblems({ problems }: EndpointBook): void {
   refuseInvalid(
     problems.map(({ pointer = '', ...problem }) => ({
       pointer: `/endpoints${pointer}`,
-      detail:
-        problem.line === undefined && problem.file === '(given)' ? problem.message : problemLine(problem),
+      detail: problem.file === GIVEN && problem.line === undefined ? problem.message : problemLine(problem),
     })),
   )
 }

@@ -1,15 +1,19 @@
+import { resolve } from 'node:path'
+import { isScenarioFile, readFolder } from '../adapters/scenarios/folder.ts'
 import { problemLine } from '../adapters/scenarios/problem.ts'
 import { didYouMean } from '../core/did-you-mean.ts'
-import { type ErrorFormat, Refusal } from '../core/errors.ts'
+import { Refusal } from '../core/errors.ts'
 import type { AnyOperation } from '../core/operation.ts'
 import type { ScriptProblem } from '../core/scenarios/source.ts'
 import { endpointOf } from '../core/scenarios/stub.ts'
 import type { Service } from '../core/service.ts'
-import type { Definition } from './check.ts'
-import { operationsOf } from './operation.ts'
+import type { Definition } from './definition.ts'
 
-/** The endpoints of the user of one emulator, and the service with them: its operations change when the files do. */
+/** The endpoints of the user of one emulator, and the service with them. */
 export class EndpointBook {
+  /** Without the endpoints. */
+  readonly builtIn: Service
+  /** With them: its operations are replaced when the files change. */
   readonly service: Service
   /** In the order of their files. */
   definitions: readonly Definition[] = []
@@ -20,24 +24,15 @@ export class EndpointBook {
   isIncomplete = false
   /** How often the definitions have been replaced. */
   generation = 0
-  /** Without the endpoints. */
-  readonly builtIn: Service
-  readonly #operations: Map<string, AnyOperation>
-  readonly #listeners = new Set<() => void>()
+  /** Loads changed files at once. */
+  refresh: () => Promise<void> = async () => {}
+  close: () => Promise<void> = async () => {}
 
   constructor(builtIn: Service) {
     this.builtIn = builtIn
-    this.#operations = new Map(builtIn.operations)
     const contracted = [...builtIn.operations.values()].flatMap((each) => (each.contract ? [each.name] : []))
     const mayName = (name: string) => this.definitions.length > 0 && didYouMean(name, contracted) === ''
-    this.service = { ...builtIn, operations: this.#operations, mayName }
-  }
-
-  /** The name of the operation of a definition. */
-  nameOf(definition: Definition): string {
-    const { method, path } = definition
-    const place = endpointOf({ method, path })
-    return [...this.#operations.values()].find((each) => endpointOf(each) === place)?.name ?? ''
+    this.service = { ...builtIn, mayName }
   }
 
   /** Why paths without a route have none, if files that were never valid may be the reason. */
@@ -50,28 +45,27 @@ export class EndpointBook {
     })
   }
 
-  /** Calls the listener when the operations have changed. */
-  onChange(listener: () => void): void {
-    this.#listeners.add(listener)
-  }
-
-  /** Replaces all definitions. */
-  replace(definitions: readonly Definition[]): void {
-    const own = operationsOf(definitions, this.builtIn, (path) => this.#errorFormatOf(path))
-    const places = new Set(own.map(endpointOf))
+  /** Replaces all definitions. @param own their operations */
+  replace(definitions: readonly Definition[], own: readonly AnyOperation[]): void {
+    const places = new Set(own.map((each) => endpointOf(each)))
+    const others = [...this.builtIn.operations.values()].filter((each) => !places.has(endpointOf(each)))
     this.definitions = definitions
     this.generation += 1
-    this.#operations.clear()
-    for (const each of this.builtIn.operations.values())
-      if (!places.has(endpointOf(each))) this.#operations.set(each.name, each)
-    for (const each of own) this.#operations.set(each.name, each)
-    for (const listener of this.#listeners) listener()
+    // A map of its own for each generation, so that what is derived from one is never used for another.
+    const operations = new Map([...others, ...own].map((each) => [each.name, each]))
+    Object.assign(this.service, { operations })
   }
+}
 
-  // That of the built-in operations with the same first segment.
-  #errorFormatOf(path: string): ErrorFormat {
-    const first = path.split('/')[1]
-    const related = [...this.builtIn.operations.values()].find((each) => each.path.split('/')[1] === first)
-    return related?.errorFormat ?? 'standard'
-  }
+/** The place of a definition that is in no file. */
+export const GIVEN = '(given)'
+
+/** The files of definitions in a folder; none if it is missing. */
+export async function endpointFiles(folder: string): Promise<readonly string[]> {
+  return (await readFolder(resolve(folder), [], isEndpointFile)).files
+}
+
+/** Whether the name of a file is that of definitions. Files that start with `_` and files in subfolders are helpers. */
+export function isEndpointFile(path: string): boolean {
+  return isScenarioFile(path.replace(/\.ya?ml$/, '.json'))
 }

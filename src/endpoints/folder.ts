@@ -1,19 +1,18 @@
-import { readFile } from 'node:fs/promises'
-import { importScript } from '../adapters/scenarios/import-script.ts'
+import { exportOf, importScript } from '../adapters/scenarios/import-script.ts'
 import { type OnScenarioNotice, problemLine, ScenarioError } from '../adapters/scenarios/problem.ts'
 import { ScriptFolder } from '../adapters/scenarios/script-folder.ts'
 import { specialFile } from '../adapters/special-file.ts'
+import { readTextFile } from '../adapters/text.ts'
 import { lineAndColumn } from '../core/json-text.ts'
 import type { ScriptProblem } from '../core/scenarios/source.ts'
 import type { Service } from '../core/service.ts'
 import { counted, sentence } from '../core/words.ts'
-import type { EndpointBook } from './book.ts'
-import { checkEndpoints, clashesOf, type Definition, definitionOfExample } from './check.ts'
-import { isEndpointFile } from './is-endpoint.ts'
-import { definitionsOf } from './openapi-file.ts'
+import { type EndpointBook, GIVEN, isEndpointFile } from './book.ts'
+import { checkEndpoints, clashFinder, type Definition, shownFile } from './definition.ts'
+import { operationsOf } from './operation.ts'
 
 /** The result of reading a file. */
-export interface ReadEndpoints {
+interface ReadEndpoints {
   readonly file: string
   readonly definitions: readonly Definition[]
   readonly problems: readonly ScriptProblem[]
@@ -34,13 +33,11 @@ export async function readEndpoints(
     return known ?? { file, files: imported, warnings: [], ...(await readOne(file, imported, service)) }
   })
   const all = await Promise.all(read)
-  const clashes = clashesOf(all.flatMap(({ definitions }) => definitions))
-  return all.map((each) => {
-    const own = clashes
-      .filter(({ at }) => each.definitions.includes(at))
-      .map(({ at: _, ...problem }) => problem)
-    return own.length === 0 ? each : { ...each, problems: [...each.problems, ...own] }
-  })
+  const clashesOf = clashFinder(service)
+  return all.map((each) => ({
+    ...each,
+    problems: [...each.problems, ...each.definitions.flatMap((definition) => clashesOf(definition))],
+  }))
 }
 
 type Content = Pick<ReadEndpoints, 'definitions' | 'problems'> & Partial<ReadEndpoints>
@@ -49,29 +46,19 @@ async function readOne(file: string, imported: Set<string>, service: Service): P
   try {
     const special = await specialFile(file)
     if (special !== undefined) throw new Error(special)
-    const text = await readFile(file, 'utf8')
+    const text = readTextFile(file)
     if (text.trim() === '') throw new Error('is empty')
-    if (/\.(?:json|ya?ml)$/.test(file))
-      return { definitions: definitionsOf(text, file).map(definitionOfExample), problems: [] }
-    const exported = exportOf(await importScript(file, imported))
+    if (/\.(?:json|ya?ml)$/.test(file)) {
+      const { definitionsOf } = await import('./openapi-file.ts')
+      return { definitions: definitionsOf(text, shownFile(file), service), problems: [] }
+    }
+    const exported = exportOf(await importScript(file, imported), 'defineEndpoint({...}) or a list of them')
     return { ...checkEndpoints(exported, file, service), warnings: warningsIn(text, file) }
   } catch (error) {
-    const message =
-      error instanceof Error && 'code' in error
-        ? `cannot be read (${String(error.code)})`
-        : String((error as Error).message)
-    const problem = error instanceof ScenarioError ? error.problem : { file, message }
-    return { definitions: [], problems: [problem] }
+    if (error instanceof ScenarioError) return { definitions: [], problems: [error.problem] }
+    const { code, message } = error as NodeJS.ErrnoException
+    return { definitions: [], problems: [{ file, message: code ? `cannot be read (${code})` : message }] }
   }
-}
-
-function exportOf(module: unknown): unknown {
-  const isModule = typeof module === 'object' && module !== null && Object.hasOwn(module, '__esModule')
-  const exported = isModule ? (module as { readonly default?: unknown }).default : module
-  if (typeof exported === 'object' && exported !== null && Object.keys(exported).length > 0) return exported
-  throw new Error(
-    'has no default export. Write export default defineEndpoint({...}) or a list of them; move a helper file into a subfolder, or give it a name that starts with _',
-  )
 }
 
 const RISKS: readonly (readonly [pattern: RegExp, message: string])[] = [
@@ -99,9 +86,16 @@ function warningsIn(text: string, file: string): ScriptProblem[] {
   )
 }
 
+/** Takes definitions that are no files. Their problems are in the book then. */
+export function takeEndpoints(given: readonly unknown[], book: EndpointBook): void {
+  const { definitions, problems } = checkEndpoints(given, GIVEN, book.builtIn)
+  book.problems = [...problems, ...definitions.flatMap(clashFinder(book.builtIn))]
+  book.replace(definitions, operationsOf(definitions, book.builtIn))
+}
+
 /**
- * The definitions of a folder, which a book has. All files are replaced together, and only if none has a problem; at the first
- * load, those without one are taken.
+ * The definitions of a folder, for a book. All files are replaced together, and only if none has a problem; at the first load,
+ * those without one are taken.
  */
 export class EndpointFolder extends ScriptFolder<ReadEndpoints> {
   constructor(folder: string, book: EndpointBook, onNotice: OnScenarioNotice) {
@@ -109,27 +103,22 @@ export class EndpointFolder extends ScriptFolder<ReadEndpoints> {
       isListed: isEndpointFile,
       read: (files, unchanged) => readEndpoints(files, book.builtIn, unchanged),
       swap: (read) => {
-        const problems = read.flatMap((each) => each.problems)
-        const isFirst = book.generation === 0
-        if (problems.length === 0 || isFirst) {
-          book.isIncomplete = problems.length > 0
-          book.replace(read.flatMap((each) => (each.problems.length === 0 ? each.definitions : [])))
-          if (!isFirst)
-            onNotice({
-              level: 'info',
-              event: 'endpoints_loaded',
-              message: `${counted(book.definitions.length, 'endpoint')} loaded (generation ${book.generation})`,
-            })
-        }
-        book.problems = problems
+        book.problems = read.flatMap((each) => each.problems)
         book.warnings = read.flatMap((each) => each.warnings)
-        for (const problem of problems)
+        const isFirst = book.generation === 0
+        for (const problem of book.problems)
           onNotice({
             level: 'warn',
             event: 'endpoints_broken',
-            message: `${sentence(problemLine(problem))} ${isFirst ? 'The file is not loaded.' : KEPT}`,
+            message: `${sentence(problemLine(problem))} ${isFirst ? 'The file is not loaded.' : 'The last valid endpoints stay in force.'}`,
             file: problem.file,
           })
+        if (book.problems.length > 0 && !isFirst) return
+        const valid = read.filter((each) => each.problems.length === 0).flatMap((each) => each.definitions)
+        book.isIncomplete = book.problems.length > 0
+        book.replace(valid, operationsOf(valid, book.builtIn))
+        const message = `${counted(valid.length, 'endpoint')} loaded (generation ${book.generation})`
+        if (!isFirst) onNotice({ level: 'info', event: 'endpoints_loaded', message })
       },
       failed: (error) =>
         onNotice({
@@ -140,5 +129,3 @@ export class EndpointFolder extends ScriptFolder<ReadEndpoints> {
     })
   }
 }
-
-const KEPT = 'The last valid endpoints stay in force.'

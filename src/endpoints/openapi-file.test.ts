@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { ScenarioError } from '../adapters/scenarios/problem.ts'
-import type { JsonObject } from '../core/json.ts'
-import { definitionsOf } from './openapi-file.ts'
-import { checkerOf } from './schema.ts'
+import { workspaceService } from '../emulator/service.ts'
+import { definitionsOf as definitionsIn } from './openapi-file.ts'
+import type { Checker } from './schema.ts'
 
 const DOCUMENT = `openapi: 3.1.0
 info: { title: Search, version: '1' }
@@ -55,12 +55,14 @@ components:
       required: [title]
 `
 
+const definitionsOf = (text: string, file: string) => definitionsIn(text, file, workspaceService)
+
 const named = (method: string, path: string, text = DOCUMENT, file = 'endpoints/search.yaml') =>
   definitionsOf(text, file).find((each) => each.method === method && each.path === path)
 
-const pointersOf = (schema: unknown, value: unknown): string[] => {
-  const result = checkerOf(schema as JsonObject, 'input').check(value)
-  return 'issues' in result ? result.issues.map(({ pointer }) => pointer) : []
+const pointersOf = (schema: Checker | undefined, value: unknown): string[] => {
+  const result = schema?.check(value)
+  return result !== undefined && 'issues' in result ? result.issues.map(({ pointer }) => pointer) : []
 }
 
 test('each operation without a contract is a definition with its example and line', () => {
@@ -70,12 +72,12 @@ test('each operation without a contract is a definition with its example and lin
       path: '/search',
       summary: 'Search everything',
       auth: false,
-      response: { status: 200, body: [{ title: 'Plan' }] },
-      isExample: true,
+      responses: [{ status: 200, body: [{ title: 'Plan' }] }],
+      example: true,
       source: { file: 'endpoints/search.yaml', line: 7 },
     },
     { method: 'POST', path: '/notes', source: { line: 25 } },
-    { method: 'DELETE', path: '/notes', response: { status: 204 }, source: { line: 33 } },
+    { method: 'DELETE', path: '/notes', responses: [{ status: 204 }], source: { line: 33 } },
   ])
 })
 
@@ -88,12 +90,15 @@ test('a query is checked as text, and a body by its schema and those that it ref
   expect(pointersOf(body, { title: 'a', children: [{ title: 'b', children: [{}] }] })).toEqual([
     '/children/0/children/0/title',
   ])
-  expect(named('GET', '/search')?.output).toMatchObject({ type: 'array', $defs: { Hit: { type: 'object' } } })
+  expect(named('GET', '/search')?.output?.jsonSchema).toMatchObject({
+    type: 'array',
+    $defs: { Hit: { type: 'object' } },
+  })
 })
 
 test('an operation without an example has a 501 that names the schema and the command', () => {
   const note = named('POST', '/notes')
-  expect(note?.response).toBeUndefined()
+  expect(note?.responses).toBeUndefined()
   expect(note?.unanswered).toBe(
     'endpoints/search.yaml has no example of #/components/schemas/Hit. Add one, or write the endpoint: workspace-emulator endpoints add POST /notes --from endpoints/search.yaml',
   )
@@ -117,7 +122,7 @@ test('a document in JSON gives the same definitions, with its own lines', () => 
     2,
   )
   expect(definitionsOf(value, 'a.json')).toMatchObject([
-    { response: { status: 200, body: 5 }, source: { line: 5 } },
+    { responses: [{ status: 200, body: 5 }], source: { line: 5 } },
   ])
 })
 

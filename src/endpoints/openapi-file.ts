@@ -1,24 +1,22 @@
 import { ScenarioError } from '../adapters/scenarios/problem.ts'
 import { isObject, type Json, type JsonObject, pointer, valueAt } from '../core/json.ts'
 import type { Method } from '../core/operation.ts'
-import { contractedBy, pathProblem } from '../core/scenarios/stub.ts'
-import { resources } from '../service/index.ts'
-import type { EndpointDefinition } from './definition.ts'
+import { contractedBy, endpointOf, pathProblem, type StubRoute } from '../core/scenarios/stub.ts'
+import type { Service } from '../core/service.ts'
+import { type Definition, defaultName } from './definition.ts'
 import { readDocument } from './openapi-text.ts'
+import { lazyChecker } from './schema.ts'
 
 /** Paths of a document, characters of all schemas, each with those that it refers to, and references in a row. */
 const MAX = { paths: 1_000, schemas: 10_000_000, hops: 100 }
 const METHODS: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 const JSON_MEDIA = /^(?:application\/(?:[\w.-]+\+)?json\b|\*\/\*)/i
 
-/** The operations that the specification of the service names. */
-export const builtIn = resources.flatMap(({ operations }) => operations)
-
 /**
  * The definitions of an OpenAPI document (3.0 or 3.1, JSON or YAML), for each operation without a contract. Throws a
  * `ScenarioError` with file and line for a document that is wrong, or larger than 1,000,000 characters or 1,000 paths.
  */
-export function definitionsOf(text: string, file: string): EndpointDefinition[] {
+export function definitionsOf(text: string, file: string, service: Service): Definition[] {
   const { root, lineOf } = readDocument(text, file)
   const refuseAt = (at: string, message: string): never => {
     throw new ScenarioError({ file, line: lineOf(at), pointer: at, message })
@@ -28,6 +26,7 @@ export function definitionsOf(text: string, file: string): EndpointDefinition[] 
   if (!isObject(paths)) return refuseAt('/paths', 'must be an object')
   if (Object.keys(paths).length > MAX.paths) refuseAt('/paths', `has more than ${MAX.paths} paths`)
   const reader = new OpenApiReader(root as JsonObject)
+  const names = new Set<string>()
   return Object.keys(paths).flatMap((given) => {
     const at = pointer('paths', given)
     const path = given.replace(/^\/v1(?=\/)/, '')
@@ -35,17 +34,37 @@ export function definitionsOf(text: string, file: string): EndpointDefinition[] 
     const item = reader.follow(paths[given])
     return METHODS.flatMap((method) => {
       const operation = item[method.toLowerCase()]
-      if (!isObject(operation) || contractedBy({ method, path }, builtIn) !== undefined) return []
+      if (!isObject(operation) || contractedBy({ method, path }, service)) return []
       const problem = pathProblem(path)
       if (problem !== undefined) refuseAt(at, problem)
       const place = at + pointer(method.toLowerCase())
       reader.refuse = (message) => refuseAt(place, message)
-      const { schemaName, ...fields } = reader.read(item, operation)
-      const unanswered = `${file} has no example of ${schemaName}. Add one, or write the endpoint: workspace-emulator endpoints add ${method} ${path} --from ${file}`
+      const { example, ...read } = reader.read(item, operation)
+      const unanswered = `${file} has no example of ${example}. Add one, or write the endpoint: workspace-emulator endpoints add ${method} ${path} --from ${file}`
+      const name = freeName({ method, path }, service, names)
+      names.add(name)
       const source = { file, line: lineOf(place) }
-      return [{ method, path, ...fields, ...(!fields.response && { unanswered }), isExample: true, source }]
+      return [
+        {
+          method,
+          path,
+          name,
+          ...read,
+          ...(!read.responses && { unanswered }),
+          example: true,
+          source,
+        } as const,
+      ]
     })
   })
+}
+
+// A document cannot say another name, so that of a second one has the parameters in it.
+function freeName(route: StubRoute, service: Service, names: ReadonlySet<string>): string {
+  const name = defaultName(route, service)
+  const known = service.operations.get(name)
+  const isFree = !names.has(name) && (known === undefined || endpointOf(known) === endpointOf(route))
+  return isFree ? name : defaultName({ ...route, path: route.path.replaceAll(/[{}]/g, '') }, service)
 }
 
 /** Reads operations of a document, and follows their references. */
@@ -60,7 +79,7 @@ class OpenApiReader {
     this.root = root
   }
 
-  /** The fields of a definition, and the name of the schema of its response. */
+  /** The fields of a definition, and in `example` the name of the schema of its response. */
   read({ parameters }: JsonObject, operation: JsonObject) {
     const { summary, security, requestBody, responses } = operation
     const body = this.schema(this.media(this.follow(requestBody))?.schema)
@@ -78,13 +97,13 @@ class OpenApiReader {
     return {
       ...(typeof summary === 'string' && { summary }),
       ...(Array.isArray(security) && security.length === 0 && { auth: false }),
-      ...(query && { query }),
-      ...(body && { body }),
-      ...(output && { output }),
+      query: query && lazyChecker(query),
+      body: body && lazyChecker(body),
+      output: output && lazyChecker(output),
       ...((isEmpty || shown !== undefined) && {
-        response: { status: Number(code) || 200, ...(shown !== undefined && { body: shown }) },
+        responses: [{ status: Number(code) || 200, ...(shown !== undefined && { body: shown }) }],
       }),
-      schemaName: isObject(schema) && schema.$ref !== undefined ? String(schema.$ref) : 'its response',
+      example: isObject(schema) && schema.$ref !== undefined ? String(schema.$ref) : 'its response',
     }
   }
 
@@ -117,8 +136,11 @@ class OpenApiReader {
     if (own.length === 0) return undefined
     const properties = own.map(({ name, schema }) => {
       // The values of a query are texts.
-      const { type } = this.follow(schema)
-      return [String(name), type === 'string' ? (this.schema(schema) ?? {}) : (TEXTS[String(type)] ?? {})]
+      const { type, ...rest } = this.follow(schema)
+      return [
+        String(name),
+        type === 'string' && !refersOn(rest) ? { type, ...rest } : (TEXTS[String(type)] ?? {}),
+      ]
     })
     const required = own.filter((each) => each.required === true).map(({ name }) => String(name))
     return { type: 'object', properties: Object.fromEntries(properties), required: [...new Set(required)] }
@@ -150,6 +172,8 @@ class OpenApiReader {
     return Object.keys($defs).length === 0 ? copied : { ...copied, $defs }
   }
 }
+
+const refersOn = (schema: JsonObject): boolean => JSON.stringify(schema).includes('"$ref":')
 
 const TEXTS: Readonly<Record<string, JsonObject>> = {
   boolean: { enum: ['true', 'false'] },

@@ -8,13 +8,13 @@ import {
   SYNCHRONOUS,
   withinTime,
 } from '../adapters/scenarios/run-function.ts'
-import { catalog, type ErrorCode, type ErrorFormat, Refusal, refuse } from '../core/errors.ts'
-import { type Issue, isObject } from '../core/json.ts'
-import { type AnyOperation, type Input, operation, type Reply, type Request } from '../core/operation.ts'
+import { catalog, type ErrorCode, Refusal, refuse } from '../core/errors.ts'
+import { isObject } from '../core/json.ts'
+import type { AnyOperation, Input, Reply, Request } from '../core/operation.ts'
 import { withoutCredentials } from '../core/redaction.ts'
-import { listOrder } from '../core/request/pagination.ts'
+import { headerValue } from '../core/request/headers.ts'
 import { streamOf } from '../core/request/stream.ts'
-import { operationOfVariants, type Variant } from '../core/request/variants.ts'
+import { operationOfVariants } from '../core/request/variants.ts'
 import { endpointOf, responseDraft, servedId } from '../core/scenarios/stub.ts'
 import { givenReply } from '../core/scenarios/stub-operation.ts'
 import type { Service } from '../core/service.ts'
@@ -22,9 +22,9 @@ import type { Row } from '../core/state/commit.ts'
 import { shown } from '../core/state/state.ts'
 import { parsed, reportIn, zodIssues } from '../core/zod-issues.ts'
 import { pageQuery, readPage } from '../service/cursor-page.ts'
-import { refuseStrict, unspecified } from '../service/uncontracted.ts'
-import { type Definition, operationNameOf } from './check.ts'
+import { uncontracted } from '../service/uncontracted.ts'
 import type { EndpointRequest, StreamPart } from './define.ts'
+import { type Definition, definedAt } from './definition.ts'
 import { CallRecords } from './records.ts'
 import type { Checker } from './schema.ts'
 
@@ -33,41 +33,30 @@ type Call = Request<object, unknown>
 /** Bytes of a body that a definition accepts as bytes. */
 const MAX_BYTES = 100 * 1024 * 1024
 
-/** The operations of definitions, in order: one for each method and path. @param service the built-in one */
-export function operationsOf(
-  definitions: readonly Definition[],
-  service: Service,
-  errorFormatOf: (path: string) => ErrorFormat,
-): AnyOperation[] {
-  const builtIn = new Map([...service.operations.values()].map((each) => [endpointOf(each), each]))
+/** The operations of definitions: one for each method and path. @param service the built-in one */
+export function operationsOf(definitions: readonly Definition[], service: Service): AnyOperation[] {
+  const builtIn = [...service.operations.values()]
   const groups = new Map<string, Definition[]>()
-  for (const definition of definitions) {
+  for (const definition of definitions.toSorted((a, b) => rankOf(a) - rankOf(b))) {
     const { method, path } = definition
     const place = endpointOf({ method, path })
     groups.set(place, [...(groups.get(place) ?? []), definition])
   }
-  return [...groups].flatMap(([place, all]) => {
-    const below = builtIn.get(place)
+  return [...groups].flatMap(([place, group]) => {
+    const below = builtIn.find((each) => endpointOf(each) === place)
     // An example never replaces records that the emulator has.
-    const usable = all.filter(
-      ({ example }) => example !== true || below === undefined || below.isUnanswered === true,
-    )
-    const ranked = usable.sort((a, b) => rankOf(a) - rankOf(b))
-    const variants = ranked.map((each): Variant => {
-      const { method, path, match } = each
-      const name = operationNameOf(ranked.find((one) => one.name !== undefined) ?? each, below)
-      return {
-        match,
-        operation: made(each, {
-          name,
-          service,
-          errorFormat: below?.errorFormat ?? errorFormatOf(path),
-          method,
-        }),
-      }
-    })
-    const [first, ...more] = variants
-    return first === undefined ? [] : [operationOfVariants([first, ...more], below)]
+    const usable = group.filter(({ example }) => !example || below === undefined || below.isUnanswered)
+    const [first] = usable
+    if (first === undefined) return []
+    const { name, path } = first
+    const segment = path.split('/')[1]
+    const { errorFormat = 'standard' } =
+      below ?? builtIn.find((each) => each.path.split('/')[1] === segment) ?? {}
+    const variants = usable.map((each) => ({
+      match: each.match,
+      operation: made({ ...each, name, path, errorFormat }, service),
+    }))
+    return [operationOfVariants(variants, below)]
   })
 }
 
@@ -76,42 +65,33 @@ function rankOf({ handle, example }: Definition): number {
   return handle !== undefined ? 0 : example === true ? 2 : 1
 }
 
-interface Facts extends Pick<AnyOperation, 'name' | 'errorFormat' | 'method'> {
-  readonly service: Service
-}
+type Placed = Definition & Pick<AnyOperation, 'errorFormat'>
 
-function made(definition: Definition, { service, ...facts }: Facts): AnyOperation {
-  const { path, summary, query, body, output, idempotent, auth, accept, place, method } = definition
-  const { status = 200 } = definition.responses?.[0] ?? {}
+function made(definition: Placed, service: Service): AnyOperation {
+  const { name, errorFormat, method, path, query, body, output, responses } = definition
+  const place = definedAt(definition)
   const input: Input = {
     ...(query && { query: schemaOf(query, place) }),
-    ...(body !== undefined || method !== 'GET' ? { body: body ? schemaOf(body, place) : z.unknown() } : {}),
+    ...(method !== 'GET' && { body: body ? schemaOf(body, place) : z.unknown() }),
   }
-  return {
-    ...operation<Input, undefined>({
-      ...unspecified,
-      ...facts,
-      path,
-      summary: summary ?? `${method} ${path} of the user`,
-      success: status,
-      input: () => input,
-      output: () => (output === undefined ? z.unknown() : z.unknown().meta({ ...output.jsonSchema })),
-      ...(accept === 'bytes' && { accept, bodyLimit: MAX_BYTES }),
-      ...(idempotent === true && { idempotent }),
-      find: ({ settings }) => refuseStrict(settings, facts.name) as undefined,
-      handle: (request) => {
-        request.note('U043')
-        const reply = replyOf(definition, request, service)
-        const remark = output && remarkOf(output, reply, place)
-        return remark === undefined ? reply : { ...reply, remark }
-      },
-    }),
-    place,
-    ...(auth === false && { auth }),
-  }
+  return uncontracted<Input>({
+    ...{ name, errorFormat, method, path, place },
+    summary: definition.summary ?? `${method} ${path} of the user`,
+    success: responses?.[0]?.status ?? 200,
+    input: () => input,
+    output: () => z.unknown().meta({ ...output?.jsonSchema }),
+    ...(definition.accept === 'bytes' && { accept: 'bytes', bodyLimit: MAX_BYTES }),
+    ...(definition.idempotent === true && { idempotent: true }),
+    ...(definition.auth === false && { auth: false }),
+    handle: (request) => {
+      const reply = replyOf(definition, request, service)
+      const remark = output && remarkOf(output, reply, place)
+      return remark === undefined ? reply : { ...reply, remark }
+    },
+  })
 }
 
-/** A schema of a user as one of zod, with its JSON Schema for the OpenAPI document. */
+/** A schema of the user as one of zod, with its JSON Schema for the OpenAPI document. */
 function schemaOf({ check, jsonSchema }: Checker, place: string): z.ZodType {
   return z
     .unknown()
@@ -129,25 +109,27 @@ function checked(check: Checker['check'], value: unknown, place: string): Return
   try {
     return check(value)
   } catch (error) {
-    return refuse('internal_error', {
-      detail: `The schema of the endpoint at ${place} failed: ${(error as Error).message}`,
-      mitigation: `Correct the schema; the file is loaded again when it is saved.`,
-    })
+    return refuseFailed(`schema of the endpoint at ${place}`, (error as Error).message, place)
   }
 }
 
+function refuseFailed(what: string, why: string, place: string): never {
+  return refuse('internal_error', {
+    detail: `The ${what} failed: ${why}`,
+    mitigation: `Correct ${place.replace(/:\d+$/, '')}; it is loaded again when it is saved.`,
+  })
+}
+
 function remarkOf({ check }: Checker, { body, status = 200 }: Reply, place: string): string | undefined {
-  if (status >= 300) return undefined
-  const result = checked(check, body, place)
-  if (!('issues' in result)) return undefined
-  const [{ pointer = '', detail = '' } = {}] = result.issues as readonly Issue[]
-  return `the response does not fit its output: ${pointer} ${detail}`
+  const result = status >= 300 ? undefined : checked(check, body, place)
+  const [issue] = result !== undefined && 'issues' in result ? result.issues : []
+  return issue && `the response does not fit its output: ${issue.pointer} ${issue.detail}`
 }
 
 function replyOf(definition: Definition, request: Call, service: Service): Reply {
-  const { handle, method, path, match, cycle, place, responses } = definition
-  if (definition.unanswered !== undefined)
-    return refuse('emulator_contract_unspecified', { detail: definition.unanswered, assumed: [['U043']] })
+  const { handle, method, path, match, unanswered, responses, cycle } = definition
+  if (unanswered !== undefined)
+    return refuse('emulator_contract_unspecified', { detail: unanswered, assumed: [['U043']] })
   if (handle === undefined)
     return givenReply(
       { responses, cycle },
@@ -162,13 +144,10 @@ function replyOf(definition: Definition, request: Call, service: Service): Reply
   } catch (thrown) {
     records.end()
     if (thrown instanceof Refusal) throw thrown
-    const [file = place] = place.split(/:\d+$/)
+    const place = definedAt(definition)
     const problem =
       thrown instanceof CallRefused ? { file: place, message: thrown.message } : problemOf(thrown, place)
-    return refuse('internal_error', {
-      detail: `The function of ${request.call.method} ${path} failed: ${problemLine(problem)}`,
-      mitigation: `Correct ${file}; it is loaded again when it is saved.`,
-    })
+    return refuseFailed(`function of ${request.call.method} ${path}`, problemLine(problem), place)
   }
 }
 
@@ -198,7 +177,7 @@ function frozenRequest(request: Call, records: CallRecords): EndpointRequest {
 
 const listQuery = z.object(pageQuery())
 
-/** A page of rows in their own order. */
+/** A page of rows in their own order, whatever the setting for lists says. */
 function listOf(rows: readonly object[], { call, assume, settings }: Call): object {
   const { limit, after, before } = call.query
   const { data: query, error } = parsed(listQuery, { limit, after, before })
@@ -211,20 +190,16 @@ function listOf(rows: readonly object[], { call, assume, settings }: Call): obje
     const start = rows.findIndex((row) => (row as Row).id === cursor)
     return start === -1 ? undefined : { start, end: start + 1 }
   }
-  // The order is that of the rows, whatever the setting says.
-  const ownOrder: typeof assume = (setting) =>
-    (setting as unknown) === listOrder ? settings.get(setting) : assume(setting)
-  const page = readPage(() => rows, query, locate, { assume: ownOrder, settings })
+  const page = readPage(() => rows, query, locate, { assume, settings }, false)
   return { object: 'list', data: page.items, has_more: page.hasMore }
 }
 
 function refuseAsAsked(status: number, code: string, detail: string): never {
   if (!Number.isInteger(status) || status < 400 || status > 599)
     throw new Error(`refuse needs a status from 400 to 599, not ${status}`)
-  const known = Object.hasOwn(catalog, code) ? (code as ErrorCode) : undefined
-  const base = known ?? (status < 500 ? 'bad_request' : 'internal_error')
-  const word = String(code)
-  return refuse(base, { detail: String(detail), status, ...(known === undefined && { word }) })
+  if (Object.hasOwn(catalog, code)) return refuse(code as ErrorCode, { detail: String(detail), status })
+  const base = status < 500 ? 'bad_request' : 'internal_error'
+  return refuse(base, { detail: String(detail), status, word: String(code) })
 }
 
 const RESULT =
@@ -238,55 +213,39 @@ function replyFrom(result: unknown, { idempotent }: Definition): Reply {
     throw new Error(`it returned a promise; ${SYNCHRONOUS}`)
   }
   if (!isObject(result)) throw new Error(`it ${RESULT}`)
-  const { body, headers: given, ...rest } = result as { readonly body?: unknown; readonly headers?: unknown }
-  const { type, headers } = withoutType(given)
-  const raw: unknown = body instanceof Uint8Array || typeof body === 'string' ? body : undefined
-  const { data, issues } =
-    raw === undefined && body !== undefined ? plainData(body) : { data: undefined, issues: [] }
-  const [wrong] = issues
-  if (wrong !== undefined)
-    throw new Error(`the body that it returned is not JSON: ${wrong.pointer} ${wrong.detail}`)
-  const checked = parsed(responseDraft, headers === undefined ? rest : { ...rest, headers })
-  if (checked.error !== undefined) {
-    const [issue] = zodIssues(checked.error, '')
-    throw new Error(`it ${RESULT}: ${issue?.pointer} ${issue?.detail}`)
-  }
-  const { status, stream } = checked.data
-  if (idempotent === true && (raw !== undefined || stream !== undefined))
-    throw new Error(
-      'an idempotent endpoint must return a JSON body: texts, bytes and streams are not replayed',
-    )
+  const { body, headers = {}, ...rest } = result as { readonly body?: unknown; readonly headers?: object }
+  const named = Object.entries(headers)
+  const typeAt = named.findIndex(([name]) => name.toLowerCase() === 'content-type')
+  const [[, type] = []] = typeAt === -1 ? [] : (named.splice(typeAt, 1) as [string, string][])
+  const { data, error } = parsed(responseDraft, { ...rest, headers: Object.fromEntries(named) })
+  const [issue] = error === undefined ? [] : zodIssues(error, '')
+  if (data === undefined) throw new Error(`it ${RESULT}: ${issue?.pointer} ${issue?.detail}`)
+  if (type !== undefined && !headerValue().safeParse(type).success)
+    throw new Error('the content-type that it returned is not valid')
+  const { status, stream } = data
+  const isRaw = typeof body === 'string' || body instanceof Uint8Array
+  if (idempotent === true && (isRaw || stream !== undefined))
+    throw new Error('an idempotent endpoint must return a JSON body: only that is replayed')
   return {
     ...(status !== undefined && { status }),
-    headers: Object.entries(checked.data.headers ?? {}),
+    headers: Object.entries(data.headers ?? {}),
     ...(stream && { stream: streamOf(stream) }),
-    ...(data !== undefined && { body: withoutFacts(data) as object }),
-    ...(typeof raw === 'string' && { body: {}, text: raw }),
-    ...(raw instanceof Uint8Array && { bytes: Buffer.from(raw) }),
-    ...(type !== undefined
-      ? { type }
-      : raw === undefined
-        ? {}
-        : { type: RAW_TYPE[typeof raw === 'string' ? 'text' : 'bytes'] }),
+    ...(isRaw && { bytes: Buffer.from(body as string), type: typeof body === 'string' ? TEXT : BYTES }),
+    ...(!isRaw && body !== undefined && { body: jsonOf(body) as object }),
+    ...(type !== undefined && { type }),
   }
 }
 
-const RAW_TYPE = { text: 'text/plain; charset=utf-8', bytes: 'application/octet-stream' }
+const TEXT = 'text/plain; charset=utf-8'
+const BYTES = 'application/octet-stream'
 
-function withoutType(headers: unknown): { readonly type?: string; readonly headers?: unknown } {
-  if (!isObject(headers)) return { headers }
-  const found = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')
-  if (found === undefined) return { headers }
-  const { [found[0]]: type, ...rest } = headers
-  if (typeof type !== 'string' || !/^[\t\x20-\x7e]{1,1000}$/.test(type))
-    throw new Error('the content-type that it returned is not valid')
-  return { type, headers: rest }
-}
-
-/** A body without the facts of the emulator that records have, also in the rows of a list. */
-function withoutFacts(body: unknown): unknown {
-  if (!isObject(body)) return body
-  const whole = shown(body)
+/** A body as JSON, without the facts of the emulator that records have, also in the rows of a list. */
+function jsonOf(body: unknown): unknown {
+  const { data, issues } = plainData(body)
+  if (issues[0] !== undefined)
+    throw new Error(`the body that it returned is not JSON: ${issues[0].pointer} ${issues[0].detail}`)
+  if (!isObject(data)) return data
+  const whole = shown(data)
   return Array.isArray(whole.data)
     ? { ...whole, data: whole.data.map((row) => (isObject(row) ? shown(row) : row)) }
     : whole

@@ -6,7 +6,6 @@ import { armRecord, type Service } from '../core/service.ts'
 import { type AnyCollection, collectionFor } from '../core/state/collection.ts'
 import type { Row } from '../core/state/commit.ts'
 import { acceptNew, UUID } from '../core/state/rows.ts'
-import { Transaction } from '../core/state/transaction.ts'
 import { brokenBy } from '../core/state/write-record.ts'
 import type { Records } from './define.ts'
 
@@ -35,12 +34,8 @@ export class CallRecords {
   /** Refuses what comes after the return of the function. Throws when the records written break a rule between records. */
   close(): void {
     this.#isOver = true
-    const { tx } = this.#request
     if (!this.#hasWritten) return
-    const [broken] = brokenBy(
-      { service: this.#service, store: { begin: () => new Transaction(tx.store) } },
-      tx,
-    )
+    const [broken] = brokenBy({ service: this.#service }, this.#request.tx)
     if (broken !== undefined)
       throw new Error(`${broken.ref} is not valid: ${broken.pointer}: ${broken.detail}`)
   }

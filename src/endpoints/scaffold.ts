@@ -1,49 +1,52 @@
 import { ScenarioError } from '../adapters/scenarios/problem.ts'
 import type { JsonObject } from '../core/json.ts'
-import { contractedBy, endpointOf, pathProblem } from '../core/scenarios/stub.ts'
-import type { EndpointDefinition } from './definition.ts'
-import { builtIn, definitionsOf } from './openapi-file.ts'
-
-type Endpoint = Pick<EndpointDefinition, 'method' | 'path'>
-
-const VERBS = { GET: 'list', POST: 'create', PATCH: 'update', DELETE: 'delete', PUT: 'replace' } as const
-
-/** The name of an endpoint: that of the specification, else its segments and a verb: `notes.list`, `notes.retrieve`. */
-export function defaultName({ method, path }: Endpoint): string {
-  const known = builtIn.find((each) => endpointOf(each) === endpointOf({ method, path }))
-  const fixed = path.split('/').filter((each) => each !== '' && !each.startsWith('{'))
-  const verb = method === 'GET' && path.endsWith('}') ? 'retrieve' : VERBS[method]
-  return known?.name ?? [...fixed, verb].join('.')
-}
+import { contractClash, endpointOf, pathProblem, type StubRoute } from '../core/scenarios/stub.ts'
+import type { Service } from '../core/service.ts'
+import { defaultName } from './definition.ts'
+import { definitionsOf } from './openapi-file.ts'
 
 /**
  * A script with one endpoint to start from, and its name. Throws a `ScenarioError` for an endpoint that has a contract, or that
  * the OpenAPI document does not have.
  */
-export function scaffold(endpoint: Endpoint, from?: { readonly text: string; readonly file: string }) {
-  const { method, path } = endpoint
+export function scaffold(
+  route: StubRoute,
+  service: Service,
+  from?: { readonly text: string; readonly file: string },
+): { readonly name: string; readonly text: string } {
+  const { method, path } = route
   const refuse = (message: string, file = `${method} ${path}`): never => {
     throw new ScenarioError({ file, message })
   }
   const problem = pathProblem(path)
   if (problem !== undefined) refuse(problem, path)
-  const operation = contractedBy(endpoint, builtIn)
-  if (operation !== undefined)
-    refuse(`is ${operation.name}, which has a contract; a fault rule can change its responses`)
-  const described = from && definitionsOf(from.text, from.file)
-  const found = described?.find((each) => endpointOf(each) === endpointOf(endpoint))
+  const [clash] = contractClash(route, service, 'no endpoint of your own replaces it')
+  if (clash !== undefined) refuse(clash.message)
+  const described = from && definitionsOf(from.text, from.file, service)
+  const found = described?.find((each) => endpointOf({ ...each, match: undefined }) === endpointOf(route))
   const others = (described ?? []).slice(0, 20).map((each) => `${each.method} ${each.path}`)
   if (described !== undefined && found === undefined)
     refuse(
       `has no ${method} ${path} without a contract, but ${others.join(', ') || 'no other endpoint'}`,
       from?.file,
     )
-  const { summary, query, body = /^P/.test(method) ? BODY : undefined, output, response } = found ?? {}
-  const fields = Object.entries({ method, path, summary, query, body, output, response })
+  const body = found?.body?.jsonSchema ?? (/^P/.test(method) ? BODY : undefined)
+  const [response] = found?.responses ?? []
+  const { query, output, summary } = found ?? {}
+  const fields = {
+    method,
+    path,
+    summary,
+    query: query?.jsonSchema,
+    body,
+    output: output?.jsonSchema,
+    response,
+  }
+  const lines = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `    ${name}: ${JSON.stringify(value, null, 2).replaceAll('\n', '\n    ')},\n`)
-  const answer = response === undefined ? `    ${answerOf(endpoint)}\n` : ''
-  return { name: defaultName(endpoint), text: `${HEAD}${fields.join('')}${answer}  }),\n]\n` }
+  const handle = response === undefined ? `    ${handleOf(route)}\n` : ''
+  return { name: defaultName(route, service), text: `${HEAD}${lines.join('')}${handle}  }),\n]\n` }
 }
 
 const BODY: JsonObject = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }
@@ -51,12 +54,12 @@ const BODY: JsonObject = { type: 'object', properties: { text: { type: 'string' 
 const HEAD = `import { defineEndpoint } from 'agent-workspace-emulator'
 
 // A schema is a JSON Schema, or one of zod, Valibot or ArkType. Keep data in records(): all sandboxes share a variable of this
-// file, and no reset clears it. Use at, newId() and chance instead of Date.now, randomUUID and Math.random: a replay needs that.
+// file, and no reset clears it. Use at, newId() and chance() instead of Date.now, randomUUID and Math.random: a replay needs that.
 export default [
   defineEndpoint({
 `
 
-function answerOf({ method, path }: Endpoint): string {
+function handleOf({ method, path }: StubRoute): string {
   const fixed = path.split('/').filter((each) => !each.startsWith('{'))
   const records = `records('${fixed.at(-1)?.replaceAll(/\W/g, '_').toLowerCase()}')`
   if (method === 'POST')

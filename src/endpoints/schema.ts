@@ -40,6 +40,12 @@ export function checkerOf(schema: EndpointSchema, use: 'input' | 'output'): Chec
   }
 }
 
+/** As {@link checkerOf}, for one of many JSON Schemas: it is compiled with its first value. */
+export function lazyChecker(jsonSchema: JsonObject): Checker {
+  const made = once(() => checkerOf(jsonSchema, 'input'))
+  return { jsonSchema, check: (value) => made().check(value) }
+}
+
 function standardChecker(standard: StandardSchemaV1.Props, use: 'input' | 'output'): Checker {
   const made = checker(jsonSchemaOf(standard, use), (value) => {
     const result = standard.validate(value)

@@ -42,13 +42,14 @@ type Reads = Pick<Request<object, unknown>, 'assume' | 'settings'>
 /**
  * The page for a query. `locate` returns the position of a cursor, or undefined for an unknown one, which is refused or gets
  * an empty page (U022). `read` returns the list; it is not called for an unknown cursor, whose response does not depend on it.
- * Specification: Conventions.
+ * Specification: Conventions. @param isOrdered whether the order of the list is that of a setting
  */
 export function readPage<T>(
   read: () => readonly T[],
   query: PageQuery,
   locate: (cursor: string) => Spot | undefined,
   { assume, settings }: Reads,
+  isOrdered = true,
 ): Page<T> {
   const side = sideOf(query, assume)
   const spot = side === undefined ? undefined : locate(query[side] ?? '')
@@ -65,7 +66,7 @@ export function readPage<T>(
   const page = cutPage(list, place, limit, back && assume(hasMoreBefore) === 'travel')
   // A list that fits has the same page with any larger default, and one row has no order.
   if (query.limit === undefined && (back ? page.start > 0 : page.hasMore)) assume(defaultPageSize)
-  noteOrder(list, assume)
+  if (isOrdered) noteOrder(list, assume)
   return page
 }
 

@@ -46,7 +46,7 @@ export const unspecified = {
 
 /** An operation without a contract: its responses are marked with U043, and `--strict` refuses it before any other check. */
 export function uncontracted<I extends Input = Input, Target = undefined>(
-  declared: Omit<Operation<I, Target>, keyof typeof unspecified | 'success'>,
+  declared: Omit<Operation<I, Target>, 'section' | 'contract' | Usual> & Partial<Pick<Operation, Usual>>,
 ): Operation<I, Target> {
   const { name, find, handle } = declared
   return operation<I, Target>({
@@ -62,6 +62,8 @@ export function uncontracted<I extends Input = Input, Target = undefined>(
     },
   })
 }
+
+type Usual = 'errorFormat' | 'success'
 
 /** The response of an operation that returns a record unchanged. */
 export const opaqueResponse = () => z.looseObject({ id: z.string() })

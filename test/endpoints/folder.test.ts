@@ -16,7 +16,7 @@ test('files of a folder respond, and changed files and helpers are loaded again 
   const emulator = await testEmulator({ endpoints: folder })
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
   put(folder, { 'lib/greeting.ts': GREETING('?'), 'other.ts': HELLO('b').replace('/hello', '/other') })
-  const listed = await emulator.control('POST', '/endpoints')
+  const listed = await emulator.control('GET', '/endpoints')
   expect(listed.body).toMatchObject({ generation: 2, problems: [] })
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a?' })
   expect((await emulator.get('/other')).body).toEqual({ text: 'b?' })
@@ -33,7 +33,7 @@ test('a file that is broken later leaves all files as they were, and its problem
     'hello.ts': HELLO('b').replace("'GET'", "'GOT'"),
     'more.ts': HELLO('c').replace('/hello', '/more'),
   })
-  const { body } = await emulator.control('POST', '/endpoints')
+  const { body } = await emulator.control('GET', '/endpoints')
   expect(body).toMatchObject({
     generation: 1,
     problems: [expect.stringMatching(/hello\.ts:4:.*\/method: must be one of/)],
@@ -41,7 +41,7 @@ test('a file that is broken later leaves all files as they were, and its problem
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
   expect((await emulator.get('/more')).status).toBe(404)
   put(folder, { 'hello.ts': HELLO('b') })
-  expect((await emulator.control('POST', '/endpoints')).body).toMatchObject({ generation: 2, problems: [] })
+  expect((await emulator.control('GET', '/endpoints')).body).toMatchObject({ generation: 2, problems: [] })
   expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
 })
 
@@ -61,7 +61,7 @@ test('where the files are followed, a start goes on, and unknown paths name the 
   const { status, body } = await emulator.get('/hello')
   expect([status, body.message]).toEqual([501, expect.stringMatching(/hello\.ts:1/)])
   put(folder, { 'hello.ts': HELLO('now') })
-  await emulator.control('POST', '/endpoints')
+  await emulator.control('GET', '/endpoints')
   expect((await emulator.get('/hello')).body).toEqual({ text: 'now!' })
   expect((await emulator.get('/unknown')).status).toBe(404)
 })
@@ -76,7 +76,7 @@ test('a rule about an operation that is gone stays and is marked', async () => {
   const rule = { match: { operation: 'hello.list' }, do: [{ respond: { status: 503 } }] }
   expect((await emulator.control('POST', '/faults', rule)).body).not.toHaveProperty('note')
   rmSync(join(folder, 'hello.ts'))
-  await emulator.control('POST', '/endpoints')
+  await emulator.control('GET', '/endpoints')
   const note = 'no operation of this name at present'
   expect((await emulator.control('GET', '/faults')).body.data).toMatchObject([{ note }])
   await emulator.control('PUT', '/limits/hello.list', { limit: 3 })

@@ -29,7 +29,7 @@ const WRONG: readonly (readonly [title: string, file: string, text: string, prob
     'name of a contracted operation',
     'x.ts',
     get('/x', "name: 'pages.create', response: {}"),
-    /x\.ts:2:.*\/name: is the name of an operation that has a contract/,
+    /x\.ts:2: GET \/x has the name pages\.create, as POST \/pages has; give it another "name"/,
   ],
   ['unknown method', 'x.ts', GOOD.replace("'GET'", "'GOT'"), /x\.ts:2:.*\/method: must be one of "GET"/],
   ['path with the version', 'x.ts', get('/v1/x'), /x\.ts:2:.*\/path: must be the path after \/v1/],
@@ -167,7 +167,7 @@ test.for(WRONG.map(([title, file, text, problem]) => ({ title, file, text, probl
     const emulator = await testEmulator({ endpoints: folder })
     const before = emulator.digest()
     put(folder, { [file]: text })
-    const { body } = await emulator.control('POST', '/endpoints')
+    const { body } = await emulator.control('GET', '/endpoints')
     expect(body.problems.join('\n')).toMatch(problem)
     expect(body.generation).toBe(1)
     expect((await emulator.get('/good')).status).toBe(200)

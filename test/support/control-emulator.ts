@@ -17,6 +17,7 @@ import { service } from '../../src/core/service.ts'
 import { buildStartingState } from '../../src/core/state/starting-state.ts'
 import type { SandboxState } from '../../src/core/state/state.ts'
 import { serviceFaults } from '../../src/emulator/service.ts'
+import { EndpointBook } from '../../src/endpoints/book.ts'
 import type { ControlHost } from '../../src/server/control/host.ts'
 import { controlRouter } from '../../src/server/control/router.ts'
 import { allowHosts } from '../../src/server/http/guard.ts'
@@ -107,7 +108,7 @@ export async function controlEmulator(options: ControlEmulatorOptions = {}): Pro
     contract: { title: 'Library', version: '0.1.1' },
     token: options.token,
     sandboxes,
-    endpoints: {},
+    endpoints: new EndpointBook(joined),
     scenarios: new ScenarioRunner({ source: options.scenarios ?? new MemoryScenarios() }),
     coverage: undefined,
     process: { pid: 1, host: 'here' },

@@ -4,6 +4,7 @@ import { dirname, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import type { createJiti, JitiOptions } from 'jiti'
+import { isObject } from '../../core/json.ts'
 import { loaded } from '../../core/load.ts'
 import { later } from '../../core/time/realtime.ts'
 import { readTextFile } from '../text.ts'
@@ -112,4 +113,16 @@ const PACKAGE = 'agent-workspace-emulator'
 function syntaxError(file: string, code: string): ScenarioError {
   const { line, column, code: name, message } = JSON.parse(code.slice(code.indexOf('{')))
   return new ScenarioError({ file, line, column: column + 1, message: `${name}: ${message.trim()}` })
+}
+
+/** The default export of a script. Throws an error when it has none. @param way how to write it */
+export function exportOf(module: unknown, way: string): unknown {
+  const isCommonJs = typeof module !== 'object' || module === null || !Object.hasOwn(module, '__esModule')
+  const exported = isCommonJs ? module : (module as { readonly default?: unknown }).default
+  // Without exports, a CommonJS module is an empty object. In other modules an empty object may be what the user means.
+  if (exported !== undefined && !(isCommonJs && isObject(exported) && Object.keys(exported).length === 0))
+    return exported
+  throw new Error(
+    `has no default export. Write export default ${way}; move a helper file into a subfolder, or give it a name that starts with _`,
+  )
 }

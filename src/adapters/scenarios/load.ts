@@ -9,7 +9,7 @@ import { specialFile } from '../special-file.ts'
 import { readTextFile } from '../text.ts'
 import type { Scenario } from './define-scenario.ts'
 import { readFolder, scenarioName } from './folder.ts'
-import { importScript } from './import-script.ts'
+import { exportOf, importScript } from './import-script.ts'
 import { problemOf, ScenarioError } from './problem.ts'
 import { CALL_MS, CallRefused, plainData, runFunction } from './run-function.ts'
 import { type ScenarioData, type ScenarioVocabulary, scenarioSchema } from './schema.ts'
@@ -94,7 +94,8 @@ async function loadJson(file: string, schema: Schema): Promise<Content> {
 async function loadScript(file: string, imported: Set<string>, schema: Schema): Promise<Content> {
   const source = readTextFile(file)
   if (source.trim() === '') throw new Error('is empty')
-  const scenario = exportOf(await importScript(file, imported))
+  const scenario = exportOf(await importScript(file, imported), 'defineScenario({...})')
+  if (!isObject(scenario)) throw new Error('exports no scenario: it must be an object')
   const { data, issues } = plainData(scenario, mayBeFunction)
   const locate: Locate = (pointer) => sourceLocation(source, pointer)
   if (issues.length > 0) return { problems: located(file, issues, locate) }
@@ -102,26 +103,12 @@ async function loadScript(file: string, imported: Set<string>, schema: Schema): 
   return { ...content, script: { scenario, source } }
 }
 
-const NO_EXPORT =
-  'has no default export. Write export default defineScenario({...}); move a helper file into a subfolder, or give it a name that starts with _'
-
 const TOO_DEEP = 'is nested too deeply: a scenario has at most 100 objects and lists inside each other'
 
 function mayBeFunction(path: readonly string[]): boolean {
   return path.length === 3
     ? path[0] === 'timeline' && path[2] === 'do'
     : path.length === 2 && path[0] === 'on'
-}
-
-function exportOf(module: unknown): object {
-  const isCommonJs = typeof module !== 'object' || module === null || !Object.hasOwn(module, '__esModule')
-  const exported = isCommonJs ? module : (module as { readonly default?: unknown }).default
-  // Without exports, a CommonJS module is an empty object. In other modules an empty object is a valid scenario.
-  if (exported === undefined || (isCommonJs && isObject(exported) && Object.keys(exported).length === 0)) {
-    throw new Error(NO_EXPORT)
-  }
-  if (isObject(exported)) return exported
-  throw new Error('exports no scenario: it must be an object')
 }
 
 /** Calls a function of a scenario. Throws {@link ScenarioError}. @param limit in real milliseconds */

@@ -107,9 +107,10 @@ export class ScriptFolder<C extends ReadFile> {
     if (this.#closed) return
     this.#read = read
     // Files that were imported for the first time are added. For the others the print from before the load counts, so that a
-    // change during the load is noticed.
+    // change during the load is noticed, also a new file.
     const after = await readNow()
-    this.#prints = new Map([...after.prints, ...prints])
+    const imported = new Set(this.#imported())
+    this.#prints = new Map([...[...after.prints].filter(([file]) => imported.has(file)), ...prints])
     this.#watcher?.add(this.#imported())
     this.#options.swap(read)
   }

@@ -1,28 +1,28 @@
 import * as z from 'zod'
 import { refuse } from '../errors.ts'
-import { compare, type Matchable, type RequestMatch } from '../log/request-match.ts'
+import { compare, type Matchable } from '../log/request-match.ts'
 import type { AnyOperation, Chosen } from '../operation.ts'
+import type { VariantMatch } from '../scenarios/stub.ts'
 
 /** One of the operations of a method and path, and the requests that it is for; undefined: all. */
-export interface Variant {
-  readonly match: Pick<RequestMatch, 'query' | 'headers' | 'body'> | undefined
+interface Variant {
+  readonly match?: VariantMatch | undefined
   readonly operation: AnyOperation
 }
 
 /**
- * The operation for a method and path with several variants: of those that fit a request the one with the most conditions, of
- * equal ones the first.
+ * The operation for a method and path with variants, one or more: of those that fit a request the one with the most conditions,
+ * of equal ones the first.
  * @param otherwise serves a request that no variant fits; absent: it is refused with `route_not_found`
  */
-export function operationOfVariants(
-  [first, ...more]: readonly [Variant, ...Variant[]],
-  otherwise?: AnyOperation,
-): AnyOperation {
-  if (first.match === undefined && more.length === 0) return first.operation
-  const ordered = [first, ...more].sort((a, b) => conditions(b) - conditions(a))
-  const { operation } = first
+export function operationOfVariants(variants: readonly Variant[], otherwise?: AnyOperation): AnyOperation {
+  const ordered = variants.toSorted((a, b) => conditions(b) - conditions(a))
+  const [{ operation }] = variants as [Variant]
+  if (ordered[0]?.match === undefined) return operation
   const choose = (call: Chosen): AnyOperation => {
-    const found = ordered.find(({ match }) => fits(match, call))?.operation ?? otherwise
+    // Only the parts of a request that such a match has are read.
+    const fits = ({ match }: Variant) => !match || compare(match, call as Matchable).missed.length === 0
+    const found = ordered.find(fits)?.operation ?? otherwise
     return found?.choose?.(call) ?? found ?? { ...operation, find: unmatched }
   }
   // The body of a request is needed for the choice, and checked by the chosen operation.
@@ -31,11 +31,6 @@ export function operationOfVariants(
 
 function conditions({ match = {} }: Variant): number {
   return Object.values(match).reduce((sum, map) => sum + Object.keys(map ?? {}).length, 0)
-}
-
-function fits(match: Variant['match'], call: Chosen): boolean {
-  // Only the parts of a request that such a match has are read.
-  return match === undefined || compare(match, call as Matchable).missed.length === 0
 }
 
 function unmatched(): never {

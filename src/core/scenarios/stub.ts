@@ -26,7 +26,7 @@ import { parsed, zodIssues } from '../zod-issues.ts'
 /** The origin of a stub. */
 export type StubSource = 'control' | 'fixtures' | `scenario:${string}`
 
-/** One response of a stub, or of an endpoint of a user. */
+/** One response of a stub, or of an endpoint of the user. */
 const responseFields = {
   status: intBetween(200, 599),
   headers: responseHeaders((name) => (OURS.test(name) ? NOT_ITS_OWN : undefined)),
@@ -37,7 +37,10 @@ const responseFields = {
 }
 
 /** One response as users write it. Default: the status 200, and no headers. */
-export const responseDraft = strictObject(responseFields).partial({ status: true, headers: true })
+export const responseDraft = together(
+  strictObject(responseFields).partial({ status: true, headers: true }),
+  bodyClash,
+)
 
 export type ResponseDraft = Immutable<z.output<typeof responseDraft>>
 
@@ -90,6 +93,8 @@ const draft = strictObject({
 /** A stub as users write it. */
 export type StubDraft = Immutable<z.output<typeof draft>>
 
+export type StubRoute = Pick<StubDraft, 'method' | 'path'>
+
 /** The schema of a stub that users write. It refuses a stub for an operation that has a contract. */
 export function stubDraft(service: Service) {
   return together(draft, (given) => [...contractClash(given, service), ...variantClash(given)])
@@ -136,17 +141,18 @@ export function servedId(of: { readonly stub: string } | { readonly endpoint: st
   return JSON.stringify(of)
 }
 
-/** The endpoint of a stub, without the names of its parameters: two stubs with the same endpoint are two responses of it. */
+/** The requests of a stub, without the names of parameters: two stubs for the same requests are two responses of them. */
 export function endpointOf({
   method,
   path,
   match,
 }: {
-  readonly method?: unknown
-  readonly path?: unknown
-  readonly match?: unknown
+  method?: unknown
+  path?: unknown
+  match?: unknown
 }): string {
-  return `${String(method)} ${String(path).replaceAll(/\{[^/}]*\}/g, '{}')}${match === undefined ? '' : ` ${JSON.stringify(match)}`}`
+  const place = `${String(method)} ${String(path).replaceAll(/\{[^/}]*\}/g, '{}')}`
+  return match === undefined ? place : `${place} ${JSON.stringify(match)}`
 }
 
 /** Removes the stubs of a source. */
@@ -219,8 +225,7 @@ const NOT_ITS_OWN =
 const LITERAL = /^[A-Za-z0-9._~!$&'()*+,;=:@%-]+$/
 const NAMED = /^\{[A-Za-z][A-Za-z0-9_]*\}$/
 
-/** The path of a stub, or of an endpoint of a user. */
-export function endpointPath(): z.ZodType<string, string> {
+function endpointPath(): z.ZodType<string, string> {
   return z.string().refine((text) => pathProblem(text) === undefined, {
     error: ({ input }) => pathProblem(String(input)),
   })
@@ -243,54 +248,44 @@ export function pathProblem(text: string): string | undefined {
   return twice === undefined ? undefined : `has ${twice} twice`
 }
 
-/** A response and a list of them, or a body and a stream, exclude each other. */
-export function variantClash({ responses, cycle, ...one }: StubDraft): Clash[] {
-  const all = [
-    { at: [] as PropertyKey[], ...one },
-    ...(responses ?? []).map((each, n) => ({ at: ['responses', n], ...each })),
-  ]
-  const both = all.flatMap(({ at, body, stream }) =>
-    body === undefined || stream === undefined
-      ? []
-      : [{ path: [...at, 'stream'], message: 'cannot be given together with body, which it replaces' }],
-  )
-  const spare = (['status', 'headers', 'body', 'stream'] as const).filter(
-    (name) => responses !== undefined && one[name] !== undefined,
-  )
-  return [
-    ...both,
-    ...spare.map((name) => ({
-      path: [name],
-      message: 'cannot be given together with responses; write it in each of them',
-    })),
-    ...(cycle !== undefined && responses === undefined
-      ? [{ path: ['cycle'], message: 'needs responses, a list' }]
-      : []),
-  ]
+function bodyClash({ body, stream }: { readonly body?: unknown; readonly stream?: unknown }): Clash[] {
+  if (body === undefined || stream === undefined) return []
+  return [{ path: ['stream'], message: 'cannot be given together with body, which it replaces' }]
 }
 
+/** What excludes another field of a stub, or of an endpoint of the user. */
+export function variantClash({
+  responses,
+  cycle,
+  ...one
+}: Partial<Pick<StubDraft, 'responses' | 'cycle'> & ResponseDraft>): Clash[] {
+  if (responses === undefined)
+    return [
+      ...bodyClash(one),
+      ...(cycle === undefined ? [] : [{ path: ['cycle'], message: 'needs responses, a list' }]),
+    ]
+  return RESPONSE.filter((name) => one[name] !== undefined).map((name) => ({
+    path: [name],
+    message: 'cannot be given together with responses; write it in each of them',
+  }))
+}
+
+const RESPONSE = ['status', 'headers', 'body', 'stream'] as const
+
 /** The operation with a contract that all requests to a path match, if there is one. */
-export function contractedBy(
-  { method, path }: Pick<StubDraft, 'method' | 'path'>,
-  operations: Iterable<AnyOperation>,
-): AnyOperation | undefined {
+export function contractedBy({ method, path }: StubRoute, { operations }: Service): AnyOperation | undefined {
   const segments = path.split('/')
-  for (const operation of operations) {
-    if (!operation.contract || operation.method !== method) continue
+  return [...operations.values()].find((operation) => {
+    if (!operation.contract || operation.method !== method) return false
     const template = operation.path.split('/')
     const covers = template.every((part, index) => part.startsWith('{') || part === segments[index])
-    if (covers && template.length === segments.length) return operation
-  }
-  return undefined
+    return covers && template.length === segments.length
+  })
 }
 
 // Such a stub would never respond.
-export function contractClash(
-  draft: Pick<StubDraft, 'method' | 'path'>,
-  { operations }: Service,
-  refusal = 'no stub replaces it',
-): Clash[] {
-  const operation = contractedBy(draft, operations.values())
+export function contractClash(draft: StubRoute, service: Service, refusal = 'no stub replaces it'): Clash[] {
+  const operation = contractedBy(draft, service)
   if (operation === undefined) return []
   const message = `is ${operation.name}, which has a contract: ${refusal}. A fault rule can: POST /__emulator/faults {"match": {"operation": "${operation.name}"}, "do": [{"respond": {"status": 200, "body": {}}}]}`
   return [{ path: ['path'], message }]

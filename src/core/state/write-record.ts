@@ -10,8 +10,7 @@ import { type AnyCollection, collectionFor, OWN_NAME } from './collection.ts'
 import type { Row } from './commit.ts'
 import { acceptRecord, brokenRecords } from './intake.ts'
 import { unmaskedRows } from './masked.ts'
-import type { Store } from './store.ts'
-import type { Transaction } from './transaction.ts'
+import { Transaction } from './transaction.ts'
 
 /**
  * The collection with a name: of the service, or of the user. Refuses an unknown name with `not_found` and suggests the most
@@ -95,17 +94,14 @@ interface BrokenRecord extends Issue {
 const MAX_NAMED = 10
 
 /** The rules that hold now and that a commit of the transaction would break. */
-export function brokenBy(
-  sandbox: Pick<Sandbox, 'service'> & { readonly store: Pick<Store, 'begin'> },
-  tx: Transaction,
-): BrokenRecord[] {
+export function brokenBy({ service }: Pick<Sandbox, 'service'>, tx: Transaction): BrokenRecord[] {
   const broken = (tx: Transaction) =>
-    [...brokenRecords(sandbox.service, tx)].flatMap(({ table, row, issues }) =>
+    [...brokenRecords(service, tx)].flatMap(({ table, row, issues }) =>
       issues.map((issue) => ({ ...issue, ref: `${table}/${row.id}` })),
     )
   const after = broken(tx)
   if (after.length === 0) return after
-  const before = new Set(broken(sandbox.store.begin()).map(fingerprint))
+  const before = new Set(broken(new Transaction(tx.store)).map(fingerprint))
   return after.filter((each) => !before.has(fingerprint(each)))
 }
 

@@ -23,13 +23,6 @@ interface ScenarioContext {
   stop(sandbox: Sandbox, onBegin?: () => void): Promise<string>
 }
 
-/** The endpoints of the user; without `book` there are none. */
-interface EndpointContext {
-  readonly book?: EndpointBook
-  /** Loads changed files at once. Absent when there are no files. */
-  readonly refresh?: () => Promise<void>
-}
-
 /** The functions of the emulator that the control interface needs; `emulator.ts` implements them. */
 export interface ControlHost {
   /** The emulated service of all sandboxes: its declared operations, collections and interventions. */
@@ -45,7 +38,7 @@ export interface ControlHost {
   /** Every sandbox. The names of sandboxes on disk are known before the first request. */
   readonly sandboxes: Sandboxes
   readonly scenarios: ScenarioContext
-  readonly endpoints: EndpointContext
+  readonly endpoints: EndpointBook
   /** The points of the contract that clients have met; undefined unless they are counted. */
   readonly coverage: (() => readonly CoveredPoint[]) | undefined
   /** The process of the emulator, and the host on which its pid is valid. */

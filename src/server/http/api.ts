@@ -11,6 +11,7 @@ import { type ApiResponse, quotaHeaders } from '../../core/request/response.ts'
 import { unreadParameters } from '../../core/request/unread-query.ts'
 import type { Sandbox } from '../../core/sandboxes/sandbox.ts'
 import type { Sandboxes } from '../../core/sandboxes/sandboxes.ts'
+import type { Service } from '../../core/service.ts'
 import { elapsedTime } from '../../core/time/clock.ts'
 import { RouteTable } from '../route-table.ts'
 import {
@@ -50,9 +51,8 @@ import type { WireProblem } from './wire-problem.ts'
 const BASE = '/v1'
 
 interface ApiOptions extends Waits {
-  readonly operations: Iterable<AnyOperation>
-  /** Calls the listener when the operations have changed. */
-  readonly onOperations?: ((listener: () => void) => void) | undefined
+  /** Its operations are another map after they have changed. */
+  readonly service: Pick<Service, 'operations'>
   /** The sandboxes that requests choose between. */
   readonly sandboxes: Sandboxes
   readonly hosts: AllowedHosts
@@ -107,16 +107,19 @@ const MAX_UNREAD = 1_000
 /** Serves the emulated API with node:http requests and responses, both in front of Express and inside it. */
 export class Api {
   readonly #options: ApiOptions
-  #routes: RouteTable<AnyOperation>
+  #table: { readonly of: Service['operations']; readonly routes: RouteTable<AnyOperation> } | undefined
   /** The operations and parameters that were reported. */
   readonly #unread = new Set<string>()
 
   constructor(options: ApiOptions) {
     this.#options = options
-    this.#routes = new RouteTable(options.operations)
-    options.onOperations?.(() => {
-      this.#routes = new RouteTable(options.operations)
-    })
+  }
+
+  get #routes(): RouteTable<AnyOperation> {
+    const { operations } = this.#options.service
+    if (this.#table?.of !== operations)
+      this.#table = { of: operations, routes: new RouteTable(operations.values()) }
+    return this.#table.routes
   }
 
   /** `METHOD /v1/path` of the operations closest to a path outside the API. @param path without the sandbox */

@@ -36,23 +36,21 @@ export function withStubs(
 /** The stubs of one sandbox at one moment. */
 class Stubs {
   /** Those of one method and path, by the operation in the table. */
-  readonly #rows = new Map<AnyOperation, [Stub, ...Stub[]]>()
+  readonly #rows = new Map<AnyOperation, readonly Stub[]>()
   /** By method, so that a stub for another method has no effect. */
   readonly #routes: ReadonlyMap<string, RouteTable<AnyOperation>>
-  /** Operations are kept, because sandboxes identify them by reference. */
-  readonly #over = new Map<string, AnyOperation>()
+  /** Operations are kept, because sandboxes identify them by reference; by that of the service and that of the table. */
+  readonly #over = new WeakMap<AnyOperation, WeakMap<AnyOperation, AnyOperation>>()
 
   constructor(rows: readonly Stub[], errorFormatOf: ErrorFormatOf) {
-    const operations: AnyOperation[] = []
+    const made = new Map<string, AnyOperation>()
     for (const row of rows) {
-      const same = operations.find(({ method, path }) => method === row.method && path === row.path)
-      if (same !== undefined) this.#rows.get(same)?.push(row)
-      else {
-        const operation = stubOperation(row, errorFormatOf(row.path))
-        operations.push(operation)
-        this.#rows.set(operation, [row])
-      }
+      const place = `${row.method} ${row.path}`
+      const operation = made.get(place) ?? stubOperation(row, errorFormatOf(row.path))
+      made.set(place, operation)
+      this.#rows.set(operation, [...(this.#rows.get(operation) ?? []), row])
     }
+    const operations = [...made.values()]
     const methods = [...new Set(operations.map(({ method }) => method))]
     this.#routes = new Map(
       methods.map((method) => [method, new RouteTable(operations.filter((each) => each.method === method))]),
@@ -63,16 +61,18 @@ class Stubs {
     const stub = this.#routes.get(method === 'HEAD' ? 'GET' : method)?.match(method, path)
     if (stub?.kind !== 'route') return found
     const below = found.kind === 'route' ? found.route : undefined
-    const key = `${below?.name} ${stub.route.stub}`
-    const route = this.#over.get(key) ?? this.#operationOver(below, stub.route)
-    this.#over.set(key, route)
+    const over = this.#over.get(below ?? stub.route) ?? new WeakMap<AnyOperation, AnyOperation>()
+    const route = over.get(stub.route) ?? this.#operationOver(below, stub.route)
+    this.#over.set(below ?? stub.route, over.set(stub.route, route))
     return { kind: 'route', route, params: { ...(found.kind === 'route' && found.params), ...stub.params } }
   }
 
   #operationOver(below: AnyOperation | undefined, found: AnyOperation): AnyOperation {
-    const [first, ...more] = this.#rows.get(found) as [Stub, ...Stub[]] // every operation of the table has some
-    const variant = (row: Stub) => ({ match: row.match, operation: stubbed(below ?? found, row) })
-    return operationOfVariants([variant(first), ...more.map(variant)], below)
+    const variants = (this.#rows.get(found) ?? []).map((row) => ({
+      match: row.match,
+      operation: stubbed(below ?? found, row),
+    }))
+    return operationOfVariants(variants, below)
   }
 }
 

@@ -126,7 +126,7 @@ export function respondInProcess(api: Api, sent: Sent): Promise<RawResponse | 'c
 export function apiInProcess({ port, sandboxes }: Pick<RunningEmulator, 'port' | 'sandboxes'>): Api {
   const hosts = allowHosts('127.0.0.1')
   return new Api({
-    operations: workspaceService.operations.values(),
+    service: workspaceService,
     sandboxes,
     hosts: () => hosts(port),
     corsOrigins: [],

@@ -493,7 +493,7 @@ test('an absolute URL as the request target is served like its path, but not wit
 test('the Express application works in a server of the user, under the port of that server', async () => {
   const { emulator } = await withSamples()
   const api = new Api({
-    operations: workspaceService.operations.values(),
+    service: workspaceService,
     sandboxes: emulator.sandboxes,
     hosts: allowHosts('127.0.0.1'),
     corsOrigins: [],

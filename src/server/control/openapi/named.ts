@@ -20,6 +20,8 @@ export class NamedSchemas {
    * from its rows. Other schemas are named after the operation.
    */
   ofResponse(operation: string, schema: JsonObject): JsonObject {
+    const other = `${operation}.response`
+    if (this.#moved(other, schema) !== undefined) return ref('schemas', pascal(other))
     const properties = isObject(schema.properties) ? schema.properties : {}
     const { data } = properties
     if (
@@ -28,19 +30,39 @@ export class NamedSchemas {
       !isObject(data.items) ||
       !('properties' in data.items)
     )
-      return this.#add(pascal(objectOf(schema) ?? `${operation}.response`), `${operation}.response`, schema)
+      return this.#add(pascal(objectOf(schema) ?? other), other, schema)
     const resource = objectOf(data.items)
     const rows = `${operation}.row`
     const items = this.#add(pascal(resource ?? rows), rows, data.items)
     const list = { ...schema, properties: { ...properties, data: { ...data, items } } }
-    const name = resource === undefined ? pascal(`${operation}.response`) : `${pascal(resource)}List`
-    return this.#add(name, `${operation}.response`, list)
+    const name = resource === undefined ? pascal(other) : `${pascal(resource)}List`
+    return this.#add(name, other, list)
   }
 
   /** A reference to the schema of a request body, which is named after the operation. */
   ofRequest(operation: string, schema: JsonObject): JsonObject {
     const name = `${operation}.request`
-    return this.#add(pascal(name), name, schema)
+    const isMoved = this.#moved(name, schema) !== undefined
+    return isMoved ? ref('schemas', pascal(name)) : this.#add(pascal(name), name, schema)
+  }
+
+  /** The schema of a query, whose references have a target in the document. */
+  ofQuery(operation: string, schema: JsonObject): JsonObject {
+    return this.#moved(`${operation}.query`, schema) ?? schema
+  }
+
+  // A schema of a user may have references into itself. It is added as it is, and they lead to its place in the document; one
+  // whose references are by other names than JSON Pointers accepts anything here.
+  #moved(name: string, schema: JsonObject): JsonObject | undefined {
+    const text = JSON.stringify(schema)
+    if (!/"\$(?:ref|dynamicRef)":"/.test(text)) return undefined
+    const base = `#/components/schemas/${pascal(name)}`
+    const isNamed = /"\$(?:id|anchor|dynamicAnchor|dynamicRef)":"/.test(text)
+    const moved: JsonObject = JSON.parse(isNamed ? '{}' : text, (key, value) =>
+      key === '$ref' && typeof value === 'string' ? value.replace(/^#/, base) : value,
+    )
+    this.#schemas.set(pascal(name), moved)
+    return moved
   }
 
   /** A reference to the error body of a code. */

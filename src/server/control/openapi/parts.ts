@@ -31,10 +31,12 @@ export function pathParameters(path: string, patterns: AnyOperation['pathPattern
   })
 }
 
-/** The fields of a query schema as parameters. */
-export function queryParameters(schema: z.ZodType | undefined): JsonObject[] {
-  if (schema === undefined) return []
-  const { properties, required } = jsonSchema(schema, 'input')
+/** The fields of a query schema as parameters. @param described the schema in the document */
+export function queryParameters(
+  schema: z.ZodType | undefined,
+  described = schema && jsonSchema(schema, 'input'),
+): JsonObject[] {
+  const { properties, required } = described ?? {}
   const needed: readonly unknown[] = Array.isArray(required) ? required : []
   return Object.entries((properties ?? {}) as JsonObject).map(([name, member]) => {
     const { description, ...schema } = member as JsonObject

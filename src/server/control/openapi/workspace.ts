@@ -28,7 +28,7 @@ export function workspaceDocument(
   contract: { readonly title: string; readonly version: string },
   server = '/v1',
 ): JsonObject {
-  const { paths, schemas } = described(service, settings)
+  const { paths, schemas } = described(service.operations, settings)
   return {
     openapi: '3.1.0',
     info: {
@@ -51,10 +51,10 @@ export function workspaceDocument(
 }
 
 // Hundreds of schemas: they are created once for each choice of settings, and kept for the newest choices.
-const described = oncePerSettings((service: Service, settings) => {
+const described = oncePerSettings((operations: Service['operations'], settings) => {
   const schemas = new NamedSchemas()
   const paths = pathsOf(
-    [...service.operations.values()].map((operation) => ({
+    [...operations.values()].map((operation) => ({
       path: operation.path,
       method: operation.method,
       item: itemOf(operation, settings, schemas),
@@ -64,7 +64,7 @@ const described = oncePerSettings((service: Service, settings) => {
 })
 
 function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchemas): JsonObject {
-  const { name, summary, section, path, pathPatterns, contract, beta, idempotent } = operation
+  const { name, summary, section, path, pathPatterns, contract, beta, idempotent, accept, auth } = operation
   const input = inputOf(operation, settings)
   const { query, body } = input
   return {
@@ -74,14 +74,18 @@ function itemOf(operation: AnyOperation, settings: Settings, schemas: NamedSchem
     tags: [name.split('.')[0] ?? name],
     ...(contract ? {} : { 'x-contract': false }),
     ...(beta === true ? { 'x-beta': true } : {}),
+    ...(auth === false && { security: [] }),
     parameters: [
       ...pathParameters(path, pathPatterns),
-      ...queryParameters(query),
+      ...queryParameters(query, query && schemas.ofQuery(name, jsonSchema(query, 'input'))),
       ...(idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ],
-    ...(body === undefined
-      ? {}
-      : { requestBody: jsonBody(body, schemas.ofRequest(name, jsonSchema(body, 'input'))) }),
+    ...(body !== undefined && {
+      requestBody:
+        accept === 'bytes'
+          ? { content: { '*/*': {} } }
+          : jsonBody(body, schemas.ofRequest(name, jsonSchema(body, 'input'))),
+    }),
     responses: {
       ...success(operation, settings, schemas),
       ...errors(operation, settings, input, schemas),

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { problemLine } from '../../../adapters/scenarios/problem.ts'
 import { list, listOf, type ShapeOf } from '../../../core/fields.ts'
-import type { ControlHost } from '../host.ts'
+import type { EndpointBook } from '../../../endpoints/book.ts'
+import type { Definition } from '../../../endpoints/definition.ts'
 import { route } from '../route.ts'
 
 /** One definition of the user. */
@@ -47,45 +48,34 @@ export const endpointRoutes = [
     summary: 'List your own endpoints, with the problems of their files',
     returns: 'Every definition in force with its place, the problems of the present files, and warnings.',
     output: endpointList,
-    handle: ({ host }) => ({ body: listedBy(host) }),
-  }),
-  route({
-    name: 'endpoints.refresh',
-    method: 'POST',
-    path: '/endpoints',
-    summary: 'Load changed files of endpoints at once, without waiting for the file watcher',
-    returns: 'The same as GET, after the files are loaded.',
-    output: endpointList,
-    handle: async ({ host }) => {
-      await host.endpoints.refresh?.()
-      return { body: listedBy(host) }
+    handle: async ({ host: { endpoints } }) => {
+      // What has been saved counts, also before the watch of files notices it.
+      await endpoints.refresh()
+      return { body: listOfBook(endpoints) }
     },
   }),
 ] as const
 
-function listedBy({ endpoints: { book } }: ControlHost): EndpointList {
-  const data = (book?.definitions ?? []).map((each): EndpointView => {
-    const { method, path, summary = null, place, match, handle, example, query, body, output } = each
-    const schema = (of: typeof query) =>
-      of === undefined ? 'none' : of.jsonSchema === undefined ? 'any' : 'schema'
-    const kind = handle !== undefined ? 'function' : example === true ? 'example' : 'data'
-    const schemas = { query: schema(query), body: schema(body), output: schema(output) } as const
-    return {
-      name: book?.nameOf(each) ?? '',
-      method,
-      path,
-      summary,
-      kind,
-      place,
-      matches: match !== undefined,
-      ...schemas,
-    }
-  })
-  const { generation = 0, problems = [], warnings = [] } = book ?? {}
+function listOfBook({ definitions, generation, problems, warnings }: EndpointBook): EndpointList {
   return {
-    ...list(data),
+    ...list(definitions.map(viewOf)),
     generation,
     problems: problems.map(problemLine),
     warnings: warnings.map(problemLine),
+  }
+}
+
+function viewOf(definition: Definition): EndpointView {
+  const { name, method, path, summary = null, match, handle, example, query, body, output } = definition
+  const schema = (of: typeof query) =>
+    of === undefined ? 'none' : of.jsonSchema === undefined ? 'any' : 'schema'
+  return {
+    ...{ name, method, path, summary },
+    kind: handle !== undefined ? 'function' : example === true ? 'example' : 'data',
+    place: problemLine({ ...definition.source, message: '' }),
+    matches: match !== undefined,
+    query: schema(query),
+    body: schema(body),
+    output: schema(output),
   }
 }
