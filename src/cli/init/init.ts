@@ -28,14 +28,16 @@ interface Plan {
   readonly exists: boolean
 }
 
-type InitInvocation = Invocation<'vitest' | 'playwright' | 'dryRun' | 'yes' | 'json' | 'noColor'>
+type InitInvocation = Invocation<
+  'vitest' | 'playwright' | 'endpointExamples' | 'dryRun' | 'yes' | 'json' | 'noColor'
+>
 
 /** `init`: copies templates into the current directory. */
 export async function init(invocation: InitInvocation): Promise<number> {
   const { options, terminal } = invocation
   const installed = await installedPackages()
   const runners = chosenRunners(options, installed)
-  const plans = ['common', ...runners].flatMap(plansOf)
+  const plans = foldersOf(runners, options.endpointExamples).flatMap(plansOf)
   const missing = plans.filter(({ exists }) => !exists)
   const files = plans.map(({ path, exists }) => ({ path, exists }))
   const list = columns(plans.map(({ path, exists }) => [path, exists ? 'exists, and stays as it is' : 'new']))
@@ -47,7 +49,7 @@ export async function init(invocation: InitInvocation): Promise<number> {
     return FAILED
   }
   for (const plan of missing) write(plan)
-  const next = nextCommands(runners, installed)
+  const next = nextCommands(runners, options.endpointExamples, installed)
   return show(invocation, { files, written: missing.map(({ path }) => path), next }, [
     `${counted(missing.length, 'file')} written. Next:`,
     ...next.map((command) => `  ${command}`),
@@ -76,6 +78,11 @@ function chosenRunners(
   if (named.length > 0) return named
   const found = packaged.filter((runner) => installed.has(RUNNERS[runner].needs))
   return found.length > 0 ? found : ['node']
+}
+
+function foldersOf(runners: readonly Runner[], withEndpoints: boolean): readonly string[] {
+  const test = runners.includes('vitest') ? 'endpoints-vitest' : 'endpoints-node'
+  return ['common', ...runners, ...(withEndpoints ? ['endpoints', test] : [])]
 }
 
 function plansOf(folder: string): Plan[] {
@@ -122,8 +129,15 @@ function write({ path, template }: Plan): void {
   }
 }
 
-function nextCommands(runners: readonly Runner[], installed: ReadonlySet<string>): string[] {
-  const needed = runners.flatMap((runner) => RUNNERS[runner].needs ?? [])
+function nextCommands(
+  runners: readonly Runner[],
+  withEndpoints: boolean,
+  installed: ReadonlySet<string>,
+): string[] {
+  const needed = [
+    ...runners.flatMap((runner) => RUNNERS[runner].needs ?? []),
+    ...(withEndpoints ? ['zod'] : []),
+  ]
   const others = needed.filter((name) => !installed.has(name))
   const own = installed.has('agent-workspace-emulator')
     ? []
@@ -131,8 +145,11 @@ function nextCommands(runners: readonly Runner[], installed: ReadonlySet<string>
   const packages = [...own, ...others]
   return [
     ...(packages.length === 0 ? [] : [`npm install --save-dev ${packages.join(' ')}`]),
-    'npx agent-workspace-emulator validate fixtures/workspace.json scenarios',
+    `npx agent-workspace-emulator validate fixtures/workspace.json scenarios${withEndpoints ? ' endpoints' : ''}`,
     ...runners.flatMap((runner) => RUNNERS[runner].commands),
+    ...(withEndpoints
+      ? [runners.includes('vitest') ? 'npx vitest run endpoints.test' : 'node --test test/endpoints.test.mjs']
+      : []),
     'docker compose up --detach --wait',
   ]
 }
