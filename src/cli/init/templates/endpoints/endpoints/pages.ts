@@ -13,7 +13,11 @@ export default [
     path: '/pages',
     summary: 'List the pages of the teamspace, newest first',
     handle: ({ records, caller, list }) => ({
-      body: list(records<Page>('pages').visibleTo(caller).toReversed()),
+      body: list(
+        records<Page>('pages')
+          .visibleTo(caller)
+          .toSorted((a, b) => b.created_at.localeCompare(a.created_at)),
+      ),
     }),
   }),
   defineEndpoint({

@@ -1,0 +1,2 @@
+/// <reference types="vite/client" />
+/// <reference types="agent-workspace-emulator/vite/client" />
