@@ -17,7 +17,7 @@ test('files of a folder respond, and changed files and helpers are loaded again 
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
   put(folder, { 'lib/greeting.ts': GREETING('?'), 'other.ts': HELLO('b').replace('/hello', '/other') })
   const listed = await emulator.control('GET', '/endpoints')
-  expect(listed.body).toMatchObject({ generation: 2, problems: [] })
+  expect(listed.body.problems).toEqual([])
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a?' })
   expect((await emulator.get('/other')).body).toEqual({ text: 'b?' })
   expect(listed.body.data).toMatchObject([
