@@ -206,6 +206,11 @@ const optionTable = {
   except: texts('code', 'verdict that does not count; may be repeated'),
   vitest: toggle('a test for Vitest; without this flag and --playwright, package.json decides'),
   playwright: toggle('a test for Playwright'),
+  endpointFiles: {
+    ...toggle('an endpoint of your own, for messages'),
+    flag: 'endpoints',
+    variable: 'init-endpoints',
+  },
   dryRun: toggle('list the files, and write none'),
   yes: toggle('write without a question'),
   readOnly: toggle('offer only the tools that change nothing'),

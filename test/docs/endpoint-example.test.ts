@@ -24,3 +24,17 @@ test('the example of a stream sends server-sent events', async () => {
   const emulator = await testEmulator({ endpoints: folderWith({ 'converse.ts': examples[1]?.code ?? '' }) })
   expect((await emulator.post('/converse', {})).text).toContain('event: delta\ndata: {"text":"Hel"}\n\n')
 })
+
+test('the example of init --endpoints writes a message and lists it', async () => {
+  const emulator = await testEmulator({
+    endpoints: 'src/cli/init/templates/endpoints/endpoints',
+    collections: { conversations: [{ id: 'c1', _emulator: { teamspace_id: 'ts-a' } }] },
+  })
+  const path = '/conversations/c1/messages'
+  const { status, body } = await emulator.post(path, { text: 'hello' })
+  expect([status, body]).toMatchObject([201, { id: expect.stringMatching(/^[0-9a-f-]{36}$/), text: 'hello' }])
+  expect(body).not.toHaveProperty('_emulator')
+  expect((await emulator.get(path)).body.data).toEqual([body])
+  expect((await emulator.post('/conversations/c2/messages', { text: 'hello' })).status).toBe(404)
+  expect((await emulator.control('GET', '/endpoints')).body).toMatchObject({ problems: [], warnings: [] })
+})

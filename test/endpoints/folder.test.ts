@@ -9,6 +9,7 @@ import { greeting } from './lib/greeting'
 
 export default defineEndpoint({ method: 'GET', path: '/hello', handle: () => ({ body: { text: greeting('${text}') } }) })
 `
+const GET_X = "export default { method: 'GET', path: '/x', response: {} }"
 const GREETING = (mark: string) => `export const greeting = (text: string) => text + '${mark}'\n`
 
 test('files of a folder respond, and changed files and helpers are loaded again together', async () => {
@@ -88,6 +89,8 @@ test('where the files are followed, a start goes on, and unknown paths name the 
   expect((await emulator.get('/good')).status).toBe(200)
   const { status, body } = await emulator.get('/hello')
   expect([status, body.message]).toEqual([501, expect.stringMatching(/hello\.ts:1/)])
+  const named = await emulator.post('/converse', {})
+  expect([named.status, named.body.message]).toEqual([501, expect.stringMatching(/hello\.ts:1/)])
   put(folder, { 'hello.ts': HELLO('now') })
   await emulator.control('GET', '/endpoints')
   expect((await emulator.get('/hello')).body).toEqual({ text: 'now!' })
@@ -113,6 +116,17 @@ test('a rule about an operation that is gone stays and is marked', async () => {
   ])
   const near = await emulator.control('POST', '/faults', { ...rule, match: { operation: 'pages.creat' } })
   expect([near.status, JSON.stringify(near.body)]).toEqual([400, expect.stringContaining('pages.create')])
+})
+
+test('a limit in the settings may be for an operation that is gone, and not for a misspelt one', async () => {
+  const settings = (operation: string) => ({ 'limits.overrides': [{ operation, limit: 2 }] })
+  const own = await testEmulator({ endpoints: folderWith({ 'x.js': GET_X }) })
+  expect((await own.control('PATCH', '/settings', settings('gone.list'))).status).toBe(200)
+  const near = await own.control('PATCH', '/settings', settings('pages.creat'))
+  expect([near.status, near.body.details.errors[0].pointer]).toEqual([400, '/limits.overrides/0/operation'])
+  const without = await testEmulator()
+  expect((await without.control('PATCH', '/settings', settings('gone.list'))).status).toBe(400)
+  expect((await without.control('PATCH', '/settings', settings('pages.create'))).status).toBe(200)
 })
 
 test('what breaks a replay is named', async () => {

@@ -28,14 +28,17 @@ interface Plan {
   readonly exists: boolean
 }
 
-type InitInvocation = Invocation<'vitest' | 'playwright' | 'dryRun' | 'yes' | 'json' | 'noColor'>
+type InitInvocation = Invocation<
+  'vitest' | 'playwright' | 'endpointFiles' | 'dryRun' | 'yes' | 'json' | 'noColor'
+>
 
 /** `init`: copies templates into the current directory. */
 export async function init(invocation: InitInvocation): Promise<number> {
   const { options, terminal } = invocation
   const installed = await installedPackages()
   const runners = chosenRunners(options, installed)
-  const plans = ['common', ...runners].flatMap(plansOf)
+  const folders = ['common', ...(options.endpointFiles ? ['endpoints'] : []), ...runners]
+  const plans = folders.flatMap(plansOf)
   const missing = plans.filter(({ exists }) => !exists)
   const files = plans.map(({ path, exists }) => ({ path, exists }))
   const list = columns(plans.map(({ path, exists }) => [path, exists ? 'exists, and stays as it is' : 'new']))
