@@ -48,7 +48,7 @@ class Workspace:
 def workspace_emulator():
     if url := os.environ.get("WORKSPACE_EMULATOR_URL"):
         return (yield url, os.environ.get("WORKSPACE_API_KEY", "live_demo_owner"))
-    command = f"npx{'.cmd' * (os.name == 'nt')} --offline workspace-emulator start --ephemeral --port 0 --json".split()
+    command = f"npx{'.cmd' * (os.name == 'nt')} --offline agent-workspace-emulator start --ephemeral --port 0 --json".split()
     # In a session of its own, so that Ctrl-C reaches pytest alone, which then ends the emulator.
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, start_new_session=True) as process:
         if not (ready := json.loads(process.stdout.readline() or "null")):

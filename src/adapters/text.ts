@@ -20,7 +20,7 @@ export function decodedText(bytes: Buffer, fail: (problem: string) => never): st
   if (problem !== undefined) return fail(problem)
   const text = bytes.toString().replace(/^\uFEFF/, '')
   if (isUtf8(bytes)) return text
-  const { line } = lineAndColumn(text, text.indexOf('\uFFFD'))
+  const { line } = lineAndColumn(text, text.search(/\uFFFD/))
   return fail(`has bytes in line ${line} that are not UTF-8; save it as UTF-8`)
 }
 

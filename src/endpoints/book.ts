@@ -45,6 +45,18 @@ export class EndpointBook {
     })
   }
 
+  // A broken file may be the reason for an operation that is only named, too.
+  readonly #orBroken = (operation: AnyOperation): AnyOperation => {
+    const reason = operation.isUnanswered && this.unrouted()
+    if (!reason) return operation
+    return {
+      ...operation,
+      handle: () => {
+        throw reason
+      },
+    }
+  }
+
   /** Replaces all definitions. @param own their operations */
   replace(definitions: readonly Definition[], own: readonly AnyOperation[]): void {
     const places = new Set(own.map((each) => endpointOf(each)))
@@ -52,7 +64,7 @@ export class EndpointBook {
     this.definitions = definitions
     this.generation += 1
     // A map of its own for each generation, so that what is derived from one is never used for another.
-    const operations = new Map([...others, ...own].map((each) => [each.name, each]))
+    const operations = new Map([...others.map(this.#orBroken), ...own].map((each) => [each.name, each]))
     Object.assign(this.service, { operations })
   }
 }

@@ -96,7 +96,7 @@ export interface StreamPart {
   /** The type of a server-sent event. */
   readonly event?: string
   readonly data: Json | object | Uint8Array
-  /** The pause before the part, such as `250ms`. */
+  /** The pause before the part, such as `250ms`; at most an hour. */
   readonly after?: string
 }
 

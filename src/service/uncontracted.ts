@@ -160,7 +160,7 @@ export const uncontractedResource: Resource = {
       inResponse(
         'U043',
         'Contracts of the endpoints that the specification only names.',
-        'A stub (of the fixtures, of a scenario or of the control interface) responds if there is one. Otherwise records of the sandbox are returned as they are, event triggers only with the fields that the specification shows, and the response for a generated template has only its claim token. Every other endpoint is a 501. Under --strict all of them are a 501, also with a stub.',
+        'A stub (of the fixtures, of a scenario or of the control interface) or an endpoint of your own responds if there is one. Otherwise records of the sandbox are returned as they are, event triggers only with the fields that the specification shows, and the response for a generated template has only its claim token. Every other endpoint is a 501. Under --strict all of them are a 501, also with a stub or an endpoint of your own.',
         'Only a contract would settle it: a stub is a guess as well.',
       ),
       unnamedItem(

@@ -70,6 +70,14 @@ components: { schemas: { Note: { type: object, required: [text] } } }
   expect(missing.err).toContain('api.yaml: has no GET /notes without a contract, but POST /notes')
 })
 
+test('--endpoints names the folder', async () => {
+  const folder = temporaryDirectory()
+  expect((await add(folder, 'GET', '/notes', '--endpoints', 'own/files')).out).toContain(
+    'own/files/notes.list.ts',
+  )
+  expect(exported(folder, 'own/files/notes.list.ts')).toMatchObject([{ method: 'GET', path: '/notes' }])
+})
+
 test('an existing file stays as it is', async () => {
   const folder = temporaryDirectory()
   await add(folder, 'GET', '/notes')

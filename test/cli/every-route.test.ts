@@ -18,7 +18,9 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
     ...['clock advance', 'events', 'explain', 'faults add', 'latency', 'scenario stop', 'webhook listen'],
     ...['requests', 'sandbox create', 'settings get', 'webhook trigger', 'limits fill', 'limits set'],
   ],
-  'it writes or reads a file': ['requests export', 'record', 'state export', 'state import', 'state put'],
+  'it writes or reads a file': [
+    ...['requests export', 'record', 'state export', 'state import', 'state put', 'endpoints add'],
+  ],
   'people type it many times a day': [
     ...['reset', 'clock', 'clock freeze', 'clock rate', 'snapshot save', 'snapshot restore', 'settings set'],
     ...['scenario start', 'faults clear', 'limits clear', 'state patch', 'state delete', 'snapshot delete'],
@@ -35,7 +37,7 @@ const REASONS: Readonly<Record<string, readonly string[]>> = {
   'its table shows what JSON hides': [
     ...['snapshot list', 'sandbox list', 'faults list', 'faults presets', 'limits list', 'scenario list'],
     ...['state', 'state list', 'state get', 'batch list', 'batch show', 'batch results', 'webhook list'],
-    ...['webhook deliveries', 'webhook inbox', 'assumptions'],
+    ...['webhook deliveries', 'webhook inbox', 'assumptions', 'endpoints'],
   ],
 }
 

@@ -71,6 +71,7 @@ const CLIENTS: Readonly<
   coverage: {},
   conduct: {},
   'scenario list': {},
+  endpoints: {},
   'scenario start': { argv: ['happy-path'] },
   'webhook trigger': { argv: ['batch_prediction.completed'] },
   'scenario stop': { before: ['scenario', 'start', 'happy-path'] },

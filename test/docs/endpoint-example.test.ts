@@ -24,3 +24,27 @@ test('the example of a stream sends server-sent events', async () => {
   const emulator = await testEmulator({ endpoints: folderWith({ 'converse.ts': examples[1]?.code ?? '' }) })
   expect((await emulator.post('/converse', {})).text).toContain('event: delta\ndata: {"text":"Hel"}\n\n')
 })
+
+test('the examples of init --endpoints answer a question, keep the messages, find pages and store files', async () => {
+  const emulator = await testEmulator({
+    endpoints: 'src/cli/init/templates/endpoints/endpoints',
+    collections: {
+      conversations: [{ id: 'c1', _emulator: { teamspace_id: 'ts-a' } }],
+      pages: [
+        { id: 'p1', name: 'Site handbook', teamspace_id: 'ts-a', scope: 'teamspace', created_at: '-1d' },
+      ],
+    },
+  })
+  const asked = await emulator.post('/converse', { conversation_id: 'c1', text: 'Where is the handbook?' })
+  expect(asked.text).toContain('event: delta\ndata: {"text":"These "}')
+  const { data } = (await emulator.get('/conversations/c1/messages')).body
+  expect(data).toMatchObject([
+    { role: 'user' },
+    { role: 'agent', content: [{ text: expect.stringContaining('Site handbook') }] },
+  ])
+  expect(data[0]).not.toHaveProperty('_emulator')
+  expect((await emulator.post('/converse', { conversation_id: 'c2', text: 'hello' })).status).toBe(404)
+  expect((await emulator.get('/search?q=HAND')).body.data).toMatchObject([{ id: 'p1' }])
+  expect((await emulator.get('/search')).status).toBe(400)
+  expect((await emulator.control('GET', '/endpoints')).body).toMatchObject({ problems: [], warnings: [] })
+})

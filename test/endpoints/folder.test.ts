@@ -9,6 +9,7 @@ import { greeting } from './lib/greeting'
 
 export default defineEndpoint({ method: 'GET', path: '/hello', handle: () => ({ body: { text: greeting('${text}') } }) })
 `
+const GET_X = "export default { method: 'GET', path: '/x', response: {} }"
 const GREETING = (mark: string) => `export const greeting = (text: string) => text + '${mark}'\n`
 
 test('files of a folder respond, and changed files and helpers are loaded again together', async () => {
@@ -17,7 +18,7 @@ test('files of a folder respond, and changed files and helpers are loaded again 
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
   put(folder, { 'lib/greeting.ts': GREETING('?'), 'other.ts': HELLO('b').replace('/hello', '/other') })
   const listed = await emulator.control('GET', '/endpoints')
-  expect(listed.body).toMatchObject({ generation: 2, problems: [] })
+  expect(listed.body.problems).toEqual([])
   expect((await emulator.get('/hello')).body).toEqual({ text: 'a?' })
   expect((await emulator.get('/other')).body).toEqual({ text: 'b?' })
   expect(listed.body.data).toMatchObject([
@@ -45,6 +46,34 @@ test('a file that is broken later leaves all files as they were, and its problem
   expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
 })
 
+test('a folder that is created after the start is followed', { timeout: 60_000 }, async () => {
+  const folder = join(folderWith({}), 'later')
+  const emulator = await testEmulator({ endpoints: folder })
+  expect((await emulator.get('/hello')).status).toBe(404)
+  put(folder, { 'hello.js': "export default { method: 'GET', path: '/hello', response: {} }" })
+  const status = async () => (await emulator.get('/hello')).status
+  await expect.poll(status, { timeout: 30_000 }).toBe(200)
+})
+
+test('a folder that is created after the start is listed at once', async () => {
+  const folder = join(folderWith({}), 'later')
+  const emulator = await testEmulator({ endpoints: folder })
+  put(folder, { 'hello.js': "export default { method: 'GET', path: '/hello', response: {} }" })
+  expect((await emulator.control('GET', '/endpoints')).body.data).toMatchObject([{ name: 'hello.list' }])
+})
+
+test('a stub for certain requests leaves the others to the present files', async () => {
+  const folder = folderWith({ 'hello.ts': HELLO('a'), 'lib/greeting.ts': GREETING('!') })
+  const emulator = await testEmulator({ endpoints: folder })
+  const match = { query: { q: '1' } }
+  await emulator.control('POST', '/stubs', { method: 'GET', path: '/hello', match, body: { by: 'stub' } })
+  expect((await emulator.get('/hello')).body).toEqual({ text: 'a!' })
+  put(folder, { 'hello.ts': HELLO('b') })
+  await emulator.control('GET', '/endpoints')
+  expect((await emulator.get('/hello')).body).toEqual({ text: 'b!' })
+  expect((await emulator.get('/hello?q=1')).body).toEqual({ by: 'stub' })
+})
+
 test('a start with a broken file is refused with file and line', async () => {
   const folder = folderWith({ 'hello.ts': 'export default {{' })
   await expect(testEmulator({ endpoints: folder })).rejects.toThrow(/hello\.ts:1/)
@@ -60,6 +89,8 @@ test('where the files are followed, a start goes on, and unknown paths name the 
   expect((await emulator.get('/good')).status).toBe(200)
   const { status, body } = await emulator.get('/hello')
   expect([status, body.message]).toEqual([501, expect.stringMatching(/hello\.ts:1/)])
+  const named = await emulator.post('/converse', {})
+  expect([named.status, named.body.message]).toEqual([501, expect.stringMatching(/hello\.ts:1/)])
   put(folder, { 'hello.ts': HELLO('now') })
   await emulator.control('GET', '/endpoints')
   expect((await emulator.get('/hello')).body).toEqual({ text: 'now!' })
@@ -85,6 +116,17 @@ test('a rule about an operation that is gone stays and is marked', async () => {
   ])
   const near = await emulator.control('POST', '/faults', { ...rule, match: { operation: 'pages.creat' } })
   expect([near.status, JSON.stringify(near.body)]).toEqual([400, expect.stringContaining('pages.create')])
+})
+
+test('a limit in the settings may be for an operation that is gone, and not for a misspelt one', async () => {
+  const settings = (operation: string) => ({ 'limits.overrides': [{ operation, limit: 2 }] })
+  const own = await testEmulator({ endpoints: folderWith({ 'x.js': GET_X }) })
+  expect((await own.control('PATCH', '/settings', settings('gone.list'))).status).toBe(200)
+  const near = await own.control('PATCH', '/settings', settings('pages.creat'))
+  expect([near.status, near.body.details.errors[0].pointer]).toEqual([400, '/limits.overrides/0/operation'])
+  const without = await testEmulator()
+  expect((await without.control('PATCH', '/settings', settings('gone.list'))).status).toBe(400)
+  expect((await without.control('PATCH', '/settings', settings('pages.create'))).status).toBe(200)
 })
 
 test('what breaks a replay is named', async () => {

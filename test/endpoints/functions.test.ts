@@ -155,8 +155,21 @@ test('the operations of a user have the guarantees of built-in ones', async () =
   expect(JSON.stringify(trace)).toContain('functions.test.ts:')
 })
 
-test('with --strict, the endpoints of a user respond with 501', async () => {
-  const emulator = await testEmulator({ endpoints: notes, strict: true })
-  const { status, body } = await emulator.get('/notes')
-  expect([status, body.error]).toEqual([501, 'emulator_contract_unspecified'])
+test('with --strict, the endpoints of a user respond with 501, and nothing of them runs', async () => {
+  const data = defineEndpoint({ method: 'GET', path: '/search', response: { body: {} } })
+  const match = { query: { q: '*' } }
+  const other = defineEndpoint({ ...data, match, response: { body: { by: 'match' } } })
+  const emulator = await testEmulator({ endpoints: [...notes, data, other], strict: true })
+  const before = emulator.digest()
+  const all = [
+    await emulator.get('/notes'),
+    await emulator.post('/notes', { text: 'a' }),
+    await emulator.post('/notes', { text: '' }),
+    await emulator.get('/search'),
+    await emulator.get('/search?q=1'),
+  ]
+  expect(all.map(({ status, body }) => [status, body.error])).toEqual(
+    all.map(() => [501, 'emulator_contract_unspecified']),
+  )
+  expect(emulator.digest()).toBe(before)
 })

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { defineEndpoint } from '../../src/endpoints/define.ts'
 import { testEmulator } from '../support/emulator.ts'
+import { folderWith, put } from '../support/endpoint-folder.ts'
 
 const AUTH = { authorization: 'Bearer live_owner' }
 
@@ -69,13 +70,44 @@ test('on the virtual clock, an advance sends the next part, and the horizon show
   expect((await emulator.control('GET', '/clock/horizon')).body.data).toEqual([])
 })
 
-test('a reset ends a stream, and leaves no wait', async () => {
+test.for([
+  ['a reset', 'POST', '/reset'],
+  ['a restore of a snapshot', 'POST', '/snapshots/one/restore'],
+] as const)('%s ends a stream, and leaves no wait', async ([, method, path]) => {
   const emulator = await testEmulator({ endpoints: streams })
+  await emulator.control('POST', '/snapshots', { name: 'one' })
   const next = await reader(`${emulator.baseUrl}/slow`)
   expect(await next()).toBe('data: one\n\n')
-  await emulator.control('POST', '/reset')
+  await emulator.control(method, path)
   expect(await next()).toBe(undefined)
   expect(emulator.sandbox.scheduler.horizon()).toEqual([])
+})
+
+test('the deletion of its sandbox ends a stream', async () => {
+  const emulator = await testEmulator({ endpoints: streams })
+  await emulator.control('POST', '/sandboxes', { name: 'other' })
+  const next = await reader(`${new URL(emulator.baseUrl).origin}/@other/v1/slow`)
+  expect(await next()).toBe('data: one\n\n')
+  expect((await emulator.control('DELETE', '/sandboxes/other')).status).toBe(204)
+  expect(await next()).toBe(undefined)
+})
+
+test('a change of the files does not touch a stream that runs', async () => {
+  const file = (body: string) => `import { defineEndpoint } from 'agent-workspace-emulator'
+export default defineEndpoint({ method: 'GET', path: '/slow', ${body} })\n`
+  const folder = folderWith({
+    'slow.ts': file(
+      "response: { stream: { clock: 'virtual', chunks: [{ data: 'old' }, { data: 'end', after: '1m' }] } }",
+    ),
+  })
+  const emulator = await testEmulator({ endpoints: folder })
+  const next = await reader(`${emulator.baseUrl}/slow`)
+  expect(await next()).toBe('old')
+  put(folder, { 'slow.ts': file('response: { body: {} }') })
+  await emulator.control('GET', '/endpoints')
+  expect((await emulator.get('/slow')).body).toEqual({})
+  await emulator.control('POST', '/clock/advance', { by: '1m' })
+  expect([await next(), await next()]).toEqual(['end', undefined])
 })
 
 test('a fault of the body acts on a stream', async () => {

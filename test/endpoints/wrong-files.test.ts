@@ -131,6 +131,24 @@ const WRONG: readonly (readonly [title: string, file: string, text: string, prob
     /GET \/good is defined at .*good\.ts:2 too, with the same match/,
   ],
   [
+    'a default name that a contracted operation has',
+    'x.ts',
+    GOOD.replace("'GET'", "'POST'").replace('/good', '/{team}/pages'),
+    /x\.ts:2: POST \/\{team\}\/pages has the name pages\.create, as POST \/pages has/,
+  ],
+  [
+    'one name for two paths',
+    'x.ts',
+    get('/good/{id}/x', "name: 'good.list', response: {}"),
+    /x\.ts:2: GET \/good\/\{id\}\/x has the name good\.list, as GET \/good has; give it another "name"/,
+  ],
+  [
+    'one path with two names of its parameter',
+    'x.js',
+    "export default ['a', 'b'].map((id) => ({ method: 'PUT', path: `/x/{${id}}`, match: { query: { id } }, response: {} }))",
+    /x\.js: PUT \/x\/\{b\} is defined at .*x\.js too, with another "path"/,
+  ],
+  [
     'two of one path that differ in auth',
     'x.ts',
     get('/good', "auth: false, match: { query: { a: '1' } }, response: {}"),

@@ -111,7 +111,7 @@ test.each([1280, 390])('at %i pixels, each screen shows the data of the emulator
     await page.goto(`${url}#${place}`)
     await page.getByText(text).first().waitFor()
     await picture(page, `${place.replace('/', '-')}-${width}`)
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(width)
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width)
   }
   expect(errors).toEqual([])
 })

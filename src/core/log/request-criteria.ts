@@ -25,10 +25,10 @@ export interface OperationNames {
   readonly mayName?: ((name: string) => boolean) | undefined
 }
 
-function operationName({ operations, mayName }: OperationNames): z.ZodType<string, string> {
+/** The name of an operation: of one that there is now, or of one that there may be when files of the user change. */
+export function operationName({ operations, mayName }: OperationNames): z.ZodType<string, string> {
   const among = () => nameAmong([...operations.keys()], 'operation')
   if (mayName === undefined) return among()
-  // The operations of users change while the emulator runs.
   return z.string().superRefine((name, context) => {
     const { error } = mayName(name) ? {} : among().safeParse(name)
     for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message })

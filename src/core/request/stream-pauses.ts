@@ -1,5 +1,5 @@
 import type { Sandbox } from '../sandboxes/sandbox.ts'
-import { type Cancel, later } from '../time/realtime.ts'
+import { type Cancel, later as realLater } from '../time/realtime.ts'
 import type { StreamBody } from './stream.ts'
 
 /** The pauses before the parts of a stream. */
@@ -11,34 +11,39 @@ export interface StreamPauses {
 }
 
 /** The pauses of one stream, on the clock that it names. @param request the id of its request */
-export function streamPauses(sandbox: Sandbox, request: string, { clock }: StreamBody): StreamPauses {
+export function streamPauses(
+  sandbox: Sandbox,
+  request: string,
+  { clock }: StreamBody,
+  later = realLater,
+): StreamPauses {
   let isOver = false
   let due = sandbox.clock.now
-  let wake = (): void => {}
-  let cancel: Cancel = () => {}
-  const end = (): void => {
-    isOver = true
-    cancel()
-    for (const stop of stops ?? []) stop()
-    wake()
-  }
+  let endWait: Cancel = () => {}
   // Only a stream that is sent listens.
-  let stops: Cancel[] | undefined
+  let listeners: Cancel[] | undefined
+  const stop = (): void => {
+    isOver = true
+    for (const remove of listeners ?? []) remove()
+    endWait()
+  }
   const wait = (after: number): Promise<void> =>
     new Promise((resolve) => {
-      wake = resolve
-      if (isOver) resolve()
-      else if (clock === 'real') cancel = later(after, resolve)
-      else cancel = sandbox.scheduler.wakeAt(due, request, resolve)
+      const cancel =
+        clock === 'real' ? later(after, resolve) : sandbox.scheduler.wakeAt(due, request, resolve)
+      endWait = () => {
+        cancel()
+        resolve()
+      }
     })
   return {
+    stop,
     next: async (after) => {
-      stops ??= [sandbox.onReplaced(end), sandbox.onClosed(end)]
+      if (isOver) return false
+      listeners ??= [sandbox.onReplaced(stop), sandbox.onClosed(stop)]
       due += after
-      const isPaused = after > 0 && (clock === 'virtual' || sandbox.clock.rate > 0)
-      if (isPaused) await wait(after)
+      if (after > 0 && (clock === 'virtual' || sandbox.clock.rate > 0)) await wait(after)
       return !isOver
     },
-    stop: end,
   }
 }

@@ -8,8 +8,8 @@ import { parseDuration } from '../time/instant.ts'
 const MAX_PARTS = 10_000
 const MAX_STREAM_BYTES = 10_000_000
 
-/** Maximum pause before a part. */
-const MAX_PAUSE = '24h'
+/** Maximum pause before a part: that of one timer. */
+const MAX_PAUSE = '1h'
 
 // Only functions can return bytes, so the type of what users write as data does not have them.
 const bytes = () => z.instanceof(Uint8Array) as z.ZodType as z.ZodType<Json, Json>
@@ -45,9 +45,12 @@ export const streamDraft = shape
   .refine((draft) => FORMS.filter((form) => draft[form] !== undefined).length === 1, {
     error: 'must have exactly one of events, lines and chunks',
   })
-  .refine((draft) => bytesOf(streamOf(draft)) <= MAX_STREAM_BYTES, {
-    error: `must have at most ${MAX_STREAM_BYTES} bytes`,
-  })
+  .refine(
+    (draft) => streamOf(draft).parts.reduce((sum, { bytes }) => sum + bytes.length, 0) <= MAX_STREAM_BYTES,
+    {
+      error: `must have at most ${MAX_STREAM_BYTES} bytes`,
+    },
+  )
 
 /** A response in parts, ready to be sent. `after`: milliseconds before the part. */
 export interface StreamBody {
@@ -73,11 +76,6 @@ export function streamOf(draft: StreamDraft): StreamBody {
     after: parseDuration(each.after ?? '0ms') ?? 0,
   }))
   return { parts, clock: draft.clock ?? 'real', type: TYPES[form] }
-}
-
-/** The number of bytes of all parts. */
-function bytesOf({ parts }: StreamBody): number {
-  return parts.reduce((sum, { bytes }) => sum + bytes.length, 0)
 }
 
 function bytesIn(form: (typeof FORMS)[number], { event, data }: Immutable<z.output<typeof part>>): Buffer {

@@ -1,5 +1,8 @@
+import { Settings } from '../assumptions.ts'
+import { limitOverrides } from '../core-assumptions.ts'
 import { refuse, refuseInvalid } from '../errors.ts'
-import type { JsonObject } from '../json.ts'
+import { type Issue, type JsonObject, pointer } from '../json.ts'
+import { operationName } from '../log/request-criteria.ts'
 import type { Scope } from '../operation.ts'
 import { withSecrets } from '../secrets.ts'
 import { armRecord } from '../service.ts'
@@ -9,6 +12,7 @@ import { unmaskedDocument } from '../state/masked.ts'
 import { CLOCK, SANDBOX_TABLE, type SandboxState, SETTINGS } from '../state/state.ts'
 import { Clock, type ClockRow, clockRow } from '../time/clock.ts'
 import { runDueEvents } from '../time/run-events.ts'
+import { zodIssues } from '../zod-issues.ts'
 import type { Sandbox } from './sandbox.ts'
 
 /** Makes a change from outside the API, in its own transaction. When `work` throws, nothing of it is written. */
@@ -31,9 +35,19 @@ export function change<T>(
 export function checkedSettings(sandbox: Sandbox, given: JsonObject): JsonObject {
   const values = withSecrets(given, sandbox.settings.overrides)
   refuseInvalid(sandbox.assumptions.check(values))
+  refuseInvalid(newNames(sandbox, values))
   // Records that were valid under the old settings may be invalid under the new ones.
   checkedState(sandbox, { ...sandbox.document(), settings: values })
   return values
+}
+
+// A limit for an operation that is gone stays, so only the others are checked.
+function newNames({ service, settings }: Sandbox, values: JsonObject): Issue[] {
+  const known = new Set(settings.get(limitOverrides).map(({ operation }) => operation))
+  return new Settings(values).get(limitOverrides).flatMap(({ operation }, n) => {
+    const { error } = known.has(operation) ? {} : operationName(service).safeParse(operation)
+    return error === undefined ? [] : [...zodIssues(error, pointer(limitOverrides.key, n, 'operation'))]
+  })
 }
 
 /** The state in a document for a sandbox. Refuses the whole document with every issue. */
