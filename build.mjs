@@ -137,12 +137,13 @@ async function buildMcpSdk() {
 }
 
 /**
- * Jest runs modules in a realm of its own, where ES modules cannot be loaded: there the library is loaded outside of it. In a
+ * Jest and the vm pools of Vitest run modules in a realm of their own, where ES modules cannot be loaded: there the library is
+ * loaded outside of it. In a
  * bundle of its user the library lacks files, or cannot be loaded: the first call says so.
  */
 function libraryEntry(names) {
   return `const vm = process.getBuiltinModule('node:vm')
-const isOutside = vm.runInThisContext('process') === process
+const isOutside = vm.runInThisContext('Array') === Array
 const load = () =>
   isOutside
     ? require('./library.js')

@@ -188,8 +188,16 @@ const OWN = /^\/(?:@(?!(?:vite|fs|id)\/)[^/?]+\/)?(?:(?:v1|__emulator)(?![^/?])|
 function serve(server: ViteDevServer | PreviewServer, { https }: ServerOptions, shared: Shared): void {
   if (!https) {
     server.middlewares.use((req, res, next) => {
-      if (OWN.test(req.url ?? '')) shared.router(req, res, next)
-      else next()
+      const { method, url = '' } = req
+      if (!OWN.test(url)) return next()
+      // The page may not show why, and the browser only the status.
+      res.once('close', () => {
+        const id = res.getHeader('x-emulator-request-id')
+        if (id === undefined || res.statusCode < 400) return
+        const why = `npx agent-workspace-emulator explain ${id} --url ${shared.emulator.url}`
+        server.config.logger.warn(`${method} ${url}: ${res.statusCode}. Why: ${why}`, { timestamp: true })
+      })
+      shared.router(req, res, next)
     })
   }
   const { printUrls } = server

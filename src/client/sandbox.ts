@@ -11,6 +11,7 @@ import { type EventOptions, followEvents } from './events.ts'
 import { faultsOver } from './faults.ts'
 import { type ApiRequestInit, fetchApi } from './fetch.ts'
 import { type KnownKeys, keyKeepers } from './keys.ts'
+import { leave } from './leave.ts'
 import type { EmulatorAddress } from './over-http.ts'
 import { limitsOver, settingsOver, stubsOver, webhooksOver } from './parts.ts'
 import { requestsOver } from './requests.ts'
@@ -169,15 +170,4 @@ function removed(name: string): EmulatorError {
     detail: `The sandbox "${name}" has been removed.`,
     mitigation: 'Create another one: emulator.sandbox().',
   })
-}
-
-/** Statuses that mean that there is nothing to remove: no emulator, no sandbox, or an emulator that is closing. */
-const NOTHING_LEFT = [0, 404, 409]
-
-async function leave(remove: () => Promise<void>): Promise<void> {
-  try {
-    await remove()
-  } catch (error) {
-    if (!(error instanceof EmulatorError && NOTHING_LEFT.includes(error.status))) throw error
-  }
 }

@@ -159,7 +159,10 @@ export async function openSandbox(
 }
 
 function refuseForeignPage(name: string, origin: string | undefined): never {
-  const allow = origin === undefined ? 'C' : `Start the emulator with --cors-origin ${origin}, or c`
+  const allow =
+    origin === undefined
+      ? 'C'
+      : `Start the emulator with --cors-origin ${origin} (corsOrigins in JavaScript), or c`
   return refuse('forbidden', {
     detail: `There is no sandbox "${name}", and pages of ${origin ?? 'another site'} may not create one.`,
     mitigation: `${allow}reate the sandbox first: POST /__emulator/sandboxes {"name": "${name}"}.`,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { leave } from '../client/leave.ts'
 import { replayCommand, scriptsOf } from '../core/record/replay-command.ts'
 import type { EmulatorClient, SandboxClient } from '../index.ts'
 import { unfiredFaults } from './fired-faults.ts'
@@ -40,7 +41,8 @@ export async function endTest(
     addReport(unfired, await failureReport(fixtures, test))
     throw unfired
   } finally {
-    if (!isFailed || !isKeptAfterFailure()) await sandbox[Symbol.asyncDispose]()
+    // Realms of Node 20 other than the main one, as in the vm pools of Vitest, lack Symbol.asyncDispose.
+    if (!isFailed || !isKeptAfterFailure()) await leave(() => sandbox.delete())
   }
 }
 

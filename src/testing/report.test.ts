@@ -16,7 +16,7 @@ async function aSandbox() {
 }
 
 const OPAQUE = [
-  '      Pages of the origin null (files, sandboxed frames, about:blank) may not use the API, so the browser does not send the request itself. Open the page at http://localhost instead, or start the emulator with --cors-origin null, which allows all such pages.',
+  '      Pages of the origin null (files, sandboxed frames, about:blank) may not use the API, so the browser does not send the request itself. Open the page at http://localhost instead, or start the emulator with --cors-origin null (corsOrigins in JavaScript), which allows all such pages.',
 ]
 
 test('a sandbox that only refused pages says how many responses they could not read, and each reason once', async () => {
@@ -30,7 +30,7 @@ test('a sandbox that only refused pages says how many responses they could not r
     ...OPAQUE,
     '    OPTIONS /v1/pages  204  blocked by CORS  w1-000002',
     '    OPTIONS /v1/pages  204  blocked by CORS  w1-000003',
-    '      Pages of https://a.example may not use the API, so the browser does not send the request itself. Start the emulator with --cors-origin https://a.example.',
+    '      Pages of https://a.example may not use the API, so the browser does not send the request itself. Start the emulator with --cors-origin https://a.example (corsOrigins in JavaScript).',
   ])
 })
 
@@ -66,7 +66,7 @@ test('a refused request of a page has the reason of the service and that of the 
   expect(reasons.map((each) => each.trim())).toEqual([
     expect.stringMatching(/^It was refused with 404 route_not_found .* may not use the API/),
     expect.stringContaining('GET /__emulator/operations'),
-    'Start the emulator with --cors-origin https://a.example.',
+    'Start the emulator with --cors-origin https://a.example (corsOrigins in JavaScript).',
   ])
 })
 

@@ -67,7 +67,7 @@ test('a page that cannot read a response is a failure, and its line has the reas
     cors: {
       origin: 'https://app.example',
       detail: expect.stringContaining('may not use the API'),
-      mitigation: 'Start the emulator with --cors-origin https://app.example.',
+      mitigation: 'Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).',
     },
   })
 })

@@ -260,9 +260,11 @@ test('a request of a page that cannot read the response is marked in the list, a
   )
   const { out } = await run('explain')
   expect(out.split('\n')[0]).toMatch(/ so the browser does not let the page read this response\.$/)
-  expect(out).toContain('Browser\n  Start the emulator with --cors-origin https://app.example.')
+  expect(out).toContain(
+    'Browser\n  Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).',
+  )
   expect((await run('requests', '--full')).out.split('\n').slice(1, 2)).toEqual([
-    '  Pages of https://app.example may not use the API, so the browser does not let the page read this response. Start the emulator with --cors-origin https://app.example.',
+    '  Pages of https://app.example may not use the API, so the browser does not let the page read this response. Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).',
   ])
 })
 

@@ -736,7 +736,9 @@ test('a request that its page cannot read is marked, and its detail has the fix'
   await page.getByRole('button', { name: 'Errors' }).click()
   await page.getByRole('row', { name: /OPTIONS \/pages 204 blocked by CORS/ }).click()
   await page.getByText('Pages of https://app.example may not use the API').first().waitFor()
-  await page.getByText('Start the emulator with --cors-origin https://app.example.').waitFor()
+  await page
+    .getByText('Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).')
+    .waitFor()
   expect(await violations(page)).toEqual([])
 })
 

@@ -98,3 +98,14 @@ test('the service of the compose file becomes healthy with the fixtures, and wri
   expect(readdirSync(data)).toContain('default.json')
   expect(readdirSync(user.folder)).toEqual(before)
 })
+
+test('what init --endpoints writes is valid, and its test passes in every pool of Vitest', async () => {
+  const command = ['--no', 'agent-workspace-emulator']
+  await succeed(user.folder, 'npx', [...command, 'init', '--endpoints', '--vitest', '--yes'])
+  await succeed(user.folder, 'npx', [...command, 'validate', 'endpoints'])
+  for (const pool of ['forks', 'threads', 'vmThreads', 'vmForks']) {
+    const args = ['vitest', 'run', 'endpoints.test', '--pool', pool, '--testTimeout', '60000']
+    const { code, out, err } = await run(user.folder, 'npx', args, { NO_COLOR: '1' })
+    expect([pool, code], out + err).toEqual([pool, 0])
+  }
+})

@@ -139,8 +139,8 @@ test('a refused page is reported once in the log, with the fix, because the brow
   }
   await call(emulator, 'GET', '/clock', { headers: { host: 'example.com' } })
   expect(warned).toEqual([
-    `Pages of ${PAGE} may not use the control interface; only its own origin may. Start the emulator with --control-origin ${PAGE} to allow them.`,
-    'Pages of null may not use the control interface; only its own origin may. Open the page at an origin of its own, such as http://localhost:5173, and start the emulator with --control-origin and that origin.',
+    `Pages of ${PAGE} may not use the control interface; only its own origin may. Start the emulator with --control-origin ${PAGE} (controlOrigins in JavaScript) to allow them.`,
+    'Pages of null may not use the control interface; only its own origin may. Open the page at an origin of its own, such as http://localhost:5173, and start the emulator with --control-origin and that origin (controlOrigins in JavaScript).',
   ])
 })
 

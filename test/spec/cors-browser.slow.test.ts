@@ -88,7 +88,7 @@ async function logged(emulator: TestEmulator): Promise<readonly unknown[]> {
 }
 
 const OPAQUE =
-  'Open the page at http://localhost instead, or start the emulator with --cors-origin null, which allows all such pages.'
+  'Open the page at http://localhost instead, or start the emulator with --cors-origin null (corsOrigins in JavaScript), which allows all such pages.'
 
 test.for([
   ['a file', fromFile],
@@ -113,7 +113,7 @@ test('a page of another origin is refused, and works when it is started as the l
   expect(await tried(page, emulator)).toBe(FAILED)
   // Without a header that needs a preflight, the request is performed.
   expect(await tried(page, emulator, {})).toBe(FAILED)
-  const fix = `Start the emulator with --cors-origin ${origin}.`
+  const fix = `Start the emulator with --cors-origin ${origin} (corsOrigins in JavaScript).`
   expect(await logged(emulator)).toEqual([
     ['OPTIONS', origin, fix],
     ['GET', origin, fix],

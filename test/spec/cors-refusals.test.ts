@@ -5,7 +5,7 @@ import { armRule } from '../support/faults.ts'
 import { type Said, type Sent, send } from '../support/send.ts'
 
 const FOREIGN = 'https://app.example'
-const FIX = 'Start the emulator with --cors-origin https://app.example.'
+const FIX = 'Start the emulator with --cors-origin https://app.example (corsOrigins in JavaScript).'
 
 const idOf = ({ headers }: Sent) => String(headers['x-emulator-request-id'])
 
@@ -107,7 +107,7 @@ test('the opaque origin is explained', async () => {
     'Pages of the origin null (files, sandboxed frames, about:blank) may not use the API, so the browser does not send the request itself.',
   )
   expect(cors?.mitigation).toBe(
-    'Open the page at http://localhost instead, or start the emulator with --cors-origin null, which allows all such pages.',
+    'Open the page at http://localhost instead, or start the emulator with --cors-origin null (corsOrigins in JavaScript), which allows all such pages.',
   )
 })
 
@@ -117,7 +117,7 @@ test.for([
 ])('the fix for the origin %s is a flag that the command line accepts', async ([origin = '', shown]) => {
   const emulator = await testEmulator()
   const { cors } = await explained(emulator, await preflight(emulator, origin))
-  expect(cors?.mitigation).toBe(`Start the emulator with --cors-origin ${shown}.`)
+  expect(cors?.mitigation).toBe(`Start the emulator with --cors-origin ${shown} (corsOrigins in JavaScript).`)
 })
 
 test.for([

@@ -281,3 +281,13 @@ export default { stubs: [{ method: 'GET', path: '/search', body: name }] }\n`,
   await expect.poll(async () => (await get(`${origin}/v1/search`)).text).toContain('after')
   expect(printed.some((line) => /scenario.* loaded \(generation/.test(line))).toBe(true)
 })
+
+test('a refused call is printed, with the command that explains it', async () => {
+  const { config, printed } = await project()
+  const { origin } = await dev(config())
+  await (await fetch(`${origin}/v1/pages`, { method: 'POST', headers: AUTH })).text()
+  await expect.poll(() => printed.filter((line) => line.includes('explain'))).toHaveLength(1)
+  expect(printed.at(-1)).toMatch(
+    /POST \/v1\/pages: 4\d\d\. Why: npx agent-workspace-emulator explain default-000001 --url http:\/\/127\.0\.0\.1:\d+/,
+  )
+})

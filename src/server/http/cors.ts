@@ -59,13 +59,13 @@ function refusedOrigin(origin: string, isPreflight: boolean): CorsRefusal {
     return {
       detail: `Pages of the origin null (files, sandboxed frames, about:blank) may not use the API, ${end}`,
       mitigation:
-        'Open the page at http://localhost instead, or start the emulator with --cors-origin null, which allows all such pages.',
+        'Open the page at http://localhost instead, or start the emulator with --cors-origin null (corsOrigins in JavaScript), which allows all such pages.',
     }
   }
   const allowed = isOrigin(origin) ? origin : '*'
   return {
     detail: `Pages of ${truncated(origin)} may not use the API, ${end}`,
-    mitigation: `Start the emulator with --cors-origin ${shellWord(allowed)}.`,
+    mitigation: `Start the emulator with --cors-origin ${shellWord(allowed)} (corsOrigins in JavaScript).`,
   }
 }
 

@@ -105,8 +105,8 @@ export function refusePage(
   const foreign = new Refusal('forbidden', {
     detail: `Pages of ${truncated(origin)} may not use the control interface; only its own origin may.`,
     mitigation: isOrigin(origin)
-      ? `Start the emulator with --control-origin ${shellWord(origin)} to allow them.`
-      : 'Open the page at an origin of its own, such as http://localhost:5173, and start the emulator with --control-origin and that origin.',
+      ? `Start the emulator with --control-origin ${shellWord(origin)} (controlOrigins in JavaScript) to allow them.`
+      : 'Open the page at an origin of its own, such as http://localhost:5173, and start the emulator with --control-origin and that origin (controlOrigins in JavaScript).',
     status: 403,
   })
   onRefused?.(origin, foreign)
