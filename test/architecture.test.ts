@@ -146,16 +146,16 @@ test('no file of src has more than 400 lines of code', () => {
 
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
-  adapters: 4_791,
+  adapters: 4_813,
   cli: 3_002,
   client: 1_890,
-  core: 18_312,
+  core: 18_314,
   dashboard: 8_544,
   emulator: 1_633,
   'json-schema': 2_969,
   server: 674,
   'server/control': 4_979,
-  'server/http': 4_167,
+  'server/http': 4_177,
   service: 8_471,
   src: 676,
   terminal: 2_201,
