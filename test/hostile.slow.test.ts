@@ -40,7 +40,11 @@ async function started() {
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] })
   onTestFinished(() => void child.kill('SIGKILL'))
   const [line] = await once(child.stdout, 'data')
-  return { url: String(JSON.parse(String(line)).base_url).replace('/v1', ''), pid: child.pid ?? 0 }
+  return {
+    url: String(JSON.parse(String(line)).base_url).replace('/v1', ''),
+    pid: child.pid ?? 0,
+    exit: once(child, 'exit'),
+  }
 }
 
 /** Asks for health again and again until it is stopped. @returns how long the requests waited, in ms of real time and of work */
@@ -65,27 +69,48 @@ function watchHealth({ url, pid }: Awaited<ReturnType<typeof started>>) {
   }
 }
 
+/** Runs work beside requests for health. On a busy machine the same work takes longer, so work that is late runs three times. */
+async function lateness(
+  name: string,
+  emulator: Awaited<ReturnType<typeof started>>,
+  work: () => Promise<unknown>,
+): Promise<number> {
+  let least = Number.POSITIVE_INFINITY
+  for (let n = 0; n < 3 && least > MAX_GAP; n++) {
+    const health = watchHealth(emulator)
+    await work()
+    const took = await health()
+    const most = took.reduce((max, each) => (each.work > max.work ? each : max))
+    if (process.env.SHOW_GAPS) console.log(`${name}: ${most.work} ms of work, ${most.real.toFixed(0)} ms`)
+    least = Math.min(least, most.work)
+  }
+  return least
+}
+
+function asking(url: string) {
+  return async (method: string, path: string, body?: unknown) => {
+    const init = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+    const response = await fetch(`${url}${path}`, { method, headers: JSON_TYPE, ...init })
+    return { status: response.status, text: await response.text() }
+  }
+}
+
 test('health answers beside hostile schemas, on a heap of 1 GB', async () => {
   const emulator = await started()
   const { url } = emulator
-  const ask = async (path: string, body?: unknown) => {
-    const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
-    const response = await fetch(`${url}${path}`, { headers: JSON_TYPE, ...init })
-    return { status: response.status, text: await response.text() }
-  }
+  const ask = asking(url)
   // The first request loads Express and the control interface.
-  await ask('/__emulator/health')
+  await ask('GET', '/__emulator/health')
   let ran = 0
   const late: Record<string, number> = {}
   for (const [name, output_schema] of Object.entries(HOSTILE_SCHEMAS)) {
-    const health = watchHealth(emulator)
-    const created = await ask('/v1/batch-predictions', aBatch({ output_schema, items: 500 }))
-    // Some have no output, which is already known when the batch is created.
-    if (created.status >= 300) expect([name, created.status]).toEqual([name, 400])
-    else {
+    const gap = await lateness(name, emulator, async () => {
+      const created = await ask('POST', '/v1/batch-predictions', aBatch({ output_schema, items: 500 }))
+      // Some have no output, which is already known when the batch is created.
+      if (created.status >= 300) return expect([name, created.status]).toEqual([name, 400])
       ran += 1
       const { id } = JSON.parse(created.text) as { id: string }
-      expect((await ask(`/__emulator/batches/${id}/complete`, {})).status).toBe(200)
+      expect((await ask('POST', `/__emulator/batches/${id}/complete`, {})).status).toBe(200)
       const leaving = new AbortController()
       const results = await fetch(`${url}/v1/batch-predictions/${id}/results`, {
         headers: JSON_TYPE,
@@ -96,12 +121,90 @@ test('health answers beside hostile schemas, on a heap of 1 GB', async () => {
       const until = performance.now() + 4_000
       while (performance.now() < until && (await reader?.read())?.done === false);
       leaving.abort()
-    }
-    const took = await health()
-    const most = took.reduce((max, each) => (each.work > max.work ? each : max))
-    if (process.env.SHOW_GAPS) console.log(`${name}: ${most.work} ms of work, ${most.real.toFixed(0)} ms`)
-    if (most.work > MAX_GAP) late[name] = most.work
+    })
+    if (gap > MAX_GAP) late[name] = gap
   }
   expect(ran).toBeGreaterThan(40)
   expect(late).toEqual({})
 }, 600_000)
+
+/** Documents at the bounds of a body: 32 MiB, 2,000,000 tokens, 50,000 members, 512 levels. */
+function hostileDocuments(): Readonly<Record<string, string>> {
+  const page = { object: 'page', name: 'Page', teamspace_id: 'teamspace-harbor', scope: 'teamspace' }
+  const pages = (rows: readonly object[]) => JSON.stringify({ extends: 'demo', collections: { pages: rows } })
+  const list = (item: string, count: number) =>
+    `{"collections":{"pages":[${`${item},`.repeat(count - 1)}${item}]}}`
+  const names = Array.from({ length: 49_999 }, (_, n) => `"k${n}":[]`)
+  return {
+    '75,000 pages': pages(Array.from({ length: 75_000 }, (_, n) => ({ ...page, id: `page-${n}` }))),
+    'one id, 75,000 times': pages(Array.from({ length: 75_000 }, () => ({ ...page, id: 'page-1' }))),
+    'an id of 32 MB': pages([{ ...page, id: 'a'.repeat(32_000_000) }]),
+    'a name of 32 MB': pages([{ ...page, id: 'page-1', name: '\\'.repeat(16_000_000) }]),
+    'numbers instead of records': list('0', 990_000),
+    'empty records': list('{}', 660_000),
+    'records of a wrong type': list('{"id":"x","name":1}', 150_000),
+    'deep records': list(`${'['.repeat(500)}${']'.repeat(500)}`, 1_900),
+    'unknown collections': `{"collections":{${names.join(',')}}}`,
+    'unknown fields': `{"collections":{"pages":[{${names.join(',')}}]}}`,
+    '50,000 generated pages': '{"extends":"demo","generate":{"pages":50000}}',
+    'more pages than can be generated': '{"generate":{"pages":1e9}}',
+    'too deep': `{"collections":${'['.repeat(5_000_000)}${']'.repeat(5_000_000)}}`,
+    'too many tokens': list('0', 5_000_000),
+    'too many members': `{"collections":{${[...names, ...names].join(',')}}}`,
+    'too many bytes': pages([{ ...page, id: 'a'.repeat(90_000_000) }]),
+  }
+}
+
+test('health answers beside hostile fixtures and states, on a heap of 1 GB', async () => {
+  const emulator = await started()
+  const ask = asking(emulator.url)
+  await ask('GET', '/__emulator/health')
+  const late: Record<string, number> = {}
+  for (const [name, document] of Object.entries(hostileDocuments())) {
+    const ways = {
+      fixtures: ['POST', '/__emulator/fixtures', document],
+      reset: ['POST', '/__emulator/reset', `{"fixtures":${document}}`],
+      state: ['PUT', '/__emulator/state', document],
+    } as const
+    for (const [way, [method, path, body]] of Object.entries(ways)) {
+      const gap = await lateness(`${name}: ${way}`, emulator, async () => {
+        expect((await ask('POST', '/__emulator/reset', {})).status).toBe(200)
+        expect((await ask(method, path, body)).status).toBeLessThan(500)
+        expect((await ask('GET', '/__emulator/state')).status).toBe(200)
+      })
+      if (gap > MAX_GAP) late[`${name}: ${way}`] = gap
+    }
+  }
+  expect(late).toEqual({})
+}, 600_000)
+
+test('health answers while the clients of a full log are judged, explained and recorded', async () => {
+  const emulator = await started()
+  const ask = asking(emulator.url)
+  for (let n = 0; n < 1_000; n += 20)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, m) => ask('POST', '/v1/pages', { wrong: 'x'.repeat(1_000), n: n + m })),
+    )
+  const late: Record<string, number> = {}
+  for (const path of ['conduct', 'requests?limit=1000', 'explain/default-000500', 'record']) {
+    const gap = await lateness(path, emulator, async () => {
+      expect((await ask('GET', `/__emulator/${path}`)).status).toBe(200)
+    })
+    if (gap > MAX_GAP) late[path] = gap
+  }
+  expect(late).toEqual({})
+}, 600_000)
+
+test('SIGTERM ends a process that sends the results of a hostile schema', async () => {
+  const emulator = await started()
+  const ask = asking(emulator.url)
+  const { 'backreference after nested repeat': output_schema = {} } = HOSTILE_SCHEMAS
+  const created = await ask('POST', '/v1/batch-predictions', aBatch({ output_schema, items: 500 }))
+  const { id } = JSON.parse(created.text) as { id: string }
+  await ask('POST', `/__emulator/batches/${id}/complete`, {})
+  const results = await fetch(`${emulator.url}/v1/batch-predictions/${id}/results`, { headers: JSON_TYPE })
+  const reader = results.body?.getReader()
+  await reader?.read()
+  process.kill(emulator.pid, 'SIGTERM')
+  expect(await emulator.exit).toEqual([0, null])
+})

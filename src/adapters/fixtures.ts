@@ -17,7 +17,7 @@ import { strictObject } from '../core/strict-input.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
 import { shippedFile } from './package.ts'
 import { specialFile } from './special-file.ts'
-import { decodedText } from './text.ts'
+import { decodedText, fileBytes } from './text.ts'
 
 /** The names of the fixtures in this package. */
 export const SHIPPED_FIXTURES = ['empty', 'demo', 'large'] as const
@@ -104,14 +104,15 @@ async function readDocument(
   const shipped = SHIPPED_FIXTURES.find((sandbox) => sandbox === source)
   const file = shipped === undefined ? resolve(source) : shippedFile('fixtures', `${shipped}.json`)
   const special = await specialFile(file)
-  if (special !== undefined) throw new FixturesError(file, [{ pointer: '', detail: special }])
+  if (special !== undefined) unusable(file, special)
   let bytes: Buffer
   try {
-    bytes = readFileSync(file)
-  } catch {
+    bytes = fileBytes(file, (problem) => unusable(file, problem))
+  } catch (error) {
+    if (error instanceof FixturesError) throw error
     const extended = extendedBy === undefined ? '' : `, which ${extendedBy} extends`
     const detail = `cannot be read${extended}; give the path of a JSON file, or one of ${SHIPPED_FIXTURES.join(', ')}.${didYouMean(source, SHIPPED_FIXTURES)}`
-    throw new FixturesError(file, [{ pointer: '', detail }])
+    unusable(file, detail)
   }
   files?.set(file, digestOf(bytes))
   return { name: file, document: parse(file, bytes) }
@@ -122,14 +123,15 @@ function digestOf(bytes: Uint8Array): string {
 }
 
 function parse(file: string, bytes: Buffer): unknown {
-  const text = decodedText(bytes, (detail) => {
-    throw new FixturesError(file, [{ pointer: '', detail }])
-  })
+  const text = decodedText(bytes, (problem) => unusable(file, problem))
   const issue = syntaxIssue(text)
   // A record without contract may have longer integers than a double.
   if (issue === undefined) return parseKeepingDigits(text)
   const { line, column } = lineAndColumn(text, issue.offset)
-  const detail = `is not JSON: line ${line}, column ${column}: ${issue.detail}`
+  return unusable(file, `is not JSON: line ${line}, column ${column}: ${issue.detail}`)
+}
+
+function unusable(file: string, detail: string): never {
   throw new FixturesError(file, [{ pointer: '', detail }])
 }
 

@@ -1,5 +1,8 @@
+import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { decodedText } from './text.ts'
+import { decodedText, readTextFile } from './text.ts'
 
 const read = (bytes: Buffer) =>
   decodedText(bytes, (problem) => {
@@ -28,4 +31,15 @@ test.each<[Buffer, string]>([
 test('any text in UTF-8 is read unchanged', () => {
   for (const text of ['', '\n', '{}\r\n', '\u{1f600}', 'PK', 'BZh', '\u00ff\u00fe'])
     expect(read(Buffer.from(text))).toBe(text)
+})
+
+test('a file of more than 256 MiB is refused before it is read', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'large-')), 'large.json')
+  writeFileSync(file, '{}')
+  expect(readTextFile(file)).toBe('{}')
+  // Without blocks on the disk.
+  truncateSync(file, 3_000_000_000)
+  expect(() => readTextFile(file)).toThrow(
+    'has 3000000000 bytes, more than the 268435456 that are read; split it',
+  )
 })

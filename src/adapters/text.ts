@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { lineAndColumn } from '../core/json-text.ts'
 
 /** The first bytes of files that are no UTF-8 text, in hexadecimal digits, and what to do. */
@@ -12,6 +12,17 @@ const KINDS: readonly (readonly [first: RegExp, problem: string])[] = [
 
 /** A file whose bytes are not UTF-8 text. The message says what they are, and the way out. */
 export class UnreadableText extends Error {}
+
+/** Bytes of the largest file that is read: a string of Node has at most 512 MiB, and its JSON takes several times as much memory. */
+const MAX_FILE = 268_435_456
+
+/** The bytes of a file that a user can give, and the errors of `readFileSync`. @param fail throws the error of the caller */
+export function fileBytes(file: string, fail: (problem: string) => never): Buffer {
+  const { size } = statSync(file)
+  return size > MAX_FILE
+    ? fail(`has ${size} bytes, more than the ${MAX_FILE} that are read; split it`)
+    : readFileSync(file)
+}
 
 /** The text of bytes that a user can give, without a byte order mark. @param fail throws the error of the caller */
 export function decodedText(bytes: Buffer, fail: (problem: string) => never): string {
@@ -26,7 +37,8 @@ export function decodedText(bytes: Buffer, fail: (problem: string) => never): st
 
 /** Reads a text file that a user can give. Throws {@link UnreadableText} and the errors of `readFileSync`. */
 export function readTextFile(file: string): string {
-  return decodedText(readFileSync(file), (problem) => {
+  const fail = (problem: string): never => {
     throw new UnreadableText(problem)
-  })
+  }
+  return decodedText(fileBytes(file, fail), fail)
 }

@@ -70,13 +70,14 @@ export function uuid(seed: number, n: number): string {
   return `${parts.slice(0, 8)}-${parts.slice(8, 12)}-4${parts.slice(13, 16)}-${variant}${parts.slice(17, 20)}-${parts.slice(20, 32)}`
 }
 
-/**
- * The faker, for generated records. Loading it takes longer than a start without it, so it is loaded at its first use.
- * All sandboxes share it: seed it before use, with no `await` in between.
- */
-export async function loadFaker(): Promise<Faker> {
-  const { faker } = await import('@faker-js/faker/locale/en')
-  return faker
+/** A faker with a seed, for generated records. Its package is loaded at the first use: that takes longer than a start without. */
+export async function loadFaker(seed: number): Promise<Faker> {
+  const { faker: shared } = await import('@faker-js/faker/locale/en')
+  const own = new (shared.constructor as new (options: { readonly locale: object }) => Faker)({
+    locale: shared.rawDefinitions,
+  })
+  own.seed(seed)
+  return own
 }
 
 function hashText(start: number, text: string): number {

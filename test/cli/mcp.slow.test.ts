@@ -114,3 +114,14 @@ export default { description: 'writes to stdout' }
   ])
   expect(errors).toContain('of the console\nof the stream')
 })
+
+test('a message of more than 10 MB gets an error, and the server goes on', async () => {
+  const { client, call } = await spawned(project(), await freePort())
+  const errors: Error[] = []
+  client.onerror = (error) => void errors.push(error)
+  const { transport } = client
+  const id = { jsonrpc: '2.0', id: 99, method: 'tools/call' } as const
+  await transport?.send({ ...id, params: { name: 'status', arguments: { text: 'x'.repeat(10_000_000) } } })
+  expect((await call('status')).text).toContain('inside this MCP server')
+  expect(String(errors[0])).toContain('at most 10000000 bytes')
+})

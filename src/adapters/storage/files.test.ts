@@ -23,6 +23,16 @@ test('closing a file that is not open throws', () => {
   expect(() => nodeFiles.close(file)).toThrow('EBADF')
 })
 
+test('a file that has more bytes than a text can have is named before it is read', () => {
+  const file = join(folder(onTestFinished), 'file')
+  writeFileSync(file, 'content')
+  // Without blocks on the disk.
+  fs.truncateSync(file, 3_000_000_000)
+  expect(() => nodeFiles.read(file)).toThrow(
+    'is a file of 3000000000 bytes, and the emulator needs one of at most',
+  )
+})
+
 test('after the loss of the lock, operations that write throw and operations that read still work', () => {
   const file = join(folder(onTestFinished), 'file')
   writeFileSync(file, 'content')

@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer'
 import fs, { type BigIntStats } from 'node:fs'
 import { dirname } from 'node:path'
 import { Refusal, refuse } from '../../core/errors.ts'
@@ -62,7 +63,14 @@ export const nodeFiles = {
     fs.readSync(file, buffer, 0, buffer.length, at),
   /** The whole content, undefined when there is no such file. */
   read: (path: string): Buffer | undefined => {
-    refuseOther(path, statAt(path))
+    const stat = statAt(path)
+    refuseOther(path, stat)
+    if (stat !== undefined && stat.size > constants.MAX_STRING_LENGTH)
+      throw new NotAFile(
+        path,
+        `a file of ${stat.size} bytes`,
+        `one of at most ${constants.MAX_STRING_LENGTH}`,
+      )
     return present(() => fs.readFileSync(path))?.result
   },
   stat: statAt,

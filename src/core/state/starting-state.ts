@@ -10,6 +10,7 @@ import { clockRow, END_OF_TIME, type HostTime } from '../time/clock.ts'
 import { formatInstant, parseDuration } from '../time/instant.ts'
 import { nextTurn } from '../time/real.ts'
 import { SCHEDULE } from '../time/scheduler.ts'
+import { Turn } from '../time/turn.ts'
 import type { AnyCollection, Collection, RecordMaker } from './collection.ts'
 import type { Row } from './commit.ts'
 import { countPast } from './counters.ts'
@@ -104,15 +105,13 @@ export async function buildStartingState(
   const counters = { ids: 0, uuids: 0, ...ready?.counters }
   const wanted = ready === undefined && Object.values(fixtures.generate).some((count) => Number(count) > 0)
   const ids: ReadonlySet<unknown> = wanted ? idsOf(fixtures) : new Set()
-  const faker = wanted ? await loaded(loadFaker()) : undefined
-  faker?.seed(start.seed)
+  const faker = wanted ? await loaded(loadFaker(start.seed)) : undefined
   const all = <T extends Row>({ name }: Collection<T>) =>
     store.derived(
       `all ${name}`,
       [name],
       () => [...store.rows(name).values()] as readonly Row[] as readonly T[],
     )
-  // No `await` from here on: all sandboxes share one faker, which was seeded just now.
   for (const [name, collection] of service.collections) {
     const rows = given.get(name) ?? []
     store.load(name, rows)
@@ -120,7 +119,7 @@ export async function buildStartingState(
     if (faker === undefined || count === 0 || issues.length > 0) continue
     store.load(name, [
       ...rows,
-      ...generate(collection, count, { faker, start, all, given: ids, counters, settings }, issues),
+      ...(await generate(collection, count, { faker, start, all, given: ids, counters, settings }, issues)),
     ])
   }
   if (issues.length === 0 && checked === undefined) issues.addAll(checkSandboxOptions(store, service))
@@ -216,14 +215,16 @@ interface GeneratorContext {
   readonly settings: Settings
 }
 
-function generate(
+async function generate(
   collection: AnyCollection,
   count: number,
   shop: GeneratorContext,
   issues: IssueList,
-): Row[] {
+): Promise<Row[]> {
   const rows: Row[] = []
+  const turn = new Turn()
   for (let n = 0; n < count; n++) {
+    if (turn.isOver) await turn.next()
     const made = collection.generate?.(maker(collection.name, n, shop))
     const row = acceptRecord(collection, made, shop.settings, pointer('generate', collection.name, n), issues)
     if (row === undefined) break

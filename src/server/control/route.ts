@@ -17,8 +17,8 @@ export const VERSION_HEADER = 'X-Emulator-Version'
 /** Bounds of bodies without records. */
 export const SMALL_BODY: BodyBounds = { bytes: 1_048_576, tokens: 100_000 }
 
-/** Bounds of bodies with records, which may be as large as the largest request of the API. */
-export const SANDBOX_BODY: BodyBounds = { bytes: 104_857_600, tokens: 10_000_000 }
+/** Bounds of bodies with records, about 80,000 of them: no other request is served while such a body is parsed. */
+export const SANDBOX_BODY: BodyBounds = { bytes: 33_554_432, tokens: 2_000_000 }
 
 /** A switch of a query. An absent one is off. */
 export const flag = () =>

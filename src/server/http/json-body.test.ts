@@ -82,12 +82,20 @@ test('S2 bodies with too many objects or levels are refused where they exceed th
   expect(guardJson(Buffer.from('['.repeat(5_000)))).toEqual({ kind: 'too_deep', offset: 512 })
 })
 
+test('an object has a bounded number of members, each object for itself', () => {
+  const members = (count: number) => Array.from({ length: count }, (_, n) => `"${n}":{"a":1}`).join(',')
+  expect(guard(`[{${members(3)}},{${members(3)}}]`, { maxMembers: 3 })).toBeUndefined()
+  expect(guard(`[{${members(4)}}]`, { maxMembers: 3 })).toEqual({ kind: 'too_many_members', offset: 41 })
+  expect(guardJson(Buffer.from(`{${members(50_000)}}`))).toBeUndefined()
+  expect(guardJson(Buffer.from(`{${members(50_001)}}`))?.kind).toBe('too_many_members')
+})
+
 test('a valid 100 MiB body passes the guard', { tags: ['R270'] }, () => {
   const body = Buffer.alloc(100 * MIB, 'x')
   body.write('["')
   body.write('","', 50 * MIB)
   body.write('"]', 100 * MIB - 2)
-  expect(guardJson(body, { maxDepth: 1, maxTokens: 5 })).toBeUndefined()
+  expect(guardJson(body, { ...JSON_BOUNDS, maxDepth: 1, maxTokens: 5 })).toBeUndefined()
 })
 
 test('a violation names the bound, the place and the fix', () => {

@@ -69,15 +69,15 @@ export function parseJsonBody(bytes: Buffer, bounds: BodyBounds): CallBody {
 const NO_BODY: CallBody = { kind: 'none' }
 
 function violationIn(bytes: Buffer, maxTokens: number): CallBody | undefined {
-  const { maxDepth } = JSON_BOUNDS
-  const violation = guardJson(bytes, { maxDepth, maxTokens })
+  const { maxDepth, maxMembers } = JSON_BOUNDS
+  const violation = guardJson(bytes, { maxDepth, maxTokens, maxMembers })
   if (violation === undefined) return undefined
-  const { kind, offset } = violation
-  const detail =
-    kind === 'too_deep'
-      ? `The JSON body nests more than ${maxDepth} levels deep at byte ${offset}. Send a flatter value.`
-      : `The JSON body has more than ${maxTokens} tokens (values, brackets, commas, colons), reached at ` +
-        `byte ${offset}. Split it over several requests.`
+  const at = `at byte ${violation.offset}`
+  const detail = {
+    too_deep: `The JSON body nests more than ${maxDepth} levels deep ${at}. Send a flatter value.`,
+    too_many_tokens: `The JSON body has more than ${maxTokens} tokens (values, brackets, commas, colons), reached ${at}. Split it over several requests.`,
+    too_many_members: `An object of the JSON body has more than ${maxMembers} members ${at}. Use an array, or split it.`,
+  }[violation.kind]
   return { kind: 'refused', refusal: new Refusal('validation_failed', { detail, assumed: [['U081']] }) }
 }
 
@@ -103,11 +103,11 @@ export function contentTypeProblem(header: string | undefined): string | undefin
 }
 
 /**
- * Bounds for the structure of a JSON body: containers inside each other, the outermost counted (`[[1]]` is 2), and strings,
- * numbers, literals and the six structural characters. Far above every body of the API, and far below a size that blocks the
+ * Bounds for the structure of a JSON body: containers inside each other, the outermost counted (`[[1]]` is 2), strings,
+ * numbers, literals and the six structural characters, and members of one object. Far above every body of the API, and far below a size that blocks the
  * process or makes a later JSON.stringify fail.
  */
-export const JSON_BOUNDS = { maxDepth: 512, maxTokens: 1_000_000 }
+export const JSON_BOUNDS = { maxDepth: 512, maxTokens: 1_000_000, maxMembers: 50_000 }
 
 const SPACE = 0
 const SCALAR = 1
@@ -115,6 +115,7 @@ const SEPARATOR = 2
 const OPEN = 3
 const CLOSE = 4
 const QUOTE = 5
+const COLON = 6
 
 const CLASS_OF_BYTE = classOfByte()
 
@@ -123,7 +124,8 @@ const CLASS_OF_BYTE = classOfByte()
  * It checks structure only: up to the first syntax error it counts the tokens that JSON.parse would read, and JSON.parse
  * stops at that error.
  */
-export function guardJson(bytes: Buffer, { maxDepth, maxTokens } = JSON_BOUNDS) {
+export function guardJson(bytes: Buffer, { maxDepth, maxTokens, maxMembers } = JSON_BOUNDS) {
+  const members = new Uint32Array(maxDepth + 1)
   let depth = 0
   let tokens = 0
   let inScalar = false
@@ -136,8 +138,15 @@ export function guardJson(bytes: Buffer, { maxDepth, maxTokens } = JSON_BOUNDS) 
     }
     inScalar = kind === SCALAR
     if (kind === QUOTE) at = closingQuote(bytes, at + 1)
-    else if (kind === OPEN && ++depth > maxDepth) return { kind: 'too_deep', offset: start } as const
-    else if (kind === CLOSE) depth--
+    else if (kind === OPEN) {
+      if (++depth > maxDepth) return { kind: 'too_deep', offset: start } as const
+      members[depth] = 0
+    } else if (kind === CLOSE) depth--
+    else if (kind === COLON) {
+      const count = (members[depth] ?? 0) + 1
+      if (count > maxMembers) return { kind: 'too_many_members', offset: start } as const
+      members[depth] = count
+    }
     if (++tokens > maxTokens) return { kind: 'too_many_tokens', offset: start } as const
   }
   return undefined
@@ -194,7 +203,8 @@ function firstInvalidUtf8(bytes: Buffer): number {
 function classOfByte(): Uint8Array {
   const classes = new Uint8Array(256).fill(SCALAR)
   for (const byte of Buffer.from(' \t\n\r')) classes[byte] = SPACE
-  for (const byte of Buffer.from(',:')) classes[byte] = SEPARATOR
+  classes[0x2c] = SEPARATOR
+  classes[0x3a] = COLON
   for (const byte of Buffer.from('[{')) classes[byte] = OPEN
   for (const byte of Buffer.from(']}')) classes[byte] = CLOSE
   classes[0x22] = QUOTE

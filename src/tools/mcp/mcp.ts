@@ -25,7 +25,7 @@ export async function mcp(invocation: McpInvocation): Promise<number> {
   Object.defineProperty(process, 'stdout', { value: stderr, configurable: true })
   const tooLong = () => {
     const message = `A message may have at most ${MAX_LINE} bytes; this one was not read. Send less at once.`
-    stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_600, message } })}\n`)
+    stdout.write(`${JSON.stringify({ jsonrpc: '2.0', error: { code: -32_600, message } })}\n`)
   }
   const emulator = emulatorFor(invocation)
   const served = serveStdio(() => mcpServer({ readOnly: options.readOnly, find: emulator.find }), {
