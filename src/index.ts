@@ -257,6 +257,7 @@ export type { HealthView, RouteIndex, StorageView } from './server/control/route
 export type { AssumptionView, SettingsView } from './server/control/routes/assumptions.ts'
 export type { ClockChange, ClockView, LatestAdvance } from './server/control/routes/clock.ts'
 export type { ConductOptions } from './server/control/routes/conduct.ts'
+export type { EndpointView } from './server/control/routes/endpoints.ts'
 export type { EventType, SandboxEvent } from './server/control/routes/events.ts'
 export type {
   FaultView,

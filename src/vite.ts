@@ -90,7 +90,9 @@ const join = (config: ResolvedConfig, given: Given): Promise<Shared> =>
   inTurn(async () => {
     const shared = projects.get(config.root)
     if (shared !== undefined) {
-      if (shared.given.key !== given.key) await replace(shared, given)
+      const isSame =
+        shared.given.key === given.key && shared.given.options.endpoints === given.options.endpoints
+      if (!isSame) await replace(shared, given)
       shared.users.add(config)
       return shared
     }
@@ -146,7 +148,8 @@ function startWith({ logger }: ResolvedConfig, server: ServerOptions, options: V
   const allowHosts = [options.allowHosts ?? [], isLoopback(bound) ? [] : hostsOf(bound), named].flat()
   const stamped = { timestamp: true }
   return {
-    key: JSON.stringify([options, host, named]),
+    // Definitions have functions, so they are compared by reference.
+    key: JSON.stringify([{ ...options, endpoints: undefined }, host, named]),
     options: {
       port: 0,
       logger: {

@@ -6,6 +6,7 @@ import type { Delivery, WebhookChange, WebhookDraft } from '../core/webhooks/rec
 import type { WebhookView } from '../core/webhooks/resource.ts'
 import type { Removed } from '../server/control/route.ts'
 import type { AssumptionView, SettingsView } from '../server/control/routes/assumptions.ts'
+import type { EndpointView } from '../server/control/routes/endpoints.ts'
 import type { LimitDraft, LimitFill, LimitRules, LimitWindow } from '../server/control/routes/limits.ts'
 import type { ScenarioStart } from '../server/control/routes/scenarios.ts'
 import { type CallControl, dataOf } from './ask.ts'
@@ -86,6 +87,15 @@ export function scenariosOver(ask: CallControl) {
     stop: (): Promise<{ readonly stopped: string }> => ask('POST /scenarios/stop'),
     /** Loads changed scripts at once. */
     refresh: (): Promise<readonly ListedScenario[]> => dataOf(ask('POST /scenarios')),
+  }
+}
+
+/** Endpoints of your own. What has been saved is loaded first. */
+export function endpointsOver(ask: CallControl) {
+  return {
+    list: (): Promise<readonly EndpointView[]> => dataOf(ask('GET /endpoints')),
+    /** What is wrong with the present files, as `file:line: message`. The last valid ones are then in force. */
+    problems: async (): Promise<readonly string[]> => (await ask('GET /endpoints')).problems,
   }
 }
 

@@ -13,7 +13,7 @@ import { type ApiRequestInit, fetchApi } from './fetch.ts'
 import { type KnownKeys, keyKeepers } from './keys.ts'
 import { leave } from './leave.ts'
 import type { EmulatorAddress } from './over-http.ts'
-import { limitsOver, settingsOver, stubsOver, webhooksOver } from './parts.ts'
+import { endpointsOver, limitsOver, settingsOver, stubsOver, webhooksOver } from './parts.ts'
 import { requestsOver } from './requests.ts'
 import { apiPath, controlPath, type Transport } from './transport.ts'
 
@@ -98,6 +98,8 @@ function sandboxParts<Goal>({ name, address, transport, keys, isOwn }: SandboxAd
     },
     clock: clockOver<Goal>(ask),
     faults: faultsOver(ask),
+    /** Your own endpoints, which all sandboxes share. */
+    endpoints: endpointsOver(ask),
     stubs: stubsOver(ask),
     requests: requestsOver(ask),
     webhooks: webhooksOver(ask),

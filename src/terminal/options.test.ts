@@ -36,6 +36,7 @@ test('without flags and variables every option has its default', () => {
     ephemeral: false,
     fixtures: 'demo',
     scenarios: 'scenarios',
+    endpoints: 'endpoints',
     scenario: undefined,
     settings: undefined,
     seed: 1,

@@ -166,6 +166,8 @@ test('a response that does not fit its output is sent, and the explanation names
   expect([status, body]).toEqual([200, { n: 'x' }])
   const trace = await emulator.control('GET', `/explain/${headers.get('x-emulator-request-id')}`)
   expect(trace.text).toContain('does not fit its output: /n')
+  const [entry] = (await emulator.control('GET', '/requests?operation=odd.list')).body.data
+  expect(entry.remark).toContain('does not fit its output: /n')
 })
 
 test('a search over 5,000 pages reads them in a few milliseconds', async () => {

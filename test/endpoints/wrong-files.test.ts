@@ -145,7 +145,7 @@ const WRONG: readonly (readonly [title: string, file: string, text: string, prob
   [
     'one path with two names of its parameter',
     'x.js',
-    "export default ['a', 'b'].map((id) => ({ method: 'PUT', path: `/x/{${id}}`, match: { query: { id } }, response: {} }))",
+    "export default ['a', 'b'].map((id) => ({ method: 'PUT', path: '/x/{' + id + '}', match: { query: { id } }, response: {} }))",
     /x\.js: PUT \/x\/\{b\} is defined at .*x\.js too, with another "path"/,
   ],
   [

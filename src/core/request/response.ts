@@ -89,16 +89,16 @@ function succeed(exchange: Exchange): Content {
     return { status, headers, text: undefined, lines: reply.lines }
   }
   const { bytes, stream, type = stream?.type ?? JSON_TYPE } = reply ?? {}
-  if (stream !== undefined && status !== 204)
+  if ((bytes ?? stream) !== undefined && status !== 204) {
+    const whole = { ...(bytes && { bytes }), ...(stream && { stream }) }
     return {
       status,
       headers: [...headers, ['Content-Type', type]],
       text: undefined,
       lines: undefined,
-      stream,
+      ...whole,
     }
-  if (bytes !== undefined && status !== 204)
-    return { status, headers: [...headers, ['Content-Type', type]], text: undefined, lines: undefined, bytes }
+  }
   const body = reply?.body
   if (body === undefined || status === 204) return { status, headers, text: undefined, lines: undefined }
   // Nearly every body has an id and a timestamp, so only the log names these two assumptions.

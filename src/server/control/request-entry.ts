@@ -53,6 +53,8 @@ export const requestEntry = () =>
     idempotency: idempotencyTrace().shape.outcome,
     idempotency_key: z.string().nullable(),
     error: z.strictObject({ code: z.string(), detail: z.string() }).nullable(),
+    /** What is wrong with the response of an endpoint of your own, which was sent nevertheless. */
+    remark: z.string().exactOptional(),
     /** Ids of the assumptions that the response relies on. */
     assumed: z.array(z.string()),
     /** Ids of the fault rules that fired. */
@@ -111,6 +113,7 @@ export function entryOf(
     idempotency: entry.idempotency,
     idempotency_key: headers['idempotency-key'] ?? null,
     error: entry.error === undefined ? null : { code: entry.error.code, detail: entry.error.detail },
+    ...(entry.remark !== undefined && { remark: entry.remark }),
     assumed: [...entry.assumed, ...entry.mentioned],
     faults: (entry.faults?.fired ?? []).map(({ rule }) => rule.id),
     changed: changes.map(({ table, id }) => `${table}/${id}`),
