@@ -70,6 +70,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
     sandboxes.addSaved(savedSandboxes(options))
     const coverage = await coverageIn(options, sandboxes)
+    endpoints.book?.onChange(() => coverage?.refresh())
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
     emulator = await serve(options, { sandboxes, scenarios, endpoints, maker, lock, coverage })

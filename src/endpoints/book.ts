@@ -8,6 +8,9 @@ import type { Service } from '../core/service.ts'
 import type { Definition } from './check.ts'
 import { operationsOf } from './operation.ts'
 
+/** In no name: a rule with a glob would never apply. */
+const GLOB = /[*?{}[\]]/
+
 /** The endpoints of the user of one emulator, and the service with them: its operations change when the files do. */
 export class EndpointBook {
   readonly service: Service
@@ -29,7 +32,8 @@ export class EndpointBook {
     this.builtIn = builtIn
     this.#operations = new Map(builtIn.operations)
     const contracted = [...builtIn.operations.values()].flatMap((each) => (each.contract ? [each.name] : []))
-    const mayName = (name: string) => this.definitions.length > 0 && didYouMean(name, contracted) === ''
+    const mayName = (name: string) =>
+      this.definitions.length > 0 && !GLOB.test(name) && didYouMean(name, contracted) === ''
     this.service = { ...builtIn, operations: this.#operations, mayName }
   }
 

@@ -28,7 +28,7 @@ export function workspaceDocument(
   contract: { readonly title: string; readonly version: string },
   server = '/v1',
 ): JsonObject {
-  const { paths, schemas } = described(service, settings)
+  const { paths, schemas } = described(operationsOf(service), settings)
   return {
     openapi: '3.1.0',
     info: {
@@ -50,11 +50,22 @@ export function workspaceDocument(
   }
 }
 
+const lists = new WeakMap<Service, readonly AnyOperation[]>()
+
+/** The operations of a service: the same list until they change, as those of users do. */
+function operationsOf(service: Service): readonly AnyOperation[] {
+  const present = [...service.operations.values()]
+  const known = lists.get(service)
+  if (known?.length === present.length && present.every((each, index) => each === known[index])) return known
+  lists.set(service, present)
+  return present
+}
+
 // Hundreds of schemas: they are created once for each choice of settings, and kept for the newest choices.
-const described = oncePerSettings((service: Service, settings) => {
+const described = oncePerSettings((operations: readonly AnyOperation[], settings) => {
   const schemas = new NamedSchemas()
   const paths = pathsOf(
-    [...service.operations.values()].map((operation) => ({
+    operations.map((operation) => ({
       path: operation.path,
       method: operation.method,
       item: itemOf(operation, settings, schemas),
