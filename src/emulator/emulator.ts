@@ -179,6 +179,7 @@ async function serve(
         allowWebhooks: [...(options.allowWebhooks ?? [])],
       },
       scenarios: scenarios.textsOf,
+      endpoints: endpoints.digests,
     },
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
@@ -229,8 +230,8 @@ async function serve(
     /** The recording of one of its sandboxes, also of one that was removed. */
     record: async (sandbox: Sandbox) => {
       const { bundleOf } = await loaded(import('../core/record/bundle.ts'))
-      const { emulator, scenarios: texts } = context.recorded
-      return bundleOf(sandbox, { emulator: { ...emulator, origin }, scenarios: texts })
+      const { emulator, ...facts } = context.recorded
+      return bundleOf(sandbox, { ...facts, emulator: { ...emulator, origin } })
     },
     /** Opens a connection inside the process under the id of a recorded one. */
     connect: async (id: string) => {

@@ -15,6 +15,8 @@ export interface OpenEndpoints {
   /** Loads changed files at once. */
   readonly refresh?: () => Promise<void>
   readonly close?: () => Promise<void>
+  /** The digests of its files, for a recording. */
+  readonly digests?: () => Promise<Readonly<Record<string, string>>>
 }
 
 /** Milliseconds between two looks at a folder that has no files yet. */
@@ -24,6 +26,10 @@ const LOOK = 1_000
 export async function openEndpoints(options: InternalOptions): Promise<OpenEndpoints> {
   const { endpoints = startOptions.endpoints.default, followEndpoints = false, logger = SILENT } = options
   const builtIn = serviceFor(options)
+  if (options.replay?.endpoints !== undefined) {
+    const { serviceWithRecorded } = await import('../endpoints/recorded.ts')
+    return { service: serviceWithRecorded(builtIn, options.replay.endpoints) }
+  }
   const { hasEndpoints } = await import('../endpoints/is-endpoint.ts')
   if (typeof endpoints === 'string' && !followEndpoints && !(await hasEndpoints(endpoints)))
     return { service: builtIn }
@@ -59,7 +65,16 @@ export async function openEndpoints(options: InternalOptions): Promise<OpenEndpo
     await close()
     throw error
   }
-  return { service, book, refresh: () => folder.refresh(), close }
+  const digests = async () => {
+    const { fileDigests } = await import('../endpoints/recorded.ts')
+    // Files that are wrong have not been loaded.
+    if (book.problems.length > 0) return {}
+    return fileDigests(
+      folder.path,
+      folder.files.flatMap(({ files }) => [...files]),
+    )
+  }
+  return { service, book, refresh: () => folder.refresh(), close, digests }
 }
 
 function refuseProblems(problems: readonly ScriptProblem[]): void {

@@ -25,7 +25,7 @@ export class EndpointBook {
   generation = 0
   /** Without the endpoints. */
   readonly builtIn: Service
-  readonly #operations: Map<string, AnyOperation>
+  #operations: Map<string, AnyOperation>
   readonly #listeners = new Set<() => void>()
 
   constructor(builtIn: Service) {
@@ -65,10 +65,10 @@ export class EndpointBook {
     const places = new Set(own.map(endpointOf))
     this.definitions = definitions
     this.generation += 1
-    this.#operations.clear()
-    for (const each of this.builtIn.operations.values())
-      if (!places.has(endpointOf(each))) this.#operations.set(each.name, each)
-    for (const each of own) this.#operations.set(each.name, each)
+    const others = [...this.builtIn.operations.values()].filter((each) => !places.has(endpointOf(each)))
+    // A map of its own for each generation: a recording compares them.
+    this.#operations = new Map([...others, ...own].map((each) => [each.name, each]))
+    Object.assign(this.service, { operations: this.#operations })
     for (const listener of this.#listeners) listener()
   }
 

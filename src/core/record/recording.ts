@@ -1,10 +1,12 @@
 import type { Evidence } from '../log/evidence.ts'
 import type { LogEntry, RequestLog } from '../log/request-log.ts'
+import type { Service } from '../service.ts'
 import type { SandboxState } from '../state/state.ts'
 import type { Clock } from '../time/clock.ts'
 import type { PendingWork } from '../time/turn.ts'
 import type { AttemptResult } from '../webhooks/delivery.ts'
 import type { WebhookRequest } from '../webhooks/message.ts'
+import type { OwnResult } from './own-result.ts'
 
 /** A request as it arrived on its connection. */
 export interface ArrivedRequest {
@@ -52,6 +54,7 @@ interface RecordedSandbox {
   readonly log: RequestLog
   readonly clock: Clock
   readonly options: { readonly host: () => number }
+  readonly service: Pick<Service, 'operations'>
   readonly running: unknown
   readonly pendingWork: PendingWork | undefined
   checkpoint(): SandboxState
@@ -65,6 +68,10 @@ interface RecordedPart {
   readonly start: SandboxState
   readonly wall: number
   readonly items: Recorded[]
+  /** Of endpoints of the user. */
+  readonly results: OwnResult[]
+  /** The operations at its start; others after files of the user have changed. */
+  readonly operations: Service['operations']
   bytes: number
 }
 
@@ -117,7 +124,10 @@ export class Recording {
 
   constructor(sandbox: RecordedSandbox) {
     this.#sandbox = sandbox
-    sandbox.log.onEntry((entry) => this.#onEntry(entry))
+    sandbox.log.onEntry((entry, { result }) => {
+      if (result !== undefined) this.#addResult(result, entry)
+      this.#onEntry(entry)
+    })
     sandbox.onReplaced(() => {
       this.parts = []
       this.dropped = 0
@@ -144,8 +154,9 @@ export class Recording {
     if (part === undefined && this.#sandbox.pendingWork?.isRequesting) this.cannotRepeat(IN_FLIGHT)
     // Without an end of all work, no state could be taken to begin with: the recording must still be bounded.
     if (this.parts.length > 1) this.dropped += this.parts.shift()?.items.length ?? 0
-    const { clock, options } = this.#sandbox
-    this.parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), items: [], bytes: 0 })
+    const { clock, options, service } = this.#sandbox
+    const empty = { items: [], results: [], operations: service.operations }
+    this.parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), ...empty, bytes: 0 })
     this.#at = clock.now
   }
 
@@ -195,6 +206,15 @@ export class Recording {
   get #isIdle(): boolean {
     const { running, pendingWork } = this.#sandbox
     return running === undefined && pendingWork?.isIdle !== false && this.#calls === 0
+  }
+
+  // Those of requests without HTTP, too: the call that has sent them is repeated.
+  #addResult(result: OwnResult, { response }: LogEntry): void {
+    const part = this.parts.at(-1)
+    part?.results.push(result)
+    const parts = result.reply?.stream?.parts ?? []
+    const length = parts.reduce((sum, { bytes }) => sum + bytes.length, response?.show().body_bytes ?? 0)
+    if (part !== undefined) part.bytes += length
   }
 
   #onEntry({ evidence, response, faults, operation, caughtUp }: LogEntry): void {

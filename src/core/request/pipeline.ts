@@ -70,7 +70,12 @@ function loadTarget(_: Sandbox, exchange: Exchange): void {
 }
 
 function handle(_: Sandbox, exchange: Exchange): void {
-  exchange.reply = exchange.call.operation.handle(exchange)
+  const { call, id: request, tx } = exchange
+  const { operation } = call
+  const reply = operation.handle(exchange)
+  exchange.reply = reply
+  if (operation.place !== undefined)
+    exchange.result = { request, operation, reply, changes: tx.changes(), assumed: [...exchange.assumed] }
 }
 
 /**
