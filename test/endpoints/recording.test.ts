@@ -87,7 +87,7 @@ test('a recording replays with the results of the endpoints, without their files
   const emulator = await testEmulator({ endpoints })
   await used(emulator)
   const { file, bundle } = await recorded(emulator)
-  expect(Object.keys(bundle.endpoints?.files ?? {})).toEqual(['lib/title.ts', 'notes.ts'])
+  expect(Object.keys(bundle.endpoints?.files ?? {})).toEqual(['notes.ts', 'lib/title.ts'])
   expect(bundle.scenarios).toEqual({})
   const { code, out } = await command(['replay', file])
   expect([code, out]).toEqual([0, expect.stringMatching(SAME)])

@@ -21,12 +21,7 @@ import { json } from '../strict-input.ts'
 import { formatInstant } from '../time/instant.ts'
 import { nextTurn } from '../time/real.ts'
 import { counted } from '../words.ts'
-import {
-  type RecordedEndpoints,
-  recordedEndpoints,
-  recordedOperation,
-  recordedResultOf,
-} from './own-result.ts'
+import { recordedEndpoints, recordedFacts } from './own-result.ts'
 import { Placeholders } from './placeholders.ts'
 import type { Recorded } from './recording.ts'
 
@@ -170,9 +165,12 @@ export async function bundleOf(
     room -= output.text?.length ?? 0
     if (room < 0) delete output.text
   }
-  const results = parts.flatMap((part) => part.results)
-  const all = [...service.operations.values(), ...results.map(({ operation }) => operation)]
-  const own = [...new Map(all.flatMap((each) => (each.place ? [[endpointOf(each), each]] : [])))]
+  const all = [...parts.map((part) => part.operations), service.operations].flatMap((each) => [
+    ...each.values(),
+  ])
+  const own = [
+    ...new Map(all.flatMap((each) => (each.place ? [[endpointOf(each), recordedFacts(each)]] : []))).values(),
+  ]
   const isSame = parts.every((part) => part.operations === service.operations)
   return {
     recording: own.length === 0 ? 1 : BUNDLE_FORMAT,
@@ -197,9 +195,9 @@ export async function bundleOf(
     ...(own.length > 0 && {
       endpoints: secrets.inside({
         files: (isSame && (await endpoints?.())) || {},
-        operations: own.map(([, operation]) => recordedOperation(operation)),
-        results: results.map(recordedResultOf),
-      }) as RecordedEndpoints,
+        operations: own,
+        results: parts.flatMap((part) => part.results),
+      }),
     }),
   }
 }

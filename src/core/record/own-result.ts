@@ -1,123 +1,97 @@
 import * as z from 'zod'
-import { catalog, type ErrorCode, Refusal } from '../errors.ts'
+import { type ErrorCode, Refusal } from '../errors.ts'
 import type { ShapeOf } from '../fields.ts'
-import type { AnyOperation, Reply } from '../operation.ts'
-import type { Change, Row } from '../state/commit.ts'
+import type { Json } from '../json.ts'
+import type { AnyOperation, Reply, Request } from '../operation.ts'
+import type { Row } from '../state/commit.ts'
 import { json } from '../strict-input.ts'
 
-/** What one call of an endpoint of the user has done. */
-export interface OwnResult {
-  /** Id of its request. */
-  readonly request: string
-  readonly operation: AnyOperation
-  /** Of its handler; empty when it was refused. */
-  readonly changes: readonly Change[]
-  readonly assumed: readonly string[]
-  /** One of these. */
-  readonly reply?: Reply | undefined
-  readonly refusal?: Refusal | undefined
+/** What one call of an endpoint of the user has returned and changed. */
+const ownResult = () =>
+  z.strictObject({
+    /** Id of its request. */
+    request: z.string(),
+    assumed: z.array(z.string()),
+    /** `after` is null for a deleted record. */
+    changes: z.array(z.strictObject({ table: z.string(), id: z.string(), after: json() })),
+    /** Bytes are in base64. Absent when it was refused. */
+    reply: z.looseObject({ bytes: z.string().exactOptional() }).exactOptional(),
+    parts: z.array(z.strictObject({ after: z.int(), bytes: z.string() })).exactOptional(),
+    refusal: z.looseObject({ detail: z.string() }).exactOptional(),
+  })
+
+export type OwnResult = ShapeOf<typeof ownResult>
+
+const FACTS = [
+  ...(['name', 'method', 'path', 'place', 'errorFormat', 'success'] as const),
+  ...(['idempotent', 'auth', 'accept', 'bodyLimit'] as const),
+]
+
+type OperationFacts = Omit<Pick<AnyOperation, (typeof FACTS)[number]>, 'success'> & {
+  readonly success: number
 }
+
+const operationFacts = () =>
+  z.looseObject({ name: z.string(), method: z.string(), path: z.string().startsWith('/') })
 
 /** The endpoints of the user in a recording. */
 export const recordedEndpoints = () =>
   z.strictObject({
     /** SHA-256 of each file by its path in the folder. Empty when they were given in code, or have changed meanwhile. */
     files: z.record(z.string(), z.string()),
-    operations: z.array(
-      z.strictObject({
-        name: z.string(),
-        method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-        path: z.string(),
-        place: z.string(),
-        errorFormat: z.enum(['standard', 'problem']),
-        success: z.int(),
-        idempotent: z.literal(true).exactOptional(),
-        auth: z.literal(false).exactOptional(),
-        accept: z.literal('bytes').exactOptional(),
-        bodyLimit: z.int().exactOptional(),
-      }),
-    ),
-    results: z.array(recordedResult()),
+    operations: z.array(operationFacts() as z.ZodType<unknown> as z.ZodType<OperationFacts>),
+    results: z.array(ownResult()),
   })
 
 export type RecordedEndpoints = ShapeOf<typeof recordedEndpoints>
 
-const recordedResult = () =>
-  z.strictObject({
-    request: z.string(),
-    /** `after` is null for a deleted record. */
-    changes: z.array(z.strictObject({ table: z.string(), id: z.string(), after: json() })),
-    assumed: z.array(z.string()),
-    reply: z
-      .looseObject({
-        /** In base64, as are the parts of a stream. */
-        bytes: z.string().exactOptional(),
-        stream: z
-          .looseObject({ parts: z.array(z.strictObject({ after: z.int(), bytes: z.string() })) })
-          .exactOptional(),
-      })
-      .exactOptional(),
-    refusal: z
-      .strictObject({ code: z.string(), options: z.looseObject({ detail: z.string() }) })
-      .exactOptional(),
-  })
-
-type RecordedResult = ShapeOf<typeof recordedResult>
-
-const KEPT = [
-  ...(['name', 'method', 'path', 'place', 'errorFormat', 'success'] as const),
-  ...(['idempotent', 'auth', 'accept', 'bodyLimit'] as const),
-]
-
-/** An operation as a recording has it. */
-export function recordedOperation(operation: AnyOperation): RecordedEndpoints['operations'][number] {
-  const facts = KEPT.flatMap((name) => (operation[name] === undefined ? [] : [[name, operation[name]]]))
-  return Object.fromEntries(facts)
+/** The facts about an operation that a recording has. */
+export function recordedFacts(operation: AnyOperation): OperationFacts {
+  return Object.fromEntries(
+    FACTS.flatMap((name) => (operation[name] === undefined ? [] : [[name, operation[name]]])),
+  ) as never
 }
 
-/** A result as a recording has it, as JSON. */
-export function recordedResultOf({ operation: _, changes, reply, refusal, ...rest }: OwnResult) {
+interface Ended extends Pick<Request<object, unknown>, 'cause' | 'tx'> {
+  readonly reply: Reply | undefined
+  readonly refusal: Refusal | undefined
+  readonly assumed: ReadonlySet<string>
+}
+
+/** The result of a request whose handler has ended, or that was refused. */
+export function resultOf({ cause: request, tx, reply, refusal, assumed }: Ended): OwnResult {
   const { bytes, stream, ...plain } = reply ?? {}
-  const text = (each: Buffer): string => each.toString('base64')
-  const parts = stream?.parts.map((part) => ({ ...part, bytes: text(part.bytes) }))
+  const { code, options } = refusal ?? {}
+  const changes = refusal === undefined ? tx.changes() : []
   return {
-    ...rest,
-    changes: changes.map(({ table, id, after = null }) => ({ table, id, after })),
-    ...(reply && {
-      reply: {
-        ...plain,
-        ...(bytes && { bytes: text(bytes) }),
-        ...(stream && { stream: { ...stream, parts } }),
-      },
-    }),
-    ...(refusal && {
-      refusal: {
-        code: refusal.code,
-        options: { ...refusal.options, admission: undefined, assumed: undefined },
-      },
-    }),
+    request,
+    assumed: [...assumed],
+    changes: changes.map(({ table, id, after = null }) => ({ table, id, after: after as Json })),
+    reply: {
+      type: stream?.type,
+      clock: stream?.clock,
+      ...plain,
+      ...(bytes && { bytes: bytes.toString('base64') }),
+    },
+    ...(stream && { parts: stream.parts.map((part) => ({ ...part, bytes: part.bytes.toString('base64') })) }),
+    ...(options && { refusal: { ...options, code, admission: undefined, assumed: undefined } }),
   }
 }
 
-/** The reply of a recorded result, whose changes it writes. Throws its refusal. */
+/** Gives a result again: writes its changes and returns its reply, or throws its refusal. */
 export function repeated(
-  { changes, assumed, reply, refusal }: RecordedResult,
-  { tx, note }: Parameters<AnyOperation['handle']>[0],
+  { changes, assumed, reply: { bytes, clock, ...reply } = {}, parts, refusal }: OwnResult,
+  { tx, note }: Pick<Request<object, unknown>, 'tx' | 'note'>,
 ): Reply {
   for (const item of assumed) note(item)
-  if (refusal !== undefined)
-    throw new Refusal(
-      (Object.hasOwn(catalog, refusal.code) ? refusal.code : 'internal_error') as ErrorCode,
-      refusal.options,
-    )
+  if (refusal !== undefined) throw new Refusal(refusal.code as ErrorCode, refusal)
   for (const { table, id, after } of changes)
     if (after === null) tx.delete(table, id)
     else tx.put(table, { ...(after as object), id } as Row)
-  const { bytes, stream, ...plain } = reply ?? {}
-  const parts = stream?.parts.map((part) => ({ ...part, bytes: Buffer.from(part.bytes, 'base64') }))
+  const whole = parts?.map((part) => ({ ...part, bytes: Buffer.from(part.bytes, 'base64') }))
   return {
-    ...plain,
+    ...reply,
     ...(bytes !== undefined && { bytes: Buffer.from(bytes, 'base64') }),
-    ...(stream && { stream: { ...stream, parts } }),
-  } as object
+    ...(whole && { stream: { parts: whole, clock, type: reply.type } as Reply['stream'] }),
+  } as Reply
 }

@@ -125,7 +125,8 @@ export class Recording {
   constructor(sandbox: RecordedSandbox) {
     this.#sandbox = sandbox
     sandbox.log.onEntry((entry, { result }) => {
-      if (result !== undefined) this.#addResult(result, entry)
+      // Those of requests without HTTP, too: the call that has sent them is repeated.
+      if (result !== undefined) this.#addResult(result)
       this.#onEntry(entry)
     })
     sandbox.onReplaced(() => {
@@ -208,13 +209,11 @@ export class Recording {
     return running === undefined && pendingWork?.isIdle !== false && this.#calls === 0
   }
 
-  // Those of requests without HTTP, too: the call that has sent them is repeated.
-  #addResult(result: OwnResult, { response }: LogEntry): void {
+  #addResult(result: OwnResult): void {
     const part = this.parts.at(-1)
-    part?.results.push(result)
-    const parts = result.reply?.stream?.parts ?? []
-    const length = parts.reduce((sum, { bytes }) => sum + bytes.length, response?.show().body_bytes ?? 0)
-    if (part !== undefined) part.bytes += length
+    if (part === undefined) return
+    part.results.push(result)
+    part.bytes += JSON.stringify(result).length
   }
 
   #onEntry({ evidence, response, faults, operation, caughtUp }: LogEntry): void {

@@ -3,12 +3,12 @@ import type { Json } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
 import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { CorsCheck } from '../log/request-log.ts'
+import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
 import type { Content, Exchange, RequestHooks } from './exchange.ts'
 import type { HeaderList } from './headers.ts'
 import { type Admission, noWindow } from './rate-limiter.ts'
-import type { Step } from './steps.ts'
 import { type StreamPauses, streamPauses } from './stream-pauses.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
@@ -50,7 +50,7 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const whole = {
     request: exchange.rawBody,
     response: hooks === undefined ? exchange.reply?.body : undefined,
-    result: exchange.result ?? refusedResult(exchange),
+    result: operation.place === undefined ? undefined : (exchange.result ?? resultOf(exchange)),
   }
   sandbox.log.add(logEntry(exchange, status, admission, words, kept), whole)
   const copied = lines && kept.copying(lines)
@@ -65,14 +65,6 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
     ...(hooks && { hooks }),
   }
 }
-
-function refusedResult({ call: { operation }, id: request, refusal, step, assumed }: Exchange) {
-  if (operation.place === undefined || refusal === undefined || !IN_ENDPOINT.includes(step)) return undefined
-  return { request, operation, refusal, changes: [], assumed: [...assumed] }
-}
-
-/** The steps with code of an endpoint. */
-const IN_ENDPOINT: readonly Step[] = ['loadTarget', 'validate', 'handle']
 
 /** The content of a response: the reply of the handler, or the error of the refusal. */
 export function contentOf(exchange: Exchange): Content {
