@@ -14,6 +14,7 @@ import { loaded } from '../core/load.ts'
 import { once } from '../core/once.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
+import type { Service } from '../core/service.ts'
 import { hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
@@ -55,7 +56,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     send: options.replay?.send,
   })
   const endpoints = await openEndpoints(options)
-  const scenarios = await openScenarios(options)
+  const scenarios = await openScenarios(options, endpoints.service)
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {
     lock = await lockData(options)
@@ -86,7 +87,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
 }
 
 /** The runner of scenarios; `close` also closes the sources of their scripts. */
-async function openScenarios(options: InternalOptions) {
+async function openScenarios(options: InternalOptions, service: Service) {
   const { scenarios: folder = startOptions.scenarios.default, scenarioSource, settings, strict } = options
   const { logger = SILENT, replay: { returned } = {} } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
@@ -98,7 +99,7 @@ async function openScenarios(options: InternalOptions) {
     import('../adapters/scenarios/library.ts'),
     import('../adapters/scenarios/built-in.ts'),
   ])
-  const vocabulary = scenarioVocabulary(new Settings(settings, strict))
+  const vocabulary = scenarioVocabulary(new Settings(settings, strict), service)
   const library = new ScenarioLibrary(folder, { vocabulary, onNotice })
   const source = new ScenariosWithBuiltIn(library, shippedFile('scenarios'), vocabulary)
   const runner = new ScenarioRunner({ source, onNotice, returned })
