@@ -147,11 +147,11 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_885,
-  cli: 3_106,
+  cli: 3_107,
   client: 1_906,
-  core: 19_031,
+  core: 19_034,
   dashboard: 8_572,
-  emulator: 1_760,
+  emulator: 1_765,
   endpoints: 1_562,
   'json-schema': 3_062,
   server: 674,

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { startEmulator } from '../../src/index.ts'
 import { command } from '../cli/in-process.ts'
 import { testEmulator } from '../support/emulator.ts'
 import { folderWith, put } from '../support/endpoint-folder.ts'
@@ -94,4 +95,19 @@ test('limits and settings keep the name of an operation that is gone, also over 
   expect((await next.control('GET', '/limits')).body.overrides).toMatchObject([
     { operation: 'notes.list', note },
   ])
+})
+
+test('a saved sandbox starts after all files of endpoints are removed, with the marked rule', async () => {
+  const data = folderWith({})
+  const endpoints = folderWith({ 'notes.js': NOTES })
+  const rule = { match: { operation: 'notes.list' }, do: [{ respond: { status: 503 } }] } as const
+  await using first = await startEmulator({ port: 0, data, endpoints })
+  await first.defaultSandbox.faults.arm(rule)
+  await first.close()
+  rmSync(join(endpoints, 'notes.js'))
+  await using second = await startEmulator({ port: 0, data, endpoints })
+  expect(await second.defaultSandbox.faults.list()).toMatchObject([
+    { note: 'no operation of this name at present' },
+  ])
+  await expect(second.defaultSandbox.faults.arm(rule)).rejects.toThrow('"notes.list" is no operation')
 })
