@@ -147,21 +147,21 @@ test('no file of src has more than 400 lines of code', () => {
 /** The most lines of each folder, tests and styles apart. */
 const LINES: Readonly<Record<string, number>> = {
   adapters: 4_908,
-  cli: 3_117,
+  cli: 3_118,
   client: 1_905,
-  core: 18_885,
-  dashboard: 8_544,
-  emulator: 1_725,
-  endpoints: 1_374,
+  core: 19_040,
+  dashboard: 8_572,
+  emulator: 1_752,
+  endpoints: 1_436,
   'json-schema': 3_062,
   server: 677,
-  'server/control': 5_119,
+  'server/control': 5_141,
   'server/http': 4_259,
   service: 8_483,
   src: 689,
   terminal: 2_209,
   testing: 1_116,
-  tools: 2_898,
+  tools: 2_919,
   'tools/certify': 915,
 }
 

@@ -78,7 +78,7 @@ export const localCommands = [
     description:
       'Repeat a recording without its client, and compare every output byte by byte: exit code 1 when one differs',
     args: { '<file>': 'as record writes it' },
-    options: ['until', 'exportTo', 'runScripts', 'json', 'noColor'],
+    options: ['until', 'exportTo', 'runScripts', 'endpoints', 'json', 'noColor'],
     run: async (invocation) => (await import('../tools/replay/command.ts')).replayFile(invocation),
   }),
   command({

@@ -132,7 +132,7 @@ async function verdictOn(file: string, under: Under): Promise<Verdict | 'scenari
     return { file, kind, ...checked, issues: located(file, read.text, checked.issues) }
   }
   if (kind === 'fixtures') {
-    const error = await failureOf({ fixtures: file, settings: under.settings })
+    const error = await failureOf({ fixtures: file, settings: under.settings, endpoints: under.endpoints })
     const issues = error instanceof FixturesError ? await locateFixtures(error.file, error.issues) : []
     return { file, kind, issues }
   }
@@ -156,11 +156,11 @@ async function issuesOf(kind: Kind, document: JsonObject, under: Under): Promise
 
 /** Calls `check` with the sandbox that files would be used in, or with an empty one if that cannot be created. */
 async function inSandbox<T>(
-  { fixtures, settings }: Under,
+  { fixtures, settings, endpoints }: Under,
   check: (sandbox: Sandbox) => T | Promise<T>,
 ): Promise<T> {
-  const usual = await started({ fixtures, settings })
-  const emulator = 'sandbox' in usual ? usual : await openEmulator({ ...SILENT, fixtures: {} })
+  const usual = await started({ fixtures, settings, endpoints })
+  const emulator = 'sandbox' in usual ? usual : await openEmulator({ ...SILENT, fixtures: {}, endpoints })
   try {
     return await check(emulator.sandbox)
   } finally {
@@ -216,7 +216,8 @@ function shown(file: string): string {
 }
 
 /** A free port and no disk: only the checked files can make the start fail. */
-const SILENT = { port: 0, ephemeral: true, rate: 0 } as const
+// Files of endpoints are checked for themselves.
+const SILENT = { port: 0, ephemeral: true, rate: 0, followEndpoints: true } as const
 
 /** The error of a start with these options; undefined if it succeeds. */
 async function failureOf(options: InternalOptions): Promise<unknown> {

@@ -345,6 +345,7 @@ function connectionText({
 function Request({ trace: { request, route, caller, evidence } }: { trace: Trace }) {
   const facts = [
     ['Operation', route.operation ?? `none; nearest: ${route.near_misses.join(', ') || 'none'}`],
+    ...(route.place === undefined ? [] : [['Defined at', route.place]]),
     ['Caller', caller === null ? 'unknown' : `${caller.key_id}, ${caller.kind}, ${caller.teamspace_id}`],
     ...(evidence ? [['Connection', connectionText(evidence)]] : []),
     ...Object.entries(request.query).map(([name, value]) => [`?${name}`, [value].flat().join(', ')]),

@@ -14,6 +14,7 @@ import { loaded } from '../core/load.ts'
 import { once } from '../core/once.ts'
 import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import { Sandboxes } from '../core/sandboxes/sandboxes.ts'
+import type { Service } from '../core/service.ts'
 import { hostTime } from '../core/time/clock.ts'
 import { formatInstant } from '../core/time/instant.ts'
 import { later } from '../core/time/realtime.ts'
@@ -56,7 +57,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     send: options.replay?.send,
   })
   const endpoints = await openEndpoints(options)
-  const scenarios = await openScenarios(options)
+  const scenarios = await openScenarios(options, endpoints.service)
   let [sandboxes, lock]: [Sandboxes?, Lock?] = []
   try {
     lock = await lockData(options)
@@ -71,6 +72,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
     sandboxes.add(await maker.openDefault(), options.ephemeral !== true)
     sandboxes.addSaved(savedSandboxes(options))
     const coverage = await coverageIn(options, sandboxes)
+    endpoints.onReplaced = () => coverage?.refresh()
     // Before the server listens, so that the scenario applies to the first request, too.
     if (options.scenario !== undefined) await scenarios.runner.begin(sandboxes.default, options.scenario)
     emulator = await serve(options, { sandboxes, scenarios, endpoints, maker, lock, coverage })
@@ -86,7 +88,7 @@ export async function openEmulator(options: InternalOptions = {}): Promise<Runni
 }
 
 /** The runner of scenarios; `close` also closes the sources of their scripts. */
-async function openScenarios(options: InternalOptions) {
+async function openScenarios(options: InternalOptions, service: Service) {
   const { scenarios: folder = startOptions.scenarios.default, scenarioSource, settings, strict } = options
   const { logger = SILENT, replay: { returned } = {} } = options
   const onNotice: OnScenarioNotice = ({ level, message, ...fields }) => logger[level](message, fields)
@@ -98,7 +100,7 @@ async function openScenarios(options: InternalOptions) {
     import('../adapters/scenarios/library.ts'),
     import('../adapters/scenarios/built-in.ts'),
   ])
-  const vocabulary = scenarioVocabulary(new Settings(settings, strict))
+  const vocabulary = scenarioVocabulary(new Settings(settings, strict), service)
   const library = new ScenarioLibrary(folder, { vocabulary, onNotice })
   const source = new ScenariosWithBuiltIn(library, shippedFile('scenarios'), vocabulary)
   const runner = new ScenarioRunner({ source, onNotice, returned })
@@ -178,6 +180,7 @@ async function serve(
         allowWebhooks: [...(options.allowWebhooks ?? [])],
       },
       scenarios: scenarios.textsOf,
+      endpoints: endpoints.digests,
     },
     shutdown: options.onShutdown,
     onDefect: (error) => options.logger?.error('The emulator has a defect.', { error }),
@@ -228,8 +231,8 @@ async function serve(
     /** The recording of one of its sandboxes, also of one that was removed. */
     record: async (sandbox: Sandbox) => {
       const { bundleOf } = await loaded(import('../core/record/bundle.ts'))
-      const { emulator, scenarios: texts } = context.recorded
-      return bundleOf(sandbox, { emulator: { ...emulator, origin }, scenarios: texts })
+      const { emulator, ...facts } = context.recorded
+      return bundleOf(sandbox, { ...facts, emulator: { ...emulator, origin } })
     },
     /** Opens a connection inside the process under the id of a recorded one. */
     connect: async (id: string) => {

@@ -12,7 +12,14 @@ const LOOK = 1_000
 /** Loads the endpoints of the option. Refuses wrong definitions, unless the option says otherwise. */
 export async function openEndpoints(options: InternalOptions): Promise<EndpointBook> {
   const { endpoints = startOptions.endpoints.default, followEndpoints = false, logger = SILENT } = options
-  const book = new EndpointBook(serviceFor(options))
+  const builtIn = serviceFor(options)
+  if (options.replay?.endpoints !== undefined) {
+    const { serviceWithRecorded } = await import('../endpoints/recorded.ts')
+    const recorded = new EndpointBook(serviceWithRecorded(builtIn, options.replay.endpoints))
+    Object.assign(recorded.service, { mayName: () => true })
+    return recorded
+  }
+  const book = new EndpointBook(builtIn)
   if (typeof endpoints !== 'string') {
     const { takeEndpoints } = await import('../endpoints/folder.ts')
     takeEndpoints(endpoints, book)
@@ -44,6 +51,16 @@ export async function openEndpoints(options: InternalOptions): Promise<EndpointB
   }
   watchFile(endpoints, { persistent: false, interval: LOOK }, look)
   await look()
+  book.digests = async () => {
+    const opened = await folder
+    // Files that are wrong have not been loaded.
+    if (opened === undefined || book.problems.length > 0) return {}
+    const { fileDigests } = await import('../endpoints/recorded.ts')
+    return fileDigests(
+      opened.path,
+      opened.files.flatMap(({ files }) => [...files]),
+    )
+  }
   if (!followEndpoints) refuseProblems(book)
   return book
 }

@@ -3,6 +3,7 @@ import type { Send } from '../adapters/webhooks/send.ts'
 import { refuseInvalid } from '../core/errors.ts'
 import { anyObject } from '../core/fields.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import type { RecordedEndpoints } from '../core/record/own-result.ts'
 import { MAX_OPEN } from '../core/sandboxes/sandboxes.ts'
 import type { ScenarioSource } from '../core/scenarios/source.ts'
 import { strictObject } from '../core/strict-input.ts'
@@ -376,6 +377,8 @@ export interface ReplayOptions {
   readonly returned: (call: string) => Promise<void>
   /** Whether the fault rules act on a new connection. */
   readonly accepts: (connection: string) => boolean
+  /** The recorded endpoints of the user; undefined if there are none, or if their files are run. */
+  readonly endpoints: RecordedEndpoints | undefined
 }
 
 /** Options for tests of the emulator itself. */

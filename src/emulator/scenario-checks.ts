@@ -13,6 +13,7 @@ import type { Sandbox } from '../core/sandboxes/sandbox.ts'
 import type { ScriptProblem } from '../core/scenarios/source.ts'
 import { checkStepAction } from '../core/scenarios/step-actions.ts'
 import { checkStub } from '../core/scenarios/stub.ts'
+import type { Service } from '../core/service.ts'
 import { planMerge } from '../core/state/merge-fixtures.ts'
 import { parsed, zodIssues } from '../core/zod-issues.ts'
 import { assumptions } from '../service/index.ts'
@@ -25,7 +26,10 @@ export interface CheckedScenario {
 }
 
 /** The events that scenarios of this service can subscribe to, and the checks of their fields. */
-export function scenarioVocabulary(settings = new Settings()): ScenarioVocabulary {
+export function scenarioVocabulary(
+  settings = new Settings(),
+  service: Service = workspaceService,
+): ScenarioVocabulary {
   return {
     events: [...workspaceService.recordEvents.keys()],
     checks: {
@@ -34,9 +38,9 @@ export function scenarioVocabulary(settings = new Settings()): ScenarioVocabular
       settings: (raw) => (isObject(raw) ? assumptions.check(raw) : MUST_BE_OBJECT),
       pace: short('pace'),
       outcomes: short('outcomes'),
-      rule: (raw) => issuesOf(checkDraft(raw, workspaceService, settings)),
-      stub: (raw) => issuesOf(checkStub(raw, workspaceService)),
-      action: (raw) => checkStepAction(raw, workspaceService, settings),
+      rule: (raw) => issuesOf(checkDraft(raw, service, settings)),
+      stub: (raw) => issuesOf(checkStub(raw, service)),
+      action: (raw) => checkStepAction(raw, service, settings),
     },
   }
 }
@@ -50,7 +54,7 @@ export async function checkScenarios(
   sandbox: Sandbox,
 ): Promise<readonly CheckedScenario[]> {
   const { loadOnce } = await import('../adapters/scenarios/load.ts')
-  const candidates = await loadOnce(source, scenarioVocabulary(sandbox.settings))
+  const candidates = await loadOnce(source, scenarioVocabulary(sandbox.settings, sandbox.service))
   return Promise.all(candidates.map((candidate) => checked(candidate, sandbox)))
 }
 

@@ -9,6 +9,9 @@ import { endpointOf } from '../core/scenarios/stub.ts'
 import type { Service } from '../core/service.ts'
 import type { Definition } from './definition.ts'
 
+/** In no name: a rule with a glob would never apply. */
+const GLOB = /[*?{}[\]]/
+
 /** The endpoints of the user of one emulator, and the service with them. */
 export class EndpointBook {
   /** Without the endpoints. */
@@ -27,11 +30,16 @@ export class EndpointBook {
   /** Loads changed files at once. */
   refresh: () => Promise<void> = async () => {}
   close: () => Promise<void> = async () => {}
+  /** The digests of its files, for a recording; none while files have problems, or were given as definitions. */
+  digests: () => Promise<Readonly<Record<string, string>>> = async () => ({})
+  /** Called when the definitions have been replaced. */
+  onReplaced: () => void = () => {}
 
   constructor(builtIn: Service) {
     this.builtIn = builtIn
     const contracted = [...builtIn.operations.values()].flatMap((each) => (each.contract ? [each.name] : []))
-    const mayName = (name: string) => this.definitions.length > 0 && didYouMean(name, contracted) === ''
+    const mayName = (name: string) =>
+      this.definitions.length > 0 && !GLOB.test(name) && didYouMean(name, contracted) === ''
     this.service = { ...builtIn, mayName }
   }
 
@@ -66,6 +74,7 @@ export class EndpointBook {
     // A map of its own for each generation, so that what is derived from one is never used for another.
     const operations = new Map([...others.map(this.#orBroken), ...own].map((each) => [each.name, each]))
     Object.assign(this.service, { operations })
+    this.onReplaced()
   }
 }
 

@@ -247,7 +247,7 @@ export const CERTIFY_OPTIONS = [
 /** The options of `hunt` for the emulator of each run. */
 export const HUNTED_OPTIONS = [
   ...(['fixtures', 'settings', 'seed', 'clock', 'rate', 'skipOnPoll', 'auth', 'limits', 'strict'] as const),
-  ...(['scenarios', 'scenario'] as const),
+  ...(['scenarios', 'scenario', 'endpoints'] as const),
 ]
 
 /** The texts that the command line gives for each option, in order. */

@@ -74,6 +74,8 @@ export const requestTrace = () =>
       path: z.string().nullable(),
       /** Id of the stub that responded; absent if the service itself did. */
       stub: z.string().exactOptional(),
+      /** Where the user has defined it, as `file:line`; absent for an operation of the service. */
+      place: z.string().exactOptional(),
       params: z.record(z.string(), z.string()),
       /** The nearest operations, for a request that matched none. */
       near_misses: z.array(z.string()),
@@ -135,6 +137,7 @@ export function traceOf(sandbox: Sandbox, entry: LogEntry, stable: boolean): Req
       method: operation?.method ?? null,
       path: operation?.path ?? null,
       ...(operation?.stub !== undefined && { stub: operation.stub }),
+      ...(operation?.place !== undefined && { place: operation.place }),
       params: entry.params,
       near_misses: entry.nearest,
     },

@@ -86,7 +86,10 @@ export function draftRule(names: RuleNames, settings: Settings) {
 
 /** The schema of a stored rule. */
 export function storedRule(names: RuleNames, settings: Settings) {
-  const { match, actions, named } = parts(names, settings)
+  // The operations of a user may have been removed since: no reason to refuse the whole state.
+  const mayName = (name: string) =>
+    names.mayName?.(name) || didYouMean(name, [...names.operations.keys()]) === ''
+  const { match, actions, named } = parts({ ...names, mayName }, settings)
   return strictObject({
     id: z.string().min(1),
     source: source(),

@@ -26,11 +26,12 @@ export interface OperationNames {
 }
 
 /** The name of an operation: of one that there is now, or of one that there may be when files of the user change. */
-export function operationName({ operations, mayName }: OperationNames): z.ZodType<string, string> {
-  const among = () => nameAmong([...operations.keys()], 'operation')
-  if (mayName === undefined) return among()
+export function operationName(names: OperationNames): z.ZodType<string, string> {
+  const among = () => nameAmong([...names.operations.keys()], 'operation')
+  if (names.mayName === undefined) return among()
+  // The operations of users change while the emulator runs.
   return z.string().superRefine((name, context) => {
-    const { error } = mayName(name) ? {} : among().safeParse(name)
+    const { error } = names.mayName?.(name) ? {} : among().safeParse(name)
     for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message })
   })
 }

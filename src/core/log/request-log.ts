@@ -3,6 +3,7 @@ import type { Settings } from '../assumptions.ts'
 import type { ShapeOf } from '../fields.ts'
 import type { Issue, Json } from '../json.ts'
 import type { AnyOperation } from '../operation.ts'
+import type { OwnResult } from '../record/own-result.ts'
 import type { Caller } from '../request/auth.ts'
 import type { Admission, Admitted, Limit } from '../request/rate-limiter.ts'
 import type { Step } from '../request/steps.ts'
@@ -179,6 +180,8 @@ export interface WholeBodies {
   readonly request: Json | undefined
   /** Undefined for a stream, and for a response that faults have changed. */
   readonly response: object | undefined
+  /** What an endpoint of the user has done. */
+  readonly result?: OwnResult | undefined
 }
 
 /** Is called with each new entry. */

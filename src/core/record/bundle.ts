@@ -14,17 +14,19 @@ import {
 import { servicePrefix, userPrefix } from '../request/auth.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { documentOf } from '../sandboxes/snapshots.ts'
+import { endpointOf } from '../scenarios/stub.ts'
 import { seal } from '../secrets.ts'
 import { stateDocument } from '../state/state.ts'
 import { json } from '../strict-input.ts'
 import { formatInstant } from '../time/instant.ts'
 import { nextTurn } from '../time/real.ts'
 import { counted } from '../words.ts'
+import { recordedEndpoints, recordedFacts } from './own-result.ts'
 import { Placeholders } from './placeholders.ts'
 import type { Recorded } from './recording.ts'
 
-/** The version of the format. A bundle of another version is refused. */
-export const BUNDLE_FORMAT = 1
+/** The newest version of the format. A recording without endpoints of the user has the first one. */
+export const BUNDLE_FORMAT = 2
 
 const bytes = () => z.union([z.string(), z.strictObject({ base64: z.string() })])
 
@@ -91,7 +93,7 @@ export type RecordedInput = ShapeOf<typeof recordedInput>
 /** What one sandbox has seen, so that it can be repeated. */
 export const recordingBundle = () =>
   z.strictObject({
-    recording: z.literal(BUNDLE_FORMAT),
+    recording: z.literal([1, BUNDLE_FORMAT]),
     emulator: z.strictObject({
       version: z.string(),
       /** `http://host:port`. */
@@ -115,6 +117,8 @@ export const recordingBundle = () =>
     /** The user's own scenarios that were active, and the files that they import, by their paths in the folder. */
     scenarios: z.record(z.string(), z.string()),
     inputs: z.array(recordedInput()),
+    /** Absent when there were none. */
+    endpoints: recordedEndpoints().exactOptional(),
   })
 
 export type RecordingBundle = ShapeOf<typeof recordingBundle>
@@ -124,6 +128,8 @@ export interface BundleFacts {
   readonly emulator: Omit<RecordingBundle['emulator'], 'auth' | 'limits' | 'strict' | 'revealFaults'>
   /** Reads the user's scenarios. */
   readonly scenarios: (names: ReadonlySet<string>) => Promise<Readonly<Record<string, string>>>
+  /** The digests of the user's files of endpoints. */
+  readonly endpoints?: (() => Promise<Readonly<Record<string, string>>>) | undefined
   /** Whether it is the recording of a replay: all that was repeated has placeholders. */
   readonly isReplay?: boolean
 }
@@ -137,7 +143,7 @@ const LAST_TURNS = 10
 /** The recording of a sandbox as a bundle. Begins the recording if there was no input yet. */
 export async function bundleOf(
   sandbox: Sandbox,
-  { emulator, scenarios, isReplay = false }: BundleFacts,
+  { emulator, scenarios, endpoints, isReplay = false }: BundleFacts,
 ): Promise<RecordingBundle> {
   const { recording, service, options } = sandbox
   recording.begin()
@@ -159,8 +165,15 @@ export async function bundleOf(
     room -= output.text?.length ?? 0
     if (room < 0) delete output.text
   }
+  const all = [...parts.map((part) => part.operations), service.operations].flatMap((each) => [
+    ...each.values(),
+  ])
+  const own = [
+    ...new Map(all.flatMap((each) => (each.place ? [[endpointOf(each), recordedFacts(each)]] : []))).values(),
+  ]
+  const isSame = parts.every((part) => part.operations === service.operations)
   return {
-    recording: BUNDLE_FORMAT,
+    recording: own.length === 0 ? 1 : BUNDLE_FORMAT,
     emulator: {
       ...emulator,
       auth: options.anyKey ? 'any' : 'registered',
@@ -179,6 +192,13 @@ export async function bundleOf(
     state: secrets.inside(state),
     scenarios: Object.fromEntries(Object.entries(texts).map(([file, text]) => [file, secrets.inSent(text)])),
     inputs,
+    ...(own.length > 0 && {
+      endpoints: secrets.inside({
+        files: (isSame && (await endpoints?.())) || {},
+        operations: own,
+        results: parts.flatMap((part) => part.results),
+      }),
+    }),
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Evidence } from '../log/evidence.ts'
 import type { LogEntry, RequestLog } from '../log/request-log.ts'
+import type { Service } from '../service.ts'
 import type { SandboxState } from '../state/state.ts'
 import type { Clock } from '../time/clock.ts'
 import type { PendingWork } from '../time/turn.ts'
 import type { AttemptResult } from '../webhooks/delivery.ts'
 import type { WebhookRequest } from '../webhooks/message.ts'
+import type { OwnResult } from './own-result.ts'
 
 /** A request as it arrived on its connection. */
 export interface ArrivedRequest {
@@ -52,6 +54,7 @@ interface RecordedSandbox {
   readonly log: RequestLog
   readonly clock: Clock
   readonly options: { readonly host: () => number }
+  readonly service: Pick<Service, 'operations'>
   readonly running: unknown
   readonly pendingWork: PendingWork | undefined
   checkpoint(): SandboxState
@@ -65,6 +68,10 @@ interface RecordedPart {
   readonly start: SandboxState
   readonly wall: number
   readonly items: Recorded[]
+  /** Of endpoints of the user. */
+  readonly results: OwnResult[]
+  /** The operations at its start; others after files of the user have changed. */
+  readonly operations: Service['operations']
   bytes: number
 }
 
@@ -117,7 +124,11 @@ export class Recording {
 
   constructor(sandbox: RecordedSandbox) {
     this.#sandbox = sandbox
-    sandbox.log.onEntry((entry) => this.#onEntry(entry))
+    sandbox.log.onEntry((entry, { result }) => {
+      // Those of requests without HTTP, too: the call that has sent them is repeated.
+      if (result !== undefined) this.#addResult(result)
+      this.#onEntry(entry)
+    })
     sandbox.onReplaced(() => {
       this.parts = []
       this.dropped = 0
@@ -144,8 +155,9 @@ export class Recording {
     if (part === undefined && this.#sandbox.pendingWork?.isRequesting) this.cannotRepeat(IN_FLIGHT)
     // Without an end of all work, no state could be taken to begin with: the recording must still be bounded.
     if (this.parts.length > 1) this.dropped += this.parts.shift()?.items.length ?? 0
-    const { clock, options } = this.#sandbox
-    this.parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), items: [], bytes: 0 })
+    const { clock, options, service } = this.#sandbox
+    const empty = { items: [], results: [], operations: service.operations }
+    this.parts.push({ start: this.#sandbox.checkpoint(), wall: options.host(), ...empty, bytes: 0 })
     this.#at = clock.now
   }
 
@@ -195,6 +207,13 @@ export class Recording {
   get #isIdle(): boolean {
     const { running, pendingWork } = this.#sandbox
     return running === undefined && pendingWork?.isIdle !== false && this.#calls === 0
+  }
+
+  #addResult(result: OwnResult): void {
+    const part = this.parts.at(-1)
+    if (part === undefined) return
+    part.results.push(result)
+    part.bytes += JSON.stringify(result).length
   }
 
   #onEntry({ evidence, response, faults, operation, caughtUp }: LogEntry): void {

@@ -13,6 +13,7 @@ import type {
 } from '../log/request-log.ts'
 import type { AnyOperation, Reply, Request, Scope } from '../operation.ts'
 import { Chance, type Label } from '../random.ts'
+import type { OwnResult } from '../record/own-result.ts'
 import { controlUrlOf } from '../sandboxes/name.ts'
 import type { Commit } from '../state/commit.ts'
 import { nextId, nextNumber } from '../state/counters.ts'
@@ -192,6 +193,8 @@ export class Exchange extends HandlerScope implements Request<any, any> {
   query: unknown
   body: unknown
   reply: Reply | undefined
+  /** What the handler has returned and written; only for an endpoint of the user. */
+  result: OwnResult | undefined
   refusal: Refusal | undefined
   idempotency: 'none' | 'fresh' | 'replay' | 'conflict' = 'none'
   commit: Commit | undefined

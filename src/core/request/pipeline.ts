@@ -1,6 +1,7 @@
 import { type ErrorCode, type ErrorFormat, Refusal, refuse } from '../errors.ts'
 import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { AnyOperation } from '../operation.ts'
+import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { authenticate, authorizeCall, rateLimit } from './access.ts'
 import { catchUp, poll } from './due-events.ts'
@@ -70,7 +71,10 @@ function loadTarget(_: Sandbox, exchange: Exchange): void {
 }
 
 function handle(_: Sandbox, exchange: Exchange): void {
-  exchange.reply = exchange.call.operation.handle(exchange)
+  const { operation } = exchange.call
+  exchange.reply = operation.handle(exchange)
+  // Before the commit, which adds changes of its own.
+  if (operation.place !== undefined) exchange.result = resultOf(exchange)
 }
 
 /**

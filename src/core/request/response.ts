@@ -3,6 +3,7 @@ import type { Json } from '../json.ts'
 import { KeptResponse } from '../log/kept-response.ts'
 import { logEntry, maskedWordsOf } from '../log/log-entry.ts'
 import type { CorsCheck } from '../log/request-log.ts'
+import { resultOf } from '../record/own-result.ts'
 import type { Sandbox } from '../sandboxes/sandbox.ts'
 import { SECOND } from '../time/instant.ts'
 import type { Content, Exchange, RequestHooks } from './exchange.ts'
@@ -49,6 +50,7 @@ export function finish(sandbox: Sandbox, exchange: Exchange): ApiResponse {
   const whole = {
     request: exchange.rawBody,
     response: hooks === undefined ? exchange.reply?.body : undefined,
+    result: operation.place === undefined ? undefined : (exchange.result ?? resultOf(exchange)),
   }
   sandbox.log.add(logEntry(exchange, status, admission, words, kept), whole)
   const copied = lines && kept.copying(lines)

@@ -65,6 +65,7 @@ export default function Scenarios() {
               </li>
             ))}
           </ul>
+          <OwnEndpoints />
         </section>
         {opened !== undefined && (
           <Panel name="scenario" width={464}>
@@ -157,6 +158,32 @@ function StartButtons({ scenario, off }: { scenario: Scenario; off: boolean }) {
         ]}
       />
     </>
+  )
+}
+
+/** The endpoints of the user's own, and what is wrong with their files. Nothing without any. */
+function OwnEndpoints() {
+  const { data } = useLive(() => ask('GET /endpoints'), ['scenario', 'request'])
+  if (data === undefined || data.data.length + data.problems.length === 0) return null
+  return (
+    <Card title="Endpoints of your own" hint={data.problems.length > 0 && 'the last valid files are used'}>
+      {data.problems.map((problem) => (
+        <Note key={problem} tone="error">
+          {problem}
+        </Note>
+      ))}
+      <ul class="rows scenarios">
+        {data.data.map(({ name, method, path, summary, kind, place }) => (
+          <li key={`${place} ${method} ${path}`}>
+            <a class="mono" href={linkTo('requests', [], { filter: `operation:${name}` })} title={place}>
+              {name}
+            </a>
+            <span class="grow">{summary ?? `${method} ${path}`}</span>
+            <Tag>{kind}</Tag>
+          </li>
+        ))}
+      </ul>
+    </Card>
   )
 }
 

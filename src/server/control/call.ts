@@ -70,7 +70,12 @@ export async function serveCall({ host, routes }: Context, call: RawCall): Promi
   }
 }
 
-const NOT_RECORDED: readonly string[] = ['requests.verify', 'requests.wait', 'scenarios.refresh']
+const NOT_RECORDED: readonly string[] = [
+  'requests.verify',
+  'requests.wait',
+  'scenarios.refresh',
+  'endpoints.refresh',
+]
 
 // Snapshots and searches change nothing that requests depend on; a restored snapshot begins another recording.
 function isRecorded({ method, name, withoutSandbox }: AnyControlRoute): boolean {

@@ -30,6 +30,8 @@ export const requestEntry = () =>
     path: z.string(),
     /** Null when no route matched. */
     operation: z.string().nullable(),
+    /** Where the user has defined the operation, as `file:line`; absent for those of the service. */
+    place: z.string().exactOptional(),
     /** 0 for a request that a fault cut off before there was a response. */
     status: z.int(),
     /**
@@ -99,6 +101,7 @@ export function entryOf(
     method: entry.method,
     path: entry.path,
     operation: entry.operation ?? null,
+    ...(entry.added?.place !== undefined && { place: entry.added.place }),
     status: entry.status,
     end: entry.faults?.end ?? null,
     decided: entry.decided,

@@ -2,6 +2,7 @@ import { packageVersion } from '../../adapters/package.ts'
 import type { RecordingBundle } from '../../core/record/bundle.ts'
 import { scriptsOf } from '../../core/record/replay-command.ts'
 import { counted } from '../../core/words.ts'
+import { hasFilesOf } from '../../endpoints/recorded.ts'
 import { CommandFailed, FAILED, type Invocation, OK } from '../../terminal/command.ts'
 import { isNpmScript, UsageError } from '../../terminal/options.ts'
 import { show } from '../../terminal/print.ts'
@@ -11,7 +12,7 @@ import { type Replayed, replayBundle } from './run.ts'
 
 /** `replay`: repeats a recording, and ends with 1 if an output differs. */
 export async function replayFile(
-  invocation: Invocation<'until' | 'exportTo' | 'runScripts' | 'json' | 'noColor'>,
+  invocation: Invocation<'until' | 'exportTo' | 'runScripts' | 'endpoints' | 'json' | 'noColor'>,
 ): Promise<number> {
   const { options, terminal, env } = invocation
   const [file = ''] = invocation.args
@@ -34,7 +35,9 @@ export async function replayFile(
   const { folder, remove } = scenarioFiles(bundle)
   try {
     const listen = options.until !== undefined
-    const replayed = await replayBundle(bundle, { until, scenarios: folder, listen }).catch(
+    const own = bundle.endpoints && (await hasFilesOf(bundle.endpoints, options.endpoints))
+    const files = own === true ? { endpoints: options.endpoints } : {}
+    const replayed = await replayBundle(bundle, { until, scenarios: folder, listen, ...files }).catch(
       async (error: unknown) => {
         throw await refusedState(file, error)
       },
@@ -42,8 +45,22 @@ export async function replayFile(
     const { emulator, difference } = replayed
     const url = listen ? `${emulator.controlUrl}/ui/` : undefined
     const { dropped, not_reproducible } = bundle
-    const result = { file, inputs: until, dropped, not_reproducible, url, difference: difference ?? null }
-    show(invocation, result, linesOf(replayed, until, bundle, url))
+    const endpoints = own === undefined ? null : own ? 'run' : 'recorded'
+    const result = {
+      file,
+      inputs: until,
+      dropped,
+      not_reproducible,
+      endpoints,
+      url,
+      difference: difference ?? null,
+    }
+    const how = {
+      run: `The endpoints of ${options.endpoints} are those of the recording, and were run.`,
+      recorded: 'Your own endpoints have responded as recorded; their files were not run.',
+    }
+    const lines = linesOf(replayed, until, bundle, url)
+    show(invocation, result, endpoints === null ? lines : [how[endpoints], ...lines])
     if (listen) await untilStopped(() => emulator.close(), isNpmScript(env))
     else await emulator.close()
     return difference === undefined ? OK : FAILED

@@ -20,6 +20,8 @@ interface RunOptions {
   /** The directory of the scenarios of the bundle. */
   readonly scenarios: string
   readonly listen: boolean
+  /** A folder with the recorded files of endpoints, which are then run; absent: the recorded results are given. */
+  readonly endpoints?: string
 }
 
 export type Replayed = Awaited<ReturnType<typeof replayBundle>>
@@ -77,12 +79,13 @@ class Replay {
     this.#time = new ReplayTime(Date.parse(bundle.wall))
   }
 
-  async open({ scenarios, listen }: RunOptions): Promise<void> {
+  async open({ scenarios, listen, endpoints }: RunOptions): Promise<void> {
     const { version: _, origin, ...same } = this.#bundle.emulator
     const known = this.#bundle.inputs.map((each) => 'connection' in each && each.connection)
     const options: InternalOptions = {
       ...same,
       scenarios,
+      endpoints: endpoints ?? [],
       ephemeral: true,
       fixtures: 'empty',
       ...(listen ? { port: 0 } : { listen: false }),
@@ -98,6 +101,7 @@ class Replay {
             else this.#returns.set(call, resolve)
           }),
         accepts: (connection) => known.includes(connection),
+        endpoints: endpoints === undefined ? this.#bundle.endpoints : undefined,
       },
     }
     this.emulator = await openEmulator(options)

@@ -12,13 +12,21 @@ const MAX_UNREAD = 100
 
 /** Notes which points of the contract the clients of an emulator have met, in all its sandboxes, deleted ones included. */
 export class Coverage {
-  readonly #contract: Contract
+  readonly #service: Service
+  #contract: Contract
   readonly #met = new Map<string, 'service' | 'fault'>()
   /** Exchanges whose response is complete only after it has been sent: a stream, or one that faults may have changed. */
   #unread: LogEntry[] = []
 
   constructor(service: Service) {
+    this.#service = service
     this.#contract = contractOf(service)
+  }
+
+  /** Reads the contract again: operations of users have changed. */
+  refresh(): void {
+    this.#readAll()
+    this.#contract = contractOf(this.#service)
   }
 
   /** Follows a sandbox from now on. */
@@ -36,12 +44,12 @@ export class Coverage {
   }
 
   #note(entry: LogEntry, { request, response }: WholeBodies): void {
-    const { operation, status, error, query, headers: header } = entry
+    const { operation, error, query, headers: header } = entry
     if (operation === undefined || entry.added?.stub !== undefined) return
     this.#meet(this.#idsIn(operation, { query, header, body: request }))
     if (error !== undefined) this.#meet([pointId.error(error.code)], byOf(entry))
     if (byOf(entry) === 'service' && response !== undefined) {
-      this.#meet([pointId.status(operation, status), ...this.#idsIn(operation, { response })])
+      this.#meet([statusId(entry), ...this.#idsIn(operation, { response })])
       return
     }
     entry.response?.share()
@@ -54,7 +62,7 @@ export class Coverage {
       const { operation = '', response } = entry
       const { status, body } = response?.show() ?? { status: 0, body: null }
       const values = valuesIn(body ?? '').flatMap((value) => this.#idsIn(operation, { response: value }))
-      this.#meet([pointId.status(operation, status), ...values], byOf(entry))
+      this.#meet([statusId({ ...entry, status }), ...values], byOf(entry))
     }
   }
 
@@ -72,6 +80,12 @@ export class Coverage {
   #meet(ids: readonly string[], by: 'service' | 'fault' = 'service'): void {
     for (const id of ids) if (this.#met.get(id) !== 'service') this.#met.set(id, by)
   }
+}
+
+// A function of a user may respond with any success, of which the contract has one.
+function statusId({ operation = '', status, added }: LogEntry): string {
+  const isSuccess = status >= 200 && status < 300
+  return pointId.status(operation, isSuccess && typeof added?.success === 'number' ? added.success : status)
 }
 
 /** Whether a fault rule has changed an exchange. */

@@ -13,9 +13,9 @@ export const recordingRoutes = [
       'The state at the start, every input in order, and a digest of every output. Keys and secrets are placeholders. `dropped` is the number of inputs before it.',
     output: recordingBundle,
     handle: async ({ host, sandbox, controlUrl }) => {
-      const { emulator, scenarios } = host.recorded
+      const { emulator, ...facts } = host.recorded
       const origin = sandbox.origin ?? new URL(controlUrl).origin
-      return { body: await bundleOf(sandbox, { emulator: { ...emulator, origin }, scenarios }) }
+      return { body: await bundleOf(sandbox, { ...facts, emulator: { ...emulator, origin } }) }
     },
   }),
 ] as const
