@@ -149,7 +149,7 @@ const LINES: Readonly<Record<string, number>> = {
   adapters: 4_791,
   cli: 3_002,
   client: 1_890,
-  core: 18_446,
+  core: 18_441,
   dashboard: 8_544,
   emulator: 1_633,
   'json-schema': 2_969,
@@ -161,7 +161,7 @@ const LINES: Readonly<Record<string, number>> = {
   terminal: 2_211,
   testing: 1_114,
   tools: 2_898,
-  'tools/certify': 918,
+  'tools/certify': 922,
 }
 
 /** The most files that each measured request runs through, and calls from one file into another: `npm run shape`. */

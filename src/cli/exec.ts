@@ -82,7 +82,7 @@ export async function exec(invocation: ExecInvocation): Promise<number> {
     const failures = findingsFrom(conducts.findings, conduct)
     const screen = { colours: terminal.colours && !options.noColor }
     const lines = failures.flatMap((finding) => styledFinding(finding, `@${finding.sandbox} `))
-    if (!options.json) terminal.err(`Conduct of the clients: ${findingCounts(failures)}.`)
+    lines.unshift(`Conduct of the clients: ${findingCounts(failures)}.`)
     if (!options.json) for (const line of lines) terminal.err(rendered(line, screen))
     return failures.length > 0 && code === OK ? FAILED : code
   } finally {

@@ -8,9 +8,6 @@ export const POSITION = ['after', 'before', 'limit', 'offset']
 const jsonOf = ({ entry: { body } }: ObservedRequest): Json | undefined =>
   body.kind === 'json' ? body.value : undefined
 
-const typeOf = ({ entry }: ObservedRequest) =>
-  entry.headers['content-type']?.split(';')[0]?.trim().toLowerCase()
-
 /** The length of a body in bytes, as it arrived. */
 export const bodyBytes = ({ entry: { evidence, body }, content }: ObservedRequest): number =>
   evidence?.body?.bytes ?? ('bytes' in body ? body.bytes : undefined) ?? Buffer.byteLength(content)
@@ -31,7 +28,8 @@ export function hasSameBody(from: ObservedRequest, to: ObservedRequest): boolean
 
 /** Whether a body has another type than before, and cannot be read any more. */
 export function isRecoded(from: ObservedRequest, to: ObservedRequest): boolean {
-  return from.content !== '' && to.entry.body.kind === 'refused' && typeOf(from) !== typeOf(to)
+  const [before, now] = [from, to].map(({ entry }) => entry.headers['content-type']?.split(';')[0]?.trim())
+  return from.content !== '' && to.entry.body.kind === 'refused' && before !== now
 }
 
 /** What a body has become, if it is certainly left of the first one: `was empty`. Undefined for the same body, and any other. */

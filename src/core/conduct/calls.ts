@@ -36,10 +36,7 @@ const UNEVEN = 20
 const [MAX_CHANGED, MAX_OPEN] = [50, 1_000]
 
 /** A call while its attempts are collected. */
-interface Attempts {
-  readonly attempts: Group<ObservedRequest>
-  isCertain: boolean
-}
+type Attempts = { readonly attempts: Group<ObservedRequest>; isCertain: boolean }
 
 const lastOf = ({ attempts }: Attempts): ObservedRequest => attempts.at(-1) ?? attempts[0]
 

@@ -1,6 +1,6 @@
 import { catalog } from '../errors.ts'
 import { hasSameBody } from './attempt.ts'
-import { type Gap, groupBy, type ObservedRequest } from './observed.ts'
+import { type Gap, groupBy } from './observed.ts'
 import { family, type Observed } from './verdict.ts'
 
 /** Reads of a record that was just created, and milliseconds between them, unless they grow by this factor. */
@@ -19,10 +19,8 @@ function pointlessIn({ calls, requests, retries = 0 }: Observed) {
     if (outcome === 'success' && !read.has(entry.path)) read.set(entry.path, index)
   return calls.flatMap((call) => {
     const hadAnswered = (read.get(call.first.entry.path) ?? Number.POSITIVE_INFINITY) < call.first.index
-    const same = call.repeats.filter(
-      ({ from, to }) => isFinal(from) && from.key === to.key && hasSameBody(from, to),
-    )
-    return [...groupBy(same, ({ from }) => from.entry.status)].flatMap(([status, repeats]) => {
+    const final = call.repeats.filter(isFinal)
+    return [...groupBy(final, ({ from }) => from.entry.status)].flatMap(([status, repeats]) => {
       const wasRead = status === 404 && hadAnswered
       let free = wasRead ? AFTER_SUCCESS : patienceOf(repeats)
       // A test that sends the same wrong request twice looks the same as a retry.
@@ -33,11 +31,12 @@ function pointlessIn({ calls, requests, retries = 0 }: Observed) {
   })
 }
 
-/** Whether a refusal cannot pass: every one but some conflicts. */
-function isFinal({ outcome, entry: { status, error, response } }: ObservedRequest): boolean {
+/** Whether a request is repeated unchanged after a refusal that cannot pass: every one but some conflicts. */
+function isFinal({ from, to }: Gap): boolean {
+  const { status, error, response } = from.entry
   const isListed = Object.entries(catalog).some(([code, kind]) => code === error?.code && !kind.retryable)
   const isKnown = status !== 409 || isListed || /"retryable": *false/.test(response?.show().body ?? '')
-  return outcome === 'refused' && isKnown
+  return from.outcome === 'refused' && isKnown && from.key === to.key && hasSameBody(from, to)
 }
 
 /** How many repetitions a client may send that waits for a record which has never answered. */

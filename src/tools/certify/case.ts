@@ -41,7 +41,6 @@ export function runCase(setup: Setup, each: Case) {
       return {
         ...judgement,
         findings: [...judgement.findings, ...crashed] as readonly Finding[],
-        /** What the client has sent: each request once, with its status and number. */
         sent: sentIn(stage.sandbox.log.entries()),
         /** Null if the client was ended at its time limit. */
         exit_code: client.isLate() ? null : code,
@@ -100,7 +99,9 @@ function unserved({ faults }: Case, entries: readonly LogEntry[], mayRepeat: boo
   if (last === undefined || uses(faults, (action) => 'auth' in action)) return null
   const ended = `${last.name} never succeeded: it ended with ${last.ending}`
   if (!last.isFaulted) return `${ended}, which is no failure of the case.`
-  const canSucceed = mayRepeat && last.hasFailed && last.wait <= MAX_WAIT
+  // What has taken effect must not be repeated without a key.
+  const isSafe = last.key !== undefined || last.created.length === 0
+  const canSucceed = mayRepeat && last.hasFailed && last.wait <= MAX_WAIT && isSafe
   const fix = 'Repeat it, or declare --retries 0 for a client that never does.'
   return canSucceed ? `${ended}, and the client gave up. ${fix}` : null
 }
