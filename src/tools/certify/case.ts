@@ -71,7 +71,7 @@ async function judged(
   if (!isLate) await settled(entries)
   const except = ['fault.not-met', ...(isLate ? ABSENCES : [])]
   const { data } = conductOf(sandbox, entries, { retries, except })
-  const stuck = isLate ? stuckIn(last, limit) : []
+  const stuck = isLate && !data.some(({ code }) => code === 'timeout.body') ? stuckIn(last, limit) : []
   const findings: readonly Finding[] = [...(concluded?.findings ?? []), ...data, ...stuck]
   if (findingsFrom(findings, SERIOUS).length > 0) return { result: 'failed', reason: null, findings } as const
   const rules = await client.faults.list()
