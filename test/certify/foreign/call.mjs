@@ -17,3 +17,9 @@ const batch = {
   items: [{ custom_id: 'a', file_id: 'file-invoice-1' }],
 }
 export const json = kind === 'read' ? undefined : isBatch ? batch : { name: 'Roof plan' }
+
+/** A program with an error says so in one line: a stack trace would count as a crash. */
+export function report({ message }) {
+  console.error(message)
+  process.exitCode = 1
+}

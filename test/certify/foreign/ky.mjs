@@ -1,5 +1,5 @@
 import ky from 'ky'
-import { headers, json, method, timeout, url } from './call.mjs'
+import { headers, json, method, report, timeout, url } from './call.mjs'
 
 await ky(url, {
   method,
@@ -7,4 +7,6 @@ await ky(url, {
   json,
   timeout: 5 * timeout,
   retry: { limit: 3, methods: ['get', 'post'] },
-}).json()
+})
+  .json()
+  .catch(report)
